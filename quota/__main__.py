@@ -205,6 +205,7 @@ _NOUNS: Final = {
     "address": "reconciliation addresses of an organisation, for clients such as OpenRefine",
     "person": "people who may open the pages of an organisation",
     "credits": "packs of credits",
+    "payment": "payments without an effect",
 }
 _VERBS: Final = (
     _Verb(
@@ -280,6 +281,11 @@ _VERBS: Final = (
     _Verb(
         "credits add", commands.add_credits, "add a pack of credits", "a_0000000000aA 500",
         [_ACCOUNT, _argument("count", type=_pack, metavar="N", help=f"at most {PACK_MOST}")],
+    ),
+    _Verb("payment unapplied", commands.unapplied, "what was paid and has no effect yet", "--json"),
+    _Verb(
+        "payment settle", commands.settle_unapplied, "forget one that was settled by hand", "cs_0000000000aA",
+        [_argument("payment", metavar="PAYMENT")],
     ),
     _Verb("usage", commands.usage, "calls, exports and credits, used and left", "a_0000000000aA --json",
           [_ACCOUNT]),

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from quota import passwords
 from quota.accounts import Account, Key, effective, has_tool
 from quota.errors import UnknownError
-from quota.ledger import passwords
 from quota.ledger.people import Person
 from quota.ledger.tickets import Ticket
-from quota.periods import months_before
+from quota.periods import iso, months_before
 from quota.plans import Plan
 from quota.results import Credits, Meter, Usage
 from quota.store.ledger_store import LedgerStore
@@ -117,6 +117,34 @@ async def add_credits(
     """Add a pack of credits, which are used after the grant of the month."""
     left = await store.accounts.add_credits(options.account, options.count)
     return {"account": options.account, "ajoutes": options.count, "packs": left}
+
+
+async def unapplied(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+    """List what was paid at Stripe and could not be applied."""
+    return [
+        {
+            "paiement": one.id,
+            "nature": one.kind,
+            "account": one.account,
+            "plan": one.plan,
+            "credits": one.credits,
+            "client": one.customer,
+            "depuis": iso(datetime.fromtimestamp(one.since, UTC)),
+            "erreur": one.error,
+        }
+        for one in await store.accounts.unapplied()
+    ]
+
+
+async def settle_unapplied(
+    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
+) -> Result:
+    """Forget a payment that was settled by hand."""
+    if not await store.accounts.settle_unapplied(options.payment):
+        raise UnknownError(
+            f"there is no payment {options.payment!r} without effect; `payment unapplied` lists them"
+        )
+    return {"paiement": options.payment}
 
 
 async def usage(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:

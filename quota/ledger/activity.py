@@ -10,14 +10,17 @@ browser has, for a few minutes, and taken once.
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
+from itertools import takewhile
 from typing import Final
 
 from quota.accounts import load_key
-from quota.ledger import row_format
+from quota.ledger import agenda, row_format
 from quota.ledger.calls import kept
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 
 KEPT_DAYS: Final = 62
+# Sealed keys that were not taken, dropped with each one that is kept: more than are made.
+_DROPPED: Final = 8
 
 
 def calls_by_day(
@@ -64,7 +67,7 @@ def key_calls(
 def _drop_before(txn: WriteTransaction, account: str, first: date) -> None:
     table = row_format.join(row_format.KEY_CALLS, account, "")
     limit = table + first.isoformat().encode()
-    for row in [row for row, _ in txn.scan(table) if row < limit]:
+    for row, _ in list(takewhile(lambda found: found[0] < limit, txn.scan(table))):
         txn.delete(row)
 
 
@@ -72,11 +75,11 @@ def _drop_before(txn: WriteTransaction, account: str, first: date) -> None:
 
 
 def keep_sealed(txn: WriteTransaction, name: bytes, sealed: bytes, now: int, expires: int) -> None:
-    """Keep a sealed key until `expires` (s since 1970); drop those that were not taken in time."""
-    rows = list(txn.scan(row_format.SEALED))
-    for row in [row for row, stored in rows if row_format.known(stored)[0] <= now]:
-        txn.delete(row)
+    """Keep a sealed key until `expires` (s since 1970); drop some that were not taken in time."""
+    for entry in agenda.due(txn, agenda.SEALED, now, _DROPPED):
+        _drop_sealed(txn, bytes.fromhex(entry.name), entry.moment)
     txn.put(row_format.SEALED + name, row_format.pack_known(expires, sealed))
+    agenda.enter(txn, agenda.SEALED, expires, name.hex())
 
 
 def take_sealed(txn: WriteTransaction, name: bytes, now: int) -> bytes | None:
@@ -84,6 +87,11 @@ def take_sealed(txn: WriteTransaction, name: bytes, now: int) -> bytes | None:
     stored = txn.get(row_format.SEALED + name)
     if stored is None:
         return None
-    txn.delete(row_format.SEALED + name)
     expires, sealed = row_format.known(stored)
+    _drop_sealed(txn, name, expires)
     return sealed if expires > now else None
+
+
+def _drop_sealed(txn: WriteTransaction, name: bytes, expires: int) -> None:
+    txn.delete(row_format.SEALED + name)
+    agenda.strike(txn, agenda.SEALED, expires, name.hex())

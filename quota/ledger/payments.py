@@ -55,6 +55,24 @@ class Payment:
     credits: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Unapplied:
+    """A payment that could not be applied, as the operator sees it until it is.
+
+    Attributes:
+        since: of the first attempt, in seconds since 1970.
+    """
+
+    id: str
+    kind: str
+    account: str
+    plan: str
+    credits: int
+    customer: str
+    error: str
+    since: int
+
+
 def version(txn: ReadTransaction, payment: str) -> int:
     """How many states of this payment were stored."""
     return row_format.number(txn.get(row_format.join(row_format.PAID, payment)))
@@ -83,6 +101,7 @@ def apply(
     elif sold and not wanted and account.plan == sold.plan:
         set_plan(txn, account.id, FREE, False, None, plans)
     _put(txn, subscription, known + 1)
+    _applied(txn, subscription.id)
     return True
 
 
@@ -97,6 +116,38 @@ def add_pack(txn: WriteTransaction, pack: Payment) -> bool:
         return False
     add_credits(txn, pack.account, pack.credits)
     _put(txn, pack, 1)
+    _applied(txn, pack.id)
+    return True
+
+
+def note_unapplied(txn: WriteTransaction, payment: Payment, error: str, now: int) -> None:
+    """Note a payment that has no effect, for the operator; the moment of the first time stays."""
+    key = row_format.join(row_format.UNAPPLIED, payment.id)
+    stored = txn.get(key)
+    since = now if stored is None else Unapplied(**orjson.loads(stored)).since
+    note = Unapplied(
+        payment.id, payment.kind, payment.account, payment.plan, payment.credits,
+        payment.customer, error, since,
+    )  # fmt: skip
+    txn.put(key, orjson.dumps(asdict(note)))
+
+
+def unapplied(txn: ReadTransaction) -> Sequence[Unapplied]:
+    """The payments that have no effect, the oldest first; each is one that Stripe signed."""
+    found = [Unapplied(**orjson.loads(stored)) for _, stored in txn.scan(row_format.UNAPPLIED)]
+    return sorted(found, key=lambda note: (note.since, note.id))
+
+
+def settle_unapplied(txn: WriteTransaction, payment: str) -> bool:
+    """Forget a payment that the operator has settled; False if there is none such."""
+    return _applied(txn, payment)
+
+
+def _applied(txn: WriteTransaction, payment: str) -> bool:
+    key = row_format.join(row_format.UNAPPLIED, payment)
+    if txn.get(key) is None:
+        return False
+    txn.delete(key)
     return True
 
 

@@ -31,9 +31,18 @@ MEMBER: Final = "membre"
 ROLES: Final = (ADMINISTRATOR, MEMBER)
 
 _LONGEST_EMAIL: Final = 254  # RFC 5321 §4.5.3.1.3, without the brackets
-_EMAIL: Final = re.compile(
-    r"[^@\s\x00-\x1f\x7f]{1,64}@[^@\s\x00-\x1f\x7f]+\.[^@\s\x00-\x1f\x7f.]{2,}"
-)
+_LONGEST_LOCAL: Final = 64  # §4.5.3.1.1
+# RFC 5321 §4.1.2 with the letters of RFC 6531: words of ASCII or letters with points between them. Of what
+# it allows besides, quoted words and addresses of hosts are refused.
+_WORD: Final = r"(?:[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]|[^\W\x00-\x7f])+"
+_LABEL: Final = r"[^\W_](?:(?:[^\W_]|-){0,61}[^\W_])?"
+_EMAIL: Final = re.compile(rf"({_WORD}(?:\.{_WORD})*)@(?:{_LABEL}\.)+{_LABEL}")
+# The beginning of an encoded word (RFC 2047), which a mail program reads as other characters.
+_ENCODED: Final = "=?"
+
+# The most people of an account, and open sessions of a person; a log-in ends the oldest one over that.
+PEOPLE_MOST: Final = 1_000
+SESSIONS_MOST: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +66,13 @@ class Person:
 def is_email(text: str) -> bool:
     """Whether the text has the form of an e-mail address, which no check can prove to exist.
 
-    >>> is_email("zoé@exemple.fr"), is_email("zoé"), is_email("zoé@exemple.fr\\n")
+    >>> is_email("zoé@exemple.fr"), is_email("zoé"), is_email("=?utf-8?q?x?=@b.fr")
     (True, False, False)
     """
-    return len(text) <= _LONGEST_EMAIL and _EMAIL.fullmatch(text) is not None
+    if len(text) > _LONGEST_EMAIL or _ENCODED in text:
+        return False
+    found = _EMAIL.fullmatch(unicodedata.normalize("NFC", text))
+    return found is not None and len(found[1]) <= _LONGEST_LOCAL
 
 
 def folded(email: str) -> str:
@@ -95,11 +107,23 @@ def by_email(txn: ReadTransaction, email: str) -> Person | None:
 
 def people_of(txn: ReadTransaction, account: str) -> Sequence[Person]:
     """The people of an account, by address."""
-    everybody = [_load(stored) for _, stored in txn.scan(row_format.PERSON)]
-    return sorted(
-        (person for person in everybody if person.account == account),
-        key=lambda person: person.email,
-    )
+    everybody = (_load_if_any(txn, person) for person in _ids_of(txn, account))
+    return sorted((person for person in everybody if person), key=lambda person: person.email)
+
+
+def count_of(txn: ReadTransaction, account: str) -> int:
+    """How many people an account has."""
+    return len(_ids_of(txn, account))
+
+
+def _ids_of(txn: ReadTransaction, account: str) -> Sequence[str]:
+    table = row_format.join(row_format.MEMBER_OF, account, "")
+    return [key[len(table) :].decode() for key, _ in txn.scan(table)]
+
+
+def _load_if_any(txn: ReadTransaction, person: str) -> Person | None:
+    stored = txn.get(row_format.join(row_format.PERSON, person))
+    return None if stored is None else _load(stored)
 
 
 def sign_up(
@@ -175,6 +199,7 @@ def remove_person(txn: WriteTransaction, account: str, person: str) -> Person:
 def delete(txn: WriteTransaction, person: Person) -> None:
     """Delete a person and every session, whoever else there is."""
     _end_sessions(txn, person.id)
+    index(txn, person, leaves=True)
     txn.delete(row_format.join(row_format.PERSON, person.id))
     txn.delete(_email_key(person.email))
 
@@ -207,8 +232,19 @@ def _end_sessions(txn: WriteTransaction, person: str) -> None:
 
 def _put(txn: WriteTransaction, person: Person) -> Person:
     txn.put(row_format.join(row_format.PERSON, person.id), orjson.dumps(asdict(person)))
+    index(txn, person)
     txn.put(_email_key(person.email), person.id.encode())
     return person
+
+
+def index(txn: WriteTransaction, person: Person, *, leaves: bool = False) -> None:
+    """List a person among those of the account, or no more."""
+    key = row_format.join(row_format.MEMBER_OF, person.account, person.id)
+    listed = txn.get(key) is not None
+    if leaves and listed:
+        txn.delete(key)
+    elif not leaves and not listed:
+        txn.put(key, b"1")
 
 
 def _email_key(email: str) -> bytes:
@@ -225,14 +261,18 @@ def _load(stored: bytes) -> Person:
 
 
 def open_session(txn: WriteTransaction, person: str, token: bytes, now: int, expires: int) -> None:
-    """Open a session until `expires` (s since 1970) and drop the expired ones of this person.
+    """Open a session until `expires` (s since 1970); drop the expired ones of this person, and those over
+    SESSIONS_MOST that end first.
 
     Raises:
         UnknownError: there is no such person.
     """
-    person_of(txn, person)
-    for key, stored in list(txn.scan(row_format.join(row_format.SESSION, person, ""))):
-        if row_format.number(stored) <= now:
+    # Listed anew, because a process of an older version may have added the person during a take-over.
+    index(txn, person_of(txn, person))
+    kept = txn.scan(row_format.join(row_format.SESSION, person, ""))
+    ends = sorted((row_format.number(stored), key) for key, stored in kept)
+    for place, (end, key) in enumerate(ends):
+        if end <= now or place <= len(ends) - SESSIONS_MOST:
             txn.delete(key)
     txn.put(_session_key(person, token), row_format.pack(expires))
 

@@ -83,6 +83,9 @@ def _put(txn: WriteTransaction, account: Account) -> Account:
 
 # -- keys --------------------------------------------------------------------------
 
+# Revoked keys of an account that stay listed; the next one that is revoked ends the oldest.
+REVOKED_KEPT: Final = 50
+
 
 class KeyKind(NamedTuple):
     """The tables of keys, or of reconciliation addresses, and the command that manages them."""
@@ -157,6 +160,10 @@ def revoke_key(txn: WriteTransaction, key_id: str, now: str, kind: KeyKind = KEY
         )
     key = load_key(stored)
     if key.revoked is None:
+        before = [one for one in keys_of(txn, key.account, kind) if one.revoked]
+        before.sort(key=lambda one: (one.revoked, one.created))
+        for old in before[: max(0, len(before) - REVOKED_KEPT + 1)]:
+            _delete_key(txn, old, kind)
         key = replace(key, revoked=now)
         txn.put(kind.table + digest, dump(key))
     return key
@@ -165,7 +172,15 @@ def revoke_key(txn: WriteTransaction, key_id: str, now: str, kind: KeyKind = KEY
 def delete_keys(txn: WriteTransaction, account: str, kind: KeyKind = KEYS) -> None:
     """Delete all keys of an account."""
     for key in keys_of(txn, account, kind):
-        digest = txn.get(row_format.join(row_format.KEY_ID, key.id)) or b""
-        txn.delete(kind.table + digest)
-        txn.delete(row_format.join(row_format.KEY_ID, key.id))
-        txn.delete(row_format.join(kind.of_account, key.account, key.id))
+        _delete_key(txn, key, kind)
+
+
+def _delete_key(txn: WriteTransaction, key: Key, kind: KeyKind) -> None:
+    name = row_format.join(row_format.KEY_ID, key.id)
+    digest = txn.get(name) or b""
+    used = row_format.join(row_format.LAST, key.id)
+    for row in (
+        kind.table + digest, name, row_format.join(kind.of_account, key.account, key.id),
+        *([used] if txn.get(used) is not None else []),
+    ):  # fmt: skip
+        txn.delete(row)

@@ -11,7 +11,7 @@ from typing import Final
 
 from quota.accounts import FREE, Account, load_account
 from quota.errors import UnknownError
-from quota.ledger import exports, people, registry, row_format
+from quota.ledger import exports, people, registry, row_format, tickets
 from quota.ledger.registry import ADDRESSES, KEYS
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 
@@ -61,6 +61,7 @@ def remove(txn: WriteTransaction, account: str, before: str, today: str) -> bool
     for person in persons:
         people.delete(txn, person)
     exports.forget(txn, account)
+    tickets.end_all(txn, account)
     txn.delete(row_format.join(row_format.ACCOUNT, account))
     return True
 

@@ -9,7 +9,8 @@ are one range to delete. Numbers are unsigned, 8 bytes, big-endian. A change her
 import struct
 from typing import Final
 
-VERSION: Final = b"1"
+VERSION: Final = b"2"
+UNINDEXED: Final = b"1"  # the version without the rows that `store/row_migration.py` adds
 
 FORMAT: Final = b"format"  # -> VERSION
 FLOOR: Final = b"floor"  # -> the first month that is kept ("2025-10")
@@ -34,10 +35,16 @@ SESSION: Final = b"s/"  # s/<person>/<SHA-256 of the token, hex> -> expiry (s si
 LAST: Final = b"l/"  # l/<key id> -> day of its last use ("2026-11-21")
 PAYMENT: Final = b"y/"  # y/<account>/<id at Stripe> -> JSON of a Payment
 PAID: Final = b"z/"  # z/<id at Stripe> -> states of it that were stored
+UNAPPLIED: Final = b"Z/"  # Z/<id at Stripe> -> JSON of an Unapplied: paid for, and without effect
 KEY_CALLS: Final = b"D/"  # D/<account>/<day>/<key id> -> calls, added every minute
 SEALED: Final = b"f/"  # f/<SHA-256 of a token, 32 bytes> -> expiry (s since 1970), a sealed key
+MEMBER_OF: Final = b"U/"  # U/<account>/<person> -> 1
 TICKET: Final = b"j/"  # j/<ticket> -> JSON of a Ticket: an invitation, or another password
-TOKEN: Final = b"h/"  # h/<SHA-256 of a token, 32 bytes> -> ticket
+# T/<account>/<person, or SHA-256 of the address that is invited, hex> -> ticket
+TICKET_OF: Final = b"T/"
+TOKEN: Final = b"h/"  # h/<SHA-256 of a token, 32 bytes> -> ticket/<end of the link, s since 1970>
+AGENDA: Final = b"J/"  # J/<kind><hour>/<s since 1970>/<name> -> 1 (`agenda.py`)
+AGENDA_FROM: Final = b"agenda/"  # agenda/<kind> -> the first hour with entries
 CHARGE: Final = b"c/"  # c/<month>/<account>/<ISO2>/<id> -> cost: from the grant, from packs
 # c/<month>/<account>/<module>/<subject> -> the same, of an analysis
 # The last of them, the newest first, as lines: second of the charge, credits, <ISO2>/<id>

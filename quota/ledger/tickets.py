@@ -1,13 +1,16 @@
 """Tickets: invitations to an organisation, and the right to choose another password (extension X10).
 
 Whoever has the token of a ticket may use it once, before it expires. The store has only the SHA-256 of
-a token. Each link that is shown, and each attempt to send a mail, gets a token of its own; they all
-end with their ticket.
+a token. Each link that is shown, and each attempt to send a mail, gets a token of its own, with an end
+of its own; they all end with their ticket. Who asks for another password a second time gets a second
+mail of the same ticket, so the link of the first one goes on working.
 
 A ticket that is to be mailed is its own place in the outbox: `claim` gives the next attempt to one
-process, and moves the one after it into the future, so that a process that dies delays it only.
+process, and moves the one after it into the future, so that a process that dies delays it only. What is
+due is found by its moment (`agenda.py`), and a ticket by whom it is for: nothing here reads all tickets.
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final
@@ -15,7 +18,7 @@ from typing import Final
 import orjson
 
 from quota.errors import NotAllowedError, UnknownError
-from quota.ledger import people, row_format
+from quota.ledger import agenda, people, row_format
 from quota.ledger.people import Person
 from quota.ledger.registry import account_of
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
@@ -35,7 +38,16 @@ WAITING: Final = "en_attente"
 SENT: Final = "envoye"
 REFUSED: Final = "refuse"
 
+# Mails with a link for another password that somebody may ask for at one address: seconds, and how many.
+ASKED_MOST: Final = ((3_600, 3), (86_400, 6))
+
 _LONGEST_ERROR: Final = 200
+# Links of a ticket that work at once; a mail that is tried again for a week has fewer.
+_LINKS: Final = 60
+# Tickets that have expired, dropped with each one that is issued: more than are issued.
+_DROPPED: Final = 16
+# Entries of the agenda that a claim looks at; all but those of an older version are due.
+_LOOKED_AT: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +56,14 @@ class Ticket:
 
     Attributes:
         kind: INVITATION or PASSWORD.
-        person: of another password; "" if nobody has the address, and the ticket leads nowhere.
+        person: of another password; "" if nobody has the address, and the ticket leads nowhere. There is
+            one such ticket at most, and nothing of the address is in it.
         role: of an invitation.
         lang: `fr` or `en`, of the mail.
         created, expires, next_attempt: seconds since 1970.
         mail: NO_MAIL, WAITING, SENT or REFUSED; `attempts` and `error` are of its last attempts.
+        asked: when a mail for another password was asked for, in the longest time of ASKED_MOST.
+        links: the SHA-256 of each token in hex, `/`, and its end in seconds since 1970; the oldest first.
     """
 
     id: str
@@ -64,28 +79,31 @@ class Ticket:
     attempts: int = 0
     next_attempt: int = 0
     error: str = ""
+    asked: tuple[int, ...] = ()
+    links: tuple[str, ...] = ()
 
 
 def issue(txn: WriteTransaction, ticket: Ticket, token: bytes | None) -> Ticket:
-    """Store a ticket, with the SHA-256 of its first token if it has one; drop those that expired.
+    """Store a ticket, with the SHA-256 of its first token if it has one; drop some that expired.
 
     An earlier ticket of the same kind, organisation and address is replaced.
 
     Raises:
         UnknownError: there is no such account.
-        NotAllowedError: the invited person is a member already, or the role is unknown.
+        NotAllowedError: the invited person is a member already, the role is unknown, or the organisation
+            has PEOPLE_MOST people.
     """
     if ticket.kind == INVITATION:
         account_of(txn, ticket.account)
         _check_invitation(txn, ticket)
-    address = people.folded(ticket.email)
-    for other in _all(txn):
-        same = (other.kind, other.account) == (ticket.kind, ticket.account)
-        if other.expires <= ticket.created or (same and people.folded(other.email) == address):
-            _drop(txn, other.id)
-    if token is not None:
-        txn.put(row_format.TOKEN + token, ticket.id.encode())
-    return _put(txn, ticket)
+    if before := _issued(txn, ticket):
+        _drop(txn, before)
+    for entry in agenda.due(txn, agenda.TICKETS, ticket.created, _DROPPED):
+        expired = _get(txn, entry.name)
+        agenda.strike(txn, agenda.TICKETS, entry.moment, entry.name)
+        if expired is not None:
+            _drop(txn, expired)
+    return _enter(txn, None, ticket, token)
 
 
 def _check_invitation(txn: ReadTransaction, ticket: Ticket) -> None:
@@ -94,26 +112,60 @@ def _check_invitation(txn: ReadTransaction, ticket: Ticket) -> None:
     known = people.by_email(txn, ticket.email)
     if known and known.account == ticket.account:
         raise NotAllowedError(f"{known.email} is a member of {ticket.account} already")
+    if people.count_of(txn, ticket.account) >= people.PEOPLE_MOST:
+        raise NotAllowedError(
+            f"{ticket.account} has {people.PEOPLE_MOST} people, the most there can be; remove one first"
+        )
 
 
 def ask_for_password(txn: WriteTransaction, ticket: Ticket, token: bytes | None) -> Ticket:
-    """Store a ticket for another password; an unknown address gets one that leads nowhere.
+    """Store a ticket for another password, or mail the one there is once more, as ASKED_MOST allows.
 
-    So both cases write as much, and nobody can find out from outside whether an address is in use.
+    For an unknown address one row that leads nowhere is written again, without the address. So all cases
+    write as much, and nobody can find out from outside whether an address is in use.
     """
     known = people.by_email(txn, ticket.email)
     if known is None:
-        return issue(txn, replace(ticket, mail=NO_MAIL), token)
+        issue(txn, replace(ticket, mail=NO_MAIL, email=""), token)
+        return replace(ticket, mail=NO_MAIL)
     named = replace(ticket, account=known.account, person=known.id, email=known.email)
-    return issue(txn, named, token)
+    before = _issued(txn, named)
+    if before is None or before.expires <= ticket.created:
+        first = (ticket.created,) if ticket.mail == WAITING else ()
+        return issue(txn, replace(named, asked=first), token)
+    before = _without_old_links(txn, before, ticket.created)
+    if ticket.mail != WAITING:
+        return _enter(txn, before, replace(before, mail=NO_MAIL, expires=ticket.expires), token)
+    longest = max(seconds for seconds, _ in ASKED_MOST)
+    asked = tuple(moment for moment in before.asked if moment > ticket.created - longest)
+    if any(
+        sum(moment > ticket.created - seconds for moment in asked) >= most
+        for seconds, most in ASKED_MOST
+    ):
+        return _enter(txn, before, before, None)
+    again = replace(
+        before, mail=WAITING, attempts=0, next_attempt=0, error="", lang=ticket.lang,
+        expires=ticket.expires, asked=(*asked, ticket.created),
+    )  # fmt: skip
+    return _enter(txn, before, again, token)
+
+
+def _without_old_links(txn: WriteTransaction, ticket: Ticket, now: int) -> Ticket:
+    old = [link for link in ticket.links if int(link.partition("/")[2]) <= now]
+    for link in old:
+        _drop_link(txn, link)
+    return replace(ticket, links=tuple(link for link in ticket.links if link not in old))
 
 
 def open_ticket(txn: ReadTransaction, token: bytes, kind: str, now: int) -> Ticket | None:
     """The ticket of this kind with a token of this SHA-256, if it can still be used."""
-    name = txn.get(row_format.TOKEN + token)
-    stored = None if name is None else txn.get(_key(name.decode()))
-    ticket = None if stored is None else _load(stored)
-    if ticket is None or ticket.kind != kind or ticket.expires <= now:
+    name, _, end = (txn.get(row_format.TOKEN + token) or b"").decode().partition("/")
+    ticket = _get(txn, name)
+    if (
+        ticket is None
+        or ticket.kind != kind
+        or min(ticket.expires, int(end or ticket.expires)) <= now
+    ):
         return None
     return ticket
 
@@ -131,7 +183,7 @@ def accept(txn: WriteTransaction, token: bytes, person: Person, now: int) -> Per
         return None
     member = replace(person, account=ticket.account, email=ticket.email, role=ticket.role)
     people.add_person(txn, member)
-    _drop(txn, ticket.id)
+    _drop(txn, ticket)
     return member
 
 
@@ -140,32 +192,45 @@ def set_password(txn: WriteTransaction, token: bytes, password: str, now: int) -
     ticket = open_ticket(txn, token, PASSWORD, now)
     if ticket is None:
         return None
-    _drop(txn, ticket.id)
+    _drop(txn, ticket)
     try:
         return people.set_password(txn, ticket.person, password)
-    except UnknownError:  # removed since
+    except UnknownError:  # removed since, or never there
         return None
+
+
+def end_links(txn: WriteTransaction, person: Person) -> None:
+    """End the links by which a person could choose another password."""
+    name = txn.get(row_format.join(row_format.TICKET_OF, person.account, person.id))
+    if ticket := _get(txn, (name or b"").decode()):
+        _drop(txn, ticket)
+
+
+def end_all(txn: WriteTransaction, account: str) -> None:
+    """End all tickets of an organisation that is removed."""
+    for ticket in _of_account(txn, account):
+        _drop(txn, ticket)
 
 
 def of_account(txn: ReadTransaction, account: str, now: int) -> Sequence[Ticket]:
     """The tickets of an organisation that can be used, the newest first."""
-    found = (one for one in _all(txn) if one.account == account and one.expires > now)
+    found = (one for one in _of_account(txn, account) if one.expires > now)
     return sorted(found, key=lambda ticket: (-ticket.created, ticket.id))
 
 
 def withdraw(txn: WriteTransaction, account: str, ticket: str) -> None:
     """End a ticket of an organisation; ending it again changes nothing."""
-    stored = txn.get(_key(ticket))
-    if stored is not None and _load(stored).account == account:
-        _drop(txn, ticket)
+    known = _get(txn, ticket)
+    if known is not None and known.account == account:
+        _drop(txn, known)
 
 
 # -- the outbox --------------------------------------------------------------------
 
 
 def is_due(txn: ReadTransaction, now: int) -> bool:
-    """Whether a mail is to be sent now."""
-    return any(_due(ticket, now) for ticket in _all(txn))
+    """Whether `claim` has something to do: a mail to send, or one to forget."""
+    return agenda.is_due(txn, agenda.MAILS, now)
 
 
 def claim(txn: WriteTransaction, token: bytes, now: int) -> Ticket | None:
@@ -173,49 +238,113 @@ def claim(txn: WriteTransaction, token: bytes, now: int) -> Ticket | None:
 
     Its next attempt is in the future then, so no other process mails it too.
     """
-    due = [ticket for ticket in _all(txn) if _due(ticket, now)]
-    if not due:
-        return None
-    ticket = min(due, key=lambda one: (one.next_attempt, one.created, one.id))
-    pause = BACK_OFF_S[min(ticket.attempts, len(BACK_OFF_S) - 1)]
-    txn.put(row_format.TOKEN + token, ticket.id.encode())
-    return _put(txn, replace(ticket, attempts=ticket.attempts + 1, next_attempt=now + pause))
+    for entry in agenda.due(txn, agenda.MAILS, now, _LOOKED_AT):
+        ticket = _get(txn, entry.name)
+        if ticket is None or ticket.expires <= now:
+            agenda.strike(txn, agenda.MAILS, entry.moment, entry.name)
+            continue
+        pause = BACK_OFF_S[min(ticket.attempts, len(BACK_OFF_S) - 1)]
+        claimed = replace(ticket, attempts=ticket.attempts + 1, next_attempt=now + pause)
+        return _enter(txn, ticket, claimed, token)
+    return None
 
 
 def settle(txn: WriteTransaction, ticket: str, mail: str, error: str = "") -> None:
     """Note the outcome of an attempt: SENT, REFUSED, or WAITING for the next one."""
-    stored = txn.get(_key(ticket))
-    if stored is not None:  # it may have been used or withdrawn meanwhile
-        _put(txn, replace(_load(stored), mail=mail, error=error[:_LONGEST_ERROR]))
-
-
-def _due(ticket: Ticket, now: int) -> bool:
-    return ticket.mail == WAITING and ticket.next_attempt <= now < ticket.expires
+    before = _get(txn, ticket)
+    if before is not None:  # it may have been used or withdrawn meanwhile
+        _enter(txn, before, replace(before, mail=mail, error=error[:_LONGEST_ERROR]), None)
 
 
 # -- rows --------------------------------------------------------------------------
 
 
-def _all(txn: ReadTransaction) -> list[Ticket]:
-    # They are few: a ticket is dropped when it was used, and when it has expired.
-    return [_load(stored) for _, stored in txn.scan(row_format.TICKET)]
+def _issued(txn: ReadTransaction, ticket: Ticket) -> Ticket | None:
+    """The ticket that there is for the same: an address that is invited, or a person's password."""
+    return _get(txn, (txn.get(_owner_key(ticket)) or b"").decode())
 
 
-def _put(txn: WriteTransaction, ticket: Ticket) -> Ticket:
+def _of_account(txn: ReadTransaction, account: str) -> Sequence[Ticket]:
+    names = [name for _, name in txn.scan(row_format.join(row_format.TICKET_OF, account, ""))]
+    return [ticket for name in names if (ticket := _get(txn, name.decode()))]
+
+
+def _enter(
+    txn: WriteTransaction, before: Ticket | None, ticket: Ticket, token: bytes | None
+) -> Ticket:
+    """Store a ticket with all rows by which it is found; `before` is what it was."""
+    if token is not None:
+        txn.put(row_format.TOKEN + token, f"{ticket.id}/{ticket.expires}".encode())
+        links = (*ticket.links, f"{token.hex()}/{ticket.expires}")
+        for old in links[:-_LINKS]:
+            _drop_link(txn, old)
+        ticket = replace(ticket, links=links[-_LINKS:])
+    _index(txn, before, ticket)
     txn.put(_key(ticket.id), orjson.dumps(asdict(ticket)))
     return ticket
 
 
-def _drop(txn: WriteTransaction, ticket: str) -> None:
-    txn.delete(_key(ticket))
-    name = ticket.encode()
-    for key in [key for key, stored in txn.scan(row_format.TOKEN) if stored == name]:
+def adopt(txn: WriteTransaction, ticket: Ticket, tokens: Sequence[bytes]) -> None:
+    """Enter a ticket of a store of version 1, with the SHA-256 of its tokens."""
+    for token in tokens[-_LINKS:]:
+        txn.put(row_format.TOKEN + token, f"{ticket.id}/{ticket.expires}".encode())
+    links = tuple(f"{token.hex()}/{ticket.expires}" for token in tokens[-_LINKS:])
+    _enter(txn, ticket, replace(ticket, links=links), None)
+
+
+def _index(txn: WriteTransaction, before: Ticket | None, after: Ticket | None) -> None:
+    """Write the rows by which a ticket is found, in place of those that it had before."""
+    for kind, moment in _moments(before):
+        agenda.strike(txn, kind, moment, before.id if before else "")
+    if after is None and before is not None:
+        owner = _owner_key(before)
+        if txn.get(owner) == before.id.encode():
+            txn.delete(owner)
+    if after is not None:
+        txn.put(_owner_key(after), after.id.encode())
+        for kind, moment in _moments(after):
+            agenda.enter(txn, kind, moment, after.id)
+
+
+def _moments(ticket: Ticket | None) -> Sequence[tuple[str, int]]:
+    if ticket is None:
+        return ()
+    found = [(agenda.TICKETS, ticket.expires)]
+    if ticket.mail == WAITING:
+        found.append((agenda.MAILS, ticket.next_attempt or ticket.created))
+    return found
+
+
+def _drop(txn: WriteTransaction, ticket: Ticket) -> None:
+    _index(txn, ticket, None)
+    txn.delete(_key(ticket.id))
+    for link in ticket.links:
+        _drop_link(txn, link)
+
+
+def _drop_link(txn: WriteTransaction, link: str) -> None:
+    key = row_format.TOKEN + bytes.fromhex(link.partition("/")[0])
+    if txn.get(key) is not None:
         txn.delete(key)
+
+
+def _owner_key(ticket: Ticket) -> bytes:
+    owner = ticket.person
+    if ticket.kind == INVITATION:
+        owner = hashlib.sha256(people.folded(ticket.email).encode()).hexdigest()
+    return row_format.join(row_format.TICKET_OF, ticket.account, owner)
 
 
 def _key(ticket: str) -> bytes:
     return row_format.join(row_format.TICKET, ticket)
 
 
-def _load(stored: bytes) -> Ticket:
-    return Ticket(**orjson.loads(stored))
+def _get(txn: ReadTransaction, ticket: str) -> Ticket | None:
+    stored = txn.get(_key(ticket)) if ticket else None
+    return None if stored is None else load(stored)
+
+
+def load(stored: bytes) -> Ticket:
+    """The ticket of a row; those of older versions have neither `asked` nor `links`."""
+    ticket = Ticket(**orjson.loads(stored))
+    return replace(ticket, asked=tuple(ticket.asked), links=tuple(ticket.links))

@@ -188,7 +188,9 @@ class RedisConnection:
             raise StoreUnavailable(
                 "it has lost its rows; restore them, or start the servers again to begin with none"
             )
-        if version != row_format.VERSION:
+        # The rows of the version before are brought up by the store that is opened (`store.py`).
+        is_old = version == row_format.UNINDEXED and not self._has_rows
+        if version != row_format.VERSION and not is_old:
             raise WrongStoreError(
                 f"{self.shown} has format {version.decode(errors='replace')}, this code reads "
                 f"{row_format.VERSION.decode()}; use the version that wrote it"

@@ -16,12 +16,13 @@ META: Final = PREFIX + b"meta"
 _WHOLE: Final = (
     row_format.ACCOUNT, row_format.KEY, row_format.KEY_ID, row_format.ADDRESS, row_format.PACKS,
     row_format.PERSON, row_format.EMAIL, row_format.LAST, row_format.TICKET, row_format.TOKEN,
-    row_format.SEALED, row_format.PAID, row_format.LAST_EXPORTS,
+    row_format.SEALED, row_format.PAID, row_format.LAST_EXPORTS, row_format.UNAPPLIED,
 )  # fmt: skip
 # Tables with one hash per account, person or period.
 _PARTED: Final = (
     row_format.KEY_OF, row_format.ADDRESS_OF, row_format.RESERVED, row_format.SESSION,
-    row_format.KEY_CALLS, row_format.PAYMENT, *row_format.PERIODIC,
+    row_format.KEY_CALLS, row_format.PAYMENT, row_format.MEMBER_OF, row_format.TICKET_OF, row_format.AGENDA,
+    *row_format.PERIODIC,
 )  # fmt: skip
 
 

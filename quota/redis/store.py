@@ -27,6 +27,7 @@ from quota.redis.transaction import RedisTransaction
 from quota.results import Charge, Meter, Usage
 from quota.store.future import StoreFuture
 from quota.store.ledger_store import LedgerStore
+from quota.store.row_migration import migrate
 
 T = TypeVar("T")
 
@@ -46,6 +47,11 @@ class RedisStore(LedgerStore):
         """
         self._connection = RedisConnection(url, strict=strict)
         self._queue = RedisQueue(self._connection)
+        try:
+            self.submit(migrate).result()
+        except BaseException:
+            self._queue.close()
+            raise
 
     # -- the operations of every request -------------------------------------------
 

@@ -14,9 +14,9 @@ from typing import Final
 
 from quota import keys
 from quota.accounts import FREE, Account, Key
-from quota.ledger import activity, calls, exports, payments, people, registry
+from quota.ledger import activity, calls, exports, payments, people, registry, tickets
 from quota.ledger.openings import Opening
-from quota.ledger.payments import Payment
+from quota.ledger.payments import Payment, Unapplied
 from quota.ledger.people import Person
 from quota.ledger.registry import ADDRESSES
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
@@ -109,6 +109,21 @@ class AccountBook:
     def add_pack(self, pack: Payment) -> StoreFuture[bool]:
         """Add the credits of a paid pack; False if they were added before."""
         return self._transactions.submit(lambda txn: payments.add_pack(txn, pack))
+
+    def note_unapplied(self, payment: Payment, error: str, now: datetime) -> StoreFuture[None]:
+        """Note a payment that has no effect, until it is applied or settled."""
+        moment = int(now.timestamp())
+        return self._transactions.submit(
+            lambda txn: payments.note_unapplied(txn, payment, error, moment)
+        )
+
+    def unapplied(self) -> StoreResult[Sequence[Unapplied]]:
+        """The payments that have no effect, the oldest first."""
+        return self._transactions.read(payments.unapplied)
+
+    def settle_unapplied(self, payment: str) -> StoreFuture[bool]:
+        """Forget a payment that was settled by hand; False if there is none such."""
+        return self._transactions.submit(lambda txn: payments.settle_unapplied(txn, payment))
 
     def payments_of(self, account: str) -> StoreResult[Sequence[Payment]]:
         """The subscriptions and packs of an account, the newest first."""
@@ -224,6 +239,10 @@ class AccountBook:
         """The people of an account, by address."""
         return self._transactions.read(lambda txn: people.people_of(txn, account))
 
+    def count_of(self, account: str) -> StoreResult[int]:
+        """How many people an account has."""
+        return self._transactions.read(lambda txn: people.count_of(txn, account))
+
     def person_by_email(self, email: str) -> StoreResult[Person | None]:
         """The person with this address, or None."""
         return self._transactions.read(lambda txn: people.by_email(txn, email))
@@ -253,8 +272,14 @@ class AccountBook:
         return self._transactions.submit(lambda txn: people.add_person(txn, person))
 
     def set_password(self, person: str, password: str) -> StoreFuture[Person]:
-        """Replace a password and end all sessions of the person."""
-        return self._transactions.submit(lambda txn: people.set_password(txn, person, password))
+        """Replace a password; all sessions of the person, and links for another password, end."""
+
+        def change(txn: WriteTransaction) -> Person:
+            changed = people.set_password(txn, person, password)
+            tickets.end_links(txn, changed)
+            return changed
+
+        return self._transactions.submit(change)
 
     def set_role(self, account: str, person: str, role: str) -> StoreFuture[Person]:
         """Give a person of an account another role; the last administrator keeps theirs."""
@@ -262,7 +287,13 @@ class AccountBook:
 
     def remove_person(self, account: str, person: str) -> StoreFuture[Person]:
         """Remove a person from an account; the last administrator stays."""
-        return self._transactions.submit(lambda txn: people.remove_person(txn, account, person))
+
+        def remove(txn: WriteTransaction) -> Person:
+            removed = people.remove_person(txn, account, person)
+            tickets.end_links(txn, removed)
+            return removed
+
+        return self._transactions.submit(remove)
 
     # -- sessions ------------------------------------------------------------------
 

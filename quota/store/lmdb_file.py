@@ -24,6 +24,7 @@ from quota.errors import QuotaError, StoreUnavailable, WrongStoreError
 from quota.ledger import row_format
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.store.group_commit import Operation
+from quota.store.row_migration import migrate
 from quota.store.write_lock import WriteLock
 
 T = TypeVar("T")
@@ -183,6 +184,7 @@ class LmdbFile:
             self._env.reader_check()
             _check_whole(self._env, self._path)
             self._size = self._path.stat().st_size
+            _bring_up(self._env, self._write_lock)
             _check_version(self._env, self._path)
         except BaseException:
             self._shut()
@@ -278,6 +280,15 @@ def _check_whole(env: lmdb.Environment, path: Path) -> None:
     size = (env.info()["last_pgno"] + 1) * env.stat()["psize"]
     if size > path.stat().st_size and (damage := damage_of(path)):
         raise lmdb.CorruptedError(f"it was cut: {damage}")
+
+
+def _bring_up(env: lmdb.Environment, lock: WriteLock) -> None:
+    """Add the rows of this version to a file of the one before, once for all processes."""
+    with env.begin() as txn:
+        is_old = txn.get(row_format.FORMAT) == row_format.UNINDEXED
+    if is_old:
+        with lock.held(), env.begin(write=True) as txn:
+            migrate(LmdbTransaction(txn))
 
 
 def _check_version(env: lmdb.Environment, path: Path) -> None:

@@ -83,7 +83,7 @@ class TicketBook:
     # -- the outbox ----------------------------------------------------------------
 
     def is_due(self, now: datetime) -> StoreResult[bool]:
-        """Whether a mail is to be sent now."""
+        """Whether `claim` has something to do."""
         moment = int(now.timestamp())
         return self._transactions.read(lambda txn: tickets.is_due(txn, moment))
 

@@ -88,7 +88,10 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _remove_if_dead(folder: Path) -> list[str]:
     """Remove the folder of a process that is dead; return its notes."""
-    lock = os.open(folder, os.O_RDONLY)
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:  # whoever else writes to the spool has left something of that name
+        return []
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         notes = [path.name.removesuffix(_NOTE) for path in folder.glob(f"*{_NOTE}")]

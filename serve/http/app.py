@@ -61,6 +61,8 @@ def make_handler(pages: PageContext) -> Handler:
         except Exception:  # noqa: BLE001 - the one place: the caller gets an id to report
             _log.exception("request failed", extra={"fields": {"request_id": trace.request_id}})
             response = _refused(request, errors.erreur_interne(trace.request_id))
+        finally:
+            body_reader.give_back(message)
         response = await compression.compressed(
             message, response, request.accepted, of_api=target.opened
         )

@@ -54,15 +54,15 @@ async def form_parts(message: web.BaseRequest, largest: int, most: int) -> list[
     found: list[FormPart] = []
     try:
         async with asyncio.timeout(FILE_SECONDS):
-            with _BodyMemory(largest) as room:
-                async for part in await message.multipart():
-                    if not isinstance(part, BodyPartReader) or len(found) == most or not part.name:
-                        raise ValueError("a part of another kind, or too many")
-                    content = bytearray()
-                    while chunk := await part.read_chunk():
-                        room.take(len(chunk))
-                        content += chunk
-                    found.append(FormPart(part.name, part.filename, bytes(content)))
+            room = _BodyMemory(message, largest)
+            async for part in await message.multipart():
+                if not isinstance(part, BodyPartReader) or len(found) == most or not part.name:
+                    raise ValueError("a part of another kind, or too many")
+                content = bytearray()
+                while chunk := await part.read_chunk():
+                    room.take(len(chunk))
+                    content += chunk
+                found.append(FormPart(part.name, part.filename, bytes(content)))
     except TimeoutError:
         raise _late(FILE_SECONDS) from None
     except (*_NO_PARTS, HttpProcessingError, web.RequestPayloadError) as error:
@@ -81,10 +81,10 @@ async def body(message: web.BaseRequest, largest: int = LARGEST) -> bytes:
     raw = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            with _BodyMemory(largest) as room:
-                async for piece in message.content.iter_any():
-                    room.take(len(piece))
-                    raw += piece
+            room = _BodyMemory(message, largest)
+            async for piece in message.content.iter_any():
+                room.take(len(piece))
+                raw += piece
     except TimeoutError:
         raise _late(BODY_SECONDS) from None
     except web.RequestPayloadError as error:
@@ -97,20 +97,26 @@ def waits(message: web.BaseRequest) -> bool:
     return message.headers.get("Expect", "").strip().lower() == "100-continue"
 
 
+def give_back(message: web.BaseRequest) -> None:
+    """Give back the room of the body of a request that was answered."""
+    room = message.get(_ROOM)
+    if room is not None:
+        room.give_back()
+
+
 class _BodyMemory:
-    """The room that a body takes while it is received, of that of the process."""
+    """The room of a body, of that of the process, from its first byte until its request is answered."""
 
     _taken = 0
 
-    def __init__(self, largest: int) -> None:
+    def __init__(self, message: web.BaseRequest, largest: int) -> None:
         self._largest = largest
         self._own = 0
+        message[_ROOM] = self
 
-    def __enter__(self) -> "_BodyMemory":
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def give_back(self) -> None:
         _BodyMemory._taken -= self._own
+        self._own = 0
 
     def take(self, size: int) -> None:
         """Take room for so many bytes more.
@@ -124,6 +130,10 @@ class _BodyMemory:
             raise errors.corps_trop_grand(self._largest)
         if _BodyMemory._taken > MOST_AT_ONCE:
             raise errors.indisponible(errors.NO_ROOM)
+
+
+# The place of a body's room among the values of its request.
+_ROOM: Final = web.RequestKey("room", _BodyMemory)
 
 
 async def _continue(message: web.BaseRequest, largest: int) -> None:

@@ -37,6 +37,10 @@ KEEPALIVE_SECONDS: Final = 15.0
 # In the message of aiohttp: a request line whose method is a token, but none that it knows.
 _METHOD: Final = re.compile(r"b[\"']([!#$%&*+.^_`|~0-9A-Za-z-]+) \S+ HTTP/1\.[01][\"']")
 
+# A body that was answered before its end is read for so long, so that its client sees the answer; then the
+# connection is closed.
+LINGERING_SECONDS: Final = 1.0
+
 _POLL_SECONDS: Final = 0.05
 
 _log: Final = logging.getLogger("serve.http.connection")
@@ -58,6 +62,7 @@ def make_server(
         max_line_size=LONGEST_LINE,
         max_field_size=LONGEST_FIELD,
         keepalive_timeout=KEEPALIVE_SECONDS,
+        lingering_time=LINGERING_SECONDS,
         # A compressed body could be of any size; serve/request/json_body.py refuses it.
         auto_decompress=False,
     )

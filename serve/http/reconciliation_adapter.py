@@ -11,7 +11,16 @@ from serve.access import admission
 from serve.access.admission import Admitted
 from serve.access.caller import Caller
 from serve.access.etag import etag, matches
-from serve.access.result import NO_STORE, PRIVATE, Content, PreparedCall, Request, Response
+from serve.access.result import (
+    NO_STORE,
+    PRIVATE,
+    CallResult,
+    Content,
+    EncodedContent,
+    PreparedCall,
+    Request,
+    Response,
+)
 from serve.api import routes
 from serve.api.matching import reconciliation
 from serve.contract import errors
@@ -44,8 +53,6 @@ async def respond(request: HttpRequest) -> Response:
     token, *rest = request.target.segments or (OPEN,)
     admitted = await _admitted(request, token)
     given = await _parameters(request)
-    if part in ("vue", "apercu"):
-        return _company(request, part, rest[0])
     if part == "champs":
         return _tagged(request, reconciliation.proposed(_limit(given.get("limit"))))
     if part == "suggestions":
@@ -56,13 +63,15 @@ async def respond(request: HttpRequest) -> Response:
             return _tagged(request, {"result": [reconciliation.TYPE]})
         if rest != ["entity"]:
             raise errors.route_inconnue()
-    elif "queries" not in given and "extend" not in given:
+    elif not part and "queries" not in given and "extend" not in given:
         origin = request.context.config.base_url or f"http://{request.header('Host') or ''}"
         place = f"{routes.RECONCILIATION_PATH}/{token}"
         return _tagged(request, reconciliation.manifest(origin, place, visitor=token == OPEN))
     posted = request.message.method == "POST"
 
     def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
+        if part in ("vue", "apercu"):
+            return _company(part, rest[0], generation)
         if part == "suggestions":
             prefix = given.get("prefix", "")
             return reconciliation.suggest_entities(prefix, asked, generation).encoded()
@@ -133,17 +142,32 @@ async def _parameters(request: HttpRequest) -> Mapping[str, str]:
         ) from error
 
 
-def _company(request: HttpRequest, what: str, identifier: str) -> Response:
-    """The page of a company, or a preview of it."""
-    with request.context.published.lease() as generation:
-        request.trace.generation = generation.id
-        company = reconciliation.find(identifier, generation, coordonnees=False)
+def _company(what: str, identifier: str, generation: OpenGeneration) -> PreparedCall[Content]:
+    """The page of a company, or a preview of it: one call each.
+
+    Raises:
+        ApiError: 404.
+    """
+    company = reconciliation.find(identifier, generation, coordonnees=False)
     if company is None:
         raise errors.societe_introuvable(*identifier.partition(":")[::2])
+    status, body, tag = 200, b"", None
     if what == "vue":
-        return Response(303, b"", {**NO_STORE, "Location": reconciliation.page_of(company)})
-    headers = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": _FRAMED}
-    return _kept(request, reconciliation.preview(company).encode(), headers)
+        status, headers = 303, {**NO_STORE, "Location": reconciliation.page_of(company)}
+    else:
+        body = reconciliation.preview(company).encode()
+        tag = etag("reconciliation", body)
+        headers = {
+            "ETag": tag,
+            **PRIVATE,
+            "Content-Type": "text/html; charset=utf-8",
+            "Content-Security-Policy": _FRAMED,
+        }
+
+    async def run() -> CallResult[Content]:
+        return CallResult(status, EncodedContent(body), headers)
+
+    return PreparedCall(run, tag, headers)
 
 
 def _tagged(request: HttpRequest, value: Any) -> Response:

@@ -73,6 +73,8 @@ async def respond(request: HttpRequest) -> Response:
     if route.personal and session is None:
         suite = target.path if route.get else ""
         return render.see_other(f"{_LOG_IN}?suite={quote(suite, safe='/')}")
+    if route.personal and session:
+        request.pages.throttle.page(session.person.id, page.now)
     handler = route.post if message.method == "POST" else route.get
     assert handler  # the method is one of the route's
     return await handler(page)

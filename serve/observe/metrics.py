@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -120,12 +120,11 @@ def _remove_leftovers(place: Path) -> None:
     """Remove the folders of this user whose parents were killed."""
     for folder in place.glob(f"{_NAME}-*"):
         pid = folder.name.removeprefix(f"{_NAME}-").partition("-")[0]
-        if (
-            pid.isdigit()
-            and not Path("/proc", pid).exists()
-            and folder.stat().st_uid == os.getuid()
-        ):
-            shutil.rmtree(folder, ignore_errors=True)
+        # Another user may have left a link, and another process may be removing the folder.
+        with suppress(OSError):
+            is_ours = folder.lstat().st_uid == os.getuid() and not folder.is_symlink()
+            if pid.isdigit() and not Path("/proc", pid).exists() and is_ours:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _data(status: GenerationStatus, now: datetime) -> CollectorRegistry:

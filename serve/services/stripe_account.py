@@ -5,6 +5,7 @@ its calls block. Nothing here touches the store; what was paid is the `Payment` 
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -25,6 +26,8 @@ _TOLERANCE_S: Final = 300
 _PAGE: Final = "/compte"
 # States of a checkout for a pack in which the money is there.
 _PAID: Final = "paid"
+# Names of objects at Stripe have at most 255 characters.
+_NAME: Final = re.compile(r"[A-Za-z0-9_]{0,255}")
 
 
 class StripeError(Exception):
@@ -154,7 +157,7 @@ class StripeAccount:
         try:
             sent = orjson.loads(message)
             return _event(str(sent["type"]), sent["data"]["object"])
-        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise SignatureError(f"not an event: {error}") from error
 
     async def _checkout(
@@ -230,28 +233,35 @@ def _item(name: str, price: Any, *, yearly: bool) -> dict[str, Any]:
 
 def _event(kind: str, about: Mapping[str, Any]) -> Event:
     if kind.startswith("customer.subscription."):
-        return Event(kind, about["id"])
+        return Event(kind, _name(about["id"]))
     if kind.startswith("invoice."):
         parent = (about.get("parent") or {}).get("subscription_details") or {}
-        return Event(kind, about.get("subscription") or parent.get("subscription") or "")
+        return Event(kind, _name(about.get("subscription") or parent.get("subscription") or ""))
     if kind.startswith("checkout.session."):
         if about["mode"] == "subscription":
-            return Event(kind, about.get("subscription") or "")
+            return Event(kind, _name(about.get("subscription") or ""))
         told = about.get("metadata") or {}
         if about["payment_status"] == _PAID and "account" in told and "credits" in told:
             return Event(kind, pack=_pack(about, told))
     return Event(kind)
 
 
+def _name(given: Any) -> str:
+    """A name as Stripe gives them, or none. Raises ValueError."""
+    if not isinstance(given, str) or not _NAME.fullmatch(given):
+        raise ValueError(f"{given!r:.80} is no name")
+    return given
+
+
 def _pack(about: Mapping[str, Any], told: Mapping[str, str]) -> Payment:
     return Payment(
-        id=about["id"],
+        id=_name(about["id"]),
         kind=PACK,
-        account=told["account"],
+        account=_name(told["account"]),
         plan="",
         outil_api=False,
         status=_PAID,
-        customer=about.get("customer") or "",
+        customer=_name(about.get("customer") or ""),
         created=int(about["created"]),
         credits=int(told["credits"]),
     )

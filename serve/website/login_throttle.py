@@ -7,15 +7,20 @@ lock its owner out from another. All attempts at an account together have a high
 limited by address, by network and by host, since one customer of a provider may have 65 536 networks /64.
 A browser that has logged in to an account before has a place of its own there, whoever else tries.
 A refused attempt costs no hash.
+
+Whoever asks for another password, or uses a link, takes nothing from log-ins. How many mails one address
+gets is a rule of the ledger (`ASKED_MOST`), which refuses in silence. Invitations are limited by
+organisation, person and recipient, and those of free organisations by network and host too.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from math import ceil
 from typing import Final, TypeVar
 
-from quota.ledger import passwords
+from quota import passwords
+from quota.accounts import FREE, Account
 from quota.ledger.people import folded
 from serve.access import counter_headers
 from serve.access.burst_gate import Limiter
@@ -33,8 +38,15 @@ WAITING: Final = 16
 ACCOUNT_TIMES: Final = 10
 NETWORK_TIMES: Final = 2
 HOST_TIMES: Final = 50
-# Times the sign-ups of an address: invitations and links of an organisation per day.
-INVITATION_TIMES: Final = 5
+# Invitations and links per day: of an organisation that pays, and of a free one; a person may make half of
+# them. Mails that invite one address, whoever sends them.
+INVITATIONS: Final = 100
+FREE_INVITATIONS: Final = 10
+RECIPIENT_INVITATIONS: Final = 3
+# Keys and reconciliation addresses that an organisation makes per day.
+KEYS: Final = 50
+# Pages of the account per minute and person.
+PAGES: Final = 120
 
 
 class LoginThrottle:
@@ -63,10 +75,7 @@ class LoginThrottle:
                 (account, ACCOUNT_TIMES * few),
             )
         )
-        for who, limit in limits:
-            wait = self._limiter.allow(who, limit, now.timestamp()).seconds
-            if wait:
-                raise _refused(limit, "minute", wait, now)
+        self._by_minute(limits, now)
 
     def sign_up(self, address: str | None, now: datetime) -> None:
         """Count a sign-up. Raises ApiError 429."""
@@ -76,17 +85,66 @@ class LoginThrottle:
             (f"inscription {truncated(address)}", NETWORK_TIMES * few),
             ("inscription", HOST_TIMES * few),
         )
+        self._by_day(limits, now)
+
+    def lost(self, address: str | None, now: datetime) -> None:
+        """Count a form for a lost password. Raises ApiError 429."""
+        few = self._debit.inscriptions_jour
+        # By the minute for the host: whoever asks from many networks locks nobody out for a day.
+        self._by_minute((("perdu", HOST_TIMES * self._debit.connexions),), now)
+        self._by_day(
+            (
+                (f"perdu {bucket(address)}", few),
+                (f"perdu {truncated(address)}", NETWORK_TIMES * few),
+            ),
+            now,
+        )
+
+    def use_link(self, address: str | None, ticket: str, now: datetime) -> None:
+        """Count a password that is chosen by a link. Raises ApiError 429."""
+        few = self._debit.connexions
+        self._by_minute(((f"lien {bucket(address)}", few), (f"lien {ticket}", few)), now)
+
+    def invite(self, account: Account, person: str, address: str | None, now: datetime) -> None:
+        """Count an invitation, or a link for another password, of a person. Raises ApiError 429."""
+        is_free = account.plan == FREE
+        most = FREE_INVITATIONS if is_free else INVITATIONS
+        free = (
+            (f"invitation gratuite {truncated(address)}", NETWORK_TIMES * most),
+            ("invitation gratuite", HOST_TIMES * most),
+        )
+        self._by_day(
+            (
+                (f"invitation {person}", most // 2),
+                (f"invitation {account.id}", most),
+                *(free if is_free else ()),
+            ),
+            now,
+        )
+
+    def mail(self, email: str, now: datetime) -> None:
+        """Count a mail that invites an address. Raises ApiError 429."""
+        self._by_day(((f"invitation {folded(email)}", RECIPIENT_INVITATIONS),), now)
+
+    def make_key(self, account: str, now: datetime) -> None:
+        """Count a key or a reconciliation address that is made. Raises ApiError 429."""
+        self._by_day(((f"cle {account}", KEYS),), now)
+
+    def page(self, person: str, now: datetime) -> None:
+        """Count a page of the account. Raises ApiError 429."""
+        self._by_minute(((f"page {person}", PAGES),), now)
+
+    def _by_minute(self, limits: Iterable[tuple[str, int]], now: datetime) -> None:
+        for who, limit in limits:
+            wait = self._limiter.allow(who, limit, now.timestamp()).seconds
+            if wait:
+                raise _refused(limit, "minute", wait, now)
+
+    def _by_day(self, limits: Iterable[tuple[str, int]], now: datetime) -> None:
         for who, limit in limits:
             wait = self._limiter.day(who, limit, now.timestamp()).seconds
             if wait:
                 raise _refused(limit, "jour", wait, now)
-
-    def invite(self, account: str, now: datetime) -> None:
-        """Count an invitation, or a link for another password, of an account. Raises ApiError 429."""
-        limit = INVITATION_TIMES * self._debit.inscriptions_jour
-        wait = self._limiter.day(f"invitation {account}", limit, now.timestamp()).seconds
-        if wait:
-            raise _refused(limit, "jour", wait, now)
 
     async def hashed(self, password: str) -> str:
         """The hash of a new password. Raises ApiError 503."""

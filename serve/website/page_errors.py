@@ -105,6 +105,16 @@ def paiement_indisponible() -> ApiError:
     )
 
 
+def paiement_sans_effet() -> ApiError:
+    """503 `indisponible`: what was paid cannot be applied; the operator has been told."""
+    return errors.indisponible(
+        (
+            "Ce paiement n'a pas pu être appliqué ; `quota payment unapplied` le montre",
+            "This payment could not be applied; `quota payment unapplied` shows it",
+        )
+    )
+
+
 def sans_facture() -> ApiError:
     """404: an organisation that has paid nothing has no invoices."""
     texts = (

@@ -28,7 +28,8 @@ class PeopleAgainstModel(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.people: dict[str, tuple[str, str, str]] = {}
-        # token -> kind, account, address, role, end; a link replaces that of the same three
+        # token -> kind, account, address, role, end; an invitation replaces that of the same three, a
+        # password's links work beside each other, and of those that lead nowhere there is one
         self.links: dict[str, tuple[str, str, str, str, datetime]] = {}
         self.drawn: list[tuple[str, str]] = []
 
@@ -72,7 +73,7 @@ class PeopleAgainstModel(RuleBasedStateMachine):
         if kind == tickets.INVITATION and email in self.people:
             assert isinstance(used.exception(), NotAllowedError)
             return
-        del self.links[token]
+        self._end_links(kind, email, token)
         if kind == tickets.INVITATION:
             self.people[email] = account, role, text
             assert used.result()
@@ -102,11 +103,14 @@ class PeopleAgainstModel(RuleBasedStateMachine):
                 removed.result()
                 del self.people[email]
                 # A link for another password names a person, who is gone.
-                self.links = {
-                    token: link
-                    for token, link in self.links.items()
-                    if link[:1] + link[2:3] != (tickets.PASSWORD, email)
-                }
+                self._end_links(tickets.PASSWORD, email)
+
+    @rule(email=addresses, text=st.sampled_from("δεζ"))
+    def change_a_password(self, email: str, text: str) -> None:
+        if person := self.store.accounts.person_by_email(email).result():
+            self.store.accounts.set_password(person.id, text).result()
+            self.people[email] = (*self.people[email][:2], text)
+            self._end_links(tickets.PASSWORD, email)
 
     @rule(index=who)
     def nobody_of_another_organisation_is_removed(self, index: int) -> None:
@@ -134,13 +138,24 @@ class PeopleAgainstModel(RuleBasedStateMachine):
         others = [known for other, known in self.people.items() if other != email]
         return role == ADMINISTRATOR and (account, ADMINISTRATOR) not in [one[:2] for one in others]
 
+    def _end_links(self, kind: str, email: str, token: str = "") -> None:
+        """One link ends, and all those for another password of the same person."""
+        self.links = {
+            known: link
+            for known, link in self.links.items()
+            if known != token
+            and (kind != tickets.PASSWORD or not link[1] or (link[0], link[2]) != (kind, email))
+        }
+
     def _enter(self, kind: str, account: str, email: str, role: str, token: str) -> None:
         # Links that have expired at this moment are dropped, and a clock may step back.
         moment = int(self.now.timestamp())
         self.links = {
             known: link
             for known, link in self.links.items()
-            if int(link[4].timestamp()) > moment and link[:3] != (kind, account, email)
+            if int(link[4].timestamp()) > moment
+            and ((account and kind == tickets.PASSWORD) or link[:3] != (kind, account, email))
+            and (account or link[1])
         }
         end = self.now + timedelta(days=_DAYS[kind])
         self.links[token] = kind, account, email, role, end

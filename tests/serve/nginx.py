@@ -52,6 +52,7 @@ def configured(folder: Path, data: Path, upstream: int) -> Nginx:
         ("/etc/ssl/societes/privkey.pem", str(key)),
         ("/etc/nginx/societes-mirrors", str(passwords)),
         ("/srv/societes/data", str(data)),
+        ("/var/log/nginx/societes.log", str(folder / "societes.log")),
     ):
         assert old in example
         example = example.replace(old, new)

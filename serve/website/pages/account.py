@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from quota import passwords
 from quota.accounts import effective, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
-from quota.ledger import passwords
 from quota.ledger.tickets import SENT
 from serve.access.result import Response
 from serve.api.routes import RECONCILIATION_PATH
@@ -81,6 +81,7 @@ async def create_key(request: PageRequest) -> Response:
 async def new_key(request: PageRequest, label: str, *, cookie: str | None = None) -> Response:
     """Make a key and redirect to the page that shows it; `cookie` is set by the same response."""
     session = _session(request)
+    request.context.throttle.make_key(session.account.id, request.now)
     try:
         _, text = await request.accounts.create_key(
             session.account.id, request.server.plans, request.now, label=label
@@ -119,6 +120,7 @@ async def create_address(request: PageRequest) -> Response:
     if request.form.get("connues") != str(len(known)):
         return await _page(request, _Notice("address_already", 409))
     label = request.form.get("libelle", "").strip()[:_LONGEST_LABEL]
+    request.context.throttle.make_key(session.account.id, request.now)
     try:
         _, token = await request.accounts.create_address(
             session.account.id, request.server.plans, request.now, label=label
@@ -150,7 +152,9 @@ async def change_password(request: PageRequest) -> Response:
         ApiError: 429, 503.
     """
     session, throttle = _session(request), request.context.throttle
-    throttle.log_in(request.trace.address, session.person.email, request.now)
+    email = session.person.email
+    device = sessions.device(request.context, request.device, email)
+    throttle.log_in(request.trace.address, email, request.now, device)
     if not await throttle.is_right(request.form.get("actuel", ""), session.person.password):
         return await _page(request, _Notice("wrong_password", 403))
     new = request.form.get("nouveau", "")
@@ -209,7 +213,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         by_day=await book.calls_by_day(account.id, _DAYS, request.now),
         by_key=await book.key_calls(account.id, _DAYS, request.now),
         last_used=await request.accounts.last_used([key.id for key in keys]),
-        people=len(await request.accounts.people_of(account.id)),
+        people=await request.accounts.count_of(account.id),
         unsent=sum(
             bool(ticket.error) and ticket.mail != SENT
             for ticket in await request.accounts.tickets.of(account.id, request.now)

@@ -78,7 +78,8 @@ async def _answer(request: PageRequest) -> Response:
         raise errors.parametre_invalide(
             "debut", (f"un rang est attendu, pas {shown}", f"a row is expected, not {shown}")
         )
-    request.server.gate.lists(request.trace.address, request.now)
+    sent = len(request.file) + len(form.get("texte", ""))
+    request.server.gate.lists(request.trace.address, request.now, sent)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
         reading = partial(_read, request)

@@ -67,7 +67,9 @@ async def _invite(request: PageRequest, session: Session) -> Response:
     email, role = request.form.get("email", "").strip(), request.form.get("role", MEMBER)
     if not is_email(email) or role not in ROLES:
         return await _page(request, _Outcome("bad_email", 422, email=email))
-    request.context.throttle.invite(session.account.id, request.now)
+    _count(request, session)
+    if request.mails:
+        request.context.throttle.mail(email, request.now)
     ticket, token = await request.accounts.tickets.invite(
         session.account.id, email, role, request.now, mail=request.mails, lang=request.lang
     )
@@ -81,7 +83,7 @@ async def _make_link(request: PageRequest, session: Session) -> Response:
     person = next((person for person in people if person.id == wanted), None)
     if person is None:
         raise page_errors.personne_introuvable()
-    request.context.throttle.invite(session.account.id, request.now)
+    _count(request, session)
     ticket, token = await request.accounts.tickets.ask_for_password(
         person.email, request.now, mail=request.mails, lang=request.lang
     )
@@ -95,7 +97,7 @@ async def _hand_over(request: PageRequest, session: Session) -> Response:
     known = next((ticket for ticket in open_tickets if ticket.id == wanted), None)
     if known is None:
         raise page_errors.lien_perime()
-    request.context.throttle.invite(session.account.id, request.now)
+    _count(request, session)
     book = request.accounts.tickets
     if known.kind == INVITATION:
         ticket, token = await book.invite(
@@ -106,6 +108,12 @@ async def _hand_over(request: PageRequest, session: Session) -> Response:
             known.email, request.now, mail=False, lang=known.lang
         )
     return await _linked(request, ticket, token)
+
+
+def _count(request: PageRequest, session: Session) -> None:
+    """Count an invitation or a link. Raises ApiError 429."""
+    address = request.trace.address
+    request.context.throttle.invite(session.account, session.person.id, address, request.now)
 
 
 async def _linked(request: PageRequest, ticket: Ticket, token: str) -> Response:

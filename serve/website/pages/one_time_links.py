@@ -71,7 +71,7 @@ async def lost(request: PageRequest) -> Response:
     if not request.mails or not is_email(email):
         news = "wrong" if request.mails else ""
         return page(request, "lost_password.html", status=422, news=news, email=email)
-    request.context.throttle.log_in(request.trace.address, email, request.now)
+    request.context.throttle.lost(request.trace.address, request.now)
     await request.accounts.tickets.ask_for_password(
         email, request.now, mail=True, lang=request.lang
     )
@@ -82,7 +82,7 @@ async def lost(request: PageRequest) -> Response:
 async def _use(request: PageRequest, kind: str) -> Response:
     throttle, password = request.context.throttle, request.form.get("mot_de_passe", "")
     ticket = await _ticket(request, kind)
-    throttle.log_in(request.trace.address, ticket.email, request.now)
+    throttle.use_link(request.trace.address, ticket.id, request.now)
     if message := wrong_password(request, password):
         return await _form(request, ticket, status=422, wrong=message)
     hashed = await throttle.hashed(password)

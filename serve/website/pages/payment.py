@@ -6,11 +6,12 @@ nothing (quota/ledger/payments.py). An answer other than 200 makes Stripe send t
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Final
 
 from quota.errors import NotAllowedError, UnknownError
-from quota.ledger.payments import served
+from quota.ledger.payments import Payment, served
 from quota.ledger.people import ADMINISTRATOR
 from quota.plans import Plan
 from serve.access.billing import RECORD_CREDITS
@@ -126,14 +127,11 @@ async def event(request: PageRequest) -> Response:
     try:
         if found.subscription:
             await _synchronize(request, stripe, found.subscription)
-        if found.pack:
-            await request.accounts.add_pack(found.pack)
+        if pack := found.pack:
+            await _applied(request, pack, lambda: request.accounts.add_pack(pack))
     except StripeError as error:
         _log.error("event %s: %s", found.kind, error)
         raise page_errors.paiement_indisponible() from error
-    except (UnknownError, NotAllowedError) as error:
-        # Sent again it would fail again: an account that was removed, or a plan that is no more.
-        _log.error("event %s was not applied: %s", found.kind, error)
     return Response(200, b"{}", {"Content-Type": "application/json", "Cache-Control": "no-store"})
 
 
@@ -160,17 +158,33 @@ async def _synchronize(request: PageRequest, stripe: StripeAccount, name: str) -
 
     Raises:
         StripeError: it cannot be asked, or other processes were faster each time.
-        UnknownError, NotAllowedError: as `apply` (quota/ledger/payments.py).
+        ApiError: as `_applied`.
     """
     for _ in range(_ATTEMPTS):
         known = await request.accounts.payment_version(name)
         state = await stripe.subscription(name)
         if state is None:
             return
-        plans = request.server.plans
-        if await request.accounts.apply_subscription(state, known, plans):
+        applying = partial(request.accounts.apply_subscription, state, known, request.server.plans)
+        if await _applied(request, state, applying):
             return
     raise StripeError(f"{name} is being changed by other processes")
+
+
+async def _applied(
+    request: PageRequest, payment: Payment, apply: Callable[[], Awaitable[bool]]
+) -> bool:
+    """Apply a payment, or note for the operator that it has no effect.
+
+    Raises:
+        ApiError: 503: its account was removed, or its plan is no more; Stripe sends it again for days.
+    """
+    try:
+        return await apply()
+    except (UnknownError, NotAllowedError) as error:
+        await request.accounts.note_unapplied(payment, str(error), request.now)
+        _log.error("%s was paid and not applied: %s", payment.id, error)
+        raise page_errors.paiement_sans_effet() from error
 
 
 def _account(request: PageRequest) -> StripeAccount:

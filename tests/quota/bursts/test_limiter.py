@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -225,6 +226,52 @@ def test_the_memory_of_a_state_folder_that_is_gone_is_given_back(tmp_path: Path)
         str(tmp_path / "kept"),
         str(tmp_path / "new"),
     }
+
+
+def _pipe(folder: Path) -> None:
+    os.mkfifo(folder / "state")
+
+
+def _endless(folder: Path) -> None:
+    (folder / "state").symlink_to("/dev/zero")
+
+
+def _long(folder: Path) -> None:
+    (folder / "state").write_bytes(b"x" * 4_097)
+
+
+def _of_everybody(folder: Path) -> None:
+    (folder / "state").write_text("/no/such/folder", encoding="utf-8")
+    folder.chmod(0o777)
+
+
+@pytest.mark.parametrize("left", [_pipe, _endless, _long, _of_everybody])
+def test_what_others_leave_in_memory_neither_hangs_a_start_nor_is_removed(
+    tmp_path: Path, left: Callable[[Path], None]
+) -> None:
+    theirs = tmp_path / f"societes-debit-{os.getuid()}-{'0' * 16}"
+    theirs.mkdir(mode=0o700)
+    left(theirs)
+    command = (
+        "import sys, pathlib, resource; from quota.bursts.limiter import BurstLimiter; "
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)); "
+        "folder = pathlib.Path(sys.argv[1]); BurstLimiter(folder / 'état', memory=folder).close()"
+    )
+
+    # A process of its own: a start that hangs is ended, and does not hang the tests.
+    done = subprocess.run([sys.executable, "-c", command, tmp_path], timeout=20, check=False)
+
+    assert done.returncode == 0
+    assert theirs.is_dir()
+
+
+def test_a_pipe_in_place_of_our_own_note_hangs_nothing(tmp_path: Path) -> None:
+    BurstLimiter(tmp_path / "state", memory=tmp_path).close()
+    (place,) = list(tmp_path.glob("societes-debit-*"))
+    (place / "state").unlink()
+    os.mkfifo(place / "state")
+
+    BurstLimiter(tmp_path / "state", memory=tmp_path).close()  # would wait for a reader for ever
 
 
 def test_without_memory_the_file_lies_in_the_state_folder_for_this_boot(tmp_path: Path) -> None:

@@ -239,7 +239,7 @@ def test_a_server_that_may_forget_is_warned_of_or_refused(
 def test_a_replica_and_an_older_format_are_not_used(server: Server, store: RedisStore) -> None:
     with server.client as client:
         client.hset("societes:meta", "format", "0")
-        with pytest.raises(WrongStoreError, match="format 0, this code reads 1"):
+        with pytest.raises(WrongStoreError, match="format 0, this code reads 2"):
             RedisStore(server.url)
         client.replicaof("127.0.0.1", "1")
         with pytest.raises(StoreUnavailable, match="name the primary"):

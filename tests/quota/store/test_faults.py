@@ -131,7 +131,7 @@ def test_a_full_table_of_readers_is_cleared_of_the_dead(tmp_path: Path) -> None:
 
     environment._env = Crowded()  # type: ignore[assignment]
 
-    assert environment.read(lambda txn: txn.get(b"format")) == b"1"
+    assert environment.read(lambda txn: txn.get(b"format")) == b"2"
     environment.close()
 
 

@@ -204,9 +204,9 @@ def test_a_time_without_a_zone_is_refused_where_it_is_given(store: LmdbStore) ->
 
 def test_a_store_of_another_format_is_refused(tmp_path: Path) -> None:
     with lmdb.open(str(tmp_path / FILE), subdir=False) as env, env.begin(write=True) as txn:
-        txn.put(b"format", b"2")
+        txn.put(b"format", b"3")
 
-    with pytest.raises(WrongStoreError, match="format 2, this code reads 1"):
+    with pytest.raises(WrongStoreError, match="format 3, this code reads 2"):
         LmdbStore(tmp_path)
 
 
@@ -235,7 +235,7 @@ def test_every_byte_of_a_store(store: LmdbStore) -> None:
     rows = store._file.read(lambda txn: list(txn.scan(b"")))
 
     assert dict(rows) == {
-        b"format": b"1",
+        b"format": b"2",
         b"floor": b"2026-01",
         b"a/" + a: '{"id":"%s","nom":"Żabka","plan":"carte","outil_api":true,"modules":["bourse"],'
         '"created":"2026-11-21T12:00:00+00:00"}'.replace("%s", account).encode(),

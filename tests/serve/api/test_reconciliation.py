@@ -227,6 +227,20 @@ def test_a_company_is_shown_in_a_few_lines_and_on_its_page(served: Served, addre
     assert served.ask(f"{address}/preview/FR:absente").code == "societe_introuvable"
 
 
+def test_a_preview_and_a_view_count_as_a_call_each(served: Served) -> None:
+    customer = served.customer("data")
+    path = made(served, customer)
+
+    used = []
+    for shown in ("preview", "view", "preview"):
+        reply = served.ask(f"{path}/{shown}/{GENERALE}")
+        used.append(int(reply.headers["X-Quota-Used"]))
+    missing = served.ask(f"{path}/preview/FR:absente")
+
+    assert used == [1, 2, 3]
+    assert missing.status == 404
+
+
 def test_an_address_can_be_revoked_opens_nothing_else_and_is_never_logged(served: Served) -> None:
     customer = served.customer("data")
     path = made(served, customer)

@@ -1,5 +1,6 @@
 """The folder of temporary files: it disappears with its process, however that ends (F6)."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -73,3 +74,14 @@ def test_a_spool_that_cannot_be_made_is_tried_again(tmp_path: Path) -> None:
 
     assert spool.folder().is_dir()
     spool.close()
+
+
+def test_a_pipe_or_a_link_that_others_left_in_the_spool_hangs_nothing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "serveur-pipe")
+    (tmp_path / "serveur-link").symlink_to("/dev/zero")
+
+    files = TempFiles(tmp_path)  # would wait for a writer of the pipe for ever
+    assert files.open() == []
+    files.close()
+
+    assert {path.name for path in tmp_path.iterdir()} == {"serveur-pipe", "serveur-link"}

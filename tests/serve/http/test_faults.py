@@ -2,12 +2,17 @@
 
 import json
 import socket
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from serve.access.result import Response
+from serve.contract import errors
 from serve.http import body_reader
+from serve.http.handlers import HANDLERS
+from serve.http.http_request import HttpRequest
 from serve.observe.log import JsonLines
 from tests.serve.client import PATHS, Served, serving
 
@@ -140,6 +145,48 @@ def test_bodies_that_arrive_at_once_have_a_bound_together(
 
     assert [(one.status, one.code) for one in refused] == [(503, "indisponible")] * 2
     assert (taken.status, taken.code) == (400, "corps_invalide")
+
+
+def test_the_room_of_a_body_is_taken_until_its_answer(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list that waits to be matched is still in memory: it counts until then"""
+    taken = []
+
+    async def watched(request: object) -> Response:
+        assert isinstance(request, HttpRequest)
+        await body_reader.body(request.message)
+        taken.append(body_reader._BodyMemory._taken)
+        raise errors.corps_invalide(("vide", "empty"))
+
+    before = body_reader._BodyMemory._taken
+    monkeypatch.setitem(HANDLERS, "rapprochement", watched)
+    kind = {"Content-Type": "application/json"}
+    served.ask("/api/v1/rapprochement", "POST", kind, body=b" " * 1_000)
+
+    assert taken == [before + 1_000]
+    assert body_reader._BodyMemory._taken == before
+
+
+def test_what_follows_an_answer_is_read_for_a_second_at_most(served: Served) -> None:
+    """A client that goes on sending after 413 is cut off"""
+    head = (
+        b"POST /api/v1/rapprochement HTTP/1.1\r\nHost: a\r\n"
+        b"Content-Type: application/json\r\nContent-Length: 99999999\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", served.port), 20) as client:
+        client.sendall(head)
+        started = time.monotonic()
+        assert b" 413 " in client.recv(65_536)
+        try:
+            while time.monotonic() < started + 9:
+                client.sendall(b" " * 1_000)
+                time.sleep(0.05)
+        except OSError:
+            pass
+        seconds = time.monotonic() - started
+
+    assert seconds < 5
 
 
 def test_a_fault_of_ours_is_500_with_an_id_and_a_logged_traceback(

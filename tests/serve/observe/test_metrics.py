@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from serve.observe import metrics
 from tests.serve.client import Served, serving
 
 
@@ -100,3 +101,20 @@ def test_labels_are_few_and_none_is_what_a_caller_sent(own: Served) -> None:
     assert set(re.findall(r'(\w+)="', text)) <= {
         "route", "plan", "status", "code", "le", "generation",
     }  # fmt: skip
+
+
+def test_a_link_that_others_left_beside_the_figures_ends_no_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics, "_MEMORY", tmp_path)
+    dead = "4194305"  # more than any process has (PID_MAX_LIMIT)
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / f"{metrics._NAME}-{dead}-gone").symlink_to(tmp_path / "nothing")
+    (tmp_path / f"{metrics._NAME}-{dead}-there").symlink_to(tmp_path / "theirs")
+    (tmp_path / f"{metrics._NAME}-{dead}-left").mkdir()
+
+    with metrics.shared(tmp_path):
+        left = {path.name.rpartition("-")[2] for path in tmp_path.glob(f"{metrics._NAME}-{dead}-*")}
+
+    assert left == {"gone", "there"}
+    assert (tmp_path / "theirs").is_dir()

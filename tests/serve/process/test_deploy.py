@@ -16,6 +16,7 @@ from pathlib import Path
 import dockerfile
 import pytest
 
+from serve.process import port as ports
 from shards.generations import pointer
 from tests.proof.tools import need
 from tests.serve.client import Served
@@ -121,6 +122,50 @@ def test_nginx_hides_the_metrics_in_every_spelling(tmp_path: Path, served: Serve
     assert b"\r\nStrict-Transport-Security: max-age=63072000\r\n" in page
     assert b"corps_invalide" in accepted  # a list may have so many bytes, and is read
     assert b" 413 " in refused.splitlines()[0]
+
+
+def test_nginx_writes_no_address_that_is_a_key_and_no_referer(
+    tmp_path: Path, served: Served
+) -> None:
+    """An address of the reconciliation service, or a link of a mail, opens what it is for."""
+    nginx = configured(tmp_path, tmp_path / "data", served.port)
+    secret = "Secret0123456789"
+    targets = [
+        f"/api/v1/reconciliation/soc_rec_{secret}",
+        f"/api/v1/reconciliation/soc%5Frec_{secret}/suggest/entity?prefix=a",
+        f"//api/v1//reconciliation/{secret}",
+        f"/%69nvitation/soc_lien_{secret}",
+        f"/mot-de-passe/{secret}",
+        f"/compte?cle={secret}",
+        f"/x/soc_live_{secret}",
+    ]
+    with running(nginx):
+        for target in targets:
+            assert spelled(nginx, target)
+        referer = {"Referer": f"https://localhost/invitation/soc_lien_{secret}"}
+        assert spelled(nginx, "/docs?q=1", referer)
+
+    logs = {path.name: path.read_text() for path in tmp_path.glob("*.log")}
+    assert '"GET /docs" 200' in logs["societes.log"]
+    assert '"GET /mot-de-passe/-"' in logs["societes.log"]
+    assert len(logs["societes.log"].splitlines()) == len(targets) + 1
+    assert [name for name, text in logs.items() if secret in text] == []
+
+
+def test_nginx_names_no_key_when_the_server_is_gone(tmp_path: Path) -> None:
+    """A refused connection is a line of the error log, with the whole request and its Referer."""
+    free = ports.bind("127.0.0.1", 0)
+    gone = free.getsockname()[1]
+    free.close()
+    nginx = configured(tmp_path, tmp_path / "data", gone)
+    with running(nginx):
+        answers = [
+            spelled(nginx, f"{path}Secret0123456789")
+            for path in ("/api/v1/reconciliation/soc_rec_", "/invitation/", "/mot-de-passe/")
+        ]
+
+    assert all(b" 502 " in answer.splitlines()[0] for answer in answers)
+    assert not [path for path in tmp_path.glob("*.log") if "Secret" in path.read_text()]
 
 
 def spelled(

@@ -97,7 +97,7 @@ def test_a_server_that_is_down_or_slow_loses_no_invitation(
     assert "Un courriel n’est pas parti." in admin.get("/compte").text
     # A minute later it is tried again: here the row is made due, and the process looks when woken.
     due = replace(ticket, next_attempt=0)
-    equipped.store.submit(lambda txn: tickets._put(txn, due)).result()
+    equipped.store.submit(lambda txn: tickets._enter(txn, ticket, due, None)).result()
     sent(admin, address())
     mail_server.to(email)
     awaited(lambda: {one.mail for one in book.of(account, now).result()} == {tickets.SENT})

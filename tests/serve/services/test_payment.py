@@ -231,6 +231,68 @@ def test_stripe_is_told_to_send_again_what_could_not_be_asked(
     assert announced(equipped, stripe_server, unrelated).status == 200
 
 
+def _odd_events() -> list[Any]:
+    """Events that Stripe could sign and that no code of ours expects."""
+    told: dict[str, Any] = {"account": "a_1", "credits": "1000"}
+    wrong: list[Any] = ["many", [], "x" * 600]
+    right = {
+        "id": "cs_1", "mode": "payment", "payment_status": "paid", "created": 1,
+        "customer": "cus_1", "metadata": told,
+    }  # fmt: skip
+    odd: list[Any] = [None, 1, "text", [], {}]
+    values: dict[str, list[Any]] = {
+        "id": [None, 7, {}, "x" * 600, "a/b", "\u0000"],
+        "metadata": [
+            "account credits", ["account", "credits"], *({**told, "credits": one} for one in wrong),
+            *({**told, "account": one} for one in wrong[1:]),
+        ],
+        "created": [None, "soon", {}],
+        "customer": [{"id": "cus_1"}],
+    }  # fmt: skip
+    changes = [{name: value} for name, these in values.items() for value in these]
+    changes.append({"mode": "subscription", "subscription": ["sub_1"]})
+    checkouts = [*odd, *({**right, **change} for change in changes)]
+    return [
+        *({"type": "checkout.session.completed", "data": {"object": one}} for one in checkouts),
+        *({"type": "customer.subscription.updated", "data": {"object": one}} for one in odd),
+        *({"type": "invoice.paid", "data": {"object": {"parent": one}}} for one in ("x", [1])),
+        *({"type": "invoice.paid", "data": one} for one in odd),
+        *odd,
+    ]
+
+
+def test_a_signed_event_of_any_shape_is_refused_and_no_fault(
+    equipped: Served, stripe_server: StripeServer
+) -> None:
+    replies = [announced(equipped, stripe_server, event).status for event in _odd_events()]
+
+    assert set(replies) == {400}
+
+
+def test_a_pack_that_cannot_be_applied_is_sent_again_and_shown_to_the_operator(
+    equipped: Served, stripe_server: StripeServer
+) -> None:
+    book, now = equipped.store.accounts, equipped.context.now()
+    about = {
+        "id": "cs_lost", "mode": "payment", "payment_status": "paid", "created": 1,
+        "customer": "cus_1", "metadata": {"account": "a_removed00000", "credits": "1000"},
+    }  # fmt: skip
+    event = {"type": "checkout.session.completed", "data": {"object": about}}
+
+    refused = [announced(equipped, stripe_server, event).status for _ in range(2)]
+    (note,) = [one for one in book.unapplied().result() if one.id == "cs_lost"]
+    account = book.create("data", PLANS, now).result().id
+    about["metadata"]["account"] = account  # type: ignore[index]
+    applied = announced(equipped, stripe_server, event).status
+
+    assert refused == [503, 503]
+    assert (note.account, note.credits, note.customer) == ("a_removed00000", 1_000, "cus_1")
+    assert "there is no account" in note.error
+    assert applied == 200
+    assert equipped.store.usage(account, PLANS["data"], now).result().credits.packs == 1_000
+    assert "cs_lost" not in [one.id for one in book.unapplied().result()]
+
+
 def test_only_an_administrator_buys_and_only_what_has_a_price(equipped: Served) -> None:
     visitor, account = member(equipped)
     ticket, token = equipped.store.accounts.tickets.invite(

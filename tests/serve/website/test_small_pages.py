@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from quota.ledger import passwords
+from quota import passwords
 from serve.services.settings import EditorSettings
 from serve.website import assets
 from tests.serve.access.test_unavailable import Faulty
