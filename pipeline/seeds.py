@@ -38,6 +38,8 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "nace_hors": ("iso2", "code", "raison"),
         "etats": ("iso2", "statut", "etat"),
         "taux": ("devise", "annee", "taux"),
+        "personnes": ("iso2", "champs", "motif"),
+        "messageries": ("domaine", "fournisseur"),
         "roles": ("role", "etat", "code"),
     }
 )

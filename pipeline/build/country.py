@@ -8,6 +8,7 @@ reports its share of the work on a row to `progress`.
 
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -34,6 +35,7 @@ from pipeline.stages import (
     input_files,
     layout_order,
     money,
+    personal_data,
     quality_report,
     rejections,
     sectors,
@@ -82,6 +84,7 @@ class Task:
         done: the folder of its shard and its receipt.
         work: a folder in which the task makes one of its own, removed at the end.
         key: of the receipt; see `resume.key`.
+        personal_mailboxes: whether e-mail addresses at consumer providers are kept.
         batch: how many companies are rows in memory at once.
         memory: bytes that the task takes.
     """
@@ -91,6 +94,7 @@ class Task:
     comptes: tuple[InputPart, ...]
     tables: Tables
     max_rejected: float
+    personal_mailboxes: bool
     out: Path
     done: Path
     work: Path
@@ -164,6 +168,7 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
         ecartees=_left_out(stored, summed.fusionnees),
         codes_inconnus=quality_report.most_common(summed.codes_inconnus),
         statuts_inconnus=quality_report.most_common(summed.statuts_inconnus),
+        donnees_personnelles=_personal(summed, stored.values(), line_counts),
         **line_counts,
         **asdict(conformity),
     )
@@ -223,6 +228,17 @@ def _complete_pieces(
     _write_rejected(task)
 
 
+def _personal(
+    summed: Quality, stored: Iterable[pl.LazyFrame], line_counts: dict[str, Any]
+) -> dict[str, int]:
+    """What was refused as personal in all tables; takes the count of the lines out of `line_counts`."""
+    counts = Counter(summed.donnees_personnelles)
+    for rows in stored:
+        counts.update(personal_data.count(rows))
+    counts.update(line_counts.pop("donnees_personnelles", {}))
+    return dict(sorted(counts.items()))
+
+
 def _left_out(stored: Mapping[str, pl.LazyFrame], met: Mapping[str, int]) -> dict[str, int]:
     """The rows of complements whose company is not in the register, by reason and source."""
     left = {name: rejections.count_rows(rows) - met.get(name, 0) for name, rows in stored.items()}
@@ -237,10 +253,12 @@ def _clean_pieces(
     A file of many countries gives few rows of one country at a time, so several make a piece.
     """
     waiting: list[pl.DataFrame] = []
+    patterns = personal_data.patterns(task.tables.seeds, task.iso2)
     read = input_files.scan_pieces(parts, "companies", task.iso2, task.batch)
     for number, piece in enumerate(read):
         cleaned = (
             piece.pipe(text_cleaning.clean)
+            .pipe(personal_data.refuse, patterns)
             .pipe(money.drop_negative_zeros)
             .pipe(rejections.add_reasons)
         )
@@ -273,6 +291,7 @@ def _rejected_rows(task: Task) -> pl.LazyFrame:
             text_cleaning.CUT: pl.Boolean,
             text_cleaning.NO_LINK: pl.Int64,
             text_cleaning.NO_EMAIL: pl.Boolean,
+            personal_data.FOUND: pl.Int64,
             REASON: pl.String,
         }
     )
@@ -283,7 +302,12 @@ def _rejected_rows(task: Task) -> pl.LazyFrame:
 def _prepare_lines(task: Task, good: pl.LazyFrame) -> tuple[pl.LazyFrame, dict[str, Any]]:
     """The lines to store (of good rows, without copies, of the last years), and their account."""
     comptes = input_files.scan_country(task.comptes, "comptes", task.iso2)
-    marked = comptes.pipe(text_cleaning.clean).pipe(money.drop_negative_zeros)
+    patterns = personal_data.patterns(task.tables.seeds, task.iso2)
+    marked = (
+        comptes.pipe(text_cleaning.clean)
+        .pipe(personal_data.refuse, patterns)
+        .pipe(money.drop_negative_zeros)
+    )
     judged = _materialise(marked.pipe(statement_lines.add_reasons, good), task, "judged")
     distinct = _materialise(statement_lines.drop_copies(judged), task, "distinct")
     doubts = doubtful_accounts.add_reasons(distinct, task.tables.seeds)
@@ -321,6 +345,7 @@ def _account_for_lines(
         statement_lines.TOO_OLD: good - sum(doubts.values()) - kept,
     }
     return {
+        "donnees_personnelles": personal_data.count(judged),
         "lignes_lues": read,
         "lignes_gardees": kept,
         "lignes_ecartees": {name: count for name, count in left_out.items() if count},
@@ -361,7 +386,8 @@ def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.Lazy
     """Add every derived column of a company; each stage adds its own."""
     seeds, rates, nace = task.tables.seeds, task.tables.rates, task.tables.nace
     return (
-        good.pipe(statement_lines.fill_from_statements, facts)
+        good.pipe(personal_data.mark_mailboxes, seeds, leave_out=not task.personal_mailboxes)
+        .pipe(statement_lines.fill_from_statements, facts)
         .pipe(
             checks.require_columns,
             "statement_lines",

@@ -37,6 +37,7 @@ class BuildOptions:
         cluster: the address of a Dask scheduler; None for local processes.
         keep: how many generations stay.
         max_rejected: the share of a country's rows that may be rejected.
+        personal_mailboxes: whether e-mail addresses at consumer providers are kept.
         check: a last check of the generation before it is published, which may raise.
     """
 
@@ -49,6 +50,7 @@ class BuildOptions:
     gates: Gates = field(default_factory=Gates)
     keep: int = publication.KEPT
     max_rejected: float = rejections.MAX_SHARE
+    personal_mailboxes: bool = True
     seeds: Path = TABLES
     check: Callable[[Generation], object] = lambda _: None
 
@@ -98,6 +100,7 @@ def tasks(
     shared = [
         code_version.folder_digest(options.seeds, "*.csv"),
         f"max_rejected {options.max_rejected}",
+        f"personal_mailboxes {options.personal_mailboxes}",
     ]
     return [
         _task(iso2, options, lookups, build_input, work, shared, memory.batch_rows(share))
@@ -149,6 +152,7 @@ def _task(
         comptes=comptes,
         tables=lookups,
         max_rejected=options.max_rejected,
+        personal_mailboxes=options.personal_mailboxes,
         out=options.out,
         done=work.done,
         work=work.work,
