@@ -28,6 +28,8 @@ ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
         "exercice invraisemblable": "implausible fiscal year",
         "version de la NACE inconnue": "unknown NACE revision",
         "pays inconnu": "unknown country",
+        "opposition d'une personne": "objection of a person",
+        "société": "company",
         # statement lines
         "état inconnu": "unknown statement",
         "exercice absent ou invraisemblable": "fiscal year missing or implausible",

@@ -25,12 +25,15 @@ from pipeline.build import (
 from pipeline.build.resume import BuiltCountry
 from pipeline.build.sorted_runs import Run
 from pipeline.canonical import COMPANIES, COMPTES
+from pipeline.errors import BuildError
+from pipeline.objections import Hidden
 from pipeline.seeds import Seeds
 from pipeline.stages import (
     checks,
     complements,
     derived_fields,
     duplicates,
+    hidden_fields,
     identifiers,
     input_files,
     layout_order,
@@ -84,6 +87,8 @@ class Task:
         done: the folder of its shard and its receipt.
         work: a folder in which the task makes one of its own, removed at the end.
         key: of the receipt; see `resume.key`.
+        hidden: what persons have objected to.
+        unmet: of these, the companies that no build has met yet.
         personal_mailboxes: whether e-mail addresses at consumer providers are kept.
         batch: how many companies are rows in memory at once.
         memory: bytes that the task takes.
@@ -99,6 +104,8 @@ class Task:
     done: Path
     work: Path
     key: str
+    hidden: Hidden
+    unmet: frozenset[str]
     batch: int
     memory: int
 
@@ -121,7 +128,7 @@ def build(task: Task, progress: Progress) -> BuiltCountry:
     """
     # A folder per attempt: when a worker of a cluster is lost, a country may be built twice at once.
     task = replace(task, work=Path(tempfile.mkdtemp(prefix=f"{task.iso2}-", dir=task.work)))
-    if not task.companies and not task.comptes:
+    if not task.companies and not task.comptes and not task.unmet:
         return _build_empty(task)
     with canonical.name_unreadable(part.path for part in (*task.companies, *task.comptes)):
         return _run_stages(task, progress)
@@ -129,6 +136,7 @@ def build(task: Task, progress: Progress) -> BuiltCountry:
 
 def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
     lines, line_counts = _NO_LINES, dict[str, Any]()
+    met = _meet_objections(task)
     sources = complements.of_country(task.companies, task.iso2)
     stored = {
         source.name: _store_complement(task, rank, source, progress)
@@ -165,7 +173,8 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
         summed,
         lues=task.rows,
         rejetees=rejections.count_reasons(_rejected_rows(task)),
-        ecartees=_left_out(stored, summed.fusionnees),
+        ecartees=_left_out(stored, summed.fusionnees) | _left_out_by_objections(task, met),
+        oppositions=hidden_fields.count(task.hidden, met),
         codes_inconnus=quality_report.most_common(summed.codes_inconnus),
         statuts_inconnus=quality_report.most_common(summed.statuts_inconnus),
         donnees_personnelles=_personal(summed, stored.values(), line_counts),
@@ -239,6 +248,29 @@ def _personal(
     return dict(sorted(counts.items()))
 
 
+def _meet_objections(task: Task) -> dict[str, int]:
+    """The input rows of each company that somebody has objected to.
+
+    Raises:
+        BuildError: a new objection meets no company: its identifier is probably wrong.
+    """
+    if not task.hidden:
+        return {}
+    rows = input_files.scan_country(task.companies, "companies", task.iso2)
+    met = hidden_fields.rows_per_company(rows, task.hidden)
+    if missed := sorted(task.unmet - met.keys()):
+        raise BuildError(
+            f"objections: {task.iso2} has no company {missed[0]!r} in the input; correct its "
+            "identifiant, or give it a date in retrait"
+        )
+    return met
+
+
+def _left_out_by_objections(task: Task, met: Mapping[str, int]) -> dict[str, int]:
+    rows = sum(met.get(identifier, 0) for identifier in hidden_fields.whole(task.hidden))
+    return {hidden_fields.LEFT_OUT: rows} if rows else {}
+
+
 def _left_out(stored: Mapping[str, pl.LazyFrame], met: Mapping[str, int]) -> dict[str, int]:
     """The rows of complements whose company is not in the register, by reason and source."""
     left = {name: rejections.count_rows(rows) - met.get(name, 0) for name, rows in stored.items()}
@@ -258,6 +290,7 @@ def _clean_pieces(
     for number, piece in enumerate(read):
         cleaned = (
             piece.pipe(text_cleaning.clean)
+            .pipe(hidden_fields.leave_out_companies, task.hidden)
             .pipe(personal_data.refuse, patterns)
             .pipe(money.drop_negative_zeros)
             .pipe(rejections.add_reasons)
@@ -404,6 +437,7 @@ def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.Lazy
         .pipe(statuses.add_state, statuses.states(seeds, task.iso2))
         .pipe(identifiers.fill_register_url, seeds.country(task.iso2))
         .pipe(derived_fields.fill_derived)
+        .pipe(hidden_fields.clear_fields, task.hidden)
         .pipe(derived_fields.add_score)
         .pipe(checks.require_columns, "score", there=[*FIELDS, *_WORKING], gone=[REASON])
     )

@@ -61,6 +61,7 @@ class Quality:
     donnees_personnelles: Counts = field(
         default_factory=dict
     )  # texts refused as personal, by column
+    oppositions: Counts = field(default_factory=dict)  # companies, whole or by field
     courriels_personnels: int = 0  # addresses at consumer providers
     lignes_lues: int = 0
     lignes_gardees: int = 0
@@ -259,6 +260,7 @@ def _remarks(quality: Quality) -> Iterator[str]:
     if quality.courriels_ecartes:
         yield f"e-mail addresses that are none, left out: {quality.courriels_ecartes:,}"
     yield from _listed("birth dates and officers, left out", quality.donnees_personnelles)
+    yield from _listed("left out by objections", quality.oppositions)
     if quality.courriels_personnels:
         yield f"e-mail addresses at consumer providers: {quality.courriels_personnels:,}"
     if quality.hors_format:
