@@ -69,7 +69,7 @@ def refuse(rows: pl.LazyFrame, found: Patterns) -> pl.LazyFrame:
     texts = [name for name in found if schema.get(name) == TEXT]
     lists = [name for name in found if schema.get(name) == TEXTS]
     hits = {name: pl.col(name).str.contains(found[name]) for name in texts}
-    sound = {name: pl.when(~hit).then(name) for name, hit in hits.items()}
+    sound: dict[str, pl.Expr] = {name: pl.when(~hit).then(name) for name, hit in hits.items()}
     for name in lists:
         held = pl.element().str.contains(found[name])
         hits[name] = pl.col(name).list.eval(held).list.any()

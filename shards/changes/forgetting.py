@@ -96,8 +96,8 @@ def _without(change: StoredChange, identifier: str, fields: Collection[str] | No
         for name, (before, after) in change.details.items()
         if name not in ("iso2", "id") or fields is not None
     }
-    sides = (_bare(side, identifier, fields) for side in (change.before, change.after))
-    return StoredChange(*sides, details)
+    before = _bare(change.before, identifier, fields)
+    return StoredChange(before, _bare(change.after, identifier, fields), details)
 
 
 def _erased(value: Any) -> Any:

@@ -11,6 +11,7 @@ from pipeline import seeds as tables
 from pipeline.errors import SeedError
 from pipeline.stages import personal_data, quality_report, rejections
 from pipeline.stages.quality_report import Quality
+from seeds import TABLES
 from tests.pipeline.inputs import accounted, companies, company, line, run, served, write
 
 SEEDS = tables.read()
@@ -100,7 +101,7 @@ def test_an_unknown_column_and_a_damaged_pattern_are_named(tmp_path: Path) -> No
         (",rue,x,r,e,c", "unknown column 'rue'"),
         (",*,(,r,e,c", r"'\(' is no regular expression"),
     ):
-        for table in Path(tables.TABLES).glob("*.csv"):
+        for table in TABLES.glob("*.csv"):
             (tmp_path / table.name).write_bytes(table.read_bytes())
         (tmp_path / "personnes.csv").write_text(
             f"iso2,champs,motif,raison,exemple,contre_exemple\n{row}\n"
