@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pipeline import canonical, objections
+from pipeline import canonical
 from pipeline import seeds as tables
 from pipeline.build import (
     country,
@@ -38,10 +38,11 @@ from pipeline.build.resume import BuiltCountry
 from pipeline.build.workdir import WorkFolder
 from pipeline.canonical import TABLES
 from pipeline.errors import BuildError
-from pipeline.objections import Objections
 from pipeline.seeds import Seeds
 from pipeline.stages import input_files, quality_report, rejections
 from pipeline.stages.input_files import Survey
+from pipeline.stages.persons import objections
+from pipeline.stages.persons.objections import Objections
 from pipeline.stages.quality_report import Quality
 from pipeline.stages.rejections import NO_COUNTRY, REASON, UNKNOWN_ISO2
 from pipeline.workers import dask_cluster, processes

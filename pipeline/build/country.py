@@ -26,19 +26,16 @@ from pipeline.build.resume import BuiltCountry
 from pipeline.build.sorted_runs import Run
 from pipeline.canonical import COMPANIES, COMPTES
 from pipeline.errors import BuildError
-from pipeline.objections import Hidden
 from pipeline.seeds import Seeds
 from pipeline.stages import (
     checks,
     complements,
     derived_fields,
     duplicates,
-    hidden_fields,
     identifiers,
     input_files,
     layout_order,
     money,
-    personal_data,
     quality_report,
     rejections,
     sectors,
@@ -52,6 +49,8 @@ from pipeline.stages.accounts import (
 )
 from pipeline.stages.complements import SourceRows
 from pipeline.stages.input_files import InputPart
+from pipeline.stages.persons import hidden_fields, personal_data
+from pipeline.stages.persons.objections import Hidden
 from pipeline.stages.quality_report import Quality
 from pipeline.stages.rejections import REASON
 from pipeline.workers.processes import Progress

@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline import code_version, objections
+from pipeline import code_version
 from pipeline.build import resume
 from pipeline.build.country import Tables, Task
 from pipeline.build.workdir import WorkFolder
 from pipeline.errors import BuildError
-from pipeline.objections import Objections
 from pipeline.seeds import Seeds
 from pipeline.stages import complements, input_files, money, rejections, sectors
 from pipeline.stages.input_files import Survey
+from pipeline.stages.persons import objections
+from pipeline.stages.persons.objections import Objections
 from pipeline.workers import memory, processes
 from pipeline.workers.processes import Processes
 from seeds import TABLES

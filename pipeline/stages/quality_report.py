@@ -13,8 +13,9 @@ import polars as pl
 
 from pipeline import console
 from pipeline.errors import BuildError
-from pipeline.stages import complements, money, personal_data, sectors, statuses, text_cleaning
+from pipeline.stages import complements, money, sectors, statuses, text_cleaning
 from pipeline.stages.accounts import statement_lines
+from pipeline.stages.persons import personal_data
 from shards.codec.record import FIELDS
 
 # The counted fields: all that are served, rows with statements and rows with a contact.

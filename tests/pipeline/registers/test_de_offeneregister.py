@@ -134,8 +134,8 @@ IN_REGISTER = {"A": 1_780, "B": 28_390, "C": 2_754}
 def test_of_labelled_merchants_no_person_is_kept_and_few_companies_are_lost(
     tmp_path: Path, part: str
 ) -> None:
-    with LABELLED.open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["part"] == part]
+    with LABELLED.open(encoding="utf-8", newline="") as table:
+        rows = [row for row in csv.DictReader(table) if row["part"] == part]
     file = _published(tmp_path, "X", "HRA")
     first = json.loads(file.read_text(encoding="utf-8"))
     records = [

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from pipeline import seeds as tables
 from pipeline.errors import SeedError
-from pipeline.stages import personal_data, quality_report, rejections
+from pipeline.stages import quality_report, rejections
+from pipeline.stages.persons import personal_data
 from pipeline.stages.quality_report import Quality
 from seeds import TABLES
 from tests.pipeline.inputs import accounted, companies, company, line, run, served, write

@@ -1,4 +1,4 @@
-"""What a person objects to is in no later build, in no file of changes, and in no generation to go back to."""
+"""Objections: in no later build, in no file of changes, and in no generation to go back to is what they name."""
 
 from pathlib import Path
 from typing import Any
@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import objections
 from pipeline import seeds as tables
 from pipeline.build import build
 from pipeline.canonical import Origin
 from pipeline.errors import BuildError
-from pipeline.objections import FIELDS, Objections, ObjectionsError
+from pipeline.stages.persons import objections
+from pipeline.stages.persons.objections import FIELDS, Objections, ObjectionsError
 from shards.changes import change_steps
 from shards.changes.forgetting import ERASED
 from shards.errors import GenerationError

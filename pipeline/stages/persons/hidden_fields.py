@@ -1,4 +1,4 @@
-"""What persons have objected to (`pipeline.objections`): companies that are left out, and fields.
+"""Companies and fields that a build leaves out, because a person has objected (`objections`).
 
 A company is left out before anything else is done with its rows, of its register and of complements. A field is made
 null when all stages that could fill it are done.
@@ -9,7 +9,7 @@ from typing import Final
 
 import polars as pl
 
-from pipeline.objections import Hidden
+from pipeline.stages.persons.objections import Hidden
 
 LEFT_OUT: Final = "opposition d'une personne"
 WHOLE: Final = "société"
