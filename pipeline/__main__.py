@@ -72,6 +72,8 @@ def _build(arguments: argparse.Namespace) -> int:
         gates=Gates(arguments.force, dict(arguments.minimum)),
         keep=arguments.keep,
         max_rejected=arguments.max_rejected,
+        personal_mailboxes=not arguments.no_personal_mailboxes,
+        objections=arguments.objections,
     )
     if arguments.dry_run:
         for line in dry_run.lines(options):
@@ -223,6 +225,18 @@ def _add_build_arguments(parser: argparse.ArgumentParser) -> None:
         type=_KEEP,
         default=publication.KEPT,
         help=f"generations that stay, the new one included (default {publication.KEPT})",
+    )
+    add(
+        "--objections",
+        metavar="FILE",
+        type=Path,
+        help="CSV of what persons do not want published (pipeline/README.md); this and all later builds"
+        " leave it out",
+    )
+    add(
+        "--no-personal-mailboxes",
+        action="store_true",
+        help="leave out e-mail addresses at consumer providers (seeds/messageries.csv)",
     )
     add("--dry-run", action="store_true", help="print what would change, publish and write nothing")
 

@@ -17,6 +17,7 @@ ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
         "identifiant trop long": "identifier too long",
         "identifiant non imprimable": "identifier not printable",
         "nom vide": "empty name",
+        "nom avec une date de naissance ou un dirigeant": "name with a birth date or an officer",
         "montant non fini": "amount not finite",
         "effectif négatif": "negative headcount",
         "effectif démesuré": "headcount too large",
@@ -27,6 +28,8 @@ ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
         "exercice invraisemblable": "implausible fiscal year",
         "version de la NACE inconnue": "unknown NACE revision",
         "pays inconnu": "unknown country",
+        "opposition d'une personne": "objection of a person",
+        "société": "company",
         # statement lines
         "état inconnu": "unknown statement",
         "exercice absent ou invraisemblable": "fiscal year missing or implausible",

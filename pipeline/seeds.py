@@ -39,6 +39,8 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "etats": ("iso2", "statut", "etat"),
         "libelles": ("champ", "iso2", "valeur", "libelle"),
         "taux": ("devise", "annee", "taux"),
+        "personnes": ("iso2", "champs", "motif"),
+        "messageries": ("domaine", "fournisseur"),
         "roles": ("role", "etat", "code"),
     }
 )

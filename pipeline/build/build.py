@@ -37,14 +37,18 @@ from pipeline.build.plan import BuildInput, BuildOptions
 from pipeline.build.resume import BuiltCountry
 from pipeline.build.workdir import WorkFolder
 from pipeline.canonical import TABLES
+from pipeline.errors import BuildError
 from pipeline.seeds import Seeds
 from pipeline.stages import input_files, quality_report, rejections
 from pipeline.stages.input_files import Survey
+from pipeline.stages.persons import objections
+from pipeline.stages.persons.objections import Objections
 from pipeline.stages.quality_report import Quality
 from pipeline.stages.rejections import NO_COUNTRY, REASON, UNKNOWN_ISO2
 from pipeline.workers import dask_cluster, processes
 from pipeline.workers.dask_cluster import Cluster
 from pipeline.workers.processes import Processes
+from shards.changes import forgetting
 from shards.generations import atomic_files, generation_files, reference, register_sources
 from shards.publish import publication
 
@@ -85,6 +89,8 @@ def run(options: BuildOptions) -> Built:
     kept = [pays.iso2 for pays in seeds.pays if pays.iso2 not in wanted]
     with workdir.open_workdir(options.out) as work:
         previous = kept_countries.read_published(options.out) if kept else None
+        known = objections.collect(options.out, options.objections, seeds)
+        _check_objections(options.out, known, kept)
         build_input = plan.read_input(options.inputs)
         elsewhere = _reject_unknown_countries(options, seeds, build_input, work)
         published = reuse.published_build(options.out)
@@ -131,9 +137,39 @@ def run(options: BuildOptions) -> Built:
                 compare=partial(diff.compare, here=local),
                 check=options.check,
             )
+        _forget(options.out, known)
         reuse.keep_receipts(options.out, work.done)
     unchanged = (iso2 for iso2, one in reused.items() if one.cells)
     return Built(generation, qualities, elsewhere, resumed, tuple(sorted(unchanged)))
+
+
+def _check_objections(out: Path, known: Objections, kept: Collection[str]) -> None:
+    """Refuse to publish again what a generation has left out.
+
+    Raises:
+        BuildError: DATA has lost what it remembered, or a new objection is of a country that is not built.
+    """
+    if unbuilt := sorted(known.countries & set(kept)):
+        raise BuildError(
+            f"objections: a new one is of {unbuilt[0]}, which stays as published; add {unbuilt[0]} to --pays"
+        )
+    if not known.known and kept_countries.has_objections(out):
+        raise BuildError(
+            f"the published generation honours objections, and {out / objections.KEPT} is gone; give "
+            "their file as --objections"
+        )
+
+
+def _forget(out: Path, known: Objections) -> None:
+    """Take what new objections are about out of the history and of older generations; remember all objections.
+
+    They are remembered at last: a build that dies before does this again.
+    """
+    if known.fresh:
+        countries = {iso2: known.hidden(iso2, fresh=True) for iso2 in sorted(known.countries)}
+        forgetting.forget(out, countries)
+        publication.keep_published(out)
+    objections.keep(out, known)
 
 
 def _reject_unknown_countries(

@@ -8,6 +8,7 @@ reports its share of the work on a row to `progress`.
 
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from pipeline.build import (
 from pipeline.build.resume import BuiltCountry
 from pipeline.build.sorted_runs import Run
 from pipeline.canonical import COMPANIES, COMPTES
+from pipeline.errors import BuildError
 from pipeline.seeds import Seeds
 from pipeline.stages import (
     checks,
@@ -47,6 +49,8 @@ from pipeline.stages.accounts import (
 )
 from pipeline.stages.complements import SourceRows
 from pipeline.stages.input_files import InputPart
+from pipeline.stages.persons import hidden_fields, personal_data
+from pipeline.stages.persons.objections import Hidden
 from pipeline.stages.quality_report import Quality
 from pipeline.stages.rejections import REASON
 from pipeline.workers.processes import Progress
@@ -82,6 +86,9 @@ class Task:
         done: the folder of its shard and its receipt.
         work: a folder in which the task makes one of its own, removed at the end.
         key: of the receipt; see `resume.key`.
+        hidden: what persons have objected to.
+        unmet: of these, the companies that no build has met yet.
+        personal_mailboxes: whether e-mail addresses at consumer providers are kept.
         batch: how many companies are rows in memory at once.
         memory: bytes that the task takes.
     """
@@ -91,10 +98,13 @@ class Task:
     comptes: tuple[InputPart, ...]
     tables: Tables
     max_rejected: float
+    personal_mailboxes: bool
     out: Path
     done: Path
     work: Path
     key: str
+    hidden: Hidden
+    unmet: frozenset[str]
     batch: int
     memory: int
 
@@ -117,7 +127,7 @@ def build(task: Task, progress: Progress) -> BuiltCountry:
     """
     # A folder per attempt: when a worker of a cluster is lost, a country may be built twice at once.
     task = replace(task, work=Path(tempfile.mkdtemp(prefix=f"{task.iso2}-", dir=task.work)))
-    if not task.companies and not task.comptes:
+    if not task.companies and not task.comptes and not task.unmet:
         return _build_empty(task)
     with canonical.name_unreadable(part.path for part in (*task.companies, *task.comptes)):
         return _run_stages(task, progress)
@@ -125,6 +135,7 @@ def build(task: Task, progress: Progress) -> BuiltCountry:
 
 def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
     lines, line_counts = _NO_LINES, dict[str, Any]()
+    met = _meet_objections(task)
     sources = complements.of_country(task.companies, task.iso2)
     stored = {
         source.name: _store_complement(task, rank, source, progress)
@@ -161,9 +172,11 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
         summed,
         lues=task.rows,
         rejetees=rejections.count_reasons(_rejected_rows(task)),
-        ecartees=_left_out(stored, summed.fusionnees),
+        ecartees=_left_out(stored, summed.fusionnees) | _left_out_by_objections(task, met),
+        oppositions=hidden_fields.count(task.hidden, met),
         codes_inconnus=quality_report.most_common(summed.codes_inconnus),
         statuts_inconnus=quality_report.most_common(summed.statuts_inconnus),
+        donnees_personnelles=_personal(summed, stored.values(), line_counts),
         **line_counts,
         **asdict(conformity),
     )
@@ -223,6 +236,40 @@ def _complete_pieces(
     _write_rejected(task)
 
 
+def _personal(
+    summed: Quality, stored: Iterable[pl.LazyFrame], line_counts: dict[str, Any]
+) -> dict[str, int]:
+    """What was refused as personal in all tables; takes the count of the lines out of `line_counts`."""
+    counts = Counter(summed.donnees_personnelles)
+    for rows in stored:
+        counts.update(personal_data.count(rows))
+    counts.update(line_counts.pop("donnees_personnelles", {}))
+    return dict(sorted(counts.items()))
+
+
+def _meet_objections(task: Task) -> dict[str, int]:
+    """The input rows of each company that somebody has objected to.
+
+    Raises:
+        BuildError: a new objection meets no company: its identifier is probably wrong.
+    """
+    if not task.hidden:
+        return {}
+    rows = input_files.scan_country(task.companies, "companies", task.iso2)
+    met = hidden_fields.rows_per_company(rows, task.hidden)
+    if missed := sorted(task.unmet - met.keys()):
+        raise BuildError(
+            f"objections: {task.iso2} has no company {missed[0]!r} in the input; correct its "
+            "identifiant, or give it a date in retrait"
+        )
+    return met
+
+
+def _left_out_by_objections(task: Task, met: Mapping[str, int]) -> dict[str, int]:
+    rows = sum(met.get(identifier, 0) for identifier in hidden_fields.whole(task.hidden))
+    return {hidden_fields.LEFT_OUT: rows} if rows else {}
+
+
 def _left_out(stored: Mapping[str, pl.LazyFrame], met: Mapping[str, int]) -> dict[str, int]:
     """The rows of complements whose company is not in the register, by reason and source."""
     left = {name: rejections.count_rows(rows) - met.get(name, 0) for name, rows in stored.items()}
@@ -237,10 +284,13 @@ def _clean_pieces(
     A file of many countries gives few rows of one country at a time, so several make a piece.
     """
     waiting: list[pl.DataFrame] = []
+    patterns = personal_data.patterns(task.tables.seeds, task.iso2)
     read = input_files.scan_pieces(parts, "companies", task.iso2, task.batch)
     for number, piece in enumerate(read):
         cleaned = (
             piece.pipe(text_cleaning.clean)
+            .pipe(hidden_fields.leave_out_companies, task.hidden)
+            .pipe(personal_data.refuse, patterns)
             .pipe(money.drop_negative_zeros)
             .pipe(rejections.add_reasons)
         )
@@ -273,6 +323,7 @@ def _rejected_rows(task: Task) -> pl.LazyFrame:
             text_cleaning.CUT: pl.Boolean,
             text_cleaning.NO_LINK: pl.Int64,
             text_cleaning.NO_EMAIL: pl.Boolean,
+            personal_data.FOUND: pl.Int64,
             REASON: pl.String,
         }
     )
@@ -283,7 +334,12 @@ def _rejected_rows(task: Task) -> pl.LazyFrame:
 def _prepare_lines(task: Task, good: pl.LazyFrame) -> tuple[pl.LazyFrame, dict[str, Any]]:
     """The lines to store (of good rows, without copies, of the last years), and their account."""
     comptes = input_files.scan_country(task.comptes, "comptes", task.iso2)
-    marked = comptes.pipe(text_cleaning.clean).pipe(money.drop_negative_zeros)
+    patterns = personal_data.patterns(task.tables.seeds, task.iso2)
+    marked = (
+        comptes.pipe(text_cleaning.clean)
+        .pipe(personal_data.refuse, patterns)
+        .pipe(money.drop_negative_zeros)
+    )
     judged = _materialise(marked.pipe(statement_lines.add_reasons, good), task, "judged")
     distinct = _materialise(statement_lines.drop_copies(judged), task, "distinct")
     doubts = doubtful_accounts.add_reasons(distinct, task.tables.seeds)
@@ -321,6 +377,7 @@ def _account_for_lines(
         statement_lines.TOO_OLD: good - sum(doubts.values()) - kept,
     }
     return {
+        "donnees_personnelles": personal_data.count(judged),
         "lignes_lues": read,
         "lignes_gardees": kept,
         "lignes_ecartees": {name: count for name, count in left_out.items() if count},
@@ -361,7 +418,8 @@ def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.Lazy
     """Add every derived column of a company; each stage adds its own."""
     seeds, rates, nace = task.tables.seeds, task.tables.rates, task.tables.nace
     return (
-        good.pipe(statement_lines.fill_from_statements, facts)
+        good.pipe(personal_data.mark_mailboxes, seeds, leave_out=not task.personal_mailboxes)
+        .pipe(statement_lines.fill_from_statements, facts)
         .pipe(
             checks.require_columns,
             "statement_lines",
@@ -379,6 +437,7 @@ def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.Lazy
         .pipe(statuses.add_french, statuses.french_words(seeds, task.iso2), task.iso2)
         .pipe(identifiers.fill_register_url, seeds.country(task.iso2))
         .pipe(derived_fields.fill_derived)
+        .pipe(hidden_fields.clear_fields, task.hidden)
         .pipe(derived_fields.add_score)
         .pipe(checks.require_columns, "score", there=[*FIELDS, *_WORKING], gone=[REASON])
     )

@@ -12,6 +12,7 @@ from pipeline import canonical
 from pipeline.errors import BuildError
 from pipeline.stages import quality_report
 from pipeline.stages.quality_report import Quality
+from shards.errors import ShardError
 from shards.generations import atomic_files, generation_files, manifest, pointer, reference
 from shards.generations.manifest import File, InputSource, Manifest
 from shards.generations.reference import CellCount
@@ -52,6 +53,19 @@ def read_published(data: Path) -> Previous:
         qualities=quality_report.load(report.read_bytes(), report),
         sources=canonical.read_sources(folder),
     )
+
+
+def has_objections(data: Path) -> bool:
+    """Whether the report of the published generation counts objections; not, if it cannot be read."""
+    try:
+        generation = pointer.current(data)
+        if generation is None:
+            return False
+        report = data / generation / generation_files.QUALITY
+        found = quality_report.load(report.read_bytes(), report)
+    except (BuildError, ShardError, OSError):
+        return False
+    return any(quality.oppositions for quality in found.values())
 
 
 def link_shards(previous: Previous, countries: Iterable[str], staged: Path) -> dict[str, File]:

@@ -15,6 +15,8 @@ from pipeline.errors import BuildError
 from pipeline.seeds import Seeds
 from pipeline.stages import complements, input_files, money, rejections, sectors
 from pipeline.stages.input_files import Survey
+from pipeline.stages.persons import objections
+from pipeline.stages.persons.objections import Objections
 from pipeline.workers import memory, processes
 from pipeline.workers.processes import Processes
 from seeds import TABLES
@@ -37,6 +39,8 @@ class BuildOptions:
         cluster: the address of a Dask scheduler; None for local processes.
         keep: how many generations stay.
         max_rejected: the share of a country's rows that may be rejected.
+        personal_mailboxes: whether e-mail addresses at consumer providers are kept.
+        objections: a file of objections; those that `out` remembers are honoured without it.
         check: a last check of the generation before it is published, which may raise.
     """
 
@@ -49,6 +53,8 @@ class BuildOptions:
     gates: Gates = field(default_factory=Gates)
     keep: int = publication.KEPT
     max_rejected: float = rejections.MAX_SHARE
+    personal_mailboxes: bool = True
+    objections: Path | None = None
     seeds: Path = TABLES
     check: Callable[[Generation], object] = lambda _: None
 
@@ -94,13 +100,15 @@ def tasks(
         share: bytes of memory for each of the tasks that run at once.
     """
     rows = input_files.rows_per_country(build_input.companies)
+    known = objections.collect(options.out, options.objections, seeds)
     lookups = Tables(seeds, money.rates(seeds), sectors.lookup(seeds))
     shared = [
         code_version.folder_digest(options.seeds, "*.csv"),
         f"max_rejected {options.max_rejected}",
+        f"personal_mailboxes {options.personal_mailboxes}",
     ]
     return [
-        _task(iso2, options, lookups, build_input, work, shared, memory.batch_rows(share))
+        _task(iso2, options, lookups, build_input, work, shared, memory.batch_rows(share), known)
         for iso2 in sorted(wanted, key=lambda iso2: (-rows.get(iso2, 0), iso2))
     ]
 
@@ -134,6 +142,7 @@ def _task(
     work: WorkFolder,
     shared: Iterable[str],
     batch: int,
+    known: Objections,
 ) -> Task:
     companies, comptes = (
         input_files.parts_of_country(build_input.companies, iso2),
@@ -143,16 +152,22 @@ def _task(
         sorted(build_input.digests[part.path].blake3 for part in parts)
         for parts in (companies, comptes)
     ]
+    hidden = known.hidden(iso2)
     return Task(
         iso2=iso2,
         companies=companies,
         comptes=comptes,
         tables=lookups,
         max_rejected=options.max_rejected,
+        personal_mailboxes=options.personal_mailboxes,
         out=options.out,
         done=work.done,
         work=work.work,
-        key=resume.key(iso2, *shared, *(str(names) for names in inputs)),
+        key=resume.key(
+            iso2, *shared, *(str(names) for names in inputs), *objections.lines_of(hidden)
+        ),
+        hidden=hidden,
+        unmet=frozenset(known.hidden(iso2, fresh=True)),
         batch=batch,
         memory=memory.needed_bytes(register_rows(build_input, iso2), batch),
     )

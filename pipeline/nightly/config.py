@@ -42,6 +42,8 @@ class NightlyConfig:
         key: the private key that signs generations; None to sign none.
         valid_days: the days after which mirrors refuse the signature.
         memory: bytes for all processes of a build.
+        objections: a file of what persons do not want published.
+        personal_mailboxes: whether e-mail addresses at consumer providers are kept.
         verify: whether every invariant is checked before a generation is published.
         reports: how many reports are kept.
         source: for a source, the `addresses` of its files, the `secret` of its account, and the least and
@@ -59,6 +61,8 @@ class NightlyConfig:
     memory: int | None = None
     max_rejected: float = MAX_SHARE
     minimum: Mapping[str, int] = field(default_factory=dict)
+    objections: Path | None = None
+    personal_mailboxes: bool = True
     verify: bool = True
     reports: int = _REPORTS
     source: Mapping[str, SourceSettings] = field(default_factory=dict)
@@ -149,6 +153,8 @@ def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
         "memory": lambda value: types.gibibytes(str(value)),
         "max_rejected": lambda value: types.share(str(value)),
         "minimum": lambda value: dict(types.minimum(str(part)) for part in _of(value, list)),
+        "objections": path,
+        "personal_mailboxes": lambda value: _of(value, bool),
         "verify": lambda value: _of(value, bool),
         "reports": lambda value: _whole(value, 1),
         "source": _source_tables,

@@ -122,6 +122,8 @@ class NightlyRun:
             gates=Gates(bool(self.fetches.accept), config.minimum),
             keep=config.keep,
             max_rejected=config.max_rejected,
+            personal_mailboxes=config.personal_mailboxes,
+            objections=config.objections,
         )
 
         def verify(generation: Generation) -> None:

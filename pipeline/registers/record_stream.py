@@ -11,15 +11,19 @@ import json
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NoReturn
+from xml.parsers import expat
 
 import orjson
 
 CHUNK: Final = 1 << 20  # bytes
 # A line or a record is in memory whole, several times over. The longest of the registers have 3 MB.
-LONGEST: Final = 64 << 20
+LONGEST: Final = 16 << 20
 # Bytes of an XML file that may go by without a record: those of other elements are in memory, too.
-_LONGEST_XML: Final = 4 * LONGEST
+_LONGEST_XML: Final = 16 * LONGEST
+# Elements in elements, or values in values: those of the registers are twelve deep.
+_DEEPEST: Final = 100
+_TOO_DEEP: Final = "values are nested too deeply: no file of this register"
 _TOO_LONG: Final = f"longer than {LONGEST >> 20} MiB: no file of this register"
 
 
@@ -124,6 +128,8 @@ class _Scanner:
                 if end < len(self._text) or not self._read(more):
                     self._at = end
                     return value
+            except RecursionError as error:
+                raise RecordError(_TOO_DEEP) from error
             except json.JSONDecodeError as error:
                 if len(self._text) - self._at > LONGEST:
                     raise RecordError(f"a value is {_TOO_LONG}: {self.shown()}") from error
@@ -172,17 +178,29 @@ class _Scanner:
 
 
 class _Bounded:
-    """A stream of which not too many bytes may be read before `restart`."""
+    """A stream of XML without a document type, of which not too many bytes may be read before `restart`.
+
+    Entities, which make gigabytes of a kilobyte, are defined in a document type, which stands before the root.
+    """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self._left = _LONGEST_XML
+        self._in_prolog = True
+        self._prolog = expat.ParserCreate()
+        self._prolog.StartDoctypeDeclHandler = _refuse_document_type
+        self._prolog.StartElementHandler = self._begin
 
     def restart(self) -> None:
         self._left = _LONGEST_XML
 
     def read(self, size: int = -1) -> bytes:
         chunk = self._stream.read(size)
+        if self._in_prolog:
+            try:
+                self._prolog.Parse(chunk)
+            except expat.ExpatError:
+                self._in_prolog = False  # the reader of the stream says what is wrong
         self._left -= len(chunk)
         if self._left < 0:
             raise RecordError(
@@ -190,12 +208,20 @@ class _Bounded:
             )
         return chunk
 
+    def _begin(self, *_: object) -> None:
+        self._in_prolog = False
+        self._prolog.StartElementHandler = None
+
+
+def _refuse_document_type(name: str, *_: object) -> NoReturn:
+    raise RecordError(f"a document type {name!r}, which no file of a register has")
+
 
 def xml_elements(stream: IO[bytes], name: str) -> Iterator[dict[str, Any]]:
     """Every element called `name`, in any namespace, as plain values.
 
     Raises:
-        RecordError: the file is no XML, or ends early.
+        RecordError: the file is no XML, has a document type, or ends early.
     """
     prefixes = {"http://www.w3.org/XML/1998/namespace": "xml"}
     outer: list[ET.Element] = []
@@ -207,6 +233,8 @@ def xml_elements(stream: IO[bytes], name: str) -> Iterator[dict[str, Any]]:
                 prefixes[namespace] = prefix
             elif event == "start":
                 outer.append(found)
+                if len(outer) > _DEEPEST:
+                    raise RecordError(_TOO_DEEP)
             else:
                 outer.pop()
                 namespace, local = _names(found.tag)

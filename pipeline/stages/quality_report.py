@@ -15,6 +15,7 @@ from pipeline import console
 from pipeline.errors import BuildError
 from pipeline.stages import complements, money, sectors, statuses, text_cleaning
 from pipeline.stages.accounts import statement_lines
+from pipeline.stages.persons import personal_data
 from shards.codec.record import FIELDS
 
 # The counted fields: all that are served, rows with statements and rows with a contact.
@@ -25,6 +26,9 @@ _EXAMPLES: Final = 20  # unknown codes that are named
 _SHOWN: Final = 6  # reasons on a line; the rest is in quality.json
 _CONTACTS: Final = ("site_web", "email", "telephone")
 UNMAPPED_SHARE: Final = 0.01  # of the companies with a status; more unmapped ones close a gate (X1)
+
+PERSONAL_SHARE: Final = 0.001  # of the companies with a text refused as personal; more close a gate
+PERSONAL_FEW: Final = 10  # of a small country, as few as these close none
 
 Counts = Mapping[str, int]
 
@@ -55,6 +59,11 @@ class Quality:
     textes_coupes: int = 0
     adresses_ecartees: int = 0  # with another scheme than http and https
     courriels_ecartes: int = 0  # texts that are no e-mail address
+    donnees_personnelles: Counts = field(
+        default_factory=dict
+    )  # texts refused as personal, by column
+    oppositions: Counts = field(default_factory=dict)  # companies, whole or by field
+    courriels_personnels: int = 0  # addresses at consumer providers
     lignes_lues: int = 0
     lignes_gardees: int = 0
     lignes_ecartees: Counts = field(default_factory=dict)  # by reason
@@ -91,6 +100,8 @@ def of_frame(frame: pl.DataFrame) -> Quality:
         textes_coupes=int(frame[text_cleaning.CUT].sum()),
         adresses_ecartees=int(frame[text_cleaning.NO_LINK].sum()),
         courriels_ecartes=int(frame[text_cleaning.NO_EMAIL].sum()),
+        donnees_personnelles=personal_data.count(frame.lazy()),
+        courriels_personnels=int(frame[personal_data.MAILBOX].sum()),
     )
 
 
@@ -100,7 +111,32 @@ def most_common(counts: Counts) -> Counts:
 
 
 def closed_gates(countries: Mapping[str, Quality]) -> list[str]:
-    """The countries where over UNMAPPED_SHARE of the published statuses have no state, as messages."""
+    """The countries with too many statuses without a state, or texts refused as personal, as messages."""
+    return [*_unmapped(countries), *_personal(countries)]
+
+
+def _personal(countries: Mapping[str, Quality]) -> list[str]:
+    """The countries where over PERSONAL_SHARE of the rows had a text with personal data.
+
+    The stage knows patterns, not persons: so many of them say that an importer reads a text of persons,
+    and that others, which no pattern finds, are in it. Former names do not count: registers publish those
+    of sole merchants among them.
+    """
+    columns = {
+        iso2: set(found.donnees_personnelles) - {"noms_anterieurs"}
+        for iso2, found in countries.items()
+    }
+    return [
+        f"{iso2}: {total:,} texts of {found.lues:,} companies hold birth dates or officers (at most "
+        f"{PERSONAL_SHARE:.1%}, and {PERSONAL_FEW}), in {', '.join(sorted(columns[iso2]))}; "
+        "mend the importer"
+        for iso2, found in sorted(countries.items())
+        if (total := sum(found.donnees_personnelles[name] for name in columns[iso2]))
+        > max(PERSONAL_FEW, PERSONAL_SHARE * found.lues)
+    ]
+
+
+def _unmapped(countries: Mapping[str, Quality]) -> list[str]:
     return [
         f"{iso2}: {found.statuts_sans_etat:,} of {found.avec_statut:,} published statuses are not in "
         f"seeds/etats.csv (at most {UNMAPPED_SHARE:.0%}), such as "
@@ -224,6 +260,10 @@ def _remarks(quality: Quality) -> Iterator[str]:
         yield f"addresses that are none of the web, left out: {quality.adresses_ecartees:,}"
     if quality.courriels_ecartes:
         yield f"e-mail addresses that are none, left out: {quality.courriels_ecartes:,}"
+    yield from _listed("birth dates and officers, left out", quality.donnees_personnelles)
+    yield from _listed("left out by objections", quality.oppositions)
+    if quality.courriels_personnels:
+        yield f"e-mail addresses at consumer providers: {quality.courriels_personnels:,}"
     if quality.hors_format:
         yield f"identifiers of another format: {quality.hors_format:,}"
     if quality.cles_fausses:

@@ -16,6 +16,7 @@ import polars as pl
 
 from pipeline import console
 from pipeline.errors import BuildError
+from pipeline.stages.persons import personal_data
 
 REASON: Final = "motif"
 FOLDER: Final = "rejected"
@@ -56,6 +57,7 @@ FAULTS: Final[Mapping[str, pl.Expr]] = {
     "identifiant trop long": pl.col("id").str.len_chars() > _LONGEST_ID,
     # As str.isprintable(): U+0020 is the only blank that is printable.
     "identifiant non imprimable": pl.col("id").str.contains(r"[\p{C}\p{Z}&&[^ ]]"),
+    personal_data.NAME_FAULT: personal_data.has_name(),
     "nom vide": pl.col("nom").is_null(),
     "montant non fini": _any([~pl.col(name).is_finite() for name in _AMOUNTS]),
     "effectif négatif": pl.col("effectif") < 0,

@@ -108,6 +108,20 @@ class ChangeBlock:
         except _FAULTS as error:
             raise _damaged(error) from error
 
+    def values(self) -> list[tuple[Values | None, Values | None]]:
+        """What filters compare of each change, before and after."""
+        try:
+            columns = {name: self._column(name) for name in VALUES}
+            sides = [
+                {name: distinct[codes[place] - 1] for name, (distinct, codes) in columns.items()}
+                if columns["iso2"][1][place]
+                else None
+                for place in range(2 * self.count)
+            ]
+        except _FAULTS as error:
+            raise _damaged(error) from error
+        return list(zip(sides[: self.count], sides[self.count :], strict=True))
+
     def _column(self, name: str) -> tuple[list[Any], NDArray[Any]]:
         stored = _decompressed(self._packed[name])
         end = stored.index(_END)

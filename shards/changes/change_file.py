@@ -202,6 +202,16 @@ class ChangeFile:
             found.append(details)
         return found
 
+    def changes(self) -> Iterator[tuple[str, str, StoredChange]]:
+        """Every change as it was written: its nature, its identifier and what is stored of it."""
+        number = 0
+        for block in self._blocks():
+            for place, (before, after) in enumerate(block.values()):
+                (identifier,) = self.identifiers([number])
+                nature = NATURES[self._section(number)[0]]
+                yield nature, identifier, StoredChange(before, after, block.details(place))
+                number += 1
+
     def identifiers(self, numbers: Sequence[int]) -> list[str]:
         """The identifiers of the companies of these changes."""
         try:

@@ -99,20 +99,26 @@ def make(
     staged = Path(tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=data))
     try:
         counts = compare(_differing(old, was, new, becomes), staged)
-        document = {
-            "format": STEP_VERSION,
-            "from": was.generation,
-            "to": becomes.generation,
-            "counts": {iso2: found._asdict() for iso2, found in sorted(counts.items())},
-            "files": {p.name: asdict(manifests.digest(p)) for p in sorted(staged.iterdir())},
-        }
-        document["blake3"] = manifests.document_digest(document)
-        packed = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
-        atomic_files.write(staged / DOCUMENT, packed)
-        shutil.rmtree(data / FOLDER / name, ignore_errors=True)  # one that is damaged
-        atomic_files.settle(staged, data / FOLDER / name)
+        settle(staged, data / FOLDER / name, counts)
     finally:
         shutil.rmtree(staged, ignore_errors=True)
+
+
+def settle(staged: Path, folder: Path, counts: Mapping[str, ChangeCounts]) -> None:
+    """Make the files in `staged` the folder of changes `folder`, which one that is there makes way for."""
+    before, _, after = folder.name.partition("-")
+    document = {
+        "format": STEP_VERSION,
+        "from": before,
+        "to": after,
+        "counts": {iso2: found._asdict() for iso2, found in sorted(counts.items())},
+        "files": {p.name: asdict(manifests.digest(p)) for p in sorted(staged.iterdir())},
+    }
+    document["blake3"] = manifests.document_digest(document)
+    packed = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
+    atomic_files.write(staged / DOCUMENT, packed)
+    shutil.rmtree(folder, ignore_errors=True)
+    atomic_files.settle(staged, folder)
 
 
 def steps(data: Path) -> dict[str, tuple[ChangeStep, ...]]:

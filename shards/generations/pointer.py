@@ -118,8 +118,10 @@ def point_to(data: Path, generation: str, behind: Sequence[str] = ()) -> Pointer
 
 
 def forget(data: Path, pointer: Pointer, kept: Collection[str]) -> None:
-    """Remove the older generations from CURRENT that are not in `kept`."""
-    _write(data, replace(pointer, older=tuple(name for name in pointer.older if name in kept)))
+    """Remove the generations behind the published one from CURRENT that are not in `kept`."""
+    behind = [name for name in pointer.kept[1:] if name in kept]
+    previous, older = behind[0] if behind else None, tuple(behind[1:])
+    _write(data, replace(pointer, previous=previous, older=older))
 
 
 def _write(data: Path, pointer: Pointer) -> None:

@@ -173,6 +173,11 @@ def adopt(
     _prune(data, keep)
 
 
+def keep_published(data: Path) -> None:
+    """Remove all generations but the published one, so that none that is withdrawn can be published again."""
+    _prune(data, 1)
+
+
 def rollback(data: Path, to: str | None = None) -> Pointer:
     """Publish a kept generation again: the previous one, or `to`.
 

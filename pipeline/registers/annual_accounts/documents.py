@@ -18,6 +18,7 @@ from pipeline.registers.statements import filing
 from pipeline.registers.statements.filing import FilingError
 
 _GZIP: Final = b"\x1f\x8b"
+_DEEPEST: Final = 3  # zips in zips; Bolagsverket has two, and one that holds itself has no end
 BROKEN: Final = (*packing.BROKEN, OSError)
 
 
@@ -54,7 +55,7 @@ def documents(file: Path, suffixes: Collection[str]) -> Iterator[Document]:
         raise InputError(f"{file} is no zip ({error}); download it again") from error
     with archive:
         found = False
-        for document in _members(archive, suffixes):
+        for document in _members(archive, suffixes, 1):
             found = True
             yield document
         if not found:
@@ -63,7 +64,7 @@ def documents(file: Path, suffixes: Collection[str]) -> Iterator[Document]:
             )
 
 
-def _members(archive: zipfile.ZipFile, suffixes: Collection[str]) -> Iterator[Document]:
+def _members(archive: zipfile.ZipFile, suffixes: Collection[str], depth: int) -> Iterator[Document]:
     for name in sorted(info.filename for info in archive.infolist() if not info.is_dir()):
         document = Document(
             PurePosixPath(name).name,
@@ -71,20 +72,27 @@ def _members(archive: zipfile.ZipFile, suffixes: Collection[str]) -> Iterator[Do
         )
         plain = name.lower().removesuffix(".gz")
         if plain.endswith(".zip"):
-            yield from _inner(document, suffixes)
+            yield from _inner(document, suffixes, depth + 1)
         elif plain.endswith(tuple(suffixes)):
             yield document
 
 
-def _inner(packed: Document, suffixes: Collection[str]) -> Iterator[Document]:
+def _inner(packed: Document, suffixes: Collection[str], depth: int) -> Iterator[Document]:
+    if depth > _DEEPEST:
+        yield packed._replace(open=lambda: _refuse(packed.name))
+        return
     try:
         archive = zipfile.ZipFile(io.BytesIO(packed.read()))
     except (FilingError, zipfile.BadZipFile):
         yield packed
         return
     with archive:
-        for document in _members(archive, suffixes):
+        for document in _members(archive, suffixes, depth):
             yield document._replace(name=f"{packed.name}/{document.name}")
+
+
+def _refuse(name: str) -> IO[bytes]:
+    raise zipfile.BadZipFile(f"{name} is the zip number {_DEEPEST + 1} in one another")
 
 
 def _unpacked(stream: IO[bytes]) -> IO[bytes]:

@@ -22,6 +22,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -39,6 +40,7 @@ BATCH: Final = 50_000  # records
 FALLBACK_ENCODING: Final = "cp1252"
 ROW: Final = "ligne"  # of the file, from 1; the column beside the published ones
 _FIELD_END: Final = "\x1f"  # stands between the fields of a copy; no register publishes it
+_LINE_END: Final = ord("\n")
 _RECORDS: Final = ("json", "jsonl", "xml")
 
 
@@ -211,7 +213,8 @@ def _form(head: bytes) -> str:
 
 
 def _csv_part(member: Member, kind: FileKind, header: tuple[str, ...], path: Path) -> FilePart:
-    is_cp1252 = _copy_as_utf8(member.open, path, kind.encoding)
+    quote = kind.quote if kind.quote != UNESCAPED else ""
+    is_cp1252 = _copy_as_utf8(member.open, path, kind.encoding, quote)
     if kind.quote == UNESCAPED:
         _mark_fields(path, kind.separator)
     frame = pl.scan_csv(
@@ -312,28 +315,30 @@ def _check_header(name: str, kind: FileKind, header: Sequence[str]) -> None:
         raise InputError(f"{where}: column {', '.join(map(repr, twice))} is there twice")
 
 
-def _copy_as_utf8(open_member: Callable[[], IO[bytes]], path: Path, encoding: str | None) -> bool:
+def _copy_as_utf8(
+    open_member: Callable[[], IO[bytes]], path: Path, encoding: str | None, quote: str
+) -> bool:
     """Copy a member to `path`; return whether it was transcoded without a declared encoding."""
     if encoding is None:
         with open_member() as source, path.open("wb") as target:
-            if _copy_if_utf8(source, target):
+            if _copy_if_utf8(source, target, quote):
                 return False
     with open_member() as source, path.open("w", encoding="utf-8", newline="") as text:
         reader = codecs.getreader(encoding or FALLBACK_ENCODING)(source, "replace")
-        lines = _LineLength()
+        record = _RecordLength(quote)
         while characters := reader.read(CHUNK):
-            lines.add(len(characters), characters.rfind("\n"))
+            record.add(characters.encode())
             text.write(characters)
     return encoding is None
 
 
-def _copy_if_utf8(source: IO[bytes], target: IO[bytes]) -> bool:
+def _copy_if_utf8(source: IO[bytes], target: IO[bytes], quote: str) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
-    lines = _LineLength()
+    record = _RecordLength(quote)
     try:
         while chunk := source.read(CHUNK):
             decoder.decode(chunk)
-            lines.add(len(chunk), chunk.rfind(b"\n"))
+            record.add(chunk)
             target.write(chunk)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
@@ -341,21 +346,39 @@ def _copy_if_utf8(source: IO[bytes], target: IO[bytes]) -> bool:
     return True
 
 
-class _LineLength:
-    """The length of the line that is being copied: Polars would hold a row of gigabytes, and end the process."""
+class _RecordLength:
+    """The length of the record that is being copied: Polars would hold one of gigabytes, and end the process.
 
-    def __init__(self) -> None:
+    A record ends at a line end outside quotes, as Polars sees it: every quote opens or closes. One that is never closed
+    makes a record of the rest of the file.
+    """
+
+    def __init__(self, quote: str) -> None:
+        self._quote = quote.encode()
         self._length = 0
+        self._quoted = False
 
-    def add(self, size: int, end: int) -> None:
-        """Count a piece of `size` whose last line end is at `end`; -1 means that there is none.
+    def add(self, chunk: bytes) -> None:
+        """Count a piece of the text.
 
         Raises:
-            RecordError: the line is longer than any of a register.
+            RecordError: the record is longer than any of a register.
         """
-        self._length = size - end - 1 if end >= 0 else self._length + size
+        end = self._end(chunk)
+        self._length = len(chunk) - end - 1 if end >= 0 else self._length + len(chunk)
         if self._length > record_stream.LONGEST:
-            raise RecordError(f"a line is longer than {record_stream.LONGEST >> 20} MiB")
+            within = " within quotes" if self._quoted else ""
+            raise RecordError(f"a line{within} is longer than {record_stream.LONGEST >> 20} MiB")
+
+    def _end(self, chunk: bytes) -> int:
+        """The place of the last line end outside quotes; -1 means that there is none."""
+        if not self._quote or (not self._quoted and self._quote not in chunk):
+            return chunk.rfind(b"\n")
+        found = np.frombuffer(chunk, dtype=np.uint8)
+        quoted = (found == ord(self._quote)).cumsum() + self._quoted & 1
+        self._quoted = bool(quoted[-1])
+        ends = np.flatnonzero((found == _LINE_END) & (quoted == 0))
+        return int(ends[-1]) if len(ends) else -1
 
 
 def _mark_fields(path: Path, separator: str) -> None:

@@ -9,6 +9,7 @@ due date in two ways that mean the same. They get one name: `CurrentFinancialIns
 `WithinOneYear`, or both, become `WithinOneYear`.
 """
 
+import io
 import re
 import warnings
 from collections.abc import Callable, Mapping
@@ -33,6 +34,8 @@ DUE: Final = {
 }
 
 
+# Defines an entity, which may make gigabytes of a kilobyte; no filing has one.
+_ENTITY: Final = b"<!ENTITY"
 LARGEST: Final = 64 << 20  # bytes of one filing; the largest of Virk have 20 MB
 DAMAGED: Final = "fichier abîmé"
 TOO_LARGE: Final = "dépôt trop volumineux"
@@ -137,15 +140,25 @@ def parse(file: IO[bytes]) -> Filing:
     """Read the facts of a filing, in document order.
 
     Raises:
-        FilingError: a file that is neither XBRL nor iXBRL.
+        FilingError: a file that is neither XBRL nor iXBRL, or defines entities.
     """
+    packed = file.read()
+    if _ENTITY in packed.replace(b"\0", b""):  # of UTF-16, too
+        raise FilingError("ni XBRL ni iXBRL", "définition d'une entité")
     try:
         with warnings.catch_warnings():
             # The library warns of text formats that are not read here and of names of its own
             # parser. Where warnings are errors it would report them as errors of the filing.
             warnings.simplefilter("ignore")
-            document = IXBRL(file, raise_on_error=False)
-    except (IXBRLParseError, ValueError, KeyError, TypeError, AttributeError) as error:
+            document = IXBRL(io.BytesIO(packed), raise_on_error=False)
+    except (
+        IXBRLParseError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise FilingError("ni XBRL ni iXBRL", str(error) or type(error).__name__) from error
     facts = [_fact(number) for number in document.numeric]
     read = tuple(fact for fact in facts if fact is not None)

@@ -86,3 +86,28 @@ def test_xml_elements_become_plain_values() -> None:
     ]
     with pytest.raises(RecordError, match="no XML"):
         list(record_stream.xml_elements(io.BytesIO(xml[:-9].encode()), "Record"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_document_type_is_refused(encoding: str) -> None:
+    """Entities of entities: a kilobyte was several gigabytes of memory"""
+    laughs = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 9))
+    xml = (
+        f'<?xml version="1.0"?><!-- é --><!DOCTYPE a [<!ENTITY l0 "ha">{laughs}]><a><r>&l8;</r></a>'
+    )
+
+    with pytest.raises(RecordError, match="document type 'a'"):
+        list(record_stream.xml_elements(io.BytesIO(xml.encode(encoding)), "r"))
+    assert list(record_stream.xml_elements(io.BytesIO(b"<a><r>1</r></a>"), "r")) == [{"$": "1"}]
+
+
+def test_values_that_are_nested_too_deeply_are_refused() -> None:
+    deep = b"[" * 200_000
+    with pytest.raises(RecordError, match="nested too deeply"):
+        list(record_stream.json_items(io.BytesIO(b'{"a":' * 100_000), ["b"], {"a": ""}))
+    with pytest.raises(RecordError, match="nested too deeply"):
+        list(record_stream.json_items(io.BytesIO(b'{"a":' + deep), ["b"], {"a": ""}))
+    with pytest.raises(RecordError, match="line 1 is no JSON"):
+        list(record_stream.json_lines(io.BytesIO(deep)))
+    with pytest.raises(RecordError, match="nested too deeply"):
+        list(record_stream.xml_elements(io.BytesIO(b"<r>" * 100_000), "r"))

@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.errors import BuildError
 from pipeline.stages import rejections, text_cleaning
+from pipeline.stages.persons import personal_data
 from pipeline.stages.rejections import REASON
 from tests.pipeline.inputs import companies, company
 
@@ -17,7 +18,11 @@ NAN, INF = float("nan"), float("inf")
 def reason(**fields: Any) -> str | None:
     frame = companies(company("EE", "1", "Été") | fields)
     found: str | None = (
-        frame.pipe(text_cleaning.clean).pipe(rejections.add_reasons).collect()[REASON].item()
+        frame.pipe(text_cleaning.clean)
+        .pipe(personal_data.refuse, {})
+        .pipe(rejections.add_reasons)
+        .collect()[REASON]
+        .item()
     )
     return found
 
@@ -121,9 +126,15 @@ def test_a_row_has_one_reason_the_first_so_that_counts_add_up() -> None:
 
 
 def test_rejected_rows_are_written_whole_with_their_reason(tmp_path: Path) -> None:
-    marked = companies(
-        company("EE", "2", None, ville="Õismäe"), company("EE", "1", "Ä"), company("EE", None, "Ö")
-    ).pipe(rejections.add_reasons)
+    marked = (
+        companies(
+            company("EE", "2", None, ville="Õismäe"),
+            company("EE", "1", "Ä"),
+            company("EE", None, "Ö"),
+        )
+        .pipe(personal_data.refuse, {})
+        .pipe(rejections.add_reasons)
+    )
     path = tmp_path / "rejected" / "EE.parquet"
 
     rejections.write(marked, ["iso2", "id", "nom", "ville"], path, tmp_path)
@@ -139,7 +150,11 @@ def test_no_rejected_row_is_no_file_and_takes_an_old_one_away(tmp_path: Path) ->
     path = tmp_path / "EE.parquet"
     path.write_bytes(b"old")
 
-    marked = companies(company("EE", "1", "Ä")).pipe(rejections.add_reasons)
+    marked = (
+        companies(company("EE", "1", "Ä"))
+        .pipe(personal_data.refuse, {})
+        .pipe(rejections.add_reasons)
+    )
     rejections.write(marked, ["id", "nom"], path, tmp_path)
 
     assert not path.exists()

@@ -68,6 +68,13 @@ def test_a_service_may_do_little_beside_its_work(name: str) -> None:
     assert float(found[1]) <= float(EXPOSED)
 
 
+def test_a_nightly_run_that_takes_all_memory_ends_alone() -> None:
+    lines = (DEPLOY / "societes-nightly.service").read_text().splitlines()
+
+    assert "MemoryMax=75%" in lines
+    assert "MemorySwapMax=0" in lines
+
+
 def test_the_commands_of_the_units_are_commands(source: Path, tmp_path: Path) -> None:
     serve = _started_by("societes.service", tmp_path)
     assert _run([*serve, "--print-config"]).returncode == 0

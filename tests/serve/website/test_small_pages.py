@@ -127,6 +127,24 @@ def test_without_settings_the_legal_notice_names_those_that_are_missing(served: 
     assert "<code>hebergeur</code>" in missing.html
 
 
+@pytest.mark.parametrize(
+    ("lang", "words"),
+    [
+        (
+            "fr",
+            ["peut s’y opposer", "l’historique des changements oublie la valeur", "grand public"],
+        ),
+        ("en", ["may object", "the history of changes forgets the value", "consumer provider"]),
+    ],
+)
+def test_the_notice_says_how_to_object_and_which_mailboxes_stay(
+    served: Served, lang: str, words: list[str]
+) -> None:
+    text = Visitor(served, {"Accept-Language": lang}).get("/mentions-legales").text
+
+    assert [word for word in words if word not in text] == []
+
+
 def test_a_search_over_a_country_without_data_says_so(served: Served) -> None:
     """X9"""
     seen = Visitor(served).get("/?pays=AT&pays=FR")

@@ -1,0 +1,5 @@
+"""Data of persons, which a build leaves out.
+
+`personal_data` finds birth dates, officers and personal mailboxes in what registers publish; `objections` is what
+persons have asked for, which `hidden_fields` carries out.
+"""
