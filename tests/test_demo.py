@@ -126,7 +126,7 @@ def test_ten_companies_or_more_are_in_a_group(
     folder = demo_data / str(pointer.current(demo_data))
     links = groups.read(folder / groups.GROUPS)
     ends = {str(lei, "ascii") for name in ("child", "parent") for lei in links.rows[name].tolist()}
-    found = []
+    found: list[dict[str, str]] = []
     for lei in sorted(ends):
         reply = served.ask(f"/api/v1/identifiants/{lei}", headers=visitor.headers)
         found += reply.json["candidats"] if reply.status == 200 else []

@@ -79,7 +79,8 @@ class Groups:
 
         found = slice(bisect_left(places, wanted, key=key), bisect_right(places, wanted, key=key))
         rows: NDArray[np.uint32] = self.rows["by_parent"][found]
-        return rows[(self.rows["fin"][rows] != 0) == ended]
+        kept: NDArray[np.uint32] = rows[(self.rows["fin"][rows] != 0) == ended]
+        return kept
 
 
 NO_GROUPS: Final = Groups(np.empty(0, _ROW))
