@@ -56,12 +56,14 @@ def test_curl_and_python_say_the_same(demo: Served, name: str) -> None:
 
 def _finds_something(answer: Any) -> bool:
     """Whether an answer shows what its route is for: rows where it counts, figures where it computes."""
-    rows = ("societes", "pays", "secteurs", "sous_secteurs", "candidats", "comparables")
+    if "depuis" in answer:  # no change leads to the first generation
+        return True
+    rows = ("societes", "pays", "sous_secteurs", "candidats", "comparables")
     empty = [name for name in rows if name in answer and not answer[name]]
     ratios = [
         value["valeur"] for one in answer.get("ratios", ()) for value in one.get("valeurs", ())
     ]
-    computed = "ratios" not in answer or any(value is not None for value in ratios)
+    computed = "rangs" not in answer or any(value is not None for value in ratios)
     linked = "parents" not in answer or answer["parents"] or answer["enfants"]
     return not empty and computed and bool(linked) and answer.get("total") != 0
 
