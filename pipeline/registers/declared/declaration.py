@@ -35,7 +35,8 @@
     [drop] [reject] [note]   reason = condition | { when, show }
     [repeated]      of the rows of a file with one identifier, the first by `order`, a list of whole
                     numbers in SQL, is kept; the others are rejected under `reason` with the value
-                    `show`. Without this table they stop a build
+                    `show`, or with `drop = true` dropped: such rows are in order. Without this table
+                    they stop a build
     [statements]    makes of the register one of filed accounts, in the place of [columns]
       iso2 id currency scale group        SQL; the last one is the condition of group accounts
       close start   the closing date: { date, format }; the first day of the year, where it is published
@@ -183,6 +184,7 @@ class Repeated:
     reason: str
     order: tuple[str, ...]
     show: str
+    drop: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,7 +467,12 @@ def _reason(found: "_Table") -> Reason:
 def _repeated(found: "_Table | None") -> Repeated | None:
     if found is None:
         return None
-    repeated = Repeated(found.text("reason", ""), found.names("order"), found.text("show", "NULL"))
+    repeated = Repeated(
+        found.text("reason", ""),
+        found.names("order"),
+        found.text("show", "NULL"),
+        found.take("drop", bool, False),
+    )
     found.end()
     if not repeated.reason or not repeated.order:
         raise found.wrong("repeated", "it needs a reason and an order")

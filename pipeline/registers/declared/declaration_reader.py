@@ -84,7 +84,7 @@ def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRo
             return accounts_reader.read(declared, rows, parts, work, orphans)
         staged = entity.stage_rows(mapped, work)
         if declared.repeated:
-            staged = entity.reject_repeated(staged, declared.repeated.reason, work)
+            staged = entity.leave_out_repeated(staged, declared.repeated, work)
         if auto := nace_revision.default_revision(declared):
             staged = nace_revision.with_revisions(staged, auto, work)
         told = edition.told(declared.edition, files, declared.files)

@@ -17,6 +17,7 @@ from typing import Final
 import polars as pl
 
 from pipeline.canonical import COMPANIES
+from pipeline.registers.declared.declaration import Repeated
 from pipeline.registers.declared.source_file import FilePart
 from pipeline.registers.register import EXAMPLES, REJECTED, RegisterRows, RowCounts
 
@@ -75,8 +76,8 @@ def stage_rows(rows: Iterable[tuple[FilePart, pl.LazyFrame, Entity]], work: Path
     return pl.scan_parquet(staged)
 
 
-def reject_repeated(staged: pl.LazyFrame, reason: str, work: Path) -> pl.LazyFrame:
-    """Reject all but the first, by the declared order, of the rows of a file with one identifier."""
+def leave_out_repeated(staged: pl.LazyFrame, declared: Repeated, work: Path) -> pl.LazyFrame:
+    """Reject, or drop, all but the first, by the declared order, of the rows of a file with one identifier."""
     good = staged.filter(_is_good())
     key = [*_COMPANY, "rank"]
     several = good.group_by(key).len().filter(pl.col("len") > 1).select(key)
@@ -85,8 +86,9 @@ def reject_repeated(staged: pl.LazyFrame, reason: str, work: Path) -> pl.LazyFra
     found = rows.sort(*orders, "ligne", nulls_last=True).collect(engine="streaming")
     later = found.filter(~pl.struct(key).is_first_distinct()).select("rank", "ligne", later=True)
     path = work / "distinct.parquet"
+    column = "drop_reason" if declared.drop else "reject_reason"
     staged.join(later.lazy(), on=["rank", "ligne"], how="left", maintain_order="left").with_columns(
-        reject_reason=pl.when("later").then(pl.lit(reason)).otherwise("reject_reason"),
+        pl.when("later").then(pl.lit(declared.reason)).otherwise(column).alias(column),
         detail=pl.when("later").then(_SHOWN).otherwise("detail"),
     ).drop("later", _SHOWN, *orders).sink_parquet(path, maintain_order=True)
     return pl.scan_parquet(path)

@@ -5,9 +5,17 @@
   full. What is stated in part can only be too much. All lines of both sides are withheld.
 - A turnover about 100 or 1 000 times that of the years beside it, or such a part of it: filed in
   another unit. The first and the last year are judged only where the year beside them agrees with
-  the next one. Of two years alone neither can be told to be right. The turnover is withheld.
+  the next one. Of two years alone neither can be told to be right.
+- A turnover eight times that of both years beside it, or an eighth of both. Companies begin small and
+  end small, so the first and the last year are judged only where they are large and above the two
+  years beside them (the first: above the one beside it, if there is no other).
+- A result that is nothing beside a large turnover, and unlike that of any other year: filed in
+  thousands or millions.
+- Accounts of the company alone in some years and of its group in others. One series is kept: that of
+  more years, of two equal ones that of the company. All lines of the other are withheld.
 
-The accounts of a company and those of its group are judged apart.
+With a turnover the income statement of its year is withheld: its other lines are of the same unit.
+The accounts of a company and those of its group are judged apart where a year has both.
 """
 
 from collections.abc import Iterable
@@ -21,10 +29,15 @@ from pipeline.stages.rejections import REASON
 
 UNBALANCED: Final = "bilan non équilibré"
 IMPLAUSIBLE: Final = "chiffre d'affaires 100 ou 1 000 fois celui des exercices voisins"
-EXAMPLES: Final = 20
+OUT_OF_LINE: Final = "chiffre d'affaires huit fois celui des exercices voisins, ou le huitième"
+OTHER_UNIT: Final = "résultat d'une autre unité que le chiffre d'affaires"
+OTHER_SERIES: Final = "comptes individuels et consolidés selon les exercices"
+EXAMPLES: Final = 10  # of a reason
 
 _SIDES: Final = ("bilan_actif", "bilan_passif")
+_INCOME: Final = "compte_resultat"
 _TURNOVER: Final = "chiffre_affaires"
+_RESULT: Final = "ProfitLoss"
 # Codes of seeds/postes.csv; of several for one figure the first that is stated counts.
 _ASSETS: Final = ("TotalAssets", "Assets")
 _EQUITY: Final = ("Equity", "NetAssetsLiabilities")
@@ -47,9 +60,13 @@ _FEWEST: Final = 4  # amounts from which on all may be told to be rounded to tho
 _FACTORS: Final = ((50, 200), (500, 2_000))  # about 100, about 1 000
 _ALIKE: Final = 10  # years whose turnovers are nearer than this agree
 _SMALL: Final = 1_000_000  # a young company may well grow a hundredfold up to this turnover
+_LARGE: Final = 100_000_000
+_OUT: Final = 8  # times the turnover of both years beside it
+_NOTHING: Final = 500_000  # times the result: such a turnover and a result are of two units
 
 _COMPANY: Final = ["id", "groupe"]
 _YEAR: Final = [*_COMPANY, "exercice"]
+_SERIES: Final = ["id", "serie"]
 
 
 def add_reasons(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
@@ -59,11 +76,24 @@ def add_reasons(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
         base=pl.col("code").str.strip_suffix(GROUP),
     )
     codes = [row["code"] for row in seeds.tables["roles"] if row["role"] == _TURNOVER]
+    kept = _kept_series(split)
+    split = split.join(kept, on="id", how="left").with_columns(
+        serie=pl.when(pl.col("of_group").is_null()).then("groupe")
+    )
     wrong = _unbalanced(split).with_columns(balance=pl.lit(UNBALANCED))
-    scaled = _implausible(split, codes).with_columns(turnover=pl.lit(IMPLAUSIBLE))
-    joined = split.join(wrong, on=_YEAR, how="left").join(scaled, on=[*_YEAR, "base"], how="left")
-    on_a_side = pl.when(pl.col("etat").is_in(_SIDES)).then("balance")
-    return joined.select(*lines.collect_schema(), pl.coalesce(on_a_side, "turnover").alias(REASON))
+    yearly = _turnovers(split, codes)
+    joined = (
+        split.join(wrong, on=_YEAR, how="left")
+        .join(_implausible(yearly), on=_YEAR, how="left")
+        .join(_tiny_results(split, yearly), on=[*_YEAR, "base"], how="left")
+    )
+    reasons = (
+        pl.when(pl.col("groupe") != pl.col("of_group")).then(pl.lit(OTHER_SERIES)),
+        pl.when(pl.col("etat").is_in(_SIDES)).then("balance"),
+        pl.when(pl.col("etat") == _INCOME).then("turnover"),
+        pl.when(pl.col("tiny")).then(pl.lit(OTHER_UNIT)),
+    )
+    return joined.select(*lines.collect_schema(), pl.coalesce(reasons).alias(REASON))
 
 
 def examples(weighed: pl.LazyFrame) -> dict[str, int]:
@@ -75,10 +105,24 @@ def examples(weighed: pl.LazyFrame) -> dict[str, int]:
         .len()
         .sort(REASON, "compte")
         .group_by(REASON, maintain_order=True)
-        .head(EXAMPLES // 2)
+        .head(EXAMPLES)
         .collect(engine="streaming")
     )
     return dict(found.select("compte", "len").iter_rows())
+
+
+# -- the company and its group -------------------------------------------------------
+
+
+def _kept_series(split: pl.LazyFrame) -> pl.LazyFrame:
+    """The companies whose years are in part their own and in part the group's: `of_group`, which is kept."""
+    own, group = (~pl.col("groupe")).any(), pl.col("groupe").any()
+    years = split.group_by("id", "exercice").agg(own=own, group=group)
+    counted = years.group_by("id").agg(
+        pl.col("own").sum(), pl.col("group").sum(), both=(pl.col("own") & pl.col("group")).any()
+    )
+    mixed = (pl.col("own") > 0) & (pl.col("group") > 0) & ~pl.col("both")
+    return counted.filter(mixed).select("id", of_group=pl.col("group") > pl.col("own"))
 
 
 # -- balance sheets ------------------------------------------------------------------
@@ -131,23 +175,75 @@ def _unit(amounts: pl.Expr) -> pl.Expr:
 # -- turnovers -----------------------------------------------------------------------
 
 
-def _implausible(split: pl.LazyFrame, codes: Iterable[str]) -> pl.LazyFrame:
-    """The company, group, year and code of each turnover of another scale than those beside it."""
+def _turnovers(split: pl.LazyFrame, codes: Iterable[str]) -> pl.LazyFrame:
+    """The turnover of each year and code, with those of the two years before and after in its series."""
     of_role = pl.col("base").is_in(list(codes)) & (pl.col("valeur") > 0)
-    key = [*_COMPANY, "base", "devise"]
-    yearly = (
+    key = [*_SERIES, "base", "devise"]
+    return (
         split.filter(of_role)
-        .group_by(*key, "exercice")
+        .group_by(*key, "groupe", "exercice")
         .agg(pl.col("valeur").max())
         .with_columns(
             pl.col("valeur").shift(step).over(key, order_by="exercice").alias(name)
             for name, step in (("before", 1), ("earlier", 2), ("after", -1), ("later", -2))
         )
     )
+
+
+def _implausible(yearly: pl.LazyFrame) -> pl.LazyFrame:
+    """The company, group and year of each turnover of another scale than those beside it: `turnover`, why."""
     inside = _same_way("before", "after") & _scaled("before") & _scaled("after")
     first = pl.col("before").is_null() & _scaled("after") & _agree("after", "later")
     last = pl.col("after").is_null() & _scaled("before") & _agree("before", "earlier")
-    return yearly.filter(inside | first | last).select(*_YEAR, "base").unique()
+    return (
+        yearly.with_columns(
+            turnover=pl.when(inside | first | last)
+            .then(pl.lit(IMPLAUSIBLE))
+            .when(_out_of_line())
+            .then(pl.lit(OUT_OF_LINE))
+        )
+        .filter(pl.col("turnover").is_not_null())
+        .group_by(_YEAR)
+        .agg(pl.col("turnover").min())
+    )
+
+
+def _out_of_line() -> pl.Expr:
+    """Whether the turnover is eight times those beside it, or within the series an eighth of both."""
+    most, least = pl.max_horizontal("before", "after"), pl.min_horizontal("before", "after")
+    inside = pl.all_horizontal(pl.col("before", "after").is_not_null())
+    far = (pl.col("valeur") >= _OUT * most) | (_OUT * pl.col("valeur") <= least)
+    alone = pl.col("later").is_null()
+    first = pl.col("before").is_null() & _above("after") & (alone | _above("later"))
+    last = pl.col("after").is_null() & _above("before") & _above("earlier")
+    agree = pl.when(first).then(_agree("after", "later")).otherwise(_agree("before", "earlier"))
+    ends = (first | last) & agree & (pl.col("valeur") >= _LARGE)
+    large = pl.max_horizontal("valeur", least) >= _SMALL
+    return ((inside & far & large) | ends).fill_null(False)
+
+
+def _above(beside: str) -> pl.Expr:
+    return (pl.col("valeur") >= _OUT * pl.col(beside)).fill_null(False)
+
+
+def _tiny_results(split: pl.LazyFrame, yearly: pl.LazyFrame) -> pl.LazyFrame:
+    """The results, by company, group, year and code, that are of another unit than the turnover: `tiny`."""
+    large = yearly.group_by(*_YEAR, "devise").agg(turnover=pl.col("valeur").max())
+    results = split.filter((pl.col("base") == _RESULT) & (pl.col("valeur") != 0)).select(
+        *_YEAR, "serie", "base", "devise", size=pl.col("valeur").abs()
+    )
+    sizes = results.select(*_SERIES, "devise", other="exercice", beside="size")
+    ratio = pl.max_horizontal("size", "beside") / pl.min_horizontal("size", "beside")
+    tiny = (
+        results.join(large, on=[*_YEAR, "devise"], nulls_equal=True)
+        .filter(pl.col("turnover") >= _LARGE, pl.col("turnover") > _NOTHING * pl.col("size"))
+        .select(*_YEAR, "serie", "base", "devise", "size")
+    )
+    alike = tiny.join(sizes, on=[*_SERIES, "devise"], nulls_equal=True).filter(
+        pl.col("other") != pl.col("exercice"), ratio < _ALIKE
+    )
+    key = [*_YEAR, "base"]
+    return tiny.join(alike, on=key, how="anti").select(key).unique().with_columns(tiny=True)
 
 
 def _scaled(beside: str) -> pl.Expr:

@@ -2,6 +2,7 @@
 
 The links are those of the LEI data (level 2), which know LEI and no names: a parent or child that is no company here
 has its LEI alone. Parents go up link by link; a chain that comes back to itself ends there, and the answer says so.
+A link that has ended is history: it stands apart, and makes nobody a parent or a child of today.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +25,7 @@ from serve.contract import reasons
 from serve.data import identifiers
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
-from shards.generations.groups import Groups, Relationship
+from shards.generations.groups import NATURES, Groups, Relationship
 from shards.generations.register_sources import RegisterImport
 from shards.search.matching.company_numbers import CompanyPlace
 
@@ -32,6 +33,7 @@ MOST_CHILDREN: Final = 100
 MOST_PARENTS: Final = 100
 LOOP, CUT = "boucle", "parents_coupes"
 DIRECT, ULTIMATE, BRANCH = "directe", "ultime", "succursale"
+MOTHER, DAUGHTER = "mere", "filiale"
 # A search of an LEI in the indexes of 25 countries.
 _MICROSECONDS_AN_LEI: Final = 100.0
 
@@ -39,6 +41,7 @@ _MICROSECONDS_AN_LEI: Final = 100.0
 class _Links(NamedTuple):
     """The links of a company: up to the top, to the ultimate parent, down as far as shown, and the counts.
 
+    `ended_up`, `ended_down`: those to former parents and children, as far as shown.
     `motif`: why going up ended before the top, None where it did not.
     """
 
@@ -47,6 +50,8 @@ class _Links(NamedTuple):
     down: list[Relationship]
     children: int
     ultimate: int
+    ended_up: list[Relationship]
+    ended_down: list[Relationship]
     motif: str | None
 
 
@@ -100,9 +105,10 @@ def _links(groups: Groups, lei: str, limit: int) -> _Links | None:
     own = list(groups.parents(lei))
     up, motif = _upward(groups, lei)
     down = [one for nature in (DIRECT, BRANCH) for one in groups.children(lei, nature, limit)]
+    former = [one for kind in NATURES for one in groups.children(lei, kind, limit, ended=True)]
     children = sum(groups.count_children(lei, nature) for nature in (DIRECT, BRANCH))
     ultimate = groups.count_children(lei, ULTIMATE)
-    if not own and not children and not ultimate:
+    if not own and not children and not ultimate and not former:
         return None
     return _Links(
         up,
@@ -110,6 +116,8 @@ def _links(groups: Groups, lei: str, limit: int) -> _Links | None:
         down[:limit],
         children,
         ultimate,
+        [one for one in own if one.fin is not None][:limit],
+        former[:limit],
         motif,
     )
 
@@ -132,10 +140,10 @@ def _upward(groups: Groups, lei: str) -> tuple[list[Relationship], str | None]:
 
 
 def _current(links: Iterable[Relationship]) -> Relationship | None:
-    """Of several links of a kind the one that has not ended, then the latest; direct ones first."""
+    """Of several links of a kind the latest that has not ended; direct ones first."""
     return max(
-        links,
-        key=lambda one: (one.nature == DIRECT, one.fin is None, one.debut or ""),
+        (one for one in links if one.fin is None),
+        key=lambda one: (one.nature == DIRECT, one.debut or ""),
         default=None,
     )
 
@@ -145,7 +153,8 @@ def _named(links: _Links) -> Iterator[str]:
     yield from (one.parent for one in links.up)
     if links.top:
         yield links.top.parent
-    yield from (one.child for one in links.down)
+    yield from (one.child for one in (*links.down, *links.ended_down))
+    yield from (one.parent for one in links.ended_up)
 
 
 def _company(
@@ -171,6 +180,10 @@ def _document(
 
     nothing = "lei_absent" if subject["lei"] is None else "aucune_relation"
     up = [shown(one.parent, one) for one in links.up] if links else None
+    former = [
+        *((MOTHER, one.parent, one) for one in (links.ended_up if links else ())),
+        *((DAUGHTER, one.child, one) for one in (links.ended_down if links else ())),
+    ]
     return {
         "societe": {name: subject[name] for name in ("iso2", "id", "nom", "lei")},
         "plan": subject["plan"],
@@ -180,6 +193,9 @@ def _document(
         "enfants": [shown(one.child, one) for one in links.down] if links else None,
         "total_enfants": links.children if links else None,
         "total_consolidees": links.ultimate if links else None,
+        "anciens_liens": [{"role": role, **shown(lei, one)} for role, lei, one in former]
+        if links
+        else None,
         "sources": [_source(one) for one in imports] if links else [],
     }
 

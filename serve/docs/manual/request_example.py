@@ -20,6 +20,12 @@ _SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "suggest": ("q", "pays"),
     "exportCompanies": ("pays", "q", "limit"),
 }
+# The company of an example that would show little of the one that the parameters name.
+_COMPANIES: Final[Mapping[str, Mapping[str, str]]] = {
+    "analyseCompany": {"iso": "FR", "id": "383474814"},
+    "findComparables": {"iso": "FR", "id": "383474814"},
+    "readGroup": {"iso": "NL", "id": "O1A2ET91OUYOZUUJI538"},
+}
 _FILES: Final = {
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "societes.xlsx",
     "image/png": "image.png",
@@ -74,9 +80,10 @@ def request_example(
     """The example of an operation, from the examples of its parameters and of its body."""
     given = [_target(one, components["parameters"]) for one in operation["parameters"]]
     shown = _SHOWN.get(operation["operationId"], ())
+    company = _COMPANIES.get(operation["operationId"], {})
     query = {}
     for one in given:
-        example = _example(one)
+        example = company.get(one["name"]) or _example(one)
         if one["in"] == "path":
             path = path.replace(f"{{{one['name']}}}", quote(str(example), safe=""))
         elif one["in"] == "query" and (one.get("required") or one["name"] in shown):

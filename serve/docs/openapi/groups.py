@@ -20,19 +20,21 @@ _COMPANY: Final[dict[str, Schema]] = {
     "id": text("National identifier."),
     "nom": text("Name."),
 }
-_LINK: Final = shape(
-    "A link of the group.",
-    {
-        "lei": text("LEI of the parent or child (ISO 17442)."),
-        "societe": either(shape("The company of this LEI.", _COMPANY), {"type": "null"}),
-        "nature": one_of(
-            "Direct or ultimate accounting consolidation; branch of a foreign company.",
-            "directe", "ultime", "succursale",
-        ),
-        "debut": nullable(text("First day of the relationship.")),
-        "fin": nullable(text("Last day of the relationship.")),
-    },
-)  # fmt: skip
+_LINK_KEYS: Final[dict[str, Schema]] = {
+    "lei": text("LEI of the parent or child (ISO 17442)."),
+    "societe": either(shape("The company of this LEI.", _COMPANY), {"type": "null"}),
+    "nature": one_of(
+        "Direct or ultimate accounting consolidation; branch of a foreign company.",
+        "directe", "ultime", "succursale",
+    ),
+    "debut": nullable(text("First day of the relationship.")),
+    "fin": nullable(text("Last day of the relationship.")),
+}  # fmt: skip
+_LINK: Final = shape("A link of the group.", _LINK_KEYS)
+_FORMER_LINK: Final = shape(
+    "A link that has ended.",
+    {"role": one_of("What the other one was: parent or child.", "mere", "filiale"), **_LINK_KEYS},
+)
 _GROUP: Final[dict[str, Schema]] = {
     "societe": shape("The company.", {**_COMPANY, "lei": nullable(text("Its LEI."))}),
     "plan": ref("CodePlan"),
@@ -51,6 +53,10 @@ _GROUP: Final[dict[str, Schema]] = {
     "total_enfants": nullable(whole("Direct children and branches.", minimum=0)),
     "total_consolidees": nullable(
         whole("Companies of which it is the ultimate parent.", minimum=0)
+    ),
+    "anciens_liens": either(
+        array(_FORMER_LINK, "Links of the company that have ended; null: nothing is known."),
+        {"type": "null"},
     ),
     "sources": array(
         shape(

@@ -97,9 +97,9 @@ GROUPE: Final[OperationText] = (
     "Read the group of a company",
     "Who consolidates the company, link by link up to the top (`parents`), its ultimate parent (`tete`), and the "
     "companies that it consolidates itself (`enfants`, at most 100 and as many as the plan shows of a search; the "
-    "totals are exact). The links are those of the LEI data, level 2 (GLEIF): parents and children are LEI, with the "
-    "company where it is one of those served. `parents` and `enfants` are null where nothing is known. Costs a call "
-    "of the day and no credits.",
+    "totals are exact). Links that have ended stand apart (`anciens_liens`). The links are those of the LEI data, "
+    "level 2 (GLEIF): parents and children are LEI, with the company where it is one of those served. `parents` and "
+    "`enfants` are null where nothing is known. Costs a call of the day and no credits.",
 )
 IDENTIFIANTS: Final[OperationText] = (
     "Look a number up",

@@ -27,6 +27,7 @@ from shards.query import Query
 from shards.search.search import records, search
 
 _LISTED: Final = 5
+_EMPLOYER: Final = 50  # people; in a list of the largest employers fewer would be a joke
 # Searches that show several filters at once, and their words.
 _EXAMPLES: Final[Sequence[tuple[Pairs, str, str]]] = (
     ((("pays", "FR"), ("secteur", "restauration"), ("ca_min", "1000000")),
@@ -144,7 +145,7 @@ def _lists(generation: OpenGeneration, day: int) -> CompanyLists:
     return CompanyLists(
         [one for one in examples if one and one.total],
         _first(generation, Query(pays, tri="ca_desc", avec_ca=True)),
-        _first(generation, Query(pays, tri="effectif_desc", effectif_min=1)),
+        _first(generation, Query(pays, tri="effectif_desc", effectif_min=_EMPLOYER)),
         # A register may hold a date that is still to come.
         _first(generation, Query(pays, tri="recent", cree_min=1, cree_max=day)),
         _changed(generation),

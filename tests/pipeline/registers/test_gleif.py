@@ -35,6 +35,20 @@ def test_every_record_is_accounted_for(tmp_path: Path) -> None:
     assert found.kept.collect()["lei"].str.contains(r"^[0-9A-Z]{18}[0-9]{2}$").all()
 
 
+def test_an_entity_without_a_number_is_identified_by_its_lei(tmp_path: Path) -> None:
+    found = read("gleif", [RAW / "gleif" / "lei2-names-2025-10.csv"], tmp_path)
+
+    assert (found.counts.read, found.counts.kept) == (73, 73)
+    assert found.counts.noted == {"sans numéro national : le LEI identifie": 73}
+    assert company(found, "724500S27XCLZKWKSP81") == {
+        "iso2": "NL",
+        "id": "724500S27XCLZKWKSP81",
+        "nom": "Van Drie Holding B.V.",
+        "lei": "724500S27XCLZKWKSP81",
+        "date_source": "2025-10",
+    }
+
+
 def test_a_record_becomes_a_company(tmp_path: Path) -> None:
     found = read("gleif", [GLEIF], tmp_path)
 

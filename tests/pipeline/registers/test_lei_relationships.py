@@ -1,12 +1,12 @@
 """Level 2 of the LEI data, as XML and CSV.
 
-Every row is made, in the published layout (RR-CDF 2.1): no excerpt of level 2 is bundled, and no file that GLEIF
-published has been read by the importer in these tests.
+Rows are made in the published layout (RR-CDF 2.1), but for the last test, which reads the excerpt of the golden copy.
 """
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from pipeline.canonical import InputError
@@ -17,7 +17,7 @@ from tests.pipeline.registers.published import (
     relationships_csv,
     relationships_xml,
 )
-from tests.pipeline.registers.reading import read, rejected
+from tests.pipeline.registers.reading import RAW, read, rejected
 from tests.world import lei
 
 CHILD, PARENT, TOP = map(lei, (1, 2, 3))
@@ -134,3 +134,18 @@ def test_xml_of_another_layout_and_xml_that_is_cut_are_refused(tmp_path: Path) -
     path.write_text(whole[:-200])
     with pytest.raises(InputError, match=r"rr\.xml: .*; download it again"):
         read("gleif-rr", [path], tmp_path)
+
+
+def test_published_relationships_are_kept_or_counted(tmp_path: Path) -> None:
+    found = read("gleif-rr", [RAW / "gleif" / "rr-golden-copy-subset.csv.zip"], tmp_path)
+
+    assert (found.counts.read, found.counts.kept) == (147, 137)
+    assert found.counts.dropped == {"relation répétée": 10}
+    assert (found.counts.rejected, found.counts.noted) == ({}, {})
+    kinds = found.kept.collect()["nature"].value_counts().sort("nature").rows()
+    assert kinds == [("directe", 82), ("succursale", 1), ("ultime", 54)]
+    # A company and Thornico, of Denmark.
+    assert found.kept.filter(pl.col("lei") == "2138005D9I3VGZDWQQ60").collect().rows() == [
+        ("2138005D9I3VGZDWQQ60", "213800L8FME63XZNGL62", kind, "2014-02-19", None)
+        for kind in ("directe", "ultime")
+    ]

@@ -18,6 +18,7 @@ BRANCH = 70
 # 20 and 21 are each other's parents: an error of the data.
 LOOP = (20, 21)
 # 90 has one child more than an answer shows.
+FREED = 81
 LARGE, MANY = 90, range(1000, 1101)
 COMPANIES = [
     company("SK", "1", "Všeobecná banka", lei=lei(FIRST)),
@@ -26,6 +27,7 @@ COMPANIES = [
     company("FR", "8", "Œuvre seule", lei=lei(ALONE)),
     company("FR", "20", "Ouroboros", lei=lei(LOOP[0])),
     company("FR", "80", "Sans LEI"),
+    company("FR", "81", "Émancipée", lei=lei(FREED)),
     company("FR", "90", "Grande maison", lei=lei(LARGE)),
 ]
 LINKS = [
@@ -38,6 +40,8 @@ LINKS = [
     Relationship(lei(BRANCH), lei(SECOND), "succursale", None, None),
     Relationship(lei(LOOP[0]), lei(LOOP[1]), "directe", None, None),
     Relationship(lei(LOOP[1]), lei(LOOP[0]), "directe", None, None),
+    Relationship(lei(FREED), lei(TOP), "directe", "2001-01-01", "2019-06-30"),
+    Relationship(lei(FREED), lei(TOP), "ultime", "2001-01-01", "2019-06-30"),
     *(Relationship(lei(one), lei(LARGE), "directe", None, None) for one in MANY),
 ]
 
@@ -106,18 +110,38 @@ def test_what_is_not_known_is_null_and_says_why(served: Served) -> None:
             continue
         found = reply.json
         assert (found["motif_code"], found["sources"]) == (motif, [])
-        names = ("parents", "tete", "enfants", "total_enfants", "total_consolidees")
-        assert [found[name] for name in names] == [None] * 5
+        names = (
+            "parents",
+            "tete",
+            "enfants",
+            "total_enfants",
+            "total_consolidees",
+            "anciens_liens",
+        )
+        assert [found[name] for name in names] == [None] * 6
 
 
 def test_a_company_that_the_data_do_not_link_has_an_lei_and_no_relationships(
     served: Served,
 ) -> None:
-    # It was a parent until 2009, so its former child is still listed, with the end.
+    # It was a parent until 2009: that is history, and no child of today.
     found = ask(served, "FR/8")
 
-    assert (found["parents"], found["tete"]) == ([], None)
-    assert [(one["lei"], one["fin"]) for one in found["enfants"]] == [(lei(SECOND), "2009-12-31")]
+    assert (found["parents"], found["tete"], found["enfants"]) == ([], None, [])
+    assert (found["total_enfants"], found["total_consolidees"]) == (0, 0)
+    [former] = found["anciens_liens"]
+    assert (former["role"], former["lei"], former["fin"]) == ("filiale", lei(SECOND), "2009-12-31")
+    assert former["societe"]["nom"] == "Société de gestion"
+
+
+def test_a_parent_of_the_past_is_none_of_today(served: Served) -> None:
+    [former] = ask(served, "LU/B2")["anciens_liens"]
+
+    assert (former["role"], former["lei"], former["fin"]) == ("mere", lei(ALONE), "2009-12-31")
+    # Its only parent has gone: it stands at the top.
+    found = ask(served, "FR/81")
+    assert (found["parents"], found["tete"], found["motif"]) == ([], None, None)
+    assert [one["nature"] for one in found["anciens_liens"]] == ["directe", "ultime"]
 
 
 def test_parents_that_come_back_to_themselves_end_there(served: Served) -> None:

@@ -152,7 +152,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     files = {
         "uk-accounts": _filings(folder / "filings.zip"),
         "no-regnskap": RAW / "no" / "regnskap_masse_2019-03-27.zip",
-        "fr-ratios": RAW / "fr" / "synthese_bilans_financiers.csv",
+        "fr-ratios": RAW / "fr" / "synthese_bilans_financiers.csv.zip",
         "be-nbb": RAW / "be" / "cbso_excerpt.zip",
     }
     for source, file in files.items():

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -48,8 +49,23 @@ def test_curl_and_python_say_the_same(demo: Served, name: str) -> None:
 
     answer = orjson.loads(by_curl.stdout)
     assert "erreur" not in answer
+    assert _finds_something(answer)
     told = eval(by_python.stdout, {"__builtins__": {}})
     assert list(told) == list(answer)
+
+
+def _finds_something(answer: Any) -> bool:
+    """Whether an answer shows what its route is for: rows where it counts, figures where it computes."""
+    if "depuis" in answer:  # no change leads to the first generation
+        return True
+    rows = ("societes", "pays", "sous_secteurs", "candidats", "comparables")
+    empty = [name for name in rows if name in answer and not answer[name]]
+    ratios = [
+        value["valeur"] for one in answer.get("ratios", ()) for value in one.get("valeurs", ())
+    ]
+    computed = "rangs" not in answer or any(value is not None for value in ratios)
+    linked = "parents" not in answer or answer["parents"] or answer["enfants"]
+    return not empty and computed and bool(linked) and answer.get("total") != 0
 
 
 def test_a_key_that_is_given_stands_in_every_language(demo: Served) -> None:

@@ -32,10 +32,12 @@ def test_parents_and_children_are_those_of_a_list(
         assert set(found.parents(lei)) == {one for one in relationships if one.child == lei}
         for nature in NATURES:
             below = {one for one in relationships if (one.parent, one.nature) == (lei, nature)}
-            children = found.children(lei, nature)
-            assert (set(children), len(children)) == (below, len(below))
-            assert found.count_children(lei, nature) == len(below)
-            assert found.children(lei, nature, 1) == children[:1]
+            for ended in (False, True):
+                there = {one for one in below if (one.fin is not None) == ended}
+                children = found.children(lei, nature, ended=ended)
+                assert (set(children), len(children)) == (there, len(there))
+                assert found.children(lei, nature, 1, ended=ended) == children[:1]
+            assert found.count_children(lei, nature) == sum(one.fin is None for one in below)
 
 
 def test_the_same_relationships_give_the_same_bytes_in_any_order(tmp_path: Path) -> None:

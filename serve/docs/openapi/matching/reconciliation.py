@@ -229,11 +229,14 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
         "quoi", "What to suggest: `entity` (companies), `property` (fields), `type`.", "entity"
     )
     page = answer(
-        "The page.", {"type": "string"}, (*_TAGGED, "X-Donnees-Version"), kind="text/html"
+        "The page.",
+        {"type": "string"},
+        (*_TAGGED, *headers.CALLS, "X-Donnees-Version"),
+        kind="text/html",
     )
     moved = {
         "description": "The page of the company.",
-        "headers": headers.of("Cache-Control", "X-Donnees-Version", "Location"),
+        "headers": headers.of("Cache-Control", "X-Donnees-Version", "Location", *headers.CALLS),
     }
     preview = _get("previewEntity", prose.RECONCILIATION_PREVIEW, [_TOKEN, _COMPANY], _ANY, 404)
     preview["get"]["responses"]["200"] = page

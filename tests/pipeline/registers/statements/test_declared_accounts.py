@@ -33,7 +33,7 @@ def _adds_up(counts: RowCounts) -> bool:
 
 
 def test_french_turnovers_of_a_group_are_apart_from_those_of_the_company(tmp_path: Path) -> None:
-    found = read("fr-ratios", [RAW / "fr" / "synthese_bilans_financiers.csv"], tmp_path)
+    found = read("fr-ratios", [RAW / "fr" / "synthese_bilans_financiers.csv.zip"], tmp_path)
 
     assert _lines(found, "306138900") == {
         (2022, "TurnoverRevenueConsolidated"): 15_428_140_000.0,
@@ -49,11 +49,11 @@ def test_french_turnovers_of_a_group_are_apart_from_those_of_the_company(tmp_pat
 
 def test_of_two_closings_in_a_calendar_year_the_later_one_counts(tmp_path: Path) -> None:
     # 453756314 closed on 30 June 2020 (3,759,817) and, after two months, on 31 August (527,541).
-    found = read("fr-ratios", [RAW / "fr" / "synthese_bilans_financiers.csv"], tmp_path)
+    found = read("fr-ratios", [RAW / "fr" / "synthese_bilans_financiers.csv.zip"], tmp_path)
 
     assert _lines(found, "453756314")[2020, "TurnoverRevenue"] == 527_541.0
-    assert (found.counts.read, found.counts.kept) == (36, 35)
-    assert found.counts.dropped == {"remplacé par un dépôt plus récent": 1}
+    assert (found.counts.read, found.counts.kept) == (4_676, 4_668)
+    assert found.counts.dropped == {"remplacé par un dépôt plus récent": 8}
 
 
 RATIOS = (

@@ -157,9 +157,9 @@ def test_no_concept_of_the_excerpt_is_unknown(
 
     assert "concepts inconnus" not in counts.noted
     assert "faits illisibles" not in counts.detail
-    assert (counts.read, counts.kept) == (187, 187)
-    assert counts.detail["total de l'actif confirmé"] == 187
-    assert counts.detail["total de l'actif contredit"] == 2
+    assert (counts.read, counts.kept) == (283, 283)
+    assert counts.detail["total de l'actif confirmé"] == 345
+    assert counts.detail["total de l'actif contredit"] == 3
 
 
 def test_every_fact_read_is_accounted_for(

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from pipeline import seeds
 from pipeline.registers.statements import chart
 from pipeline.stages.accounts import doubtful_accounts, statement_lines
-from pipeline.stages.accounts.doubtful_accounts import IMPLAUSIBLE, UNBALANCED
+from pipeline.stages.accounts.doubtful_accounts import (
+    IMPLAUSIBLE,
+    OTHER_SERIES,
+    OTHER_UNIT,
+    OUT_OF_LINE,
+    UNBALANCED,
+)
 from pipeline.stages.rejections import REASON
 from tests.pipeline.inputs import Row, comptes, line
 
@@ -24,11 +30,13 @@ def _sheet(**amounts: float) -> list[Row]:
     ]
 
 
-def _turnovers(*values: float | None, end: str = "", devise: str = "EUR") -> list[Row]:
+def _turnovers(
+    *values: float | None, end: str = "", devise: str = "EUR", code: str = "TurnoverRevenue"
+) -> list[Row]:
     """A turnover per year from 2018 on; None is a year without one."""
     return [
         line(
-            "EE", "1", 2018 + n, etat="compte_resultat", code=f"TurnoverRevenue{end}",
+            "EE", "1", 2018 + n, etat="compte_resultat", code=f"{code}{end}",
             valeur=float(value), devise=devise,
         )
         for n, value in enumerate(values)
@@ -147,6 +155,110 @@ def test_a_turnover_of_another_scale_than_its_neighbours_is_withheld(
     assert sorted(found["exercice"]) == years
     assert set(found[REASON]) <= {IMPLAUSIBLE}
     assert set(found["code"]) <= {"TurnoverRevenue"}
+
+
+@pytest.mark.parametrize(
+    ("values", "years"),
+    [
+        # 424982650, 301165841, 433085149 and 562113530 of the French ratios
+        ((1_493_412_649, 6_990_847, 1_783_062_529, 2_017_838_268, 2_557_047_447), [2019]),
+        ((326_522_343, 27_407_405, 318_924_818, 388_829_448), [2019]),
+        ((178_036_038, 1_685_103_012, 197_001_435, 202_000_000), [2019]),
+        ((744_988, 725_502_000, 8_496_000, 122_000), [2019]),
+        ((800, 100, 800), []),  # small
+        ((7_900_000, 1_000_000, 7_900_000), []),
+        ((8_000_000, 1_000_000, 8_000_000), [2019]),
+        ((1_000_000, 30_000_000, 31_000_000), []),  # a beginning
+        ((8_706_244, 71_234_428, 84_350_141, 88_158_777), []),
+        ((184_820_547, 21_427_421, 72_926_357), []),  # 2020, of cruises
+        ((50_997_000_000, 4_601_000_000, 4_981_100_000), [2018]),  # above both, and large
+        ((210_111_000_000, None, 23_334_800_000), [2018]),
+        ((14_239_000, 7_110_679, 6_362_000, 579_102_385), [2021]),
+        ((17_000_000, 600_000_000), []),  # the first whole year
+        ((50_000_000, 4_000_000, 4_000_000), []),
+    ],
+)
+def test_a_turnover_out_of_line_with_both_neighbours_is_withheld(
+    values: tuple[float | None, ...], years: list[int]
+) -> None:
+    found = _withheld(*_turnovers(*values))
+
+    assert sorted(found["exercice"]) == years
+    assert set(found[REASON]) <= {OUT_OF_LINE, IMPLAUSIBLE}
+
+
+def test_the_income_statement_of_a_turnover_in_another_unit_goes_with_it() -> None:
+    turnovers = _turnovers(32_259_000, 34_231_000, 35_576, 35_294_000)
+    results = _turnovers(584_000, -1_014_000, 12_672, 763_000, code="ProfitLoss")
+
+    found = _withheld(*turnovers, *results, *_sheet(TotalAssets=1))
+
+    assert sorted(found.select("exercice", "code").rows()) == [
+        (2020, "ProfitLoss"), (2020, "TurnoverRevenue"),
+    ]  # fmt: skip
+    assert set(found[REASON]) == {IMPLAUSIBLE}
+
+
+@pytest.mark.parametrize(
+    ("results", "years"),
+    [
+        ((10_324_387, 1_122, 11_625_570), [2019]),  # 318919065
+        ((-1_479_735, -22, 0), [2019]),  # 389612383
+        ((0, 811, None), [2019]),
+        ((1_891, 279, 893), []),  # 305635583: a cooperative of shops, without a margin
+        ((1_367_284, -3_430, 1_683_644), []),
+        ((0, 0, 0), []),
+    ],
+)
+def test_a_result_that_is_nothing_beside_a_large_turnover_is_of_another_unit(
+    results: tuple[float | None, ...], years: list[int]
+) -> None:
+    large = _turnovers(900_000_000, 800_000_000, 850_000_000)
+
+    found = _withheld(*large, *_turnovers(*results, code="ProfitLoss"))
+
+    assert found.select("exercice", "code", REASON).rows() == [
+        (year, "ProfitLoss", OTHER_UNIT) for year in years
+    ]
+    small = _turnovers(900_000, 800_000, 850_000)
+    assert _withheld(*small, *_turnovers(*results, code="ProfitLoss")).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("own", "group", "kept"),
+    [
+        # 542051180 (TOTAL): 200 316 million of the group, then 3 960 and 759 of the company
+        ((None, 3_960e6, None, 759e6), (200_316e6,), "TurnoverRevenue"),
+        ((None, 40e6, 50e6), (60e6,), "TurnoverRevenue"),
+        ((None, 40e6), (60e6,), "TurnoverRevenue"),  # of two equal ones that of the company
+        ((None, 40e6), (60e6, None, 70e6), "TurnoverRevenueConsolidated"),
+        ((40e6, 50e6), (60e6, 70e6, 80e6), None),  # a year with both: two whole series
+    ],
+)
+def test_accounts_of_a_company_and_of_its_group_never_make_one_series(
+    own: tuple[float | None, ...], group: tuple[float | None, ...], kept: str | None
+) -> None:
+    lines = [*_turnovers(*own), *_turnovers(*group, end="Consolidated")]
+
+    found = _withheld(*lines)
+
+    if kept is None:
+        assert found.is_empty()
+    else:
+        assert set(found[REASON]) == {OTHER_SERIES}
+        assert found.height == sum(one["code"] != kept for one in lines)
+        assert kept not in set(found["code"])
+
+
+def test_the_neighbours_of_a_year_are_those_of_the_company_or_its_group() -> None:
+    """016250029 (APRR): 30 159 million of the group in 2019, 1 633 of the company, 2 872 of the group."""
+    found = _withheld(
+        *_turnovers(None, 1_633.2e6), *_turnovers(30_159e6, None, 2_872e6, end="Consolidated")
+    )
+
+    assert sorted(found.select("exercice", REASON).rows()) == [
+        (2018, OUT_OF_LINE), (2019, OTHER_SERIES),
+    ]  # fmt: skip
 
 
 def test_turnovers_of_another_currency_or_of_the_group_are_no_neighbours() -> None:

@@ -23,6 +23,8 @@ IMPORTED: Final = {"importe": "2026-11-21T05:00:00+00:00"}
 
 SEARCH: Final = "/api/v1/societes"
 COMPANY: Final = f"{SEARCH}/UK/09418436"
+LARGE: Final = f"{SEARCH}/FR/383474814"
+SUBSIDIARY: Final = f"{SEARCH}/NL/O1A2ET91OUYOZUUJI538"
 BAD: Final = {"Authorization": "Bearer soc_live_revoked"}
 
 # Name, route, what is special about it, the path, who asks.
@@ -43,8 +45,8 @@ ASKED: Final = (
     ("repartition", "repartition", "Restaurants by country and state",
      "/api/v1/repartition?par=pays,etat&secteur=restauration", "visiteur"),
     ("societe-visiteur", "societe", "Without a key", COMPANY, "visiteur"),
-    ("comparables", "comparables", "The nearest company", f"{COMPANY}/comparables?n=1", "visiteur"),
-    ("groupe", "groupe", "A company without an LEI", f"{COMPANY}/groupe", "visiteur"),
+    ("comparables", "comparables", "The nearest company", f"{LARGE}/comparables?n=1", "visiteur"),
+    ("groupe", "groupe", "A subsidiary and its parents", f"{SUBSIDIARY}/groupe", "visiteur"),
     ("societe-data", "societe", "Plan `data`, the first lines", COMPANY, "data"),
     ("compte", "compte", "Plan `data`", "/api/v1/compte", "data"),
     ("pays_inconnu", "societes", "`pays=EL`", f"{SEARCH}?pays=EL", "visiteur"),
