@@ -50,11 +50,20 @@ def find(shards: Shards, number: str) -> Match:
     if exact := list(identified(shards, folded)):
         return Match(IDENTIFIER, exact)
     if in_records := list(listed(shards, folded)):
-        return Match(LEI if _LEI.fullmatch(folded) else VAT, in_records)
+        return Match(LEI if is_lei(folded) else VAT, in_records)
     for one in seed_tables.derivations():
         if places := list(derived(shards, folded, one)):
             return Match(one.type, places)
     return Match(IDENTIFIER, list(dict.fromkeys(respelt(shards, folded))))
+
+
+def is_lei(number: str) -> bool:
+    """Is this shaped as a LEI?
+
+    >>> is_lei("2138 00WS KXQ2 B5PQ HK86"), is_lei("Société Générale 1864")
+    (True, False)
+    """
+    return bool(_LEI.fullmatch(fold_id(number)))
 
 
 def maybe_numbered(shards: Shards, number: str) -> list[CompanyPlace]:

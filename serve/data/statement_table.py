@@ -17,6 +17,23 @@ _DETAIL: Final = "dont "  # a line that is a part of the one above it
 
 Lines = Sequence[Mapping[str, Any]]
 
+NOT_SIGNIFICANT: Final = "n. s."
+_MOST_PERCENT: Final = 9.995  # 999 %, rounded; above it the multiple is said
+
+
+def change(new: float, old: float) -> float | str:
+    """The change from `old` to `new`, in parts of `old`, or the words that stand for it.
+
+    A share of nothing or of a loss says nothing, nor does one through zero; a long percentage is said as a multiple.
+
+    >>> change(110, 100), change(1200, 100), change(5, -2), change(-163, 2.5), change(1, 0)
+    (0.1, '× 12', 'n. s.', 'n. s.', 'n. s.')
+    """
+    if old <= 0 or new < 0:
+        return NOT_SIGNIFICANT
+    part = round(new / old - 1, 12)
+    return f"× {new / old:.0f}" if part >= _MOST_PERCENT else part
+
 
 @dataclass(slots=True)
 class StatementRow:

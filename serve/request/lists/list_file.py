@@ -27,7 +27,7 @@ _JUDGED: Final = 200  # rows that decide on the separator
 _EVEN: Final = 0.9  # share of rows as wide as the first one
 _TO_GO_BY: Final = ("nom", "id", "tva")
 # Words before a heading that say nothing: `N° SIREN`, `Nr KRS`.
-_NUMBER: Final = frozenset({"n", "no", "nr"})
+_NUMBER: Final = frozenset({"n", "no", "nr", "num", "numero"})
 
 
 class ListFile(NamedTuple):

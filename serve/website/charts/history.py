@@ -13,8 +13,10 @@ Figures = Mapping[int, float]  # by year
 
 WIDTH: Final = 640
 HEIGHT: Final = 250
-_LEFT: Final = 64  # of the scale
-_TOP, _BOTTOM = 24, 214  # the highest and lowest y of a figure
+GUTTER: Final = (
+    104  # left of the bars; the scale fits in it in the large letters of phones and paper
+)
+_TOP, _BOTTOM = 36, 214  # the highest and lowest y of a figure
 _YEARS: Final = 6
 _STEPS: Final = 4  # of the scale, about
 
@@ -69,8 +71,8 @@ def _drawn(
     shown = [own[year] for own in (first, second) for year in years if year in own]
     ticks = scale(min([0.0, *shown]), max([0.0, *shown]))
     factor = (_BOTTOM - _TOP) / ((ticks[-1] - ticks[0]) or 1.0)
-    step = (WIDTH - _LEFT) / len(years)
-    lefts = {year: _LEFT + step * place for place, year in enumerate(years)}
+    step = (WIDTH - GUTTER) / len(years)
+    lefts = {year: GUTTER + step * place for place, year in enumerate(years)}
 
     def y(value: float) -> float:
         return round(_TOP + (ticks[-1] - value) * factor, 1)

@@ -18,10 +18,10 @@ from serve.api.societes import societes
 from serve.contract.errors import ApiError
 from serve.data import company_ids, identifiers
 from serve.data.open_generation import OpenGeneration
-from serve.website import error_pages
+from serve.website import error_pages, formatting
 from serve.website.page_request import PageRequest, without
 from serve.website.pages import export_form, home
-from serve.website.render import page
+from serve.website.render import page, see_other
 from serve.website.search import (
     chips,
     facet_bars,
@@ -41,6 +41,8 @@ from shards.query import Query
 ROWS: Final = 25  # of a page
 
 _SEARCH: Final = "/api/v1/societes"
+_NUMBER_DIGITS: Final = 6  # a number has as many at least
+_BESIDE: Final = frozenset({"q", "tri"})  # what stands in the address of a plain search
 _NEAR_MICROSECONDS: Final = 30_000.0  # to compare a number with its neighbours in 25 countries
 
 
@@ -56,11 +58,15 @@ async def explorer(request: PageRequest) -> Response:
     request = _spelt(request)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
+        numbered = _numbered(request, generation)
+        if len(numbered) == 1:
+            return see_other(formatting.record_path(numbered[0]["iso2"], numbered[0]["id"]))
         form = search_form.read(request.pairs, generation.names, generation.reference)
         restrictions = chips.chips(request, generation.reference, form)
         values = await _results(request, generation, form, restrictions)
         options = values.pop("options")
         around = _around(request, generation, form, restrictions, options)
+        values["near"] = numbered or values.get("near", ())
         return page(request, "explorer.html", **values, **around)
 
 
@@ -88,6 +94,21 @@ async def figures(request: PageRequest) -> Response:
             kept=[pair for pair in form.pairs() if pair[0] not in filter_options.PICKED],
             back=form.href(),
         )
+
+
+def _numbered(request: PageRequest, generation: OpenGeneration) -> Sequence[Mapping[str, Any]]:
+    """The companies whose number was typed alone in the box: identifier, VAT number, SIRET or LEI (X6).
+
+    Words are never looked up: a number has six digits at least and no fewer digits than letters, or is shaped as a LEI.
+    """
+    filled = {name: value for name, value in request.pairs if value.strip()}
+    typed = filled.get("q", "")
+    digits, letters = (sum(map(test, typed)) for test in (str.isdigit, str.isalpha))
+    is_number = digits >= max(_NUMBER_DIGITS, letters) or identifiers.is_lei(typed)
+    if filled.keys() - _BESIDE or not is_number or digits + letters > identifiers.LONGEST:
+        return ()
+    places = identifiers.find(generation.shards, typed).places[:ROWS]
+    return [generation.shards[iso2].company(row) for iso2, row in places]
 
 
 def _spelt(request: PageRequest) -> PageRequest:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from serve.contract import seed_tables
+from serve.data import statement_table
 from serve.data.statement_table import Lines, StatementRow
 from shards.ratios import accounts
 from shards.ratios.accounts import AnnualAccounts
@@ -31,7 +32,7 @@ class KeyFigure(NamedTuple):
     year: int
     value: float
     devise: str | None
-    change: float | None
+    change: float | str | None
     values: Sequence[float]
 
 
@@ -64,15 +65,15 @@ class KeyFigures:
                 found.append(KeyFigure(code, year, own[year], devise, self.change(own), values))
         return found
 
-    def change(self, own: Figures) -> float | None:
-        """The change of the last of these values, in parts of the value of the year before."""
+    def change(self, own: Figures) -> float | str | None:
+        """The change of the last of these values to that of the year before, as `statement_table.change` says it."""
         if not own:
             return None
         year = max(own)
         before = own.get(year - 1)
-        if not before or not self._accounts[year].joins(self._accounts[year - 1]):
+        if before is None or not self._accounts[year].joins(self._accounts[year - 1]):
             return None
-        return (own[year] - before) / abs(before)
+        return statement_table.change(own[year], before)
 
     def share(self, row: StatementRow) -> float | None:
         """A line of the last year in parts of total assets, or of turnover in the income statement."""
@@ -84,7 +85,7 @@ class KeyFigures:
             return None
         return row.values[year] / whole[year]
 
-    def line_change(self, row: StatementRow) -> float | None:
+    def line_change(self, row: StatementRow) -> float | str | None:
         """The change of a line in the last year of the statements."""
         return self.change(row.values) if self.years and self.years[0] in row.values else None
 

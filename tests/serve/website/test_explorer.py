@@ -405,3 +405,15 @@ def test_a_page_is_small(served: Served) -> None:
     sizes = [len(visitor.get(path).html.encode()) for path in ("/", f"/?{search}&tri=nom")]
 
     assert max(sizes) <= 60_000
+
+
+def test_a_number_typed_in_the_box_leads_to_its_record(served: Served) -> None:
+    for typed in ("552100554", "552 100 554", "FR 552100554"):
+        answer = served.ask("/?q=" + typed.replace(" ", "+"))
+
+        assert (answer.status, answer.headers["Location"]) == (303, "/societes/FR/552100554"), typed
+
+
+@pytest.mark.parametrize("words", ["3M", "1234+SARL", "2000", "552100554+boulangerie+du+port", "a"])
+def test_words_are_never_taken_for_numbers(served: Served, words: str) -> None:
+    assert served.ask(f"/?q={words}").status == 200

@@ -12,6 +12,7 @@ from typing import Final
 from xlsxwriter.format import Format
 from xlsxwriter.utility import xl_col_to_name
 
+from serve.data import statement_table
 from serve.data.statement_table import StatementRow, arranged, currencies_of
 from serve.export.workbook import chart_table, filter_lines
 from serve.export.workbook.accounts import company_accounts, ratio_formulas
@@ -201,9 +202,12 @@ class _Body:
                 cells.append(
                     formula_cell(f"{xl_col_to_name(at)}{row}", changed, f"B{row}-C{row}", new - old)
                 )
-                if old > 0:
-                    text, value = f"B{row}/C{row}-1", new / old - 1
-                    cells.append(formula_cell(f"{xl_col_to_name(at + 1)}{row}", share, text, value))
+                cell = f"{xl_col_to_name(at + 1)}{row}"
+                part = statement_table.change(new, old)
+                if isinstance(part, str):
+                    cells.append(f'<c r="{cell}" s="{share}" t="inlineStr">{inline(part)}</c>')
+                else:
+                    cells.append(formula_cell(cell, share, f"B{row}/C{row}-1", part))
         self.rows.append([self._text(name, style.label), *cells])
 
     def _values(
