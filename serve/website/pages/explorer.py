@@ -105,7 +105,7 @@ def _numbered(request: PageRequest, generation: OpenGeneration) -> Sequence[Mapp
     typed = filled.get("q", "")
     digits, letters = (sum(map(test, typed)) for test in (str.isdigit, str.isalpha))
     is_number = digits >= max(_NUMBER_DIGITS, letters) or identifiers.is_lei(typed)
-    if filled.keys() - _BESIDE or not is_number or digits + letters > identifiers.LONGEST:
+    if filled.keys() - _BESIDE or not is_number:
         return ()
     places = identifiers.find(generation.shards, typed).places[:ROWS]
     return [generation.shards[iso2].company(row) for iso2, row in places]
