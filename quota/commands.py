@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from quota import passwords
 from quota.accounts import Account, Key, effective, has_tool
 from quota.errors import UnknownError
 from quota.ledger.people import Person
@@ -18,6 +17,7 @@ from quota.ledger.tickets import Ticket
 from quota.periods import iso, months_before
 from quota.plans import Plan
 from quota.results import Credits, Meter, Usage
+from quota.store import passwords
 from quota.store.ledger_store import LedgerStore
 
 Plans = Mapping[str, Plan]

@@ -19,9 +19,9 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Final, TypeVar
 
-from quota import passwords
 from quota.accounts import FREE, Account
 from quota.ledger.people import folded
+from quota.store import passwords
 from serve.access import counter_headers
 from serve.access.burst_gate import Limiter
 from serve.config import BurstLimits

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from quota import passwords
 from quota.accounts import effective, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
 from quota.ledger.tickets import SENT
+from quota.store import passwords
 from serve.access.result import Response
 from serve.api.routes import RECONCILIATION_PATH
 from serve.docs.manual.manual import manual

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from quota import passwords
 from quota.accounts import Account
 from quota.errors import NotAllowedError, UnknownError
 from quota.keys import digest
@@ -14,6 +13,7 @@ from quota.ledger.people import Person
 from quota.ledger.purchase import Purchase
 from quota.plans import load
 from quota.redis.store import RedisStore
+from quota.store import passwords
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.command import Command
 from tests.quota.dict_store import DictRows, DictStore

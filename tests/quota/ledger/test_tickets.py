@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from quota import passwords
 from quota.errors import NotAllowedError
 from quota.ledger import tickets
 from quota.ledger.people import MEMBER
+from quota.store import passwords
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.command import Command
 from tests.quota.dict_store import DictRows, DictStore

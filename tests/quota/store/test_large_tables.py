@@ -1,4 +1,4 @@
-"""What a request reads of a store with 100 000 rows of each kind: a few rows, on one host and on several."""
+"""The rows that a request reads of a store with 100 000 rows of each kind: a few, on one host and on several."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta

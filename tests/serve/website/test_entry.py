@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from quota import passwords
+from quota.store import passwords
 from tests.serve.client import PLANS, Served
 from tests.serve.website.visitor import FORM, PASSWORD, Visitor, address, member
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from quota import passwords
 from quota.bursts.limiter import BurstLimiter
+from quota.store import passwords
 from serve.access.context import utc_now
 from serve.contract.errors import ApiError
 from serve.website import login_throttle, signing

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from quota import passwords
+from quota.store import passwords
 from serve.services.settings import EditorSettings
 from serve.website import assets
 from tests.serve.access.test_unavailable import Faulty
