@@ -11,7 +11,7 @@ from shards.errors import WrongFormatError
 from shards.query import DEEPEST
 
 MAGIC: Final = b"societes-shard"
-FORMAT_VERSION: Final = 7
+FORMAT_VERSION: Final = 8
 
 # The tables of a shard (FORMAT.md §3).
 META: Final = b"meta"  # header, cells, compression dictionary, places of values

@@ -187,7 +187,7 @@ CA_MAX: Final = Parameter(
 )
 EFFECTIF_MIN: Final = Parameter(
     "effectif_min",
-    "Minimum headcount (effectif), inclusive. A company that publishes none is left out.",
+    "Minimum headcount (effectif), inclusive. A company of which no number is known is left out, even with a band.",
     10,
     "integer",
 )

@@ -109,8 +109,9 @@ REPARTITION: Final[OperationText] = (
     "The companies of a search counted by one or more dimensions (`par`), exactly and whatever the plan: "
     "descending by `n`, those without a value last (`valeur` null). The entries of a dimension and its "
     "`autres` add up to `total`. Bands of turnover include their lower bound and not the upper one; of "
-    "headcount both. A town is counted by its name without case and accents. Costs a call of the day and "
-    "no credits.",
+    "headcount both; a company without a number of persons counts in the band that its register publishes. "
+    "A town is counted by its name without case and accents, and shown in its most frequent spelling. Costs a "
+    "call of the day and no credits.",
 )
 WATCH: Final[OperationText] = (
     "Watch companies or a search",
