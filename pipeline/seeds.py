@@ -39,6 +39,7 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "etats": ("iso2", "statut", "etat"),
         "taux": ("devise", "annee", "taux"),
         "roles": ("role", "etat", "code"),
+        "postes": ("code", "libelle_fr"),
     }
 )
 

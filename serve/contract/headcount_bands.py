@@ -16,7 +16,7 @@ def band(code: str | None, lang: str) -> str | None:
     >>> band("12", "en"), band("53", "fr"), band("00", "fr")
     ('20–49', '10\u202f000 et plus', '0')
     """
-    if code not in INSEE:
+    if code is None or code not in INSEE:
         return code
     least, most = INSEE[code]
     low = _number(least, lang)

@@ -26,7 +26,8 @@ HEADERS: Final[dict[str, Schema]] = {
     "Content-Location": _header("The one path of the company, whatever spelling was sent.", _TEXT),
     "Content-Disposition": _header("Name of the file.", _TEXT),
     "Link": _header(
-        'The next page, `rel="next"`, while there is one (RFC 8288); `version` keeps it on the same data.',
+        'The next page, `rel="next"`, while there is one (RFC 8288); `version` keeps it on the same data. '
+        'Of an export, the attributions of the sources, `rel="license"`.',
         _TEXT,
     ),
     "WWW-Authenticate": _header("How to identify (RFC 6750).", _TEXT),
