@@ -42,6 +42,7 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "personnes": ("iso2", "champs", "motif"),
         "messageries": ("domaine", "fournisseur"),
         "roles": ("role", "etat", "code"),
+        "postes": ("code", "libelle_fr"),
     }
 )
 

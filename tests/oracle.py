@@ -6,6 +6,7 @@ fast code except the query (`shards.query.Query`). A company is a dict of the fi
 """
 
 import math
+import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -183,6 +184,12 @@ def changes(
 
 TURNOVERS = (0, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
 HEADCOUNTS = {"0": 0, "1-9": 9, "10-19": 19, "20-49": 49, "50-249": 249, "250-999": 999}
+# INSEE, Sirene: the code of each band of employees, and its numbers.
+PUBLISHED_BANDS = {
+    "00": "0", "01": "1-2", "02": "3-5", "03": "6-9", "11": "10-19", "12": "20-49", "21": "50-99", "22": "100-199",
+    "31": "200-249", "32": "250-499", "41": "500-999", "42": "1000-1999", "51": "2000-4999", "52": "5000-9999",
+    "53": "10000+",
+}  # fmt: skip
 
 
 def distribution(
@@ -205,9 +212,8 @@ def value(company: Company, dimension: str) -> Any:
     if dimension == "tranche_ca":
         return None if amount is None else turnover_band(amount)
     if dimension == "tranche_effectif":
-        if staff is None or staff < 0:
-            return None if staff is None else "<0"
-        return next((name for name, most in HEADCOUNTS.items() if staff <= most), "1000+")
+        published = company["tranche_effectif"]
+        return headcount_band(staff) if staff is not None else published_band(published)
     if dimension == "annee_creation":
         return date[:4] if date else None
     if dimension == "ville":
@@ -216,6 +222,24 @@ def value(company: Company, dimension: str) -> Any:
         return company["etat"] or "inconnu"
     field = {"pays": "iso2", "secteur": "division", "sous_secteur": "groupe", "nace": "nace_code"}
     return company[field.get(dimension, dimension)]
+
+
+def headcount_band(staff: int) -> str:
+    """X3: the band of a number of persons."""
+    if staff < 0:
+        return "<0"
+    return next((name for name, most in HEADCOUNTS.items() if staff <= most), "1000+")
+
+
+def published_band(published: str | None) -> str | None:
+    """X3: the band that a published one is wholly in, be it a code or its numbers; None if there is none."""
+    numbers = PUBLISHED_BANDS.get(published or "", published or "")
+    if re.fullmatch("[0-9]+[+]", numbers):
+        return "1000+" if int(numbers[:-1]) >= 1000 else None
+    if not re.fullmatch("[0-9]+(-[0-9]+)?", numbers):
+        return None
+    least, most = (headcount_band(int(number)) for number in (numbers.split("-") * 2)[:2])
+    return least if least == most else None
 
 
 def turnover_band(amount: float) -> str:
@@ -227,11 +251,8 @@ def turnover_band(amount: float) -> str:
 
 
 def spelling(companies: Sequence[Company], town: str) -> str:
-    """X3: of the country with most companies in a folded town, the most frequent spelling; of equal ones the first."""
-    there = [c for c in companies if folded(c["ville"] or "") == town]
-    countries = [c["iso2"] for c in there]
-    country = min(set(countries), key=lambda iso2: (-countries.count(iso2), iso2))
-    spelt = [c["ville"] for c in there if c["iso2"] == country]
+    """X3: the most frequent spelling of a folded town in all countries; of equally frequent ones the first."""
+    spelt = [c["ville"] for c in companies if folded(c["ville"] or "") == town]
     return str(min(set(spelt), key=lambda text: (-spelt.count(text), text)))
 
 

@@ -63,6 +63,11 @@ POSTCODES: Final = (
     "Ⅷ 1",
     "ß1",
 )
+# Codes of INSEE, bands as other registers name them, and texts that are none or are in no band of X3.
+BANDS: Final = (
+    "00", "01", "03", "11", "12", "21", "31", "32", "53", "0", "1-5", "200-249", "10000+", "5-12", "7+", "9-1",
+    "NN", "-",
+)  # fmt: skip
 ACTIVITIES: Final = ("62", "62.0", "62.01", "62.02", "62.09", "47.11", "47.1", "84.11", "01.1")
 
 names = st.lists(st.sampled_from(PIECES), min_size=1, max_size=4).map(" ".join) | st.text(
@@ -102,7 +107,10 @@ def companies(draw: st.DrawFn, max_size: int = 25) -> list[Company]:
                 groupe=draw(st.sampled_from(groups)),
                 ca_eur=draw(amounts),
                 capital_eur=draw(amounts),
-                effectif=draw(st.none() | st.integers(0, 5) | st.just(2**31 - 1)),
+                effectif=draw(
+                    st.none() | st.integers(-1, 5) | st.sampled_from([9, 10, 999, 2**31 - 1])
+                ),
+                tranche_effectif=draw(st.none() | st.sampled_from(BANDS)),
                 date_creation=draw(dates),
                 score=draw(st.integers(0, 3)),
                 site_web=draw(st.none() | st.just("https://exemple.ee")),
@@ -213,6 +221,7 @@ def columns(rows: Sequence[Company]) -> Columns:
         etat=np.array([STATES.index(c["etat"] or "inconnu") for c in rows], dtype=np.uint8),
         texts={name: distinct([c[field] for c in rows]) for name, field in CODED.items()},
         actif_eur=amount("actif_eur"),
+        tranche=distinct([c["tranche_effectif"] for c in rows]),
         numbers=[
             (row, c[field])
             for row, c in enumerate(rows)

@@ -345,7 +345,8 @@ def _prepare_lines(task: Task, good: pl.LazyFrame) -> tuple[pl.LazyFrame, dict[s
     doubts = doubtful_accounts.add_reasons(distinct, task.tables.seeds)
     weighed = _materialise(doubts, task, "weighed")
     sound = weighed.filter(pl.col(REASON).is_null()).drop(REASON)
-    lines = _materialise(statement_lines.last_years(sound), task, "lines")
+    kept = statement_lines.last_years(sound).pipe(statement_lines.fill_labels, task.tables.seeds)
+    lines = _materialise(kept, task, "lines")
     return lines, _account_for_lines(task, judged, weighed, lines)
 
 

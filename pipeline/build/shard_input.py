@@ -60,6 +60,7 @@ def columns(frame: pl.DataFrame) -> Columns:
             "code_postal": distinct(frame["code_postal"]),
         },
         actif_eur=_numbers(frame[ASSETS].fill_null(np.nan), np.float64),
+        tranche=distinct(frame["tranche_effectif"]),
         numbers=numbers(frame),
     )
 

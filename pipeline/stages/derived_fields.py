@@ -17,25 +17,10 @@ import polars as pl
 
 from pipeline.seeds import read_table
 from seeds import TABLES
+from shards.codec.bands import INSEE
 
 # Lowest headcount of each band -> its code.
-BANDS: Final = {
-    0: "00",
-    1: "01",
-    3: "02",
-    6: "03",
-    10: "11",
-    20: "12",
-    50: "21",
-    100: "22",
-    200: "31",
-    250: "32",
-    500: "41",
-    1000: "42",
-    2000: "51",
-    5000: "52",
-    10000: "53",
-}
+BANDS: Final = {least: code for code, (least, _) in INSEE.items()}
 WEIGHTS: Final[Mapping[str, int]] = MappingProxyType(
     {
         row["champ"]: int(row["points"])

@@ -20,7 +20,7 @@ _NUMBER: Final = "number"
 # The columns that `shard_input.columns` needs, beside HAS_SITE.
 COLUMNS: Final = (
     "id", "nom", "noms_anterieurs", DIVISION, GROUP, "ca_eur", "effectif", "date_creation", CAPITAL,
-    "score", "etat", "forme", "nace_code", "ville", "code_postal", ASSETS, "lei", "tva",
+    "score", "etat", "forme", "nace_code", "ville", "code_postal", ASSETS, "tranche_effectif", "lei", "tva",
 )  # fmt: skip
 # No company, in the columns and types of `search_columns`.
 EMPTY: Final = pl.DataFrame(

@@ -4,7 +4,9 @@ Every text becomes NFC; a run of control characters and line separators becomes 
 text becomes null. A text over its cap in CAPS is cut and its row marked. A contact or an address
 over its cap becomes null, because a part of one is useless (§2.1: "an approximate value is never
 returned"). So does an address with another scheme than http and https, since a program would follow
-it as a link, and an e-mail address that is none (several in one field, "n/a"). The texts of a list
+it as a link, and an e-mail address that is none (several in one field, "n/a"). Of an address of the web
+a user before the host is left out (RFC 3986 §3.2.1): `https://bank.fr@evil.com` reads as another site,
+and a password is nobody's business. The texts of a list
 are cleaned likewise; a list without any text is null. Cleaning is idempotent. Identifiers are only
 trimmed; `rejections` refuses those that are not printable.
 """
@@ -54,6 +56,7 @@ WHOLE_OR_NULL: Final = frozenset(
 _LINKS: Final = ("site_web", "url_registre")
 _ELSEWHERE: Final = r"(?i)^[a-z][a-z0-9+.-]*:"
 _WEB: Final = r"(?i)^(?:https?:|[^:/?#]+\.[^:/?#]+:[0-9]+(?:[/?#]|$))"
+_USER: Final = r"(?i)^((?:https?:)?//)[^/?#\\]*@"
 # An address of RFC 5321 and 6531 in the forms that are in use: no quoted names, no numbers in brackets.
 _NAME: Final = r"[^\s@<>()\[\]\\,;:.\"]+"
 _LABEL: Final = r"[\p{L}\p{N}\p{M}]+(?:-+[\p{L}\p{N}\p{M}]+)*"
@@ -72,16 +75,16 @@ def clean(frame: pl.LazyFrame) -> pl.LazyFrame:
     schema = frame.collect_schema()
     names = [name for name, dtype in schema.items() if dtype == pl.String]
     lists = [name for name, dtype in schema.items() if dtype == TEXTS]
+    links = [name for name in _LINKS if name in names]
     tidied = frame.with_columns(
         *(_tidy(name) for name in names),
         *(pl.col(name).list.eval(_plain(pl.element())).list.drop_nulls() for name in lists),
-    )
+    ).with_columns(pl.col(name).str.replace(_USER, "$1") for name in links)
     capped = [name for name in names if name in CAPS]
     over = [
         *(pl.col(name).str.len_chars() > CAPS[name] for name in capped),
         *(_longest(name) > CAPS[name] for name in lists),
     ]
-    links = [name for name in _LINKS if name in names]
     is_email = pl.col("email").str.contains(_EMAIL) if "email" in names else pl.lit(True)
     emails = [pl.when(is_email).then("email").alias("email")] if "email" in names else []
     return tidied.with_columns(

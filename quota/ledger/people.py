@@ -31,7 +31,7 @@ MEMBER: Final = "membre"
 ROLES: Final = (ADMINISTRATOR, MEMBER)
 
 _LONGEST_EMAIL: Final = 254  # RFC 5321 §4.5.3.1.3, without the brackets
-_LONGEST_LOCAL: Final = 64  # §4.5.3.1.1
+_LONGEST_LOCAL: Final = 64  # RFC 5321 §4.5.3.1.1
 # RFC 5321 §4.1.2 with the letters of RFC 6531: words of ASCII or letters with points between them. Of what
 # it allows besides, quoted words and addresses of hosts are refused.
 _WORD: Final = r"(?:[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]|[^\W\x00-\x7f])+"

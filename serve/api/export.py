@@ -43,6 +43,9 @@ _RETRY_AFTER: Final = 10
 # Characters of parameters that the list of the last exports keeps; those of long lists of companies are more.
 _LONGEST_SEARCH: Final = 1_000
 
+# The attributions that the licences of the data demand, for files that have no place for them (X9).
+_LICENCES: Final = '</sources>; rel="license"'
+
 _log: Final = logging.getLogger("serve.api.export")
 
 
@@ -68,7 +71,7 @@ async def requested(
     """The file that a call to the API or a form of a page asks for, counted.
 
     Raises:
-        ApiError: 401 `compte_requis`; 400; 409; 503; those of `export`.
+        ApiError: 401 `compte_requis`; 400; 406; 409; 503; those of `export`.
         StoreUnavailable: nothing was counted.
     """
     counting = admission.require_account(admitted)
@@ -143,6 +146,7 @@ async def export(
         "Content-Disposition": attachment(name),
         "Cache-Control": "private, no-store",
         "Vary": "Authorization, Accept",
+        "Link": _LICENCES,
         **_figures(file.made, caller.plan),
         **counter_headers.exports(counting.terms, meter, counting.left, counting.now),
     }

@@ -63,6 +63,9 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType({
     "societe_introuvable": Code(404, "no such company", ("proches",)),
     "route_inconnue": Code(404, "no such path"),
     "methode_non_autorisee": Code(405, "the path does not have this method; see `Allow`"),
+    "format_non_acceptable": Code(
+        406, "the header `Accept` names no type that the file can have; `format` goes before it", ("valeurs",)
+    ),
     "version_expiree": Code(
         409,
         "the generation that was named is not kept any more: begin anew with one that is",

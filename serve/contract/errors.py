@@ -287,6 +287,17 @@ def methode_non_autorisee(method: str, allowed: str) -> ApiError:
     return ApiError("methode_non_autorisee", texts, headers={"Allow": allowed})
 
 
+def format_non_acceptable(accepted: str, types: Sequence[str]) -> ApiError:
+    """No format of an export is one of `Accept` (X7)."""
+    texts = (
+        f"Aucun format ne convient à « Accept: {accepted[:100]} ». Types : {', '.join(types)} ; ou nommez "
+        "`format`, qui l'emporte",
+        f"No format is of a type in 'Accept: {accepted[:100]}'. Types: {', '.join(types)}; or name `format`, "
+        "which goes first",
+    )
+    return ApiError("format_non_acceptable", texts, valeurs=types)
+
+
 def version_expiree(version: str, versions: Sequence[str]) -> ApiError:
     """`version` is closed; `versions` are the generations that can still be requested (G10)."""
     known = ", ".join(versions)

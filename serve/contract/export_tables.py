@@ -25,18 +25,15 @@ MEDIA_TYPES: Final[Mapping[str, str]] = {
     PARQUET: "application/vnd.apache.parquet",
 }
 FORMATS: Final = tuple(MEDIA_TYPES)
-# Companies and statement lines as two files in one.
+# Companies, statement lines and licences as one file.
 ZIP: Final = "application/zip"
 
-# What an Accept header may say for each format. `*/*` and what is none of these mean the default.
+# What an Accept header may say for each format, the registered type first.
 ACCEPTED: Final[Mapping[str, str]] = {
     **{media_type.partition(";")[0]: name for name, media_type in MEDIA_TYPES.items()},
-    "text/*": CSV,
     "application/ndjson": NDJSON,
     "application/jsonl": NDJSON,
     "application/x-parquet": PARQUET,
-    "application/*": WORKBOOK,
-    "*/*": WORKBOOK,
 }
 
 ColumnType = Literal["text", "integer", "number", "boolean", "texts"]

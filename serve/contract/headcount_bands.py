@@ -5,14 +5,9 @@ Codes are those of `tranche_effectif` (§2.1), the same in all countries.
 
 from typing import Final
 
-_THIN: Final = "\u202f"  # narrow no-break space
+from shards.codec.bands import INSEE
 
-# The minimum and the maximum of each band.
-BANDS: Final = {
-    "00": (0, 0), "01": (1, 2), "02": (3, 5), "03": (6, 9), "11": (10, 19), "12": (20, 49),
-    "21": (50, 99), "22": (100, 199), "31": (200, 249), "32": (250, 499), "41": (500, 999),
-    "42": (1_000, 1_999), "51": (2_000, 4_999), "52": (5_000, 9_999), "53": (10_000, None),
-}  # fmt: skip
+_THIN: Final = "\u202f"  # narrow no-break space
 
 
 def band(code: str | None, lang: str) -> str | None:
@@ -21,9 +16,9 @@ def band(code: str | None, lang: str) -> str | None:
     >>> band("12", "en"), band("53", "fr"), band("00", "fr")
     ('20–49', '10\u202f000 et plus', '0')
     """
-    if code not in BANDS:
+    if code is None or code not in INSEE:
         return code
-    least, most = BANDS[code]
+    least, most = INSEE[code]
     low = _number(least, lang)
     if most is None:
         return f"{low} {'et plus' if lang == 'fr' else 'and more'}"

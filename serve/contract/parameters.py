@@ -187,7 +187,7 @@ CA_MAX: Final = Parameter(
 )
 EFFECTIF_MIN: Final = Parameter(
     "effectif_min",
-    "Minimum headcount (effectif), inclusive. A company that publishes none is left out.",
+    "Minimum headcount (effectif), inclusive. A company of which no number is known is left out, even with a band.",
     10,
     "integer",
 )
@@ -300,7 +300,7 @@ LANG: Final = Parameter(
 FORMAT: Final = Parameter(
     "format",
     "Format of the file: a workbook (`xlsx`) or tables (`csv`, `ndjson`, `parquet`). Without it the header "
-    "`Accept` decides.",
+    "`Accept` decides: `*/*` or none is a workbook, and what cannot be served is refused (406).",
     "csv",
     enum=export_tables.FORMATS,
 )
@@ -315,7 +315,7 @@ COLONNES: Final = Parameter(
 COMPTES: Final = Parameter(
     "comptes",
     "`1`: also the statement lines (comptes) of the first companies that have some, as many as the plan allows; "
-    "a table is then a `.zip` of two files. A workbook always has them.",
+    "a table is then a `.zip` of both and of the licences. A workbook always has them.",
     "1",
     enum=("1",),
 )

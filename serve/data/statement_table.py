@@ -40,7 +40,7 @@ class StatementRow:
     """One row: its label in the newest year that has it, its values by year."""
 
     etat: str
-    code: str
+    code: str | None
     libelle: str
     ordre: int
     values: dict[int, float] = field(default_factory=dict)
@@ -65,21 +65,33 @@ class StatementRow:
 def arranged(lines: Lines) -> dict[str, list[StatementRow]]:
     """Arrange `lines` as rows by section, in the order of the register; no value is lost.
 
-    The code identifies a line from year to year. A code that one year has twice gets two rows.
+    The code identifies a line from year to year, or its label where it has none. One that a year has twice
+    gets two rows.
     """
     rows: dict[tuple[str, str, int], StatementRow] = {}
     for line in sorted(lines, key=lambda line: (-line["exercice"], line["ordre"])):
-        again = 0
-        while (key := (line["etat"], line["code"], again)) in rows:
+        again, libelle = 0, label_of(line)
+        while (key := (line["etat"], line["code"] or libelle, again)) in rows:
             if line["exercice"] not in rows[key].values:
                 break
             again += 1
-        row = rows.setdefault(key, StatementRow(*key[:2], line["libelle"], line["ordre"]))
+        row = rows.setdefault(key, StatementRow(line["etat"], line["code"], libelle, line["ordre"]))
         row.values[line["exercice"]] = line["valeur"]
     found: dict[str, list[StatementRow]] = {etat: [] for etat in SECTIONS}
     for row in sorted(rows.values(), key=lambda row: row.ordre):
         found[row.etat].append(row)
     return found
+
+
+def label_of(line: Mapping[str, Any]) -> str:
+    """The label of a line; of one without, as a build before the present one left it, what its code means.
+
+    >>> [label_of({"code": code, "libelle": None}) for code in ("Goodwill", "X1", None)]
+    ["Écart d'acquisition", 'X1', '']
+    """
+    code = line["code"] or ""
+    named: str = line["libelle"] or seed_tables.line_labels().get(code, (code,))[0]
+    return named
 
 
 def currencies_of(lines: Lines) -> dict[int, str]:

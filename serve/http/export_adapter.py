@@ -17,7 +17,7 @@ async def respond(request: HttpRequest) -> Response:
     """The file that a request asks for, for a caller with an account (A3).
 
     Raises:
-        ApiError: 400, 413, 415: the request is invalid; 401, 429, 503: see `export.requested`.
+        ApiError: 400, 406, 413, 415: the request is invalid; 401, 429, 503: see `export.requested`.
         StoreUnavailable: nothing was counted.
     """
     message = request.message

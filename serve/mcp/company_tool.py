@@ -20,6 +20,7 @@ from serve.contract import errors, reasons
 from serve.contract.errors import ApiError
 from serve.contract.parameters import VALEUR, N
 from serve.data.open_generation import OpenGeneration
+from serve.data.statement_table import label_of
 from serve.mcp import outputs, results, sizes
 from serve.mcp.arguments import RECORDS, STATEMENTS, YEAR
 from serve.mcp.results import ToolCall, ToolResult
@@ -290,4 +291,5 @@ def _by_statement(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _line(line: Mapping[str, Any]) -> dict[str, Any]:
-    return sizes.known({name: line[name] for name in ("code", "libelle", "valeur")})
+    named = {"libelle": label_of(line)}
+    return sizes.known({"code": line["code"], **named, "valeur": line["valeur"]})

@@ -57,20 +57,33 @@ def read(values: Values, accepted: str | None) -> FileOptions:
         accepted: the header Accept; it decides where `format` is absent.
 
     Raises:
-        ApiError: 400 `parametre_invalide`.
+        ApiError: 400 `parametre_invalide`; 406 `format_non_acceptable`.
     """
     wanted = one_of(values, FORMAT) if scalar(values, FORMAT.name) else _accepted(accepted)
     return FileOptions(wanted, _columns(values), flag(values, COMPTES))
 
 
 def _accepted(header: str | None) -> str:
-    """The format that the header Accept likes best.
+    """The format that the header Accept likes best; of several that it likes alike, the first one that it means.
 
-    >>> _accepted("text/html, text/csv;q=0.9"), _accepted("application/pdf"), _accepted(None)
+    A quality of 0 takes a type out of a range (RFC 9110 §12.5.1).
+
+    >>> _accepted("text/html, text/csv;q=0.9"), _accepted("text/html, */*;q=0.8"), _accepted(None)
     ('csv', 'xlsx', 'xlsx')
+
+    Raises:
+        ApiError: 406 `format_non_acceptable`.
     """
-    known = (export_tables.ACCEPTED.get(word) for word in accept.best_first(header))
-    return next(filter(None, known), export_tables.WORKBOOK)
+    if not (header or "").strip():
+        return export_tables.WORKBOOK
+    items = accept.qualities(header)
+    refused = {export_tables.ACCEPTED.get(word) for word, quality in items if quality == 0}
+    for word in accept.best_first(header):
+        for media_type, name in export_tables.ACCEPTED.items():
+            meant = word in (media_type, f"{media_type.partition('/')[0]}/*", "*/*")
+            if meant and name not in refused:
+                return name
+    raise errors.format_non_acceptable(header or "", tuple(export_tables.ACCEPTED))
 
 
 def _columns(values: Values) -> tuple[str, ...]:

@@ -21,13 +21,16 @@ _CLOSED: Final = (
 )  # fmt: skip
 _SCHEMA: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
 _KEPT: Final = {"Cache-Control": "public, max-age=3600"}
+# Without `base_url` the addresses have the `Host` of the caller, which nobody else may be given.
+_OWN: Final = {"Cache-Control": "private, no-store"}
 
 
 async def robots(request: PageRequest) -> Response:
     """The rules for crawlers."""
     closed = "".join(f"Disallow: {path}\n" for path in _CLOSED)
     text = f"User-agent: *\n{closed}Sitemap: {request.origin}/sitemap.xml\n"
-    return Response(200, text.encode(), {"Content-Type": "text/plain; charset=utf-8", **_KEPT})
+    kind = {"Content-Type": "text/plain; charset=utf-8"}
+    return Response(200, text.encode(), {**kind, **_kept(request)})
 
 
 async def favicon(_request: PageRequest) -> Response:
@@ -46,7 +49,7 @@ async def index(request: PageRequest) -> Response:
         reference = generation.reference
         parts = [one.iso2 for one in reference.pays if reference.societes(one.iso2)]
     places = [f"{request.origin}/sitemap/{part}.xml" for part in ("pages", *parts)]
-    return _xml("sitemapindex", "sitemap", places)
+    return _xml(request, "sitemapindex", "sitemap", places)
 
 
 async def sitemap(request: PageRequest) -> Response:
@@ -57,7 +60,7 @@ async def sitemap(request: PageRequest) -> Response:
     """
     (name,) = request.segments
     if name == "pages":
-        return _xml("urlset", "url", [request.origin + path for path in _PAGES])
+        return _xml(request, "urlset", "url", [request.origin + path for path in _PAGES])
     with request.server.published.lease() as generation:
         reference = generation.reference
         if name not in reference.counts or not reference.societes(name):
@@ -69,11 +72,16 @@ async def sitemap(request: PageRequest) -> Response:
             for one in reference.secteurs
             if one.code in known
         ]
-    return _xml("urlset", "url", [f"{request.origin}/?{query_string(one)}" for one in searches])
+    places = [f"{request.origin}/?{query_string(one)}" for one in searches]
+    return _xml(request, "urlset", "url", places)
 
 
-def _xml(root: str, item: str, places: Iterable[str]) -> Response:
+def _kept(request: PageRequest) -> dict[str, str]:
+    return _KEPT if request.server.config.base_url else _OWN
+
+
+def _xml(request: PageRequest, root: str, item: str, places: Iterable[str]) -> Response:
     """A document of the sitemap protocol (sitemaps.org, version 0.9)."""
     items = "".join(f"<{item}><loc>{escape(place)}</loc></{item}>\n" for place in places)
     text = f'<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="{_SCHEMA}">\n{items}</{root}>\n'
-    return Response(200, text.encode(), {"Content-Type": "application/xml", **_KEPT})
+    return Response(200, text.encode(), {"Content-Type": "application/xml", **_kept(request)})

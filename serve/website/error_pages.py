@@ -28,6 +28,7 @@ _TITLES: Final[Mapping[int, tuple[str, str]]] = {
     403: ("Envoi refusé", "Not accepted"),
     404: ("Page introuvable", "Page not found"),
     405: ("Méthode non autorisée", "Method not allowed"),
+    406: ("Format impossible", "Format not possible"),
     413: ("Formulaire trop long", "Form too long"),
     415: ("Type non supporté", "Type not supported"),
     417: ("Attente refusée", "Expectation failed"),

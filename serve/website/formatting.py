@@ -38,6 +38,7 @@ _SYMBOLS: Final = {"EUR": "€"}
 _CODE: Final = re.compile(r"`([^`]+)`")
 _LINK: Final = re.compile(r"\[([^\]]+)\]\((/[^)\s]*)\)")
 _SOURCE: Final = re.compile(r"^Source ?: ")
+_USER: Final = re.compile(r"[^/]*//[^/?#\\]*@")
 _HOST: Final = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(/[^\s<>\"']*)?")
 
 
@@ -240,14 +241,14 @@ def credit(attribution: str) -> str:
 
 
 def web(url: str | None) -> str | None:
-    """An address of the data that a link may lead to: http or https only, else None.
+    """An address of the data that a link may lead to: http or https only, no user before the host, else None.
 
-    >>> web("javascript:alert(1)"), web("www.abc.ee"), web("https://abc.ee")
-    (None, 'https://www.abc.ee', 'https://abc.ee')
+    >>> web("javascript:alert(1)"), web("www.abc.ee"), web("https://abc.ee"), web("https://abc.ee@x.eu")
+    (None, 'https://www.abc.ee', 'https://abc.ee', None)
     """
     text = plain(url).strip()
     if text.lower().startswith(("http://", "https://")):
-        return text
+        return None if _USER.match(text) else text
     return f"https://{text}" if _HOST.fullmatch(text) else None
 
 

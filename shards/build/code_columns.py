@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import codes, strings
+from shards.codec import bands, codes, strings
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell
 from shards.codec.codes import COMPARED, Distinct
@@ -39,6 +39,7 @@ def tables(
     with_statements: Rows,
     texts: Mapping[str, Distinct],
     actif_eur: NDArray[np.float64],
+    tranche: NDArray[np.uint8],
     layout: Sequence[Cell],
 ) -> CodeTables:
     """All columns of codes of a country.
@@ -48,6 +49,7 @@ def tables(
         with_statements: the rows with statements.
         texts: the columns of `codes.COMPARED`.
         actif_eur: total assets in euros and cents; null is NaN.
+        tranche: the codes of `bands.headcount_codes`.
 
     Raises:
         OutOfOrderError: a text has a line break inside.
@@ -56,9 +58,10 @@ def tables(
     states[with_statements] |= codes.STATEMENTS
     listed = codes.listed_amounts(actif_eur)
     amounts = codes.amount_codes(actif_eur, listed)
-    column: Arrays = {"etat": states, "actif": amounts.astype(format.U4)}
+    column: Arrays = {"etat": states, "actif": amounts.astype(format.U4), "tranche": tranche}
     code: Arrays = {
         "etat.ends": _ends(states, codes.STATE_CODES),
+        "tranche.ends": _ends(tranche, bands.HEADCOUNT_CODES),
         "actif.amounts": listed.astype("<f8"),
         "actif.known": np.array([np.count_nonzero(amounts)], format.U4),
         "actif.quantiles": quantiles(amounts),
@@ -74,8 +77,7 @@ def tables(
         else:
             column[name] = found.codes.astype(codes.code_type(len(found.texts) + 1))
         if name == "ville":
-            shown = strings.pack(_spellings(given, found))
-            code |= {"ville.spellings": shown.data, "ville.spelling_starts": shown.starts}
+            code |= _spellings(given, found)
     return CodeTables(column, code)
 
 
@@ -104,14 +106,21 @@ def _ends(found: NDArray[Any], count: int) -> Rows:
     return np.append(0, np.bincount(found, minlength=count).cumsum()).astype(format.U4)
 
 
-def _spellings(given: Distinct, found: _Coded) -> list[str]:
-    """The most frequent spelling of each text; of several the first."""
-    counts = np.bincount(given.numbers, minlength=len(given.values)).tolist()
-    best: dict[str, tuple[int, str]] = {}
-    for value, count in zip(given.values, counts, strict=True):
-        key = COMPARED["ville"](value) if value else ""
-        best[key] = min(best.get(key, (1, "")), (-count, value or ""))
-    return [best[text][1].replace(END.decode(), " ") for text in found.texts]
+def _spellings(given: Distinct, found: _Coded) -> Arrays:
+    """The spellings of each town, the most frequent one first, of equal ones the first, with their rows."""
+    rows = np.bincount(given.numbers, minlength=len(given.values)).tolist()
+    by_town: dict[str, list[tuple[int, str]]] = {text: [] for text in found.texts}
+    for value, count in zip(given.values, rows, strict=True):
+        if value and count and (town := COMPARED["ville"](value)):
+            by_town[town].append((-count, value.replace(END.decode(), " ")))
+    ordered = [sorted(by_town[town]) for town in found.texts]
+    shown = strings.pack(text for spelt in ordered for _, text in spelt)
+    return {
+        "ville.spellings": shown.data,
+        "ville.spelling_starts": shown.starts,
+        "ville.spelling_rows": np.array([-n for spelt in ordered for n, _ in spelt], format.U4),
+        "ville.spelling_ends": np.cumsum([0, *map(len, ordered)]).astype(format.U4),
+    }
 
 
 def _within_cells(found: _Coded, layout: Sequence[Cell]) -> tuple[NDArray[Any], Arrays]:

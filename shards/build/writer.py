@@ -21,7 +21,7 @@ from shards.build.lmdb_writer import ChunkWriter, LmdbWriter, append_arrays, ope
 from shards.build.name_index import FoldedNames, FormerNames
 from shards.build.order_index import FactColumns
 from shards.build.set_tables import SetTables
-from shards.codec import aliases, cells, sort_keys
+from shards.codec import aliases, bands, cells, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell
 from shards.codec.codes import Distinct
@@ -57,6 +57,7 @@ class Columns:
         etat: the place in `query.STATES`.
         texts: `forme`, `nace`, `ville` and `code_postal`.
         actif_eur: total assets, euros and cents; null is NaN.
+        tranche: the bands of headcount, as published.
         numbers: row and number of each LEI and VAT number (`aliases.FIELDS`).
     """
 
@@ -73,6 +74,7 @@ class Columns:
     etat: NDArray[np.uint8]
     texts: Mapping[str, Distinct]
     actif_eur: NDArray[np.float64]
+    tranche: Distinct
     numbers: Sequence[tuple[int, str]] = ()
 
 
@@ -129,7 +131,12 @@ def write(
             )
         append_arrays(tables, format.RATIO, ratios.arrays)
         coded = code_columns.tables(
-            columns.etat, with_statements, columns.texts, columns.actif_eur, layout
+            columns.etat,
+            with_statements,
+            columns.texts,
+            columns.actif_eur,
+            bands.headcount_codes(columns.effectif, columns.tranche),
+            layout,
         )
         append_arrays(tables, format.COLUMN, coded.column | {"facts": facts.values})
         append_arrays(tables, format.CODE, coded.code)

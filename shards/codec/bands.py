@@ -1,39 +1,52 @@
-"""Bands: the values of an order in a few intervals, for distributions (extension X3).
+"""Bands: values in a few intervals, for distributions (extension X3).
 
 An order has the rows of a band side by side, the greatest values first and nulls last, so a band is a range of its
-places. Turnover and headcount have fixed bands; of dates each year is one.
+places: turnover has fixed bands, and of dates each year is one. The band of a headcount is a code of its row, since
+registers publish bands without a number.
 """
 
-from collections.abc import Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shards.codec.codes import Distinct
 from shards.codec.sort_keys import KeyRuns
+from shards.format import EFFECTIF_NULL
 
 # Where bands begin, each including its lower bound; what is less is the first band.
 TURNOVERS: Final = (0, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
 # The size classes of Eurostat's structural business statistics, with 0 and 1,000 added.
 HEADCOUNTS: Final = (0, 1, 10, 20, 50, 250, 1_000)
+# The bands of INSEE (Sirene, "tranche d'effectifs salariés"): the least and the greatest number of each code.
+INSEE: Final[Mapping[str, tuple[int, int | None]]] = {
+    "00": (0, 0), "01": (1, 2), "02": (3, 5), "03": (6, 9), "11": (10, 19), "12": (20, 49),
+    "21": (50, 99), "22": (100, 199), "31": (200, 249), "32": (250, 499), "41": (500, 999),
+    "42": (1_000, 1_999), "51": (2_000, 4_999), "52": (5_000, 9_999), "53": (10_000, None),
+}  # fmt: skip
+# Of `headcount_codes`: one a band, and 0 for none.
+HEADCOUNT_CODES: Final = len(HEADCOUNTS) + 2
+# A band that is published by its numbers, as in Czechia: `6-9`, `10000+`, `0`.
+_NUMBERS: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9})|(\+))?")
 
 _YEAR: Final = 10_000  # of a date yyyymmdd
 
 # The orders that have bands.
-BANDED: Final = ("ca_desc", "effectif_desc", "recent")
+BANDED: Final = ("ca_desc", "recent")
 
 
 def names(tri: str, keys: NDArray[np.generic]) -> list[str | None]:
     """The names of the bands of an order with these keys, in its order; None stands for null.
 
-    >>> names("effectif_desc", np.array([]))[:3], names("recent", np.array([-20240229, -19990000]))
-    (['1000+', '250-999', '50-249'], ['2024', '1999', None])
+    >>> names("ca_desc", np.array([]))[:2], names("recent", np.array([-20240229, -19990000]))
+    (['1000000000+', '100000000-1000000000'], ['2024', '1999', None])
     """
     if tri == "ca_desc":
         return [*reversed(turnover_names()), None]
-    if tri == "effectif_desc":
-        return [*reversed(headcount_names()), None]
     return [*(f"{-year:04}" for year in _years(keys)), None]
 
 
@@ -59,13 +72,48 @@ def headcount_names() -> list[str]:
     return ["<0", *inner, f"{HEADCOUNTS[-1]}+"]
 
 
+def headcount_codes(effectif: NDArray[np.int32], published: Distinct) -> NDArray[np.uint8]:
+    """The codes of the bands of headcount: 0 for none, else 1 + the place in `headcount_names`.
+
+    Args:
+        effectif: the number of each row, which decides where it is known; null is `format.EFFECTIF_NULL`.
+        published: the bands as published.
+    """
+    of_value = np.array([published_code(value or "") for value in published.values], np.uint8)
+    numbered = 1 + np.searchsorted(HEADCOUNTS, effectif, side="right").astype(np.uint8)
+    given = of_value[published.numbers] if len(of_value) else np.zeros(0, np.uint8)
+    return np.where(effectif == EFFECTIF_NULL, given, numbered)
+
+
+def published_code(published: str) -> int:
+    """The code of the band that a published one is wholly in; 0 if it is in none, or in several.
+
+    >>> [published_code(one) for one in ("00", "1-5", "200-249", "53", "10000+", "5-12", "NN", "")]
+    [2, 3, 6, 8, 8, 0, 0, 0]
+    """
+    bounds = INSEE.get(published) or _bounds(published)
+    if bounds is None:
+        return 0
+    least, most = (
+        len(HEADCOUNTS) if bound is None else bisect_right(HEADCOUNTS, bound) for bound in bounds
+    )
+    return 1 + least if least == most else 0
+
+
+def _bounds(published: str) -> tuple[int, int | None] | None:
+    found = _NUMBERS.fullmatch(published)
+    if found is None:
+        return None
+    least, most, open_ended = found.groups()
+    return int(least), None if open_ended else int(most or least)
+
+
 def ends(tri: str, runs: KeyRuns, rows: int) -> NDArray[np.uint32]:
     """How many rows come before each band of an order, and all rows at the end."""
     if tri == "recent":
         stops = _of_years(runs.keys).searchsorted(_years(runs.keys), side="right")
     else:
-        bounds: Sequence[int] = TURNOVERS if tri == "ca_desc" else HEADCOUNTS
-        stops = runs.keys.searchsorted([-bound for bound in reversed(bounds)], side="right")
+        stops = runs.keys.searchsorted([-bound for bound in reversed(TURNOVERS)], side="right")
         stops = np.append(stops, len(runs.keys))
     return np.concatenate(([0], runs.places[stops], [rows])).astype(np.uint32)
 

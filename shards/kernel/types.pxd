@@ -47,11 +47,12 @@ cdef enum:
     ACTIF = 5
     CREATION = 6
     NACE = 7
-    COLUMNS = 8
+    TRANCHE = 8
+    COLUMNS = 9
     STATES = 4
-    BY_CELL = 15
-    KINDS = 16
-    LISTED = 65536
+    BY_CELL = 16
+    KINDS = 17
+    LISTED = 131072
     SPANS = 0
     BY_TURNOVER = 1
     BY_HEADCOUNT = 2
@@ -121,15 +122,15 @@ cdef struct ShardArraysFields:
     Int sites_turnover_count
     U4 sites_headcount
     Int sites_headcount_count
-    U1[8] small
-    U2[8] half
-    U4[8] broad
-    Int[8] code_width
-    Int[8] code_count
-    U4[8] code_ends
-    U1[8] code_texts
-    Int[8] code_sizes
-    U4[8] code_starts
+    U1[9] small
+    U2[9] half
+    U4[9] broad
+    Int[9] code_width
+    Int[9] code_count
+    U4[9] code_ends
+    U1[9] code_texts
+    Int[9] code_sizes
+    U4[9] code_starts
     U4 pair_cells
     U4 pair_codes
     U4 pair_ends
@@ -137,9 +138,9 @@ cdef struct ShardArraysFields:
     U4 quantiles
     Int quantile_count
     Int assets
-    U4[16] run_ends
-    U2[16] run_marks
-    Int[16] run_count
+    U4[17] run_ends
+    U2[17] run_marks
+    Int[17] run_count
     U4[7] order
     Int[7] order_size
     U4[7] rank
@@ -194,8 +195,8 @@ cdef struct ShardArraysFields:
     Pointer dictionary
     Int first_mark
     Int first_cell
-    Int[8] first_code
-    Int[16] first_count
+    Int[9] first_code
+    Int[17] first_count
 ctypedef ShardArraysFields* ShardArrays
 
 cdef struct PartFields:
@@ -317,9 +318,9 @@ cdef struct SourceFields:
     Int scoped
     Int columns
     Int tables
-    Int[8] code_low
-    Int[8] code_high
-    Int[8] code_table
+    Int[9] code_low
+    Int[9] code_high
+    Int[9] code_table
     Real code_share
     Int activities
     Int given_first

@@ -65,14 +65,15 @@ COMPTES: Final = 4  # whether there are statements: the column of `etat`
 ACTIF: Final = 5
 CREATION: Final = 6  # the places in `recent`
 NACE: Final = 7  # numbered within each cell
-COLUMNS: Final = 8
+TRANCHE: Final = 8  # bands of headcount: counted, never a condition
+COLUMNS: Final = 9
 STATES: Final = 4  # a code of `etat` is so much greater where there are statements
 
 # Kinds of a census: a column of codes, COLUMNS + an order in bands of its values, or cells.
-BY_CELL: Final = 15
-KINDS: Final = 16
+BY_CELL: Final = 16
+KINDS: Final = 17
 # In `Question.census`, above the bits of the kinds: leave every match listed.
-LISTED: Final = 65536
+LISTED: Final = 131072
 
 # Generators: the ways to enumerate the rows that may match.
 SPANS: Final = 0  # ranges of neighbouring rows
@@ -164,15 +165,15 @@ class ShardArrays:
     sites_turnover_count: Int
     sites_headcount: U4
     sites_headcount_count: Int
-    small: list[U1]  # 8, by column of codes: one of these three, as `code_width` says
-    half: list[U2]  # 8
-    broad: list[U4]  # 8
-    code_width: list[Int]  # 8: bytes
-    code_count: list[Int]  # 8: codes, with that of null
-    code_ends: list[U4]  # 8: rows with a lower code
-    code_texts: list[U1]  # 8: what the codes 1, 2, … stand for
-    code_sizes: list[Int]  # 8
-    code_starts: list[U4]  # 8
+    small: list[U1]  # 9, by column of codes: one of these three, as `code_width` says
+    half: list[U2]  # 9
+    broad: list[U4]  # 9
+    code_width: list[Int]  # 9: bytes
+    code_count: list[Int]  # 9: codes, with that of null
+    code_ends: list[U4]  # 9: rows with a lower code
+    code_texts: list[U1]  # 9: what the codes 1, 2, … stand for
+    code_sizes: list[Int]  # 9
+    code_starts: list[U4]  # 9
     pair_cells: U4  # where the codes of activities of each cell begin in the next two
     pair_codes: U4
     pair_ends: U4  # rows before those of this one
@@ -180,9 +181,9 @@ class ShardArrays:
     quantiles: U4  # codes of total assets at even places
     quantile_count: Int
     assets: Int  # rows with total assets
-    run_ends: list[U4]  # 16, by kind of a census: rows before slot i, one entry more
-    run_marks: list[U2]  # 16: of orders, the slot of every 64th place
-    run_count: list[Int]  # 16: slots
+    run_ends: list[U4]  # 17, by kind of a census: rows before slot i, one entry more
+    run_marks: list[U2]  # 17: of orders, the slot of every 64th place
+    run_count: list[Int]  # 17: slots
     order: list[U4]  # 7
     order_size: list[Int]  # 7
     rank: list[U4]  # 7; that of `ca_asc` is the one of `ca_desc`
@@ -237,8 +238,8 @@ class ShardArrays:
     dictionary: Pointer  # what libzstd has made of the dictionary of records
     first_mark: Int  # in `Scratch.marks`
     first_cell: Int  # in `Scratch.cells`
-    first_code: list[Int]  # 8, in `Scratch.allowed`
-    first_count: list[Int]  # 16, in `Scratch.counts`
+    first_code: list[Int]  # 9, in `Scratch.allowed`
+    first_count: list[Int]  # 17, in `Scratch.counts`
 
 
 class Part:
@@ -370,9 +371,9 @@ class Source:
     scoped: Int  # 1 where `Scratch.cells` is set
     columns: Int  # a bit a column of codes that rows must be tested for
     tables: Int  # a bit a column whose codes are marked in `Scratch.allowed`
-    code_low: list[Int]  # 8: codes [low, high) are allowed,
-    code_high: list[Int]  # 8
-    code_table: list[Int]  # 8: of them those marked from here on in `Scratch.allowed`; -1: all
+    code_low: list[Int]  # 9: codes [low, high) are allowed,
+    code_high: list[Int]  # 9
+    code_table: list[Int]  # 9: of them those marked from here on in `Scratch.allowed`; -1: all
     code_share: Real  # of the rows, by estimate
     activities: Int  # rows of the scope with an activity that is asked for
     given_first: Int  # rows of `ids` in `Scratch.rows`

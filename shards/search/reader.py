@@ -201,9 +201,9 @@ class Shard:
         return self._array(format.COLUMN, "facts", self._facts_type)
 
     def codes(self, name: str) -> NDArray[Any]:
-        """A column of codes: `etat`, `actif`, or one of `codes.COMPARED` (FORMAT.md §7)."""
-        if name == "etat":
-            return self._array(format.COLUMN, name, codes.code_type(codes.STATE_CODES))
+        """A column of codes: `etat`, `actif`, `tranche`, or one of `codes.COMPARED` (FORMAT.md §7)."""
+        if name in ("etat", "tranche"):
+            return self._array(format.COLUMN, name, "|u1")
         if name == "actif":
             return self._array(format.COLUMN, name, format.U4)
         if name == "nace":
@@ -234,7 +234,7 @@ class Shard:
 
     @cached_property
     def spellings(self) -> Texts:
-        """The most frequent spelling of each town."""
+        """The spellings of each town, from `ville.spelling_ends` of it on, the most frequent one first."""
         data = self._view(format.CODE, b"ville.spellings")
         return Texts(data, self.code_array("ville.spelling_starts"))
 

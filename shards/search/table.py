@@ -26,7 +26,7 @@ from shards.search.reader import Shard
 CODE_COLUMNS: Final = {
     "etat": types.ETAT, "forme": types.FORME, "ville": types.VILLE, "nace": types.NACE,
     "code_postal": types.CODE_POSTAL, "comptes": types.COMPTES, "actif": types.ACTIF,
-    "creation": types.CREATION,
+    "creation": types.CREATION, "tranche": types.TRANCHE,
 }  # fmt: skip
 
 CellCode = tuple[str, str]  # of a sector and of a sub-sector
@@ -150,7 +150,7 @@ def _set_codes(made: types.ShardArrays, shard: Shard) -> None:
         [none] * types.COLUMNS for _ in range(4)
     )
     made.code_width, made.code_count, made.code_sizes = ([0] * types.COLUMNS for _ in range(3))
-    held = {name: shard.codes(name) for name in (*COMPARED, "etat", "actif")}
+    held = {name: shard.codes(name) for name in (*COMPARED, "etat", "actif", "tranche")}
     held |= {"comptes": held["etat"], "creation": shard.rank("recent")}
     for name, codes in held.items():
         column, width = CODE_COLUMNS[name], codes.dtype.itemsize
@@ -184,7 +184,9 @@ def _set_runs(made: types.ShardArrays, shard: Shard) -> None:
     made.run_ends = [view(np.empty(0, np.uint32))] * types.KINDS
     made.run_marks = [view(np.empty(0, np.uint16))] * types.KINDS
     made.run_count = [0] * types.KINDS
-    ends = {CODE_COLUMNS[name]: shard.code_array(f"{name}.ends") for name in ("forme", "ville")}
+    names = ("forme", "ville", "tranche")
+    ends = {CODE_COLUMNS[name]: shard.code_array(f"{name}.ends") for name in names}
+    _same(shard, len(ends[types.TRANCHE]), bands.HEADCOUNT_CODES + 1)
     ends[types.ETAT] = np.asarray(made.code_ends[types.ETAT])
     ends[types.NACE] = shard.code_array("nace.code_ends")
     ends[types.BY_CELL] = np.append(0, made.cell_stops).astype(np.uint32)

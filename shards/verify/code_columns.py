@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.build import code_columns
-from shards.codec import codes
+from shards.codec import bands, codes
 from shards.search.reader import Shard
 from shards.verify.contents import Contents
 
@@ -26,7 +26,12 @@ def faults(shard: Shard, decoded: Contents) -> Iterator[str]:
         return
     yield from _amount_faults(decoded, euros)
     expected = code_columns.tables(
-        decoded.etat, shard.statement_rows, decoded.texts, euros, shard.layout.cells
+        decoded.etat,
+        shard.statement_rows,
+        decoded.texts,
+        euros,
+        bands.headcount_codes(decoded.effectif, decoded.tranche),
+        shard.layout.cells,
     )
     for table, arrays in ((format.COLUMN, expected.column), (format.CODE, expected.code)):
         found = dict(shard.items(table))

@@ -19,7 +19,7 @@ from shards.search.reader import Shard
 # Companies that are decoded in one batch, to bound the number of Python objects.
 BATCH: Final = 4_096
 # The fields of text columns that have another name.
-_FIELDS: Final = {"nace": "nace_code"}
+_FIELDS: Final = {"nace": "nace_code", "tranche": "tranche_effectif"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class Contents:
     etat: NDArray[np.uint8]
     texts: Mapping[str, Distinct]
     actif: NDArray[np.float64]
+    tranche: Distinct
     rates: Distinct
     numbers: Sequence[tuple[int, str]]
     faults: Sequence[str]
@@ -57,7 +58,7 @@ def read(shard: Shard) -> Contents:
     ids: list[bytes] = []
     former: list[int] = []
     noms, former_noms, faults, values, numbers = [], [strings.pack(())], [], [], []
-    texts = {name: _Distinct() for name in (*COMPARED, "rate")}
+    texts = {name: _Distinct() for name in (*COMPARED, "tranche", "rate")}
     for rows in batches(shard.rows):
         found = [record.parsed(company) for company in shard.records(rows, coordonnees=True)]
         ids += [company["id"].encode() for company in found]
@@ -83,7 +84,7 @@ def read(shard: Shard) -> Contents:
         np.concatenate(parts) for parts in zip(_values([]), *values, strict=True)
     )
     distinct = {name: numbered.made() for name, numbered in texts.items()}
-    rates = distinct.pop("rate")
+    tranche, rates = distinct.pop("tranche"), distinct.pop("rate")
     return Contents(
         np.array(ids, dtype=bytes),
         _joined(noms),
@@ -96,6 +97,7 @@ def read(shard: Shard) -> Contents:
         etat,
         distinct,
         actif,
+        tranche,
         rates,
         numbers,
         faults,

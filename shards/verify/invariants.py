@@ -144,7 +144,7 @@ def _faults(shard: Shard) -> Iterator[str]:
 def _table_faults(shard: Shard) -> Iterator[str]:
     """Check that every array by row has one value per row, and no entry is of another row."""
     by_row: dict[str, NDArray[Any]] = {"facts": shard.facts}
-    by_row |= {name: shard.codes(name) for name in ("etat", "actif", *codes.COMPARED)}
+    by_row |= {name: shard.codes(name) for name in ("etat", "actif", "tranche", *codes.COMPARED)}
     by_row |= {f"rank {tri}": shard.rank(tri) for tri in sorted(RANKED)}
     by_row |= {"name": shard.words.token_starts[1:], "identifiers": shard.idents.rows}
     for name, values in by_row.items():

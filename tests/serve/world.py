@@ -108,7 +108,7 @@ _VARIOUS: Final = [
     _of("UK", "08209948", "Zażółć Holdings Ltd", "70.1", ca_eur=5_000_000.0, effectif=88,
         date_creation="2012-09-12", score=80, ville="St. Etienne", code_postal="sw1a 1aa",
         forme="Private Limited Company", etat="active", **_contacts("zazolc")),
-    _of("UK", "SC123456", "Straße & Sons", "62.0", ca_eur=1_000_000.0, effectif=None, score=20,
+    _of("UK", "SC123456", "Straße & Sons", "62.0", ca_eur=1_000_000.0, tranche_effectif="12", score=20,
         ville="Łódź Road", code_postal="SW1", forme="Private Limited Company", actif_eur=-5.5),
     _of("UK", "OC301540", "Lab Partners LLP", "69.1", ca_eur=None, effectif=4, score=10),
     _of("EE", "12652512", "Eesti Tarkvara OÜ", "62.0", ca_eur=750_000.5, effectif=9,

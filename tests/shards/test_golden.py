@@ -28,9 +28,9 @@ FOUND = [
             effectif=3, date_creation="2024-02-29", capital_eur=2500.0, score=80,
             site_web="https://aennchen.ee", email="info@aennchen.ee"),
     company("EE", "10000024", "001 Kinnisvara OÜ", division="62", groupe="62.0", ca_eur=-0.5,
-            noms_anterieurs=["Vana Kinnisvara OÜ", "«»"]),
+            tranche_effectif="12", noms_anterieurs=["Vana Kinnisvara OÜ", "«»"], ville="Łódź"),
     company("EE", "10000127", "Łódź", division="62", date_creation="1999"),
-    company("EE", "80000497", "«»", score=5),
+    company("EE", "80000497", "«»", score=5, ville="LODZ"),
 ]  # fmt: skip
 
 OLDER = range(1, format.FORMAT_VERSION)
@@ -38,7 +38,7 @@ OLDER = range(1, format.FORMAT_VERSION)
 LINE = re.compile(r"(?P<table>\w+) (?P<key>(?<=top )\S+ \w+|\S+) (?P<value>[0-9a-f ]*)")
 
 
-def test_every_entry_of_a_shard_is_as_in_format_7(tmp_path: Path) -> None:
+def test_every_entry_of_a_shard_is_as_in_format_8(tmp_path: Path) -> None:
     write_shard(tmp_path / "EE.shard", "EE", FOUND, comptes={"10000024": LINES})
 
     with Shard(tmp_path / "EE.shard") as shard:

@@ -1,7 +1,8 @@
 """Statement lines: the selection of lines, and the fields of a company filled from them.
 
 A line that cannot be read, or whose company is not in the input, is left out and counted. Exact
-copies count once. The five last fiscal years of a company are kept (contract E5).
+copies count once. A line without a label gets one from its code. The five last fiscal years of a
+company are kept (contract E5).
 
 The kept lines give a company its years and, where the register gave none, turnover, headcount,
 total assets and capital: from the newest year that states the figure, by the codes of
@@ -70,6 +71,14 @@ def last_years(distinct: pl.LazyFrame) -> pl.LazyFrame:
     """The lines of the MOST_YEARS last fiscal years of each company."""
     age = pl.col("exercice").rank("dense", descending=True).over("id")
     return distinct.filter(age <= MOST_YEARS)
+
+
+def fill_labels(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
+    """Name the lines without a label as `seeds/postes.csv` names their code, else by the code."""
+    known = {row["code"]: row["libelle_fr"] for row in seeds.tables["postes"]}
+    named = known | {f"{code}{GROUP}": f"{label} (groupe)" for code, label in known.items()}
+    of_code = pl.col("code").replace_strict(named, default=pl.col("code"), return_dtype=pl.String)
+    return lines.with_columns(pl.coalesce("libelle", of_code).alias("libelle"))
 
 
 def contradictions(lines: pl.LazyFrame) -> int:

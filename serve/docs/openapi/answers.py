@@ -67,7 +67,7 @@ _HEADERS: Final[Mapping[int, tuple[str, ...]]] = {
 _ERRORS: Final = ("Cache-Control", "Content-Language", "Vary", "X-Donnees-Version")
 
 # Statuses with which an operation may refuse, as `components/responses`.
-STATUSES: Final = (400, 401, 402, 403, 404, 409, 413, 414, 415, 429, 500, 503)
+STATUSES: Final = (400, 401, 402, 403, 404, 406, 409, 413, 414, 415, 429, 500, 503)
 
 
 def answer(
@@ -107,7 +107,7 @@ def not_modified(*names: str) -> Schema:
 
 def export_file() -> Schema:
     """The 200 of an export: a schema per media type; the columns are those of two schemas (X7)."""
-    names = ("Content-Disposition", "Cache-Control", "Vary", "X-Donnees-Version")
+    names = ("Content-Disposition", "Cache-Control", "Vary", "Link", "X-Donnees-Version")
     binary: Schema = {"type": "string", "format": "binary"}
     line: Schema = {
         "type": "string",

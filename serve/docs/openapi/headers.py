@@ -29,7 +29,8 @@ HEADERS: Final[dict[str, Schema]] = {
     "Content-Disposition": _header("Name of the file.", _TEXT),
     "Location": _header("Where the page is (RFC 9110 §10.2.2).", _TEXT),
     "Link": _header(
-        'The next page, `rel="next"`, while there is one (RFC 8288); `version` keeps it on the same data.',
+        'The next page, `rel="next"`, while there is one (RFC 8288); `version` keeps it on the same data. '
+        'Of an export, the attributions of the sources, `rel="license"`.',
         _TEXT,
     ),
     "WWW-Authenticate": _header("How to identify (RFC 6750).", _TEXT),

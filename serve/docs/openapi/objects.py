@@ -43,7 +43,12 @@ FIELDS: Final[dict[str, Schema]] = {
              pattern=_DATE)
     ),
     "effectif": nullable(whole("Headcount.")),
-    "tranche_effectif": nullable(text("Headcount band: a code of INSEE, `00` to `53`.")),
+    "tranche_effectif": nullable(
+        text(
+            "Headcount band: a code of INSEE, `00` to `53`, or the numbers that the register names "
+            "(`200-249`)."
+        )
+    ),
     "capital_social": nullable(number("Share capital, in `capital_devise`.")),
     "capital_devise": nullable(text("Currency of the share capital (ISO 4217).")),
     "ca_eur": nullable(

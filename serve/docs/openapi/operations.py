@@ -341,7 +341,7 @@ def watch_body(words: SeedWords) -> Schema:
 
 
 def _export() -> Mapping[str, Operation]:
-    responses = {"200": export_file(), **refusals(400, 401, 409, 429, 503)}
+    responses = {"200": export_file(), **refusals(400, 401, 406, 409, 429, 503)}
     given = tuple(in_query(*parameters.EXPORT))
     post = _operation(
         "exportCompaniesFromBody", "Companies", prose.EXPORT_POST,

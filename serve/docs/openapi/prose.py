@@ -112,8 +112,9 @@ REPARTITION: Final[OperationText] = (
     "The companies of a search counted by one or more dimensions (`par`), exactly and whatever the plan: "
     "descending by `n`, those without a value last (`valeur` null). The entries of a dimension and its "
     "`autres` add up to `total`. Bands of turnover include their lower bound and not the upper one; of "
-    "headcount both. A town is counted by its name without case and accents. Costs a call of the day and "
-    "no credits.",
+    "headcount both; a company without a number of persons counts in the band that its register publishes. "
+    "A town is counted by its name without case and accents, and shown in its most frequent spelling. Costs a "
+    "call of the day and no credits.",
 )
 WATCH: Final[OperationText] = (
     "Watch companies or a search",
@@ -157,10 +158,13 @@ EXPORT_FILE: Final = (
     "The file. `xlsx`: Intro, Périmètre, Par pays, Par secteur, Liste, Contacts, a sheet of statements "
     "a company, Méthodologie, Journal. Tables have a column per key of `Societe`, in its order, or those "
     "of `colonnes`, whatever the plan; contacts are empty without the right to them. With `comptes=1`, a "
-    "`.zip` of `societes` and `comptes`, whose columns are those of `LigneComptesExportee`. `csv`: RFC 4180 "
+    "`.zip` of `societes`, of `comptes`, whose columns are those of `LigneComptesExportee`, and of "
+    "`licences.json`, the attributions of the sources, which are the comment of the archive too. Without an "
+    "archive, the header `Link` leads to them. `csv`: RFC 4180 "
     "with a line of names, UTF-8 with a byte order mark; lists with `|` between their texts; a text that "
-    "begins with `=`, `+`, `-`, `@`, tab or line break, after apostrophes or none, gets one more apostrophe "
-    "in front, so that no spreadsheet takes it for a formula. `ndjson`: the objects of the API, one a line. "
+    "begins with `=`, `+`, `-`, `@`, tab or line break, after apostrophes and quotes or none, gets one more "
+    "apostrophe in front, and so does what begins so behind a semicolon, tab or line break in a text: no "
+    "spreadsheet takes it for a formula. `ndjson`: the objects of the API, one a line. "
     "`parquet`: zstd, with the attributions of the sources in the metadata (`licences`); "
     f"{_typed(export_tables.company_columns().values())}; of `comptes`, "
     f"{_typed(export_tables.STATEMENT_COLUMNS)}; all others are STRING."

@@ -4,8 +4,10 @@ An absent value is an empty cell, a truth value `true` or `false`, a list its te
 
 A spreadsheet takes a text that begins with `=`, `+`, `-`, `@`, tab or line break for a formula, and some take the
 full-width forms of these characters. Such a text gets an apostrophe in front, as OWASP advises ("CSV Injection"); so
-does one that has apostrophes before such a character. To read the original, remove the first apostrophe of a cell
-whose apostrophes stand before such a character. Numbers are never changed.
+does one that has apostrophes or quotes before such a character. Spreadsheets of many countries divide a line at
+semicolons, others at tabs, whatever the quotes say: what follows one inside a text, or a line break, is guarded alike.
+To read the original, remove the first apostrophe wherever such ones stand there before such a character. Numbers are
+never changed.
 """
 
 import csv
@@ -20,9 +22,18 @@ from shards.codec import record
 
 JOIN: Final = "|"
 
-_ACTIVE: Final = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
-# The first characters of the texts that match; most texts have another one.
-_FIRST: Final = frozenset("'=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+_FORMULA: Final = r"=+\-@\uff1d\uff0b\uff0d\uff20"
+_SEPARATORS: Final = (",", ";", "\t", "|")
+# By the separator of a file, where a program that takes another one may begin a cell.
+_BEGINNINGS: Final = {
+    own: re.compile(
+        rf"^(?=['\"]*[{_FORMULA}\t\r\n])"
+        rf"|(?<=[{',;'.replace(own, '')}\t\r\n])(?=['\"]*[{_FORMULA}])"
+    )
+    for own in _SEPARATORS
+}
+# The first characters of the texts that match there; most texts have another one.
+_FIRST: Final = frozenset("'\"=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 
 def write(table: ExportTable, path: Path, temporary: Path) -> None:
@@ -40,13 +51,15 @@ def write(table: ExportTable, path: Path, temporary: Path) -> None:
             lines.writerow(values)
 
 
-def guarded(text: str) -> str:
-    """A text that no spreadsheet takes for a formula.
+def guarded(text: str, separator: str = ",") -> str:
+    """A text that no spreadsheet takes for a formula, in a file with this separator.
 
-    >>> guarded("=1+1"), guarded("'+33"), guarded("'t Hooft"), guarded("A=1")
-    ("'=1+1", "''+33", "'t Hooft", 'A=1')
+    >>> guarded("=1+1"), guarded("'+33"), guarded("'t Hooft"), guarded("A=1"), guarded("x;=1")
+    ("'=1+1", "''+33", "'t Hooft", 'A=1', "x;'=1")
     """
-    return f"'{text}" if text[:1] in _FIRST and _ACTIVE.match(text) else text
+    if text[:1] not in _FIRST and ";" not in text and "," not in text and text.isprintable():
+        return text
+    return _BEGINNINGS[separator].sub("'", text)
 
 
 def _truth(value: bool) -> str:

@@ -1,11 +1,15 @@
-"""The file of an export that is no workbook: a table of companies, or a `.zip` of it and one of statement lines."""
+"""The file of an export that is no workbook: a table of companies, or a `.zip` of it and one of statement lines.
+
+The archive has the attributions of the data as a third file and as its comment (X9). A table alone has them in the
+metadata of Parquet; lines of csv and ndjson have no place for them, so the header `Link` of the answer names them.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from shutil import copyfileobj
 from typing import Final
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_MAX_COMMENT, ZIP_STORED, ZipFile, ZipInfo
 
 import orjson
 
@@ -20,6 +24,8 @@ from shards.codec import record
 from shards.generations.generation_files import Generation
 from shards.search.counts.facets import FacetCount
 from shards.search.result_page import MergedRow
+
+LICENCES: Final = "licences.json"  # in an archive
 
 _Write = Callable[[ExportTable, Path, Path], None]
 
@@ -55,6 +61,7 @@ def make(
     columns = export_tables.STATEMENT_COLUMNS
     comptes = ExportTable("comptes", columns, _lines(generation, found), licences)
     with ZipFile(path, "w") as archive:
+        archive.comment = _comment(licences)
         for table in (companies, comptes):
             part = temporary / f"{table.name}.{request.file.format}"
             try:
@@ -62,6 +69,7 @@ def make(
                 _add(archive, part, request, packing)
             finally:
                 part.unlink(missing_ok=True)
+        archive.writestr(_entry(LICENCES, request, ZIP_DEFLATED), licences)
     return ExportResult(len(facets.rows), facets.total, len(found))
 
 
@@ -124,7 +132,20 @@ def _licences(generation: Generation, request: ExportRequest, facets: FacetCount
 
 def _add(archive: ZipFile, part: Path, request: ExportRequest, packing: int) -> None:
     """Add a file, dated by the publication of its data: the clock of now would make equal files differ."""
-    info = ZipInfo(part.name, request.published.timetuple()[:6])
-    info.compress_type = packing
-    with archive.open(info, "w") as target, part.open("rb") as source:
+    with (
+        archive.open(_entry(part.name, request, packing), "w") as target,
+        part.open("rb") as source,
+    ):
         copyfileobj(source, target)
+
+
+def _entry(name: str, request: ExportRequest, packing: int) -> ZipInfo:
+    info = ZipInfo(name, request.published.timetuple()[:6])
+    info.compress_type = packing
+    return info
+
+
+def _comment(licences: str) -> bytes:
+    """The attributions, one a line, as far as the comment of an archive goes."""
+    lines = "\n".join(one["attribution"] for one in orjson.loads(licences))
+    return lines.encode()[:ZIP_MAX_COMMENT].decode(errors="ignore").encode()

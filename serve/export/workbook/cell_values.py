@@ -29,7 +29,9 @@ FIRST: Final = date(1900, 3, 1)
 MOST: Final = 65_530
 LONGEST: Final = 2_079
 
-_PAGE: Final = re.compile(r"https?://[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")
+_PAGE: Final = re.compile(
+    r"https?://[A-Za-z0-9\-._~:\[\]!$&'()*+,;=%]+(?:[/?#][A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]*)?"
+)
 
 
 def clean(text: str) -> str:
@@ -118,7 +120,7 @@ def within(name: str, cell: str = "A1") -> str:
 
 
 def is_page(url: str) -> bool:
-    """Can `url` be a link: http or https, in the characters of RFC 3986, short enough?
+    """Can `url` be a link: http or https, in the characters of RFC 3986, no user before the host, short enough?
 
     >>> is_page("https://ariregister.rik.ee/est/company/10000018"), is_page("http://a b")
     (True, False)

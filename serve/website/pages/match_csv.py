@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from serve.export.tables import csv_table
 from serve.request.lists import list_file
 from serve.request.lists.list_file import ListFile
 
@@ -17,7 +18,6 @@ COLUMNS: Final = (
     "societe_code_postal", "societe_etat", "raisons", "autres_candidats", "erreur",
 )  # fmt: skip
 _FIELDS: Final = ("note", "iso2", "id", "nom", "ville", "code_postal", "etat")
-_FORMULA: Final = re.compile(r"[=+\-@\t\r]")
 _NUMBER: Final = re.compile(r"[+-]?[\d ., ()]*")
 
 
@@ -32,13 +32,14 @@ def written(
     """
     headings = [*table.headings, *COLUMNS]
     width = len(table.headings)
+    separator = table.separator or ";"
     rows = []
     for row, result in zip(table.rows, results, strict=True):
         given = [*row, *[""] * (width - len(row))]
         # A row with more cells than columns has an error; its last column holds what is left over.
         given[width - 1 :] = [" ".join(given[width - 1 :])]
-        rows.append([_safe(cell) for cell in (*given, *_found(result))])
-    text = list_file.written([_safe(cell) for cell in headings], rows, table.separator or ";")
+        rows.append([_safe(cell, separator) for cell in (*given, *_found(result))])
+    text = list_file.written([_safe(cell, separator) for cell in headings], rows, separator)
     if heading:
         return b"\xef\xbb\xbf" + text.encode()
     _, _, rest = text.partition("\r\n")
@@ -58,10 +59,10 @@ def _found(result: Mapping[str, Any]) -> tuple[str, ...]:
     return (verdict, *values, reasons, " ; ".join(named), "")
 
 
-def _safe(cell: str) -> str:
-    """The cell, not to be computed by a spreadsheet (OWASP, CSV injection).
+def _safe(cell: str, separator: str) -> str:
+    """The cell, guarded as those of an export; a number is left as it is.
 
-    >>> _safe("=1+1"), _safe("+33 1 23"), _safe("-5,2"), _safe("@ABC")
-    ("'=1+1", '+33 1 23', '-5,2', "'@ABC")
+    >>> [_safe(cell, ";") for cell in ("=1+1", "+33 1 23", "-5,2", "@ABC", "x,=1")]
+    ["'=1+1", '+33 1 23', '-5,2', "'@ABC", "x,'=1"]
     """
-    return f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
+    return cell if _NUMBER.fullmatch(cell) else csv_table.guarded(cell, separator)

@@ -92,5 +92,5 @@ class KeyFigures:
 
 def english(row: StatementRow) -> str | None:
     """The English label of a line of the chart of accounts; None for a line of the register's own."""
-    labels = seed_tables.line_labels().get(row.code)
+    labels = seed_tables.line_labels().get(row.code or "")
     return labels[1] if labels else None

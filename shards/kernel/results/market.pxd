@@ -14,6 +14,7 @@ cdef Int count_marked(
     ShardArrays shard, MarketArrays market, U4 order, Int first, Int end
 ) except? -1 nogil
 cdef Int count_bands(ShardArrays shard, MarketArrays market, Int kind, Int marked) except? -1 nogil
+cdef Int count_codes(ShardArrays shard, MarketArrays market, Int kind) except? -1 nogil
 cdef Int write_turnovers(Table table, MarketArrays market) except? -1 nogil
 cdef Int write_step(ShardArrays shard, MarketArrays market, Int step, Int used) except? -1 nogil
 cdef Int gather_known(

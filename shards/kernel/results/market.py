@@ -1,7 +1,8 @@
 """The figures of a market: all rows that a search found, as a bit a row, read along the orders of the shards.
 
 An order has the rows of a band side by side, and turnovers in their order. So nothing is sorted: along an
-order, the rows that are marked are counted, or their turnovers are written down.
+order, the rows that are marked are counted, or their turnovers are written down. Bands of headcount are
+codes by row.
 """
 
 from __future__ import annotations
@@ -79,6 +80,22 @@ def count_bands(shard: ShardArrays, market: MarketArrays, kind: Int, marked: Int
         market.counts[base + slot] += found
         marked -= found
     market.counts[base + slots - 1] += marked
+    return 0
+
+
+def count_codes(shard: ShardArrays, market: MarketArrays, kind: Int) -> Int:
+    """Count the marked rows of a shard by their codes, which have 8 bits."""
+    bits = market.bits
+    counts = market.counts
+    codes = shard.small[kind]
+    slots: Int = shard.run_count[kind]
+    base: Int = shard.first_count[kind]
+    first: Int = shard.first_mark
+    for row in range(shard.rows):
+        slot: Int = codes[row]
+        if slot >= slots:
+            damaged()
+        counts[base + slot] += (bits[first + (row >> 5)] >> (row & 31)) & 1
     return 0
 
 
@@ -183,7 +200,7 @@ def mark(table: Address, market: Address, shard: int, first: int, count: int) ->
 
 
 def bands(table: Address, market: Address, shard: int, kind: int, marked: int) -> None:
-    """`count_bands` for Python; frees its lock.
+    """`count_codes` of a column of codes, `count_bands` of an order, for Python; frees its lock.
 
     Raises:
         CorruptError: the shard refers to what it does not have.
@@ -191,10 +208,13 @@ def bands(table: Address, market: Address, shard: int, kind: int, marked: int) -
     generation: Table = cython.cast(Table, table)
     kept: MarketArrays = cython.cast(MarketArrays, market)
     number: Int = shard
-    order: Int = kind
+    counted: Int = kind
     total: Int = marked
     with cython.nogil:
-        count_bands(generation.shards[number], kept, order, total)
+        if counted < COLUMNS:
+            count_codes(generation.shards[number], kept, counted)
+        else:
+            count_bands(generation.shards[number], kept, counted, total)
 
 
 def turnovers_from(table: Address, market: Address, shard: int, first: int) -> int:

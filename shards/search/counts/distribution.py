@@ -19,18 +19,16 @@ from shards.search.counts.towns import Towns, towns_of
 from shards.search.reader import Shard
 from shards.search.search import UNLIMITED, Base
 
-_BANDS: Final = {
-    "tranche_ca": "ca_desc",
-    "tranche_effectif": "effectif_desc",
-    "annee_creation": "recent",
-}
+_BANDS: Final = {"tranche_ca": "ca_desc", "annee_creation": "recent"}
 # Dimensions whose values are gathered in a millisecond or two.
-_SHORT: Final = {"pays", "secteur", "sous_secteur", "etat"}
+_SHORT: Final = {"pays", "secteur", "sous_secteur", "etat", "tranche_effectif"}
 # Each dimension, and the kind of slot in which its values are counted.
 DIMENSIONS: Final[Mapping[str, int]] = {
     "pays": types.BY_CELL, "secteur": types.BY_CELL, "sous_secteur": types.BY_CELL,
     "nace": types.NACE, "forme": types.FORME, "etat": types.ETAT, "ville": types.VILLE,
-    **{name: types.COLUMNS + ORDERS.index(tri) for name, tri in _BANDS.items()},
+    "tranche_ca": types.COLUMNS + ORDERS.index(_BANDS["tranche_ca"]),
+    "tranche_effectif": types.TRANCHE,
+    "annee_creation": types.COLUMNS + ORDERS.index(_BANDS["annee_creation"]),
 }  # fmt: skip
 
 
@@ -139,7 +137,7 @@ def _numbers(slots: Sequence[str | None], known: Sequence[str]) -> NDArray[np.in
 
 
 def _towns(towns: Towns) -> DimensionValues:
-    """Towns by folded name; each is spelt as in the country where most companies are in it."""
+    """Towns by folded name, each in its most frequent spelling."""
     return DimensionValues(len(towns.names), towns.spelling, towns.numbers)
 
 
@@ -178,5 +176,8 @@ _SLOTS: Final[Mapping[str, Callable[[Sequence[Shard]], Sequence[str | None]]]] =
     "nace": _activities,
     "forme": lambda shards: _coded(shards, "forme"),
     "etat": lambda shards: [state for _ in shards for state in STATES],
+    "tranche_effectif": lambda shards: [
+        name for _ in shards for name in (None, *bands.headcount_names())
+    ],
     **{name: _banded(name) for name in _BANDS},
 }

@@ -14,7 +14,6 @@ from shards.codec.arrays import Rows
 from shards.kernel import types
 from shards.kernel.memory import Memory, view
 from shards.kernel.results import market
-from shards.query import ORDERS
 from shards.ratios.distribution import Figures
 from shards.search.search import Base
 from shards.search.table import SearchTable
@@ -93,13 +92,12 @@ class MarkedRows:
         marks = np.unpackbits(words.view(np.uint8), count=shard.rows, bitorder="little")
         return marks.view(np.bool_)
 
-    def bands(self, tri: str) -> NDArray[np.int64]:
-        """The marked rows in each band of an order, as a census counts them (`DimensionValues.numbers`).
+    def bands(self, kind: int) -> NDArray[np.int64]:
+        """The marked rows in each slot of a kind: bands of headcount, or those of an order, as a census counts them.
 
         Raises:
             CorruptError: a shard refers to what it does not have.
         """
-        kind = types.COLUMNS + ORDERS.index(tri)
         counts = np.zeros(self._table.kinds[-1].stop + 1, np.int64)
         placed = Memory()
         record = placed.place(self.record(counts=view(counts)))

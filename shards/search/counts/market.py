@@ -18,7 +18,7 @@ from shards.kernel.results.market import known as gather_known
 from shards.query import STATES, Query
 from shards.ratios.distribution import Figures, Quantiles, quantiles
 from shards.ratios.ratio_table import stored_codes
-from shards.search.counts.distribution import Distribution, distribution, distributions
+from shards.search.counts.distribution import DIMENSIONS, Distribution, distribution, distributions
 from shards.search.counts.marked_rows import MarkedRows, turnover_sequence
 from shards.search.reader import Shard
 from shards.search.search import UNLIMITED, Base, search
@@ -28,8 +28,8 @@ _DENSE: Final = 4
 
 GROWTH: Final = "croissance_ca"
 _CEASED: Final = "cessee"
-# The dimensions that are counted, and their orders.
-_COUNTED: Final = {"tranche_effectif": "effectif_desc", "annee_creation": "recent"}
+# The dimensions that are counted.
+_COUNTED: Final = ("tranche_effectif", "annee_creation")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +92,7 @@ def part(base: Base, query: Query, oldest: int) -> MarketPart:
     worker = base.own_worker()
     marks = MarkedRows(worker.table)
     marks.mark(*worker.lists(query))
-    counted = {name: distribution(base, name, marks.bands(tri)) for name, tri in _COUNTED.items()}
+    counted = {name: distribution(base, name, marks.bands(DIMENSIONS[name])) for name in _COUNTED}
     lesser = marks.count_lesser(turnover_sequence(base))
     statements = [
         (shard, np.flatnonzero(marks.of(number)[shard.statement_rows]))

@@ -1,5 +1,6 @@
-"""The towns of all countries: their folded names in order, with the companies of each country and its spelling."""
+"""The towns of all countries: their folded names in order, with the companies and the spellings of each country."""
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Final
@@ -45,16 +46,17 @@ class Towns:
         return counts
 
     def spelling(self, number: int, pays: tuple[str, ...] = ()) -> str:
-        """The spelling of a town in the country (of these, or of all) that has most companies in it."""
-        most, shown = 0, b""
+        """The most frequent spelling of a town in these countries, or in all; of equally frequent ones the first."""
+        counts: Counter[bytes] = Counter()
         for iso2 in pays or self._shards:
-            numbers = self._of_country[iso2]
+            numbers, shard = self._of_country[iso2], self._shards[iso2]
             place = int(numbers.searchsorted(number))
             if place < len(numbers) and numbers[place] == number:
-                rows = int(self._rows[iso2][place])
-                if rows > most:
-                    most, shown = rows, self._shards[iso2].spellings[place]
-        return shown.decode()
+                rows = shard.code_array("ville.spelling_rows")
+                first, end = shard.code_array("ville.spelling_ends")[place : place + 2].tolist()
+                for n in range(first, end):
+                    counts[shard.spellings[n]] += int(rows[n])
+        return min(counts, key=lambda text: (-counts[text], text), default=b"").decode()
 
     @cached_property
     def _rows(self) -> Mapping[str, NDArray[np.int64]]:

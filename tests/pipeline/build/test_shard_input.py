@@ -38,6 +38,7 @@ FRAME = pl.DataFrame(
         "nace_code": ["62.01", None, "62.02"],
         "ville": [None, "Tartu", "Tartu"],
         "code_postal": ["1", "2", "1"],
+        "tranche_effectif": ["00", "6-9", None],
         ASSETS: [0.5, None, -2.25],
         "lei": [None, None, "549300LKH2ZT2UYX8L57"],
         "tva": ["EE100366327", None, None],
@@ -58,6 +59,7 @@ def test_columns_have_the_nulls_of_the_format() -> None:
     assert math.isnan(columns.ca_eur[1])
     assert math.isnan(columns.capital_eur[0])
     assert columns.effectif.tolist() == [0, EFFECTIF_NULL, 7]
+    assert [columns.tranche.values[n] for n in columns.tranche.numbers] == ["00", "6-9", None]
     assert columns.score.tolist() == [100, 0, 3]
     assert columns.site_web.tolist() == [True, False, False]
     assert columns.dates.tolist() == [20240229, 19990000, DATE_NULL]

@@ -26,6 +26,7 @@ FRAME = pl.DataFrame(
         "nace_code": [None, "84.11", "62.01", None, None, "62", "01.1"],
         "ville": ["Tartu", *[None] * 6],
         "code_postal": [None, "1 2", *[None] * 5],
+        "tranche_effectif": ["12", None, "6-9", *[None] * 4],
         ASSETS: [0.5, *[None] * 6],
         "lei": ["L", *[None] * 6],
         "tva": [None, "PL1", *[None] * 5],

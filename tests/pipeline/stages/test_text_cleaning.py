@@ -22,6 +22,26 @@ def cleaned(nom: str | None) -> str | None:
 @pytest.mark.parametrize(
     ("published", "expected"),
     [
+        ("https://bank.fr@evil.com/x", "https://evil.com/x"),
+        ("HTTP://user:pass@www.abc.ee", "HTTP://www.abc.ee"),
+        ("//a@b@abc.ee", "//abc.ee"),
+        ("https://abc.ee/@profile", "https://abc.ee/@profile"),
+        ("https://abc.ee?mail=a@b.ee", "https://abc.ee?mail=a@b.ee"),
+        ("abc.ee", "abc.ee"),
+    ],
+)
+def test_an_address_has_no_user_before_its_host(published: str, expected: str) -> None:
+    """RFC 3986 §3.2.1"""
+    rows = companies(company("EE", "1", "Ä", site_web=published, url_registre=published))
+
+    found = rows.pipe(text_cleaning.clean).collect()
+
+    assert found["site_web"].item() == found["url_registre"].item() == expected
+
+
+@pytest.mark.parametrize(
+    ("published", "expected"),
+    [
         ("Orle\u0301ans", "Orléans"),
         ("  Société   Générale \n", "Société   Générale"),
         ("Rue A\r\nBât. B", "Rue A Bât. B"),

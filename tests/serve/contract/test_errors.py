@@ -24,7 +24,7 @@ CODES = {
     "societe_introuvable": 404, "route_inconnue": 404, "methode_non_autorisee": 405,
     "cle_invalide": 401, "corps_invalide": 400, "corps_trop_grand": 413, "uri_trop_longue": 414,
     "type_non_supporte": 415, "attente_refusee": 417, "erreur_interne": 500,
-    "version_expiree": 409, "ligne_invalide": 400,
+    "version_expiree": 409, "ligne_invalide": 400, "format_non_acceptable": 406,
 }  # fmt: skip
 
 QUOTA = {"type": "appels_jour", "limite": 50, "utilise": 50, "restant": 0,
@@ -55,6 +55,7 @@ ALL = [
     errors.societe_introuvable("FR", "1"),
     errors.route_inconnue(),
     errors.methode_non_autorisee("PUT", "GET"),
+    errors.format_non_acceptable("application/json", ["text/csv"]),
     errors.version_expiree("0123456789abcdef", ["fedcba9876543210"]),
     errors.trop_ancienne("0123456789abcdef", "fedcba9876543210"),
     errors.corps_trop_grand(65_536),

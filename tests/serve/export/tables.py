@@ -21,6 +21,7 @@ from tests.world import company
 
 HOSTILE: Final = [
     "=1+1", "'=1+1", "''-2", "'t Hooft", "@SUM(A1)", "\tx", "＝1", "-", "+33 1", 'a,"b"\r\nc', "Ψ|ż", "'", "\n=1",
+    "x;=1+1", "x;y;-2;", ";", "\"=1", "x;\"@a", "x;'+1", "a\r\n=1", "a\t=1", "a,=1", "a; =1", "x;＝1", ";'",
 ]  # fmt: skip
 WITH: Final = {("FR", "552100554"): STATEMENTS, ("UK", "08209948"): STATEMENTS * 2}
 
@@ -83,4 +84,6 @@ def _text(value: Any) -> str:
 
 def unguarded(text: str) -> str:
     """The original of a cell, as /openapi.json says that it is found."""
-    return text[1:] if re.match("''*[=+\\-@\t\r\n＝＋－＠]", text) else text
+    return re.sub(
+        "^'(?=['\"]*[=+\\-@\t\r\n＝＋－＠])|(?<=[;\t\r\n])'(?=['\"]*[=+\\-@＝＋－＠])", "", text
+    )

@@ -111,6 +111,10 @@ def test_the_month_is_the_meter_of_the_route(own: Served) -> None:
          "parquet"),
         ({"comptes": "1"}, "text/csv", "application/zip", "csv.zip"),
         ({"comptes": "1"}, "*/*", export_tables.MEDIA_TYPES["xlsx"], "xlsx"),
+        ({}, "application/json, application/*;q=0.1", export_tables.MEDIA_TYPES["xlsx"], "xlsx"),
+        ({}, f"*/*, {export_tables.MEDIA_TYPES['xlsx']};q=0", "text/csv; charset=utf-8; header=present",
+         "csv"),
+        ({"format": "csv"}, "application/json", "text/csv; charset=utf-8; header=present", "csv"),
     ],
 )  # fmt: skip
 def test_a_table_is_chosen_by_name_or_by_accept_and_counted_as_a_workbook(
@@ -125,10 +129,31 @@ def test_a_table_is_chosen_by_name_or_by_accept_and_counted_as_a_workbook(
     assert (reply.status, reply.headers["Content-Type"]) == (200, media_type)
     assert reply.headers["Content-Disposition"].endswith(f"-2026-11-21.{extension}")
     assert reply.headers["Vary"] == "Authorization, Accept"
+    assert reply.headers["Link"] == '</sources>; rel="license"'  # X9
     assert int(reply.headers["Content-Length"]) == len(reply.body)
     assert reply.headers["X-Export-Lignes"] == "11"
-    assert reply.headers["X-Export-Comptes"] == ("1" if "comptes" in params else "0")
+    assert reply.headers["X-Export-Comptes"] == (
+        "1" if "comptes" in params or extension == "xlsx" else "0"
+    )
     assert exports(own, customer) == 1
+
+
+@pytest.mark.parametrize(
+    "accept",
+    ["application/json", "application/parquet", "text/html", "*/*;q=0", "application/json, text/csv;q=0"],
+)  # fmt: skip
+def test_an_accept_that_no_format_meets_is_refused_and_costs_nothing(
+    own: Served, accept: str
+) -> None:
+    """X7, RFC 9110 §15.5.7"""
+    customer = own.customer("data")
+
+    reply = own.ask(PATH, headers={**customer.headers, "Accept": accept})
+
+    assert (reply.status, reply.code) == (406, "format_non_acceptable")
+    assert "text/csv" in reply.json["valeurs"]
+    assert accept in reply.json["erreur"]["message"]
+    assert exports(own, customer) == 0
 
 
 def test_a_table_has_the_rows_of_a_search_and_the_columns_that_are_wanted(own: Served) -> None:

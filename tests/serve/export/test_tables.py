@@ -66,7 +66,7 @@ def test_csv_is_rfc_4180_with_a_mark_and_keeps_every_value(place: Place) -> None
 
     expected = place.lines()
     assert packed.startswith("\ufeffiso2,id,nom,".encode())
-    assert re.sub(rb'"[^"]*"', b"", packed).count(b"\r\n") == packed.count(b"\n") - 2
+    assert re.sub(rb'"[^"]*"', b"", packed).count(b"\r\n") == packed.count(b"\n") - 3
     for row, known in zip(rows(packed), expected, strict=True):
         assert tuple(row) == FIELDS
         for name, text in as_text(known).items():
@@ -79,8 +79,13 @@ def test_no_text_of_a_csv_begins_a_formula(place: Place) -> None:
     found = rows(place.make("csv")[1])
     texts = {row["id"]: row["description"] for row in found if row["iso2"] == "NL"}
     amounts = {row["ca_eur"] for row in found}
+    # What a spreadsheet makes of the file that divides lines at semicolons or tabs, whatever the quotes say.
+    divided = re.split(
+        "[;\t\r\n]", place.make("csv", colonnes=("id", "description"))[1].decode("utf-8-sig")
+    )
 
     assert not [text for text in texts.values() if text[0] in "=+-@\t\r\n＝"]
+    assert not [text for text in divided if text.lstrip('"')[:1] in ("=", "+", "-", "@", "＝")]
     assert [unguarded(texts[str(number)]) for number in range(len(HOSTILE))] == HOSTILE
     assert texts[str(HOSTILE.index("'t Hooft"))] == "'t Hooft"
     assert "-1.0" in amounts  # a number is not guarded
@@ -146,8 +151,15 @@ def test_comptes_is_a_second_table_of_the_companies_that_the_plan_allows(
 
     with ZipFile(BytesIO(packed)) as archive:
         assert archive.testzip() is None
-        assert archive.namelist() == [f"societes.{form}", f"comptes.{form}"]
-        companies, lines = (read(form, archive.read(name)) for name in archive.namelist())
+        assert archive.namelist() == [f"societes.{form}", f"comptes.{form}", "licences.json"]
+        companies, lines = (read(form, archive.read(name)) for name in archive.namelist()[:2])
+        licences = orjson.loads(archive.read("licences.json"))
+        comment = archive.comment.decode()
+    # X9: the attributions of the countries in the file, as Parquet has them
+    metadata = pyarrow.parquet.ParquetFile(BytesIO(place.make("parquet")[1])).metadata.metadata
+    assert licences == orjson.loads(metadata[b"licences"])
+    assert comment.splitlines() == [one["attribution"] for one in licences]
+    assert len(licences) > 1
     assert made.comptes == 2
     assert companies.columns == ["nom", "id"]
     assert lines.columns == [one.name for one in export_tables.STATEMENT_COLUMNS]

@@ -349,6 +349,17 @@ def test_a_record_is_an_organization_of_schema_org(served: Served) -> None:
     assert CONTACT not in html
 
 
+@pytest.mark.parametrize(
+    "path", ["/robots.txt", "/sitemap.xml", "/sitemap/pages.xml", "/sitemap/FR.xml"]
+)
+def test_what_names_the_host_of_the_caller_is_kept_by_nobody(served: Served, path: str) -> None:
+    """A cache would give the next crawler the addresses of another site."""
+    seen = served.ask(path, headers={"Host": "evil.example"})
+
+    assert b"http://evil.example/" in seen.body
+    assert seen.headers["Cache-Control"] == "private, no-store"
+
+
 def test_crawlers_find_the_searches_of_each_country(served: Served) -> None:
     """The sitemap protocol: an index, and every address of it answers"""
     visitor = Visitor(served)

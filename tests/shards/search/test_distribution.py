@@ -5,13 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shards import format
+from shards.codec import bands
 from shards.query import Query
 from shards.search.counts.distribution import DIMENSIONS, distributions
 from shards.search.search import UNLIMITED
 from tests import oracle
 from tests.shards.search.open_shards import OpenShards
 from tests.shards.search.query_strategies import queries
-from tests.world import Company, companies, company
+from tests.world import BANDS, Company, companies, company
 
 
 @given(
@@ -46,9 +47,13 @@ def test_rows_are_counted_although_their_number_is_stored(
             assert_as_the_oracle(world, found, Query(q=q), {"ville", "pays"}, None)
 
 
-def test_a_town_is_spelt_as_where_most_companies_are_in_it() -> None:
-    """X3"""
-    spelt = {"FR": ["Saint-Rémy"] * 2 + ["SAINT REMY"] * 3, "EE": ["Saint-Remy"] * 4}
+def test_a_town_has_its_most_frequent_spelling_of_all_countries() -> None:
+    """X3: not the one of the country with most companies in it, each of whose spellings is rarer"""
+    spelt = {
+        "FR": ["Orléans"] * 3 + ["ORLEANS"] * 2 + ["Orleans"] * 2,
+        "EE": ["ORLEANS"] * 2 + ["Orleans"],
+        "UK": ["Łódź", "łodz"],
+    }
     found = [
         company(iso2, f"{n:04}", "Zoë", ville=ville)
         for iso2, villes in spelt.items()
@@ -56,10 +61,48 @@ def test_a_town_is_spelt_as_where_most_companies_are_in_it() -> None:
     ]
 
     with OpenShards(found) as world:
-        answer = distributions(world.shards, Query(pays=("EE",)), ["ville"], UNLIMITED)
+        answers = [
+            distributions(world.shards, Query(pays=pays), ["ville"], UNLIMITED)
+            for pays in ((), ("FR",), ("EE",))
+        ]
 
-        assert answer is not None
-        assert answer[1]["ville"].first() == [("SAINT REMY", 4)]
+        shown = [answer[1]["ville"].first() for answer in answers if answer is not None]
+
+    assert shown == [[("ORLEANS", 10), ("Łódź", 2)], [("ORLEANS", 7)], [("ORLEANS", 3)]]
+
+
+def test_a_published_band_counts_where_there_is_no_number() -> None:
+    """X3: in the band that it lies in; the number decides where there is one"""
+    published = [
+        ("02", None), ("6-9", None), ("31", None), ("22", None), ("53", None), ("10000+", None),
+        ("00", None), ("0", None), ("12", 300), ("NN", None), ("5-12", None), (None, None), (None, -1),
+    ]  # fmt: skip
+    found = [
+        company("FR", f"{n:04}", "Été", tranche_effectif=tranche, effectif=effectif)
+        for n, (tranche, effectif) in enumerate(published)
+    ]
+
+    with OpenShards(found) as world:
+        for query in (Query(), Query(q="ete")):
+            answer = distributions(world.shards, query, ["tranche_effectif"], UNLIMITED)
+
+            assert answer is not None
+            assert dict(answer[1]["tranche_effectif"].first()) == {
+                "1-9": 2, "50-249": 2, "1000+": 2, "0": 2, "250-999": 1, "<0": 1,
+            }  # fmt: skip
+            assert answer[1]["tranche_effectif"].null == 3
+        numbered = distributions(world.shards, Query(effectif_min=0), ["pays"], UNLIMITED)
+        assert numbered is not None
+        assert numbered[0] == 1  # the filter is one of numbers
+
+
+def test_a_band_is_in_one_of_ours_or_in_none() -> None:
+    """The codes of INSEE and bands by their numbers, as the oracle says it"""
+    names = bands.headcount_names()
+    for published in (*bands.INSEE, *BANDS, "1 - 5", "١-٣", "12-", "+", ""):
+        code = bands.published_code(published)
+
+        assert (names[code - 1] if code else None) == oracle.published_band(published), published
 
 
 def test_what_costs_more_than_the_budget_is_not_begun() -> None:

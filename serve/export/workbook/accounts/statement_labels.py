@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from serve.contract import seed_tables
+from serve.data.statement_table import label_of
 
 
 def line_label(line: Mapping[str, Any], lang: str) -> str:
@@ -12,7 +13,7 @@ def line_label(line: Mapping[str, Any], lang: str) -> str:
     >>> line_label({"code": "Debtors", "libelle": "Créances"}, "en")
     'Debtors'
     """
-    return label(line["code"], line["libelle"], lang)
+    return label(line["code"], label_of(line), lang)
 
 
 def label(code: str | None, libelle: str, lang: str) -> str:

@@ -13,6 +13,8 @@ from serve.export.workbook.sheet import Sheet
 from shards.codec.record import CONTACTS
 
 _BARS: Final = ("ca_eur", "total_actif_eur")
+# A box in the look of `styles.notice`.
+_NOTICE: Final = {"width": 420, "height": 40, "object_position": 3}
 
 
 def liste(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, str]) -> None:
@@ -33,12 +35,12 @@ def liste(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, 
 
 
 def contacts(sheet: Sheet, data: ExportData, labels: Labels) -> None:
-    """Write Contacts: the contact fields, with empty columns if the plan lacks the right (§4.6)."""
+    """Write Contacts: the contact fields, with empty columns if the plan lacks the right (§4.6).
+
+    The cells are in the same places whatever the plan; what is missing is said in a box above the empty ones.
+    """
     wanted = [company_column(name, labels) for name in (*IDENTITY, "ville", *CONTACTS)]
     columns = [TableColumn.of_company(column, data) for column in wanted]
-    top = 0
+    table_sheet.write(sheet, "contacts", columns, count=len(data.rows))
     if not data.request.plan.coordonnees:
-        table_sheet.widths(sheet, columns)
-        sheet.across(0, 0, len(columns) - 1, labels("no_contacts"), sheet.styles.notice)
-        top = 1
-    table_sheet.write(sheet, "contacts", columns, top=top, count=len(data.rows))
+        sheet.raw.insert_textbox(1, len(columns) - len(CONTACTS), labels("no_contacts"), _NOTICE)
