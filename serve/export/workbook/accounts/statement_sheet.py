@@ -122,8 +122,8 @@ class _Body:
                 text = look.indented if line.is_detail else look.text
                 style = _Style(text, look.cents if line.shows_cents else look.whole, look.share)
             name = label(line.code, line.libelle, self._labels.lang)
-            for year, value in line.values.items():
-                if value is not None and line.code is not None:
+            if line.code is not None:
+                for year in line.values:
                     self._cells.setdefault((line.code, year), f"{self._letters[year]}{self._row}")
             self._line(name, line.values, style)
         self.rows.append([])
