@@ -105,21 +105,41 @@ def test_a_table_is_read_as_the_api_says_it(
 
 
 def test_libreoffice_reads_a_csv_as_text_and_finds_no_formula(place: Place, tmp_path: Path) -> None:
-    office = need("soffice", "libreoffice-calc")
     path = tmp_path / "societes.csv"
     path.write_bytes(place.make("csv")[1])
-    # Commas, quotes, UTF-8, from line 1; every column is text (2), as for identifiers with leading zeros.
+    # Every column is text (2), as for identifiers with leading zeros.
     text = "/".join(f"{number}/2" for number in range(1, len(export_tables.company_columns()) + 1))
-    command = [office, "--headless", f"-env:UserInstallation=file://{tmp_path}/profile",
-               f"--infilter=CSV:44,34,76,1,{text}", "--convert-to", "xlsx",
-               "--outdir", str(tmp_path), str(path)]  # fmt: skip
 
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    sheet = by_libreoffice(path, f"44,34,76,1,{text}")
 
-    sheet = load_workbook(path.with_suffix(".xlsx")).active
     found = [[_cell(cell.value) for cell in line] for line in sheet.iter_rows(min_row=2)]
     assert {cell.data_type for line in sheet.iter_rows() for cell in line} <= {"s", "n"}
     assert found == [[_cell(value) for value in row.values()] for row in rows(path.read_bytes())]
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_libreoffice_finds_no_formula_where_it_divides_at_another_separator(
+    place: Place, tmp_path: Path, separator: str
+) -> None:
+    """A comma CSV in a country of semicolons"""
+    path = tmp_path / "societes.csv"
+    path.write_bytes(place.make("csv", colonnes=("id", "description"))[1])
+
+    sheet = by_libreoffice(path, f"{ord(separator)},34,76,1")
+
+    cells = [cell for line in sheet.iter_rows() for cell in line]
+    assert sheet.max_column > 1
+    assert {cell.data_type for cell in cells} <= {"s", "n"}
+
+
+def by_libreoffice(path: Path, options: str) -> Any:
+    """The sheet that LibreOffice makes of a CSV: separator, quotes, UTF-8, from line 1, types of columns."""
+    office = need("soffice", "libreoffice-calc")
+    command = [office, "--headless", f"-env:UserInstallation=file://{path.parent}/profile",
+               f"--infilter=CSV:{options}", "--convert-to", "xlsx",
+               "--outdir", str(path.parent), str(path)]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    return load_workbook(path.with_suffix(".xlsx")).active
 
 
 def _records(names: Sequence[str], lines: Any) -> Records:

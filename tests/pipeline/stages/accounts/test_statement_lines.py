@@ -35,6 +35,27 @@ def reason(**fields: Any) -> str | None:
     return found
 
 
+@pytest.mark.parametrize(
+    ("code", "libelle", "expected"),
+    [
+        ("Goodwill", None, "Écart d'acquisition"),
+        ("GoodwillConsolidated", None, "Écart d'acquisition (groupe)"),
+        ("K17", None, "K17"),
+        ("Goodwill", "Fonds", "Fonds"),
+        (None, "Fonds", "Fonds"),
+    ],
+)
+def test_a_line_without_a_label_has_that_of_its_code(
+    code: str | None, libelle: str | None, expected: str
+) -> None:
+    """E5: `libelle` is a text"""
+    lines = comptes(line("EE", "1", 2020, code=code, libelle=libelle))
+
+    found = lines.pipe(statement_lines.fill_labels, SEEDS).collect()
+
+    assert found.select("code", "libelle").row(0) == (code, expected)
+
+
 # -- lines -------------------------------------------------------------------------
 
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serve.data.statement_table import SECTIONS, arranged
-from tests.serve.export.workbook.workbooks import File, of_world
+from tests.serve.export.workbook.workbooks import File, of_world, rows
 from tests.serve.world import WITH_STATEMENTS
 
 
-def line(etat: str, code: str, exercice: int, valeur: float, **more: Any) -> dict[str, Any]:
+def line(etat: str, code: str | None, exercice: int, valeur: float, **more: Any) -> dict[str, Any]:
     return {"etat": etat, "code": code, "libelle": code, "valeur": valeur, "devise": "EUR",
             "exercice": exercice, "ordre": 1, **more}  # fmt: skip
 
@@ -51,6 +51,32 @@ def statements(file: File) -> list[tuple[Any, ...]]:
 
 def made(folder: Path, found: list[dict[str, Any]]) -> File:
     return of_world(folder, comptes={WITH_STATEMENTS: found})
+
+
+def test_lines_without_a_label_or_a_code_have_their_rows(tmp_path: Path) -> None:
+    """The canonical schema allows one of both to be null; older data have such lines"""
+    found = [
+        line("bilan_actif", "TotalAssets", 2023, 5.0, libelle=None),
+        line("bilan_actif", "K17", 2023, 4.0, libelle=None, ordre=2),
+        *(
+            line("annexe", None, year, value, libelle=label, ordre=order)
+            for year, value, label, order in (
+                (2023, 1.0, "Salariés", 1), (2023, 2.0, "Bureaux", 2), (2022, 3.0, "Bureaux", 1),
+            )
+        ),
+    ]  # fmt: skip
+
+    file = made(tmp_path, found)
+    told = statements(file)
+    english = of_world(tmp_path, comptes={WITH_STATEMENTS: found}, lang="en")
+
+    assert ("Total de l'actif", 5, None) in told
+    assert ("K17", 4, None) in told
+    assert told[-2:] == [("Salariés", 1, None), ("Bureaux", 2, 3)]
+    assert "Total assets" in [row[0].value for row in english.sheets["FR 552100554"].iter_rows()]
+    assert {"K17", "Total de l'actif"} <= {
+        row["Poste"] for row in rows(file.sheets["Comptes (lignes)"])
+    }
 
 
 def test_the_newest_year_comes_first_and_sections_in_their_order(tmp_path: Path) -> None:
