@@ -80,7 +80,7 @@ def test_a_server_with_a_full_disk_answers_503_to_debits_only_and_resumes(
 ) -> None:
     """G9"""
     data = tmp_path_factory.mktemp("served") / "data"
-    world.publish(data, [world.company("EE", str(i), f"Ä {i}") for i in range(4_000)])
+    world.publish(data, [world.company("EE", str(i), f"Ä {i}") for i in range(4_000)], filed=True)
     state = small_disk / "state"
     store = LmdbStore(state)
     plans, now = load(), datetime.now(UTC)
@@ -146,7 +146,7 @@ def test_a_server_whose_disk_fails_now_and_then_says_503_and_needs_no_restart(
     """R3: every record that was answered is charged, and after the faults all are"""
     fiu_run, plans, now = need("fiu-run", "fiu-utils"), load(), datetime.now(UTC)
     data, state = tmp_path / "data", tmp_path / "state"
-    world.publish(data, [world.company("EE", str(i), f"Ä {i}") for i in range(300)])
+    world.publish(data, [world.company("EE", str(i), f"Ä {i}") for i in range(300)], filed=True)
     store = LmdbStore(state)
     account = store.accounts.create("integral", plans, now).result()
     _, text = store.accounts.create_key(account.id, plans, now).result()

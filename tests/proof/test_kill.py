@@ -67,7 +67,9 @@ class Server:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    publish(tmp_path / "data", [company("EE", str(i), f"Ä {i}") for i in range(COMPANIES)])
+    publish(
+        tmp_path / "data", [company("EE", str(i), f"Ä {i}") for i in range(COMPANIES)], filed=True
+    )
     (tmp_path / "serve.toml").write_text("[debit]\nfree = 1000000\nvisiteur = 1000000\n")
     command = [
         sys.executable, "-m", "serve", "--data", str(tmp_path / "data"), "--port", "0",

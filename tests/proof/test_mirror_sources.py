@@ -93,8 +93,8 @@ def test_nginx_resumes_a_mirror(source: Path, tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "0.1 MiB resumed" in done.stdout
-    log = (tmp_path / "access.log").read_text()
-    assert re.search(rf'UK.shard HTTP/1.1" 206 {known.size - BEGUN} ', log)
+    log = (tmp_path / "societes.log").read_text()
+    assert re.search(rf'UK.shard" 206 {known.size - BEGUN} ', log)
 
 
 def test_the_web_server_of_python_is_enough(source: Path, tmp_path: Path) -> None:

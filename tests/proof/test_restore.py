@@ -59,7 +59,7 @@ class ChargedRecords:
 def test_what_was_answered_before_a_backup_is_there_after_a_total_loss(tmp_path: Path) -> None:
     """R19: the copy is made while records are charged; everything else in STATE is lost"""
     data, state, copy = tmp_path / "data", tmp_path / "state", tmp_path / "copy.lmdb"
-    publish(data, [company("EE", str(i), f"Õun {i}") for i in range(COMPANIES)])
+    publish(data, [company("EE", str(i), f"Õun {i}") for i in range(COMPANIES)], filed=True)
     key = _key(state)
     charged = ChargedRecords()
 
