@@ -87,7 +87,7 @@ class DuckFigures:
         return greater + 1, n
 
     def comparables(self, iso2: str, row: int, n: int) -> list[float]:
-        """The distances of the nearest companies, those of the country first."""
+        """The distances of the nearest companies: those with a turnover first, of these those of the country."""
         gaps = [
             _GAP.format(name, _LOG.format(f"one.{name}"), _LOG.format(f"other.{name}"))
             for name in ("ca_eur", "effectif")
@@ -102,7 +102,7 @@ class DuckFigures:
             "AND one.groupe IS NOT DISTINCT FROM other.groupe "
             "WHERE one.iso2 = ? AND one.row = ? AND other.etat != 'cessee' "
             "AND NOT (other.iso2 = one.iso2 AND other.row = one.row) "
-            "ORDER BY other.iso2 != one.iso2, distance LIMIT ?",
+            "ORDER BY other.ca_eur IS NULL, other.iso2 != one.iso2, distance LIMIT ?",
             [iso2, row, n],
         )
         return [distance for (distance,) in found]
