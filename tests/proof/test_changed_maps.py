@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -51,17 +50,12 @@ def _library(name: str) -> str:
 
 def _copy(folder: Path) -> None:
     """The sources in another folder; the compiled modules here stay as they are."""
-
-    def source(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
-        return None if entry.name.endswith((".so", "__pycache__")) else entry
-
-    packed = folder / "sources.tar"
-    with tarfile.open(packed, "w") as tar:
-        for name in COPIED:
-            tar.add(ROOT / name, name, filter=source)
-    with tarfile.open(packed) as tar:
-        tar.extractall(folder, filter="data")
-    packed.unlink()
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            left_out = shutil.ignore_patterns("*.so", "__pycache__")
+            shutil.copytree(ROOT / name, folder / name, ignore=left_out)
+        else:
+            shutil.copy(ROOT / name, folder)
 
 
 def _try(folder: Path, environment: dict[str, str]) -> None:
