@@ -63,6 +63,7 @@ from shards.generations.reference import CellCount
 _WORKING: Final = (sectors.DIVISION, sectors.GROUP, money.CAPITAL, money.ASSETS)
 _BAD: Final = "bad"
 _NO_LINES: Final = pl.LazyFrame(schema={name: COMPTES[name] for name in statement_lines.LINES})
+_NO_LINES_WEIGHED: Final = _NO_LINES.with_columns(pl.lit(None, pl.String).alias(REASON))
 # The share of each stage in the time of a row.
 _READ: Final = 0.15
 _FINISHED: Final = 0.25
@@ -134,7 +135,7 @@ def build(task: Task, progress: Progress) -> BuiltCountry:
 
 
 def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
-    lines, line_counts = _NO_LINES, dict[str, Any]()
+    lines, weighed, line_counts = _NO_LINES, _NO_LINES_WEIGHED, dict[str, Any]()
     met = _meet_objections(task)
     sources = complements.of_country(task.companies, task.iso2)
     stored = {
@@ -145,7 +146,7 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
     if task.comptes:
         good = [_store(piece, task, f"good-{number:05}") for number, piece in enumerate(pieces)]
         pieces = map(pl.read_parquet, good)
-        lines, line_counts = _prepare_lines(task, pl.scan_parquet(good))
+        lines, weighed, line_counts = _prepare_lines(task, pl.scan_parquet(good))
     else:
         rejections.lines_path(task.out, task.iso2).unlink(missing_ok=True)
     facts = statement_lines.facts(lines, task.tables.seeds).collect()
@@ -156,6 +157,7 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
     conformity = identifiers.conformity(ordered["id"], task.tables.seeds.country(task.iso2))
     columns = shard_input.columns(ordered)
     sorted_lines = shard_input.sort_lines(ordered["id"], lines)
+    withheld = shard_input.withheld_codes(ordered["id"], weighed)
     del ordered
     path = task.work / generation_files.shard_name(task.iso2)
     records = shard_input.records(runs, order)
@@ -164,7 +166,7 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
         task.iso2,
         columns,
         records,
-        shard_input.statements(sorted_lines),
+        shard_input.statements(sorted_lines, withheld),
         lambda count: progress(count * _WRITTEN),
         ratio_columns.of_lines(sorted_lines, task.tables.rates),
     )
@@ -331,8 +333,10 @@ def _rejected_rows(task: Task) -> pl.LazyFrame:
     return pl.concat([none, *map(pl.scan_parquet, bad)])
 
 
-def _prepare_lines(task: Task, good: pl.LazyFrame) -> tuple[pl.LazyFrame, dict[str, Any]]:
-    """The lines to store (of good rows, without copies, of the last years), and their account."""
+def _prepare_lines(
+    task: Task, good: pl.LazyFrame
+) -> tuple[pl.LazyFrame, pl.LazyFrame, dict[str, Any]]:
+    """The lines to store (of good rows, without copies, of the last years), all with their reasons, the account."""
     comptes = input_files.scan_country(task.comptes, "comptes", task.iso2)
     patterns = personal_data.patterns(task.tables.seeds, task.iso2)
     marked = (
@@ -347,7 +351,7 @@ def _prepare_lines(task: Task, good: pl.LazyFrame) -> tuple[pl.LazyFrame, dict[s
     sound = weighed.filter(pl.col(REASON).is_null()).drop(REASON)
     kept = statement_lines.last_years(sound).pipe(statement_lines.fill_labels, task.tables.seeds)
     lines = _materialise(kept, task, "lines")
-    return lines, _account_for_lines(task, judged, weighed, lines)
+    return lines, weighed, _account_for_lines(task, judged, weighed, lines)
 
 
 def _account_for_lines(

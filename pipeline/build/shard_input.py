@@ -5,7 +5,7 @@ becoming Python objects. Polars renders records, a block at a time, to the same 
 `record.encode` (orjson and Polars write JSON alike: shortest floats, the same escapes).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import groupby
 from operator import itemgetter
@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from pipeline.build import sorted_runs
 from pipeline.build.sorted_runs import Run
 from pipeline.canonical import ETATS
+from pipeline.canonical import GROUP as OF_GROUP
 from pipeline.stages.layout_order import HAS_SITE
 from pipeline.stages.money import ASSETS, CAPITAL
+from pipeline.stages.rejections import REASON
 from pipeline.stages.sectors import DIVISION, GROUP
 from shards.build.name_index import FormerNames
 from shards.build.writer import Columns
@@ -32,6 +34,8 @@ from shards.query import STATES
 
 # The keys of a statement line, in the order of contract E5.
 LINE: Final = ("etat", "code", "libelle", "valeur", "devise", "exercice", "ordre")
+# By row: the codes of the lines that were withheld, by year.
+Withheld = Mapping[int, Mapping[str, Sequence[str]]]
 # Digits of a date, yyyymmdd.
 _DATE_DIGITS: Final = 8
 
@@ -159,7 +163,26 @@ def sort_lines(ids: pl.Series, lines: pl.LazyFrame) -> pl.DataFrame:
     )
 
 
-def statements(found: pl.DataFrame) -> Iterator[tuple[int, bytes]]:
-    """Each row that has statement lines, ascending, with their JSON array; `found` is sorted."""
+def withheld_codes(ids: pl.Series, weighed: pl.LazyFrame) -> Withheld:
+    """The codes of the withheld lines of each row, by year; those of a group's accounts are not the company's."""
+    place = pl.LazyFrame({"id": ids}).with_row_index("row")
+    code = pl.col("code")
+    found = (
+        weighed.filter(pl.col(REASON).is_not_null(), ~code.str.ends_with(OF_GROUP))
+        .join(place, on="id", how="inner")
+        .group_by("row", "exercice")
+        .agg(code.unique().sort())
+        .sort("row", "exercice", descending=[False, True])
+        .collect(engine="streaming")
+    )
+    by_row: dict[int, dict[str, list[str]]] = {}
+    for row, year, codes in found.iter_rows():
+        by_row.setdefault(row, {})[str(year)] = codes
+    return by_row
+
+
+def statements(found: pl.DataFrame, withheld: Withheld) -> Iterator[tuple[int, bytes]]:
+    """Each row that has statement lines, ascending, with its statements (FORMAT.md §6); `found` is sorted."""
     for row, group in groupby(found.iter_rows(), key=itemgetter(0)):
-        yield row, orjson.dumps([dict(zip(LINE, line[1:], strict=True)) for line in group])
+        lines = orjson.dumps([dict(zip(LINE, line[1:], strict=True)) for line in group])
+        yield row, b"\n".join([lines, orjson.dumps(withheld[row])]) if row in withheld else lines

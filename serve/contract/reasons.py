@@ -38,6 +38,10 @@ MOTIFS: Final[Mapping[str, Texts]] = {
         "aucun fichier de registre n'a le jour d'une cessation",
         "no register file has the day on which a company ceased",
     ),
+    "comptes_retenus": (
+        "comptes retenus : ils se contredisent",
+        "accounts withheld, since they contradict themselves",
+    ),
     "denominateur_negatif": ("dénominateur négatif", "the denominator is negative"),
     "denominateur_nul": ("dénominateur nul", "the denominator is zero"),
     "devise_changee": (

@@ -128,5 +128,18 @@ def lines(stored: bytes | None) -> list[dict[str, Any]]:
     return found
 
 
+def withheld(stored: bytes) -> dict[int, list[str]]:
+    """The codes of the statement lines that the build withheld, by year; `stored` is empty if there are none.
+
+    Raises:
+        CorruptError: it is no such object.
+    """
+    try:
+        found = parsed(stored or b"{}")
+        return {int(year): [str(code) for code in codes] for year, codes in found.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise _damaged("what was withheld is no list of codes by year") from None
+
+
 def _damaged(what: str) -> CorruptError:
     return CorruptError(f"a record is damaged ({what}); build or fetch the generation again")

@@ -6,10 +6,11 @@ be divided by anything else.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Final, Literal
 
 from shards.ratios.exchange_rates import euros_per_unit
 from shards.ratios.formula import Formula, Lookup
@@ -17,8 +18,10 @@ from shards.ratios.ratio_table import MONTHS, YEAR_MONTHS, Ratio, ratios
 
 Reason = Literal[
     "exercice_absent", "poste_absent", "denominateur_nul", "denominateur_negatif", "taux_absent",
-    "devise_changee",
+    "devise_changee", "comptes_retenus",
 ]  # fmt: skip
+# The codes of the lines of each year that the build withheld, since the accounts contradict themselves.
+Withheld = Mapping[int, Collection[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class RatioValue:
 
 
 Accounts = Mapping[int, AnnualAccounts]
+_LACKING: Final = ("exercice_absent", "poste_absent")
 
 
 def by_year(lines: Iterable[Mapping[str, Any]]) -> dict[int, AnnualAccounts]:
@@ -81,7 +85,9 @@ def last_year(lines: Iterable[Mapping[str, Any]]) -> tuple[int, dict[str, float]
     return 0, by_code
 
 
-def values(accounts: Accounts) -> dict[int, dict[str, RatioValue]]:
+def values(
+    accounts: Accounts, withheld: Withheld = MappingProxyType({})
+) -> dict[int, dict[str, RatioValue]]:
     """Every row of the table for every year, the last year first."""
     known: dict[tuple[int, str], RatioValue] = {}
     found: dict[int, dict[str, RatioValue]] = {}
@@ -89,6 +95,8 @@ def values(accounts: Accounts) -> dict[int, dict[str, RatioValue]]:
         of_year = found[year] = {}
         for ratio in ratios().values():
             value = _value(ratio, accounts, year, known)
+            if value.reason in _LACKING and _would_hold(ratio, accounts, year, known, withheld):
+                value = RatioValue(None, "comptes_retenus")
             of_year[ratio.code] = known[year, ratio.code] = value
     return dict(reversed(found.items()))
 
@@ -100,11 +108,7 @@ def _value(
     known: Mapping[tuple[int, str], RatioValue],
 ) -> RatioValue:
     def lookup(name: str, years_before: int) -> float | None:
-        at = year - years_before
-        if name[0].islower():
-            row = known.get((at, name))
-            return row.value if row else None
-        return accounts[at].figures.get(name) if at in accounts else None
+        return _figure(name, year - years_before, accounts, known)
 
     before = accounts.get(year - 1)
     if before is not None and not accounts[year].joins(before) and ratio.looks_back:
@@ -122,6 +126,37 @@ def _value(
         return RatioValue(value + 0.0)
     rate = euros_per_unit(accounts[year].devise, year)
     return RatioValue(None, "taux_absent") if rate is None else RatioValue(value * rate + 0.0)
+
+
+def _would_hold(
+    ratio: Ratio,
+    accounts: Accounts,
+    year: int,
+    known: Mapping[tuple[int, str], RatioValue],
+    withheld: Withheld,
+) -> bool:
+    """Whether a ratio had a value with the lines that were withheld: all that it needs was filed."""
+    if not withheld:
+        return False
+
+    def filed(name: str, years_before: int) -> float | None:
+        at = year - years_before
+        row = known.get((at, name))
+        is_known = name in withheld.get(at, ()) or (row and row.reason == "comptes_retenus")
+        return 1.0 if is_known else _figure(name, at, accounts, known)
+
+    formulas = (ratio.numerator, ratio.denominator)
+    return not any(formula.lacking(filed) for formula in formulas if formula)
+
+
+def _figure(
+    name: str, year: int, accounts: Accounts, known: Mapping[tuple[int, str], RatioValue]
+) -> float | None:
+    """A line of a year, or a row of the table of ratios."""
+    if name[0].islower():
+        row = known.get((year, name))
+        return row.value if row else None
+    return accounts[year].figures.get(name) if year in accounts else None
 
 
 def _lacking(

@@ -122,8 +122,19 @@ class Shard:
     @reading()
     def comptes(self, row: int) -> bytes | None:
         """The JSON array of a company's statement lines (contract E5), None if it has none."""
+        return self._statement_parts(row)[0]
+
+    @reading()
+    def withheld(self, row: int) -> dict[int, list[str]]:
+        """The codes of a company's statement lines that the build withheld, by year."""
+        return record.withheld(self._statement_parts(row)[1])
+
+    def _statement_parts(self, row: int) -> tuple[bytes | None, bytes]:
         number = self._statement(row)
-        return None if number is None else self._decompressed(row, self.statements, number)
+        if number is None:
+            return None, b""
+        lines, _, withheld = self._decompressed(row, self.statements, number).partition(b"\n")
+        return lines, withheld
 
     def has_comptes(self, row: int) -> bool:
         """Whether a company has statement lines."""

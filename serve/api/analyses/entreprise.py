@@ -97,7 +97,8 @@ def entreprise(
 
 def _company(shard: Shard, row: int) -> _Company:
     by_year = accounts.by_year(codec.lines(shard.comptes(row)))
-    return _Company(shard, row, shard.company(row), by_year, accounts.values(by_year))
+    values = accounts.values(by_year, shard.withheld(row))
+    return _Company(shard, row, shard.company(row), by_year, values)
 
 
 def _document(company: _Company, generation: OpenGeneration, caller: Caller) -> dict[str, Any]:

@@ -27,7 +27,8 @@ _VALUE: Final = shape(
         "valeur": nullable(number("The value, in `unite`; null with a `motif`.")),
         **reason(
             "`poste_absent` with the lines that lack, `exercice_absent` (the year before), "
-            "`denominateur_nul`, `denominateur_negatif`, `taux_absent`, `devise_changee`."
+            "`denominateur_nul`, `denominateur_negatif`, `taux_absent`, `devise_changee`, "
+            "`comptes_retenus` (accounts that contradict themselves)."
         ),
     },
 )

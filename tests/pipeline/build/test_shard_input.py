@@ -147,7 +147,7 @@ def test_statements_are_given_by_row_for_those_that_have_some() -> None:
 
     found = [
         (row, orjson.loads(packed))
-        for row, packed in shard_input.statements(shard_input.sort_lines(FRAME["id"], lines))
+        for row, packed in shard_input.statements(shard_input.sort_lines(FRAME["id"], lines), {})
     ]
 
     assert [row for row, _ in found] == [0, 2]
