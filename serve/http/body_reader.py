@@ -14,6 +14,8 @@ from serve.request.json_body import LARGEST, check_kind
 BODY_SECONDS: Final = 10.0
 # A file of a form may be 4 MiB, from a line of 1 Mbit/s.
 FILE_SECONDS: Final = 40.0
+# A file brings this many bytes in every BODY_SECONDS, or nobody is really sending it.
+FILE_BYTES: Final = 16 << 10
 # Bytes of bodies that one process receives at the same time; slow clients would fill its memory with them.
 MOST_AT_ONCE: Final = 64 << 20
 # The errors of aiohttp's parser besides its own: it asserts that a part ends with a boundary.
@@ -53,7 +55,8 @@ async def form_parts(message: web.BaseRequest, largest: int, most: int) -> list[
     await _continue(message, largest)
     found: list[FormPart] = []
     try:
-        async with asyncio.timeout(FILE_SECONDS):
+        async with asyncio.timeout(BODY_SECONDS) as bound:
+            pace = _Pace(bound)
             room = _BodyMemory(message, largest)
             async for part in await message.multipart():
                 if not isinstance(part, BodyPartReader) or len(found) == most or not part.name:
@@ -61,10 +64,11 @@ async def form_parts(message: web.BaseRequest, largest: int, most: int) -> list[
                 content = bytearray()
                 while chunk := await part.read_chunk():
                     room.take(len(chunk))
+                    pace.keep(len(chunk))
                     content += chunk
                 found.append(FormPart(part.name, part.filename, bytes(content)))
     except TimeoutError:
-        raise _late(FILE_SECONDS) from None
+        raise _late(pace.seconds) from None
     except (*_NO_PARTS, HttpProcessingError, web.RequestPayloadError) as error:
         why = ("ce n'est pas un formulaire multipart", "it is not a multipart form")
         raise errors.corps_invalide(why) from error
@@ -130,6 +134,28 @@ class _BodyMemory:
             raise errors.corps_trop_grand(self._largest)
         if _BodyMemory._taken > MOST_AT_ONCE:
             raise errors.indisponible(errors.NO_ROOM)
+
+
+class _Pace:
+    """The time that a file has: BODY_SECONDS more for each FILE_BYTES that came, FILE_SECONDS in all."""
+
+    def __init__(self, bound: asyncio.Timeout) -> None:
+        self._bound = bound
+        self._since = self._window = asyncio.get_running_loop().time()
+        self._came = 0
+
+    @property
+    def seconds(self) -> float:
+        """The bound that was not kept, in seconds."""
+        return min(FILE_SECONDS, self._window + BODY_SECONDS - self._since)
+
+    def keep(self, size: int) -> None:
+        """Count so many bytes more; a full window begins the next one."""
+        self._came += size
+        if self._came >= FILE_BYTES:
+            self._came = 0
+            self._window = asyncio.get_running_loop().time()
+            self._bound.reschedule(min(self._window + BODY_SECONDS, self._since + FILE_SECONDS))
 
 
 # The place of a body's room among the values of its request.

@@ -28,7 +28,7 @@ _BODILESS: Final = (204, 304)
 # Seconds for some ten megabytes: slower than any line, shorter than a client needs to hold up a file.
 SENDING: Final = 600.0
 # A response in memory waits so many seconds for its client, and a second more for so many bytes.
-PATIENCE: Final = 30.0
+PATIENCE: Final = 20.0
 _SLOWEST: Final = 16 * 1024
 
 _PIECE: Final = 64 * 1024

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 # A client that acknowledges nothing for so long is cut off, whatever is still to be sent to it.
-STALLED_MILLISECONDS: Final = 30_000
+STALLED_MILLISECONDS: Final = 20_000
 
 # Time for requests in flight to finish once a process has been told to stop.
 DRAIN_SECONDS: Final = 20.0

@@ -23,18 +23,14 @@ pytestmark = pytest.mark.slow
 
 # 500 are those of a release (R13). Each of five kinds has a fifth of them.
 CLIENTS: Final = int(os.environ.get("PROOF_SLOW", "50"))
-# The longest bound, that of a client which takes nothing of a response.
+# The goal on a quiet machine (R13), from the first byte of what a client does not read.
 CUT_SECONDS: Final = 30.0
-# A file of a form may take this long (serve/http/body_reader.py).
-FORM_SECONDS: Final = 40.0
-# After its answer to a body that does not end, aiohttp reads on, so that the answer arrives.
-LINGERING_SECONDS: Final = 10.0
 # On a busy machine timers are late.
-LATE_SECONDS: Final = 20.0
+LATE_SECONDS: Final = float(os.environ.get("PROOF_LATE", "20"))
 KINDS: Final = 5
 # Exports are made one after another; a client can only be slow once it has its file.
-EXPORT_SECONDS: Final = 0.5
-LONGEST_SECONDS: Final = 120.0
+EXPORTS: Final = 4
+LONGEST_SECONDS: Final = 240.0
 # On a machine with other work; 50 ms is the goal on a quiet one.
 MOST_MS: Final = 250.0
 # All bodies together, and the responses that wait for those who do not read.
@@ -126,17 +122,23 @@ def clients(
 def until_cut(
     port: int, found: dict[socket.socket, tuple[int, bool]], look: Callable[[], None]
 ) -> list[float]:
-    """The seconds until the last client of each kind was cut off."""
+    """The longest time in seconds until a client of each kind was cut off, of an export from its first byte."""
     since = time.monotonic()
     last = [0.0] * (1 + max(kind for kind, _ in found.values()))
     left = {client.getsockname()[1]: (client, *about) for client, about in found.items()}
+    waiting = {own for own, (_, kind, _) in left.items() if kind == EXPORTS}
+    begun = dict.fromkeys(left, since)
     while left and time.monotonic() - since < LONGEST_SECONDS:
         look()
         still = held(port)
         for own, (client, kind, sends) in list(left.items()):
+            if own in waiting and not _has_bytes(client):
+                begun[own] = time.monotonic()
+            else:
+                waiting.discard(own)
             if own not in still:
                 del left[own]
-                last[kind] = time.monotonic() - since
+                last[kind] = max(last[kind], time.monotonic() - begun[own])
             elif sends:
                 with suppress(OSError):
                     client.send(b"a")
@@ -144,6 +146,16 @@ def until_cut(
     for _, kind, _ in left.values():
         last[kind] = float("inf")
     return last
+
+
+def _has_bytes(client: socket.socket) -> bool:
+    """Whether some of the response came, which stays unread."""
+    try:
+        return bool(client.recv(1, socket.MSG_PEEK))
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 def test_slow_clients_are_cut_off_and_others_do_not_wait(tmp_path: Path) -> None:
@@ -172,10 +184,7 @@ def test_slow_clients_are_cut_off_and_others_do_not_wait(tmp_path: Path) -> None
         f"{CLIENTS} clients cut after {[f'{one:.0f}' for one in seconds]} s; p99 {before:.0f} ms, beside them "
         f"{during:.0f} ms; private memory {memory:.0f} MiB, at most {max(peak):.0f} MiB\n"
     )
-    heads, bodies, forms, readers, exports = seconds
-    assert max(heads, bodies, readers) < CUT_SECONDS + LATE_SECONDS
-    assert exports < CUT_SECONDS + LATE_SECONDS + EXPORT_SECONDS * CLIENTS / KINDS
-    assert forms < FORM_SECONDS + LINGERING_SECONDS + LATE_SECONDS
+    assert max(seconds) < CUT_SECONDS + LATE_SECONDS
     assert others.statuses == {200}
     assert during < max(MOST_MS, 3 * before)
     assert max(peak) < memory + MOST_MIB

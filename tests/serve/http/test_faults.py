@@ -1,5 +1,6 @@
 """Faults: unreadable requests, missing data, errors of the server itself (F4, G7, G9)."""
 
+import contextlib
 import json
 import socket
 import time
@@ -145,6 +146,32 @@ def test_bodies_that_arrive_at_once_have_a_bound_together(
 
     assert [(one.status, one.code) for one in refused] == [(503, "indisponible")] * 2
     assert (taken.status, taken.code) == (400, "corps_invalide")
+
+
+@pytest.mark.parametrize(("size", "status"), [(100, b"400"), (1_000, b"403")])
+def test_a_file_has_time_as_long_as_it_keeps_coming(
+    served: Served, monkeypatch: pytest.MonkeyPatch, size: int, status: bytes
+) -> None:
+    """R13: five pieces take longer than BODY_SECONDS in all; small ones are 400.
+
+    The whole form is 403, as a form without its token.
+    """
+    monkeypatch.setattr(body_reader, "BODY_SECONDS", 0.5)
+    monkeypatch.setattr(body_reader, "FILE_BYTES", 1_000)
+    part = '--b\r\nContent-Disposition: form-data; name="liste"; filename="a.csv"\r\n\r\nnom\r\n'
+    pieces = [part, *(["\n" * size] * 5), "\r\n--b--\r\n"]
+    length = sum(map(len, pieces))
+    kind = "Content-Type: multipart/form-data; boundary=b"
+    head = f"POST /rapprochement HTTP/1.1\r\nHost: a\r\n{kind}\r\nContent-Length: {length}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+        connection.sendall(head.encode())
+        with contextlib.suppress(ConnectionError):
+            for piece in pieces:
+                connection.sendall(piece.encode())
+                time.sleep(0.2)
+        answer = connection.recv(65_536)
+
+    assert answer.split(b" ")[1] == status
 
 
 def test_the_room_of_a_body_is_taken_until_its_answer(
