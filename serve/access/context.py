@@ -15,7 +15,6 @@ from serve.access.next_plan import offers
 from serve.access.store_holder import KeyUsage, StoreHolder
 from serve.config import Config
 from serve.data.current_generation import CurrentGeneration
-from serve.export.worker_pool import Exporter, WorkerPool
 from serve.observe.metrics import Metrics
 
 Clock = Callable[[], datetime]
@@ -32,7 +31,6 @@ class ServerContext:
 
     Attributes:
         offers: JSON of `offre_suivante`, by the slug of a plan.
-        exporter: None where this process makes no workbooks.
     """
 
     config: Config
@@ -43,7 +41,6 @@ class ServerContext:
     offers: Mapping[str, bytes]
     metrics: Metrics
     now: Clock
-    exporter: Exporter | None
     key_usage: KeyUsage
 
 
@@ -52,7 +49,6 @@ def make_context(
     published: CurrentGeneration,
     holder: StoreHolder,
     limiter: Limiter,
-    pool: WorkerPool | None,
     now: Clock = utc_now,
 ) -> ServerContext:
     """The context of a process; the clock is a parameter, so that midnight can be tested."""
@@ -67,6 +63,5 @@ def make_context(
         offers(plans),
         Metrics(),
         now,
-        Exporter(pool, config.debit.exports, now) if pool else None,
         KeyUsage(),
     )

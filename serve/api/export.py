@@ -66,16 +66,23 @@ class ExportCall(NamedTuple):
 
 
 async def requested(
-    context: ServerContext, admitted: Admitted, call: ExportCall, trace: RequestTrace
+    context: ServerContext,
+    exporter: Exporter | None,
+    admitted: Admitted,
+    call: ExportCall,
+    trace: RequestTrace,
 ) -> Response:
     """The file that a call to the API or a form of a page asks for, counted.
+
+    Args:
+        exporter: None where this process makes no files.
 
     Raises:
         ApiError: 401 `compte_requis`; 400; 406; 409; 503; those of `export`.
         StoreUnavailable: nothing was counted.
     """
     counting = admission.require_account(admitted)
-    if context.exporter is None:
+    if exporter is None:
         raise errors.config(("les exports", "exports"))
     plan, published = admitted.caller.plan, context.published
     # The lease lasts until the file is made: the generation is not removed meanwhile.
@@ -106,7 +113,7 @@ async def requested(
             missing=generation.shards.missing,
             file=found.file,
         )
-        return await export(context.exporter, wanted, admitted.caller, counting, call)
+        return await export(exporter, wanted, admitted.caller, counting, call)
 
 
 async def export(

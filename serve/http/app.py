@@ -19,21 +19,19 @@ from aiohttp import web
 
 from quota.errors import StoreUnavailable
 from serve.access import admission
+from serve.access.context import ServerContext
 from serve.access.result import Response, of_error
 from serve.api import routes
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.docs.documents import documents
-from serve.docs.manual.manual import manual
-from serve.http import body_reader, compression, headers, website_adapter
+from serve.http import body_reader, compression, headers
+from serve.http.guests import Guests
 from serve.http.handlers import HANDLERS
 from serve.http.http_request import HttpRequest
 from serve.http.reply import Download, Reply
 from serve.observe.metrics import REFUSALS
 from serve.observe.request_trace import RequestTrace
 from serve.request import client_address
-from serve.website import render
-from serve.website.page_request import PageContext
 from shards.errors import MissingCountryError
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -41,26 +39,31 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 _log: Final = logging.getLogger("serve.http.app")
 
 
-def make_handler(pages: PageContext) -> Handler:
+def make_handler(context: ServerContext, guests: Guests) -> Handler:
     """The handler of every request that could be parsed."""
-    context = pages.server
-    # All take a while, and no client should wait for them.
-    documents(context.config.base_url, context.config.debit)
-    manual()
-    render.prepare()
+    return _App(context, guests).handle
 
-    async def handle(message: web.BaseRequest) -> web.StreamResponse:
+
+class _App:
+    """The routes of the API and the guests, and the order in which they are asked."""
+
+    def __init__(self, context: ServerContext, guests: Guests) -> None:
+        self._context = context
+        self._guests = guests
+        self._site = guests.site
+
+    async def handle(self, message: web.BaseRequest) -> web.StreamResponse:
         raw = message.raw_path
         # A proxy may send a whole URL, of which only the path and the query count (RFC 9112 §3.2.2).
         target = routes.read(raw if raw.startswith("/") else str(message.rel_url))
         trace = RequestTrace(headers.request_id(message.headers.get("X-Request-Id")), target.path)
         trace.address = message.remote
-        request = HttpRequest(message, target, trace, context, pages)
+        request = HttpRequest(message, target, trace, self._context)
         try:
-            response = await _respond(request)
+            response = await self._respond(request)
         except Exception:  # noqa: BLE001 - the one place: the caller gets an id to report
             _log.exception("request failed", extra={"fields": {"request_id": trace.request_id}})
-            response = _refused(request, errors.erreur_interne(trace.request_id))
+            response = self._refused(request, errors.erreur_interne(trace.request_id))
         finally:
             body_reader.give_back(message)
         response = await compression.compressed(
@@ -69,58 +72,53 @@ def make_handler(pages: PageContext) -> Handler:
         reply = Reply if response.file is None else Download
         return reply(response, trace, opened=target.opened)
 
-    return handle
-
-
-async def _respond(request: HttpRequest) -> Response:
-    trace = request.trace
-    try:
-        response = await _dispatch(request)
-        trace.quota = response.outcome
-        return response
-    except ApiError as error:
-        trace.quota = error.code if error.code in REFUSALS else ""
-        return await _told(request, error)
-    except MissingCountryError as error:
-        return await _told(request, errors.pays_endommage(error.iso2))
-    except StoreUnavailable as error:
-        response = admission.unavailable(request.context, error, trace, request.lang)
-        if request.target.route:
+    async def _respond(self, request: HttpRequest) -> Response:
+        trace = request.trace
+        try:
+            response = await self._dispatch(request)
+            trace.quota = response.outcome
             return response
-        return await _told(request, errors.indisponible(errors.NO_COUNTERS))
+        except ApiError as error:
+            trace.quota = error.code if error.code in REFUSALS else ""
+            return await self._error_response(request, error)
+        except MissingCountryError as error:
+            return await self._error_response(request, errors.pays_endommage(error.iso2))
+        except StoreUnavailable as error:
+            response = admission.unavailable(request.context, error, trace, request.lang)
+            if request.target.route:
+                return response
+            return await self._error_response(request, errors.indisponible(errors.NO_COUNTERS))
 
+    async def _dispatch(self, request: HttpRequest) -> Response:
+        """The response of the route. Raises ApiError: 404, 405, and those of the handler."""
+        message, route, trace = request.message, request.target.route, request.trace
+        if trusted := request.context.config.trusted_proxies:
+            forwarded = message.headers.getall("X-Forwarded-For", [])
+            trace.address = client_address.caller(message.remote, forwarded, trusted)
+        if message.method == "CONNECT":  # its target is a host (RFC 9110 §9.3.6); this is no proxy
+            raise errors.methode_non_autorisee("CONNECT", routes.ALLOW)
+        if request.header("Expect") and not body_reader.waits(message):
+            raise errors.attente_refusee(request.header("Expect") or "")
+        if route is None and not request.target.opened:
+            return await self._site.respond(request)
+        trace.route = route.name if route else None
+        if message.method == "OPTIONS":
+            return Response(204, b"", headers.preflight(route))
+        if route is None:  # its preflight was answered, so that a page may read this error (G2)
+            raise errors.route_inconnue()
+        if message.method not in route.methods:
+            raise errors.methode_non_autorisee(message.method, route.allow)
+        handler = HANDLERS.get(route.name) or self._guests.handlers[route.name]
+        return await handler(request)
 
-async def _dispatch(request: HttpRequest) -> Response:
-    """The response of the route. Raises ApiError: 404, 405, and those of the handler."""
-    message, route, trace = request.message, request.target.route, request.trace
-    if trusted := request.context.config.trusted_proxies:
-        forwarded = message.headers.getall("X-Forwarded-For", [])
-        trace.address = client_address.caller(message.remote, forwarded, trusted)
-    if message.method == "CONNECT":  # its target is a host (RFC 9110 §9.3.6), and this is no proxy
-        raise errors.methode_non_autorisee("CONNECT", routes.ALLOW)
-    if request.header("Expect") and not body_reader.waits(message):
-        raise errors.attente_refusee(request.header("Expect") or "")
-    if route is None and not request.target.opened:
-        return await website_adapter.respond(request)
-    trace.route = route.name if route else None
-    if message.method == "OPTIONS":
-        return Response(204, b"", headers.preflight(route))
-    if route is None:  # its preflight was answered, so that a page may read this error (G2)
-        raise errors.route_inconnue()
-    if message.method not in route.methods:
-        raise errors.methode_non_autorisee(message.method, route.allow)
-    return await HANDLERS[route.name](request)
+    async def _error_response(self, request: HttpRequest, error: ApiError) -> Response:
+        """`_refused`, as a page for the person who is logged in."""
+        if request.target.route or request.target.opened:
+            return self._refused(request, error)
+        return await self._site.error_for_person(request, error)
 
-
-async def _told(request: HttpRequest, error: ApiError) -> Response:
-    """`_refused`, as a page for the person who is logged in."""
-    if request.target.route or request.target.opened:
-        return _refused(request, error)
-    return await website_adapter.error_for_person(request, error)
-
-
-def _refused(request: HttpRequest, error: ApiError) -> Response:
-    """An error as JSON, or outside the API as a page if the client prefers one."""
-    if request.target.route or request.target.opened:
-        return of_error(error, request.lang)
-    return website_adapter.error_response(request, error)
+    def _refused(self, request: HttpRequest, error: ApiError) -> Response:
+        """An error as JSON, or outside the API as a page if the client prefers one."""
+        if request.target.route or request.target.opened:
+            return of_error(error, request.lang)
+        return self._site.error_response(request, error)

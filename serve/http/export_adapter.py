@@ -7,14 +7,15 @@ from serve.access import admission, caller
 from serve.access.result import Response
 from serve.api import export
 from serve.api.export import ExportCall
+from serve.export.worker_pool import Exporter
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
 from serve.request import json_body, params
 from serve.request.params import Pairs
 
 
-async def respond(request: HttpRequest) -> Response:
-    """The file that a request asks for, for a caller with an account (A3).
+async def respond(exporter: Exporter | None, request: HttpRequest) -> Response:
+    """The file that a request asks for, for a caller with an account (A3); without an exporter none is made.
 
     Raises:
         ApiError: 400, 406, 413, 415: the request is invalid; 401, 429, 503: see `export.requested`.
@@ -26,6 +27,7 @@ async def respond(request: HttpRequest) -> Response:
     )
     return await export.requested(
         request.context,
+        exporter,
         admitted,
         ExportCall(
             lambda: _pairs(request),

@@ -1,10 +1,11 @@
 """The handler of each route of the API.
 
 A handler is one of a few ways to serve a route, bound to the function that makes its result: a public
-list, a keyed call, a static page, a check. Each encodes a result as JSON.
+list, a keyed call, a check. Each encodes a result as JSON. Guests bring the handlers of their routes
+(serve/http/guests.py).
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from quota.plans import Plan
@@ -19,7 +20,7 @@ from serve.access.result import (
     Request,
     Response,
 )
-from serve.api import health, lists, static_pages
+from serve.api import health, lists
 from serve.api.analyses.comparables import comparables
 from serve.api.analyses.entreprise import entreprise
 from serve.api.analyses.groupe import groupe
@@ -35,19 +36,11 @@ from serve.api.societes import societes
 from serve.api.sources import sources
 from serve.api.suggestions import suggestions
 from serve.data.open_generation import OpenGeneration
-from serve.docs.documents import documents
-from serve.http import (
-    body_reader,
-    export_adapter,
-    match_adapter,
-    mcp_adapter,
-    reconciliation_adapter,
-)
+from serve.http import body_reader, match_adapter, reconciliation_adapter
+from serve.http.guests import RouteHandler
 from serve.http.http_request import HttpRequest
 from serve.observe.metrics import CONTENT_TYPE
-from serve.request import params
 
-RouteHandler = Callable[[HttpRequest], Awaitable[Response]]
 # Whether a plan has the module of an analysis depends on the grid.
 PrepareAnalysis = Callable[[Request, OpenGeneration, Mapping[str, Plan]], PreparedCall[Any]]
 
@@ -125,15 +118,6 @@ async def _account(request: HttpRequest) -> Response:
     return result.response(request.lang)
 
 
-async def _static_page(request: HttpRequest) -> Response:
-    target, config = request.target, request.context.config
-    assert target.route
-    path = "/".join(part or target.segments[0] for part in target.route.segments)
-    pages = documents(config.base_url, config.debit)
-    pairs = params.pairs(target.query)
-    return static_pages.response(pages, path, pairs, request.if_none_match)
-
-
 def _check(check: Check) -> RouteHandler:
     async def handle(request: HttpRequest) -> Response:
         return check(request.context.published.standing, request.lang)
@@ -167,14 +151,7 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "analyse-marche": _analysis(marche),
     "rapprochement": match_adapter.respond,
     **{one.name: reconciliation_adapter.respond for one in RECONCILIATION},
-    "export": export_adapter.respond,
     "compte": _account,
-    "mcp": mcp_adapter.respond,
-    "openapi": _static_page,
-    "docs-markdown": _static_page,
-    "llms": _static_page,
-    "llms-full": _static_page,
-    "docs-file": _static_page,
     "healthz": _check(health.healthz),
     "readyz": _check(health.readyz),
     "metrics": _metrics,

@@ -14,17 +14,15 @@ from serve.http.compression import Accepted
 from serve.observe.request_trace import RequestTrace
 from serve.request import accept, params
 from serve.request.params import Pairs
-from serve.website.page_request import PageContext
 
 
 class HttpRequest(NamedTuple):
-    """A request of aiohttp, with its parsed target, its trace, and the contexts to answer it from."""
+    """A request of aiohttp, with its parsed target, its trace, and the context to answer it from."""
 
     message: web.BaseRequest
     target: RequestTarget
     trace: RequestTrace
     context: ServerContext
-    pages: PageContext
 
     @property
     def authorization(self) -> list[str]:

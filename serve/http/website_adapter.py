@@ -35,7 +35,7 @@ from serve.website import (
     routes,
     sessions,
 )
-from serve.website.page_request import PageRequest, Session
+from serve.website.page_request import PageContext, PageRequest, Session
 from serve.website.routes import WebRoute
 
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -46,109 +46,113 @@ _LOG_IN: Final = "/connexion"
 _NO_FORM: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-async def respond(request: HttpRequest) -> Response:
-    """The page that a request asks for.
+class Website:
+    """The pages of a process, as `serve.http.guests.Site`."""
 
-    Raises:
-        ApiError: 404, 405, 400, 413, 415, 403, and those of the page.
-        StoreUnavailable: a session cannot be looked up, or nothing was counted.
-    """
-    message, target, trace = request.message, request.target, request.trace
-    found = routes.resolve(target.path)
-    if found is None:
-        raise errors.route_inconnue()
-    route, segments = found
-    trace.route = route.name
-    if message.method not in route.methods:
-        raise errors.methode_non_autorisee(message.method, ", ".join(route.methods))
-    trace.pairs = params.pairs(target.query)
-    form, file = await _form(message, route) if message.method == "POST" else (_NO_FORM, b"")
-    session = await _session(request)
-    page = _page_request(
-        request, segments=segments, form=form, session=session, remembers=route.remembers
-    )
-    page = replace(page, file=file, is_gone=request.is_gone)
-    if message.method == "POST" and not _is_allowed(request, route, page):
-        raise page_errors.formulaire_refuse()
-    if route.personal and session is None:
-        suite = target.path if route.get else ""
-        return render.see_other(f"{_LOG_IN}?suite={quote(suite, safe='/')}")
-    if route.personal and session:
-        request.pages.throttle.page(session.person.id, page.now)
-    handler = route.post if message.method == "POST" else route.get
-    assert handler  # the method is one of the route's
-    return await handler(page)
+    def __init__(self, pages: PageContext) -> None:
+        self._pages = pages
 
+    async def respond(self, request: HttpRequest) -> Response:
+        """The page that a request asks for.
 
-async def error_for_person(request: HttpRequest, error: ApiError) -> Response:
-    """`error_response`, whose page shows a person who is logged in as such."""
-    session = None
-    with suppress(ApiError, StoreUnavailable):  # the error may be that there is no store
-        session = await _session(request)
-    return error_response(request, error, session)
+        Raises:
+            ApiError: 404, 405, 400, 413, 415, 403, and those of the page.
+            StoreUnavailable: a session cannot be looked up, or nothing was counted.
+        """
+        message, target, trace = request.message, request.target, request.trace
+        found = routes.resolve(target.path)
+        if found is None:
+            raise errors.route_inconnue()
+        route, segments = found
+        trace.route = route.name
+        if message.method not in route.methods:
+            raise errors.methode_non_autorisee(message.method, ", ".join(route.methods))
+        trace.pairs = params.pairs(target.query)
+        form, file = await _form(message, route) if message.method == "POST" else (_NO_FORM, b"")
+        session = await self._session(request)
+        page = self._page_request(
+            request, segments=segments, form=form, session=session, remembers=route.remembers
+        )
+        page = replace(page, file=file, is_gone=request.is_gone)
+        if message.method == "POST" and not _is_allowed(request, route, page):
+            raise page_errors.formulaire_refuse()
+        if route.personal and session is None:
+            suite = target.path if route.get else ""
+            return render.see_other(f"{_LOG_IN}?suite={quote(suite, safe='/')}")
+        if route.personal and session:
+            self._pages.throttle.page(session.person.id, page.now)
+        handler = route.post if message.method == "POST" else route.get
+        assert handler  # the method is one of the route's
+        return await handler(page)
 
+    async def error_for_person(self, request: HttpRequest, error: ApiError) -> Response:
+        """`error_response`, whose page shows a person who is logged in as such."""
+        session = None
+        with suppress(ApiError, StoreUnavailable):  # the error may be that there is no store
+            session = await self._session(request)
+        return self.error_response(request, error, session)
 
-def error_response(
-    request: HttpRequest, error: ApiError, session: Session | None = None
-) -> Response:
-    """An error as a page, or as JSON for a client that does not prefer HTML."""
-    with suppress(ApiError):  # the query string itself may be the error
-        request.trace.pairs = params.pairs(request.target.query)
-    page = _page_request(request, session=session)
-    return error_pages.refused(page, error) if page.html else of_error(error, request.lang)
+    def error_response(
+        self, request: HttpRequest, error: ApiError, session: Session | None = None
+    ) -> Response:
+        """An error as a page, or as JSON for a client that does not prefer HTML."""
+        with suppress(ApiError):  # the query string itself may be the error
+            request.trace.pairs = params.pairs(request.target.query)
+        page = self._page_request(request, session=session)
+        return error_pages.refused(page, error) if page.html else of_error(error, request.lang)
 
+    async def _session(self, request: HttpRequest) -> Session | None:
+        """The session of the request's cookie.
 
-async def _session(request: HttpRequest) -> Session | None:
-    """The session of the request's cookie.
+        Raises:
+            ApiError: 503: this server has no accounts.
+            StoreUnavailable
+        """
+        pages = self._pages
+        kept = cookies.read(request.message.headers.get("Cookie"))
+        cookie = kept.get(cookies.name(cookies.SESSION, secure=pages.secure))
+        return await sessions.current(pages, cookie, request.context.now()) if cookie else None
 
-    Raises:
-        ApiError: 503: this server has no accounts.
-        StoreUnavailable
-    """
-    pages = request.pages
-    kept = cookies.read(request.message.headers.get("Cookie"))
-    cookie = kept.get(cookies.name(cookies.SESSION, secure=pages.secure))
-    return await sessions.current(pages, cookie, request.context.now()) if cookie else None
-
-
-def _page_request(
-    request: HttpRequest,
-    *,
-    segments: tuple[str, ...] = (),
-    form: Mapping[str, str] = _NO_FORM,
-    session: Session | None = None,
-    remembers: bool = False,
-) -> PageRequest:
-    message, target, trace, context, pages = request
-    headers = message.headers
-    kept = cookies.read(headers.get("Cookie"))
-    known_lang, known_nonce = page_request.remembered(kept, secure=pages.secure)
-    wanted = page_request.last(trace.pairs, "lang")
-    lang = languages.chosen(wanted, known_lang, headers.get("Accept-Language"))
-    nonce = known_nonce or page_request.new_nonce()
-    is_new = (remembers and known_nonce is None) or (wanted == lang and wanted != known_lang)
-    caller = _caller(context, session)
-    trace.plan = caller.plan.slug
-    trace.account = session.account.id if session else None
-    return PageRequest(
-        context=pages,
-        path=target.path,
-        segments=segments,
-        pairs=page_request.without(trace.pairs, ["lang"]),
-        form=form,
-        lang=lang,
-        caller=caller,
-        session=session,
-        origin=_origin(context, message),
-        nonce=nonce,
-        keep=f"{lang}.{nonce}" if is_new else None,
-        html=languages.prefers_html(headers.get("Accept")),
-        markdown=static_pages.wants_markdown(headers.get("Accept", "")),
-        head=message.method == "HEAD",
-        trace=trace,
-        now=context.now(),
-        device=kept.get(cookies.name(cookies.DEVICE, secure=pages.secure), ""),
-    )
+    def _page_request(
+        self,
+        request: HttpRequest,
+        *,
+        segments: tuple[str, ...] = (),
+        form: Mapping[str, str] = _NO_FORM,
+        session: Session | None = None,
+        remembers: bool = False,
+    ) -> PageRequest:
+        message, target, trace, context = request
+        pages = self._pages
+        headers = message.headers
+        kept = cookies.read(headers.get("Cookie"))
+        known_lang, known_nonce = page_request.remembered(kept, secure=pages.secure)
+        wanted = page_request.last(trace.pairs, "lang")
+        lang = languages.chosen(wanted, known_lang, headers.get("Accept-Language"))
+        nonce = known_nonce or page_request.new_nonce()
+        is_new = (remembers and known_nonce is None) or (wanted == lang and wanted != known_lang)
+        caller = _caller(context, session)
+        trace.plan = caller.plan.slug
+        trace.account = session.account.id if session else None
+        return PageRequest(
+            context=pages,
+            path=target.path,
+            segments=segments,
+            pairs=page_request.without(trace.pairs, ["lang"]),
+            form=form,
+            lang=lang,
+            caller=caller,
+            session=session,
+            origin=_origin(context, message),
+            nonce=nonce,
+            keep=f"{lang}.{nonce}" if is_new else None,
+            html=languages.prefers_html(headers.get("Accept")),
+            markdown=static_pages.wants_markdown(headers.get("Accept", "")),
+            head=message.method == "HEAD",
+            trace=trace,
+            now=context.now(),
+            device=kept.get(cookies.name(cookies.DEVICE, secure=pages.secure), ""),
+        )
 
 
 def _caller(context: ServerContext, session: Session | None) -> Caller:

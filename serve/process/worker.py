@@ -22,11 +22,11 @@ from quota.open_store import open_store
 from serve.access.context import make_context
 from serve.access.store_holder import StoreHolder
 from serve.api.analyses import marche
+from serve.app import make_app
 from serve.config import Config
 from serve.contract.errors import ApiError
 from serve.data.current_generation import CurrentGeneration
 from serve.export.worker_pool import WorkerPool
-from serve.http.app import make_handler
 from serve.http.connection import make_server
 from serve.observe.log import stderr
 from serve.process.handover import HandoverError
@@ -94,7 +94,7 @@ async def _serve(
     stop = asyncio.Event()
     _listen_to_signals(stop, current, parent)
     pages = _pages(config, current, store, limiter, makers)
-    server = make_server(make_handler(pages), pages.server.metrics)
+    server = make_server(make_app(pages), pages.server.metrics)
     runner = web.ServerRunner(server, shutdown_timeout=DRAIN_SECONDS)
     await runner.setup()
     sites = [web.SockSite(runner, listener, backlog=_BACKLOG) for listener in listeners]
@@ -176,9 +176,9 @@ def _pages(
     makers: WorkerPool,
 ) -> PageContext:
     assert config.state
-    context = make_context(config, current, store, limiter, makers)
+    context = make_context(config, current, store, limiter)
     stderr.on_loss = context.metrics.log_line_lost
-    return make_page_context(context, signing.load(config.state), limiter)
+    return make_page_context(context, signing.load(config.state), limiter, makers)
 
 
 def _read_ahead(current: CurrentGeneration, running: list[ReadAhead], opened: Generation) -> None:

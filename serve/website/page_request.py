@@ -17,6 +17,7 @@ from quota.store.interface import Store
 from serve.access.burst_gate import Limiter
 from serve.access.caller import Caller
 from serve.access.context import ServerContext
+from serve.export.worker_pool import Exporter, WorkerPool
 from serve.observe.request_trace import RequestTrace
 from serve.request.params import Pairs
 from serve.services.outbox import Outbox
@@ -48,6 +49,7 @@ class PageContext:
         last_answer: the time of the last search.
         outbox: sends mail; None where no mail server is set.
         stripe: takes payments; None where it is not set.
+        exporter: makes files; None where this process makes none.
     """
 
     server: ServerContext
@@ -58,6 +60,7 @@ class PageContext:
     last_answer: LastAnswer = field(default_factory=LastAnswer)
     outbox: Outbox | None = None
     stripe: StripeAccount | None = None
+    exporter: Exporter | None = None
 
     @property
     def secure(self) -> bool:
@@ -93,7 +96,9 @@ class PageContext:
         return accounts
 
 
-def make_page_context(server: ServerContext, signer: Signer, limiter: Limiter) -> PageContext:
+def make_page_context(
+    server: ServerContext, signer: Signer, limiter: Limiter, pool: WorkerPool | None
+) -> PageContext:
     """The page context of a process.
 
     Raises:
@@ -105,7 +110,10 @@ def make_page_context(server: ServerContext, signer: Signer, limiter: Limiter) -
         outbox = Outbox(config.courriel, lambda: holder.store.accounts, config.base_url, server.now)
     throttle = LoginThrottle(limiter, config.debit)
     stripe = StripeAccount(config.paiement, config.base_url) if config.paiement else None
-    return PageContext(server, signer, throttle, server.now(), outbox=outbox, stripe=stripe)
+    exporter = Exporter(pool, config.debit.exports, server.now) if pool else None
+    return PageContext(
+        server, signer, throttle, server.now(), outbox=outbox, stripe=stripe, exporter=exporter
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,10 +28,10 @@ from quota.store.interface import Store
 from quota.store.lmdb_store import LmdbStore
 from serve.access.context import Clock, ServerContext, make_context, utc_now
 from serve.access.store_holder import StoreHolder
+from serve.app import make_app
 from serve.config import BurstLimits, Config, Network
 from serve.data.current_generation import CurrentGeneration
 from serve.export.worker_pool import WorkerPool
-from serve.http.app import make_handler
 from serve.http.connection import make_server
 from serve.services.settings import EditorSettings, MailSettings, PaymentSettings
 from serve.website import signing
@@ -202,8 +202,8 @@ def serving(
             paiement=paiement,
         )
         pool = WorkerPool(folder / "exports", makers)
-        context = make_context(config, published, counters, limiter, pool, now)
-        pages = make_page_context(context, signing.load(folder), limiter)
+        context = make_context(config, published, counters, limiter, now)
+        pages = make_page_context(context, signing.load(folder), limiter, pool)
         lines: list[bytes] = []
         server = asyncio.run_coroutine_threadsafe(_start(pages, lines.append), loop).result(20)
         yield Served(server.port, context, lines, pages.signer)
@@ -216,7 +216,7 @@ def serving(
 
 @dataclass(frozen=True)
 class _Server:
-    context: ServerContext
+    pages: PageContext
     runner: web.ServerRunner
     tasks: "list[asyncio.Task[None]]"
     port: int
@@ -226,10 +226,10 @@ class _Server:
             task.cancel()
         await asyncio.wait(self.tasks)
         await self.runner.cleanup()
-        assert self.context.exporter
-        await self.context.exporter.makers.close()
-        self.context.published.close()
-        self.context.holder.close()
+        assert self.pages.exporter
+        await self.pages.exporter.makers.close()
+        self.pages.server.published.close()
+        self.pages.server.holder.close()
         await asyncio.get_running_loop().shutdown_default_executor()
 
 
@@ -237,7 +237,7 @@ async def _start(pages: PageContext, write: Callable[[bytes], None]) -> _Server:
     context = pages.server
     context.published.start()
     context.holder.start()
-    server = make_server(make_handler(pages), context.metrics, write)
+    server = make_server(make_app(pages), context.metrics, write)
     runner = web.ServerRunner(server, shutdown_timeout=5)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -249,4 +249,4 @@ async def _start(pages: PageContext, write: Callable[[bytes], None]) -> _Server:
     ]
     if pages.outbox:
         tasks.append(asyncio.create_task(pages.outbox.run()))
-    return _Server(context, runner, tasks, port)
+    return _Server(pages, runner, tasks, port)

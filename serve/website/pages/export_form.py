@@ -38,7 +38,8 @@ async def download(request: PageRequest) -> Response:
 
     server, trace = request.server, request.trace
     admitted = await admission.admit_caller(server, request.caller, trace, export.current_headers)
-    return await export.requested(server, admitted, ExportCall(read, None, request.is_gone), trace)
+    call = ExportCall(read, None, request.is_gone)
+    return await export.requested(server, request.context.exporter, admitted, call, trace)
 
 
 async def meter(request: PageRequest) -> Meter | None:

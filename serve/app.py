@@ -1,0 +1,38 @@
+"""The server with its guests: who answers each route and each page.
+
+The tiny server is what lies below `serve/http`. Files, documents, tools and pages stand on it, and any of
+them could be left out here.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+
+from serve.docs.documents import documents
+from serve.docs.manual.manual import manual
+from serve.export.worker_pool import Exporter
+from serve.http import documents_adapter, export_adapter, mcp_adapter
+from serve.http.app import Handler, make_handler
+from serve.http.guests import Guests, RouteHandler
+from serve.http.website_adapter import Website
+from serve.website import render
+from serve.website.page_request import PageContext
+
+
+def make_app(pages: PageContext) -> Handler:
+    """The handler of every request that could be parsed."""
+    config = pages.server.config
+    # All take a while, and no client should wait for them.
+    documents(config.base_url, config.debit)
+    manual()
+    render.prepare()
+    guests = Guests(guest_handlers(pages.exporter), Website(pages))
+    return make_handler(pages.server, guests)
+
+
+def guest_handlers(exporter: Exporter | None) -> Mapping[str, RouteHandler]:
+    """The handlers of the routes of guests; `exporter` is None where no files are made."""
+    return {
+        "export": partial(export_adapter.respond, exporter),
+        "mcp": mcp_adapter.respond,
+        **dict.fromkeys(documents_adapter.ROUTES, documents_adapter.respond),
+    }

@@ -1,0 +1,40 @@
+"""What stands on the server without belonging to it: routes with their handlers, and the site of pages.
+
+The server gets its guests at its start (serve/app.py) and imports none of them.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from serve.access.result import Response
+from serve.contract.errors import ApiError
+from serve.http.http_request import HttpRequest
+
+RouteHandler = Callable[[HttpRequest], Awaitable[Response]]
+
+
+class Site(Protocol):
+    """The pages at all paths that are no route of the API."""
+
+    async def respond(self, request: HttpRequest) -> Response:
+        """The page that a request asks for.
+
+        Raises:
+            ApiError: 404, 405, and those of the page.
+            StoreUnavailable: nothing was counted.
+        """
+
+    def error_response(self, request: HttpRequest, error: ApiError) -> Response:
+        """An error as a page, or as JSON for a client that does not prefer HTML."""
+
+    async def error_for_person(self, request: HttpRequest, error: ApiError) -> Response:
+        """`error_response`, whose page shows a person who is logged in as such."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guests:
+    """The guests of a server; `handlers` by the name of a route (serve/api/routes.py)."""
+
+    handlers: Mapping[str, RouteHandler]
+    site: Site
