@@ -1,6 +1,6 @@
-"""The price of a search or a record, and the moment it is charged (D1, D5, D9).
+"""The price of a search, a record or an export, and the moment it is charged (D1, D5, D9).
 
-This is the only module of the server that moves counters. The call is requested first and the search
+This is the only module of the server that counts calls, credits and exports. The call is requested first and the search
 made meanwhile, since a call is only safe after a write to disk; the response waits for both. A record
 is made and encoded first, then charged in one transaction with its call, so that nobody pays for a
 record that could not be made. A call that fails is given back. A 304 brings the client nothing and
@@ -9,17 +9,17 @@ and costs no credits (G1).
 """
 
 from collections.abc import Mapping
-from datetime import datetime
-from functools import partial
-from typing import Final, NamedTuple, TypeVar
+from datetime import datetime, timedelta
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from quota.accounts import Account
 from quota.errors import StoreUnavailable
 from quota.ledger.purchase import Purchase
 from quota.plans import Plan
-from quota.results import Charge, Meter
+from quota.results import Charge, CountedExport, Meter, Refusal, Reservation
 from quota.store.interface import Store
 from serve.access import counter_headers
+from serve.access.caller import Caller
 from serve.access.counter_headers import Headers, Left, Terms
 from serve.access.modules import opening
 from serve.access.next_plan import remedy
@@ -36,6 +36,9 @@ from serve.contract.errors import ApiError
 
 # A record with statements, once a calendar month for the same company (§4.5, X0).
 RECORD_CREDITS: Final = 5
+
+# Seconds until one of the exports that run at once may have ended.
+_RETRY_AFTER: Final = 10
 
 T = TypeVar("T", bound=Content)
 
@@ -74,16 +77,14 @@ async def run(
     """
     if counting is None:
         return await _unmetered(prepared, request, headers)
+    bill = _Bill(prepared, request, counting)
     if prepared.is_known(request):
-        current = await current_headers(
-            request.caller.plan, counting, with_credits=prepared.cost > 0
-        )
-        return not_modified({**prepared.headers, **current})
+        return await bill.of_known()
     if prepared.is_charged and not request.head:
-        return await _record(prepared, request, counting)
+        return await bill.of_record()
     if prepared.calls != 1:
-        return await _calls(prepared, request, counting)
-    return await _call(prepared, request, counting)
+        return await bill.of_calls()
+    return await bill.of_call()
 
 
 async def current_headers(plan: Plan, counting: Counting, *, with_credits: bool = False) -> Headers:
@@ -91,10 +92,15 @@ async def current_headers(plan: Plan, counting: Counting, *, with_credits: bool 
     store, account, now = counting.store, counting.account.id, counting.now
     if not with_credits:
         meter = await store.calls(account, plan.appels_api_par_jour, now)
-        return counter_headers.calls(counting.terms, meter, counting.left, now)
+        return _headers(counting, meter)
     usage = await store.usage(account, plan, now)
-    headers = counter_headers.calls(counting.terms, usage.calls, counting.left, now)
-    return {**headers, **counter_headers.credits(0, usage.credits.left)}
+    return _headers(counting, usage.calls, (0, usage.credits.left))
+
+
+def _headers(counting: Counting, meter: Meter, credits: tuple[int, int] | None = None) -> Headers:
+    """The counters of an account; `credits` are those that the call cost, and those that are left."""
+    found = counter_headers.calls(counting.terms, meter, counting.left, counting.now)
+    return found if credits is None else {**found, **counter_headers.credits(*credits)}
 
 
 async def _unmetered(
@@ -111,168 +117,196 @@ async def _unmetered(
     return CallResult(result.status, result.content, {**result.headers, **headers})
 
 
-async def _call(prepared: PreparedCall[T], request: Request, counting: Counting) -> CallResult[T]:
-    """A call that costs no credits."""
-    store, account, now = counting.store, counting.account.id, counting.now
-    taken = store.take(account, request.caller.plan.appels_api_par_jour, now)
-    result: CallResult[T] | None = None
-    try:
-        result = await _made(prepared)
-    finally:
-        # Also when the search failed: only then is it known whether there is a call to give back.
-        meter = await taken
-        if result is None and meter.granted:
+class _Bill(Generic[T]):
+    """A call of an account, from its work to its charge."""
+
+    __slots__ = ("_counting", "_prepared", "_request")
+
+    def __init__(self, prepared: PreparedCall[T], request: Request, counting: Counting) -> None:
+        self._prepared = prepared
+        self._request = request
+        self._counting = counting
+
+    async def of_known(self) -> CallResult[T]:
+        """A 304."""
+        plan, with_credits = self._request.caller.plan, self._prepared.cost > 0
+        current = await current_headers(plan, self._counting, with_credits=with_credits)
+        return not_modified({**self._prepared.headers, **current})
+
+    async def of_call(self, ready: CallResult[T] | None = None) -> CallResult[T]:
+        """A call that costs no credits; `ready` is its result, if that was made already."""
+        store, account, now = self._in_store()
+        taken = store.take(account, self._limit, now)
+        result: CallResult[T] | None = None
+        try:
+            result = ready or await _run(self._prepared)
+        finally:
+            # Also when the search failed: only then is it known whether there is a call to give back.
+            meter = await taken
+            if result is None and meter.granted:
+                await store.give_back(account, now)
+        if not meter.granted:
+            raise self._quota_api(meter)
+        if not self._prepared.cost:
+            return self._charged(result, meter, "taken")
+        try:
+            usage = await store.usage(account, self._request.caller.plan, now)
+        except StoreUnavailable:
             await store.give_back(account, now)
-    if not meter.granted:
-        raise _quota_api(meter, request, counting)
-    headers = {**result.headers, **counter_headers.calls(counting.terms, meter, counting.left, now)}
-    if prepared.cost:
-        headers |= await _current_credits(request, counting)
-    return CallResult(result.status, result.content, headers, "taken", result.error)
-
-
-async def _calls(prepared: PreparedCall[T], request: Request, counting: Counting) -> CallResult[T]:
-    """Work that counts as several calls, or as none; all are granted before it begins, or none is counted."""
-    store, account, now = counting.store, counting.account.id, counting.now
-    limit = request.caller.plan.appels_api_par_jour
-    taken = [store.take(account, limit, now) for _ in range(prepared.calls)]
-    meters = [await one for one in taken]  # the store commits them together
-    meter = meters[-1] if meters else await store.calls(account, limit, now)
-    granted = sum(one.granted for one in meters)
-    if granted < prepared.calls:
-        await _give_back(granted, counting)
-        before = await store.calls(account, limit, now)
-        raise _quota_api(before, request, counting, prepared.calls)
-    try:
-        result = await _made(prepared)
-    except BaseException:
-        await _give_back(granted, counting)
-        raise
-    headers = {**result.headers, **counter_headers.calls(counting.terms, meter, counting.left, now)}
-    outcome = "taken" if meters else "free"
-    return CallResult(result.status, result.content, headers, outcome, result.error)
-
-
-async def _give_back(calls: int, counting: Counting) -> None:
-    for _ in range(calls):
-        await counting.store.give_back(counting.account.id, counting.now)
-
-
-async def _current_credits(request: Request, counting: Counting) -> Headers:
-    """The credit headers for a call that was taken; if they cannot be read it is given back."""
-    try:
-        usage = await counting.store.usage(counting.account.id, request.caller.plan, counting.now)
-    except StoreUnavailable:
-        await counting.store.give_back(counting.account.id, counting.now)
-        raise
-    return counter_headers.credits(0, usage.credits.left)
-
-
-async def _record(prepared: PreparedCall[T], request: Request, counting: Counting) -> CallResult[T]:
-    """A full record: a call, and credits if the company was not paid for this month."""
-    plan = request.caller.plan
-    if prepared.trials is not None and (
-        refusal := await _trials_spent(prepared, request, counting)
-    ):
-        return refusal
-    result = await _made(prepared)
-    if result.free:
-        return await _call(prepared._replace(run=partial(_known, result)), request, counting)
-    assert prepared.company
-    try:
-        meter, charge = await counting.store.take_and_charge(
-            Purchase(
-                account=counting.account.id,
-                call_limit=plan.appels_api_par_jour,
-                company=prepared.company,
-                cost=prepared.cost,
-                grant=plan.credits_par_mois,
-                trials=prepared.trials,
-            ),
-            counting.now,
-        )
-    except StoreUnavailable as error:
-        if prepared.preview is None:
             raise
-        raise UnchargedError(error, _uncharged(prepared)) from error
-    if charge is None:
-        raise _quota_api(meter, request, counting)
-    headers = counter_headers.calls(counting.terms, meter, counting.left, counting.now)
-    headers |= counter_headers.credits(charge.cost, charge.left)
-    if charge.outcome == "no_trial":
-        return _essai_epuise(prepared, request, counting, charge.reset, headers)
-    if charge.outcome == "refused":
-        return _refused(prepared, charge, headers)
-    all_headers = {**result.headers, **headers}
-    return CallResult(result.status, result.content, all_headers, charge.outcome, result.error)
+        return self._charged(result, meter, "taken", (0, usage.credits.left))
 
+    async def of_calls(self) -> CallResult[T]:
+        """Work that counts as several calls, or as none; all are granted before it begins, or none is counted."""
+        store, account, now = self._in_store()
+        wanted = self._prepared.calls
+        taken = [store.take(account, self._limit, now) for _ in range(wanted)]
+        meters = [await one for one in taken]  # the store commits them together
+        meter = meters[-1] if meters else await store.calls(account, self._limit, now)
+        granted = sum(one.granted for one in meters)
+        if granted < wanted:
+            await self._give_back(granted)
+            raise self._quota_api(await store.calls(account, self._limit, now), wanted)
+        try:
+            result = await _run(self._prepared)
+        except BaseException:
+            await self._give_back(granted)
+            raise
+        return self._charged(result, meter, "taken" if meters else "free")
 
-def _refused(prepared: PreparedCall[T], charge: Charge, headers: Headers) -> CallResult[T]:
-    """402 with what a visitor would see (D10); of an analysis, nothing."""
-    reset = counter_headers.iso(charge.reset)
-    error = errors.credits_epuises(prepared.cost, charge.left, reset)
-    if prepared.preview is None:
+    async def of_record(self) -> CallResult[T]:
+        """A full record: a call, and credits if the company was not paid for this month."""
+        prepared, plan = self._prepared, self._request.caller.plan
+        if prepared.trials is not None and (refusal := await self._trials_spent()):
+            return refusal
+        result = await _run(prepared)
+        if result.free:
+            return await self.of_call(result)
+        assert prepared.company
+        try:
+            meter, charge = await self._counting.store.take_and_charge(
+                Purchase(
+                    account=self._counting.account.id,
+                    call_limit=self._limit,
+                    company=prepared.company,
+                    cost=prepared.cost,
+                    grant=plan.credits_par_mois,
+                    trials=prepared.trials,
+                ),
+                self._counting.now,
+            )
+        except StoreUnavailable as error:
+            if prepared.preview is None:
+                raise
+            unsent = errors.indisponible(errors.NO_COUNTERS)
+            raise UnchargedError(error, _preview(prepared, unsent, unsent.headers)) from error
+        if charge is None:
+            raise self._quota_api(meter)
+        credits = (charge.cost, charge.left)
+        if charge.outcome == "no_trial":
+            return self._essai_epuise(charge.reset, meter, credits)
+        if charge.outcome == "refused":
+            return self._credits_epuises(charge, meter, credits)
+        return self._charged(result, meter, charge.outcome, credits)
+
+    def _charged(
+        self,
+        result: CallResult[T],
+        meter: Meter,
+        outcome: str,
+        credits: tuple[int, int] | None = None,
+    ) -> CallResult[T]:
+        headers = {**result.headers, **_headers(self._counting, meter, credits)}
+        return CallResult(result.status, result.content, headers, outcome, result.error)
+
+    @property
+    def _limit(self) -> int:
+        """Calls a day."""
+        return self._request.caller.plan.appels_api_par_jour
+
+    def _in_store(self) -> tuple[Store, str, datetime]:
+        return self._counting.store, self._counting.account.id, self._counting.now
+
+    async def _give_back(self, calls: int) -> None:
+        store, account, now = self._in_store()
+        for _ in range(calls):
+            await store.give_back(account, now)
+
+    def _credits_epuises(
+        self, charge: Charge, meter: Meter, credits: tuple[int, int]
+    ) -> CallResult[T]:
+        """402 with what a visitor would see (D10); of an analysis, nothing."""
+        prepared, headers = self._prepared, _headers(self._counting, meter, credits)
+        reset = counter_headers.iso(charge.reset)
+        error = errors.credits_epuises(prepared.cost, charge.left, reset)
+        if prepared.preview is not None:
+            return _preview(prepared, error, headers)
         located = {
             name: text for name, text in prepared.headers.items() if name == "Content-Location"
         }
-        return CallResult(error.status, None, {**NO_STORE, **located, **headers}, error.code, error)
-    return _preview(prepared, error, headers)
+        return _refusal(error, {**located, **headers})
+
+    async def _trials_spent(self) -> CallResult[T] | None:
+        """The 403 of an analysis for which no trial is left, before anything is made; None if it may be made."""
+        store, account, now = self._in_store()
+        assert self._prepared.company
+        usage = await store.usage(account, self._request.caller.plan, now)
+        if (
+            usage.trials.granted or not usage.calls.granted
+        ):  # the second is a 429, which `take` makes
+            return None
+        if await store.is_charged(account, self._prepared.company, now):
+            return None
+        return self._essai_epuise(usage.trials.reset, usage.calls, (0, usage.credits.left))
+
+    def _essai_epuise(
+        self, reset: datetime, meter: Meter, credits: tuple[int, int]
+    ) -> CallResult[T]:
+        """403 with the plan that has the module of the analysis (X11); it costs no call."""
+        prepared = self._prepared
+        assert prepared.company
+        module = prepared.company.partition("/")[0]
+        offer = opening(module, self._request.caller.plan, self._counting.plans)
+        error = errors.essai_epuise(prepared.trials or 0, offer, counter_headers.iso(reset))
+        return _refusal(error, _headers(self._counting, meter, credits))
+
+    def _quota_api(self, meter: Meter, wanted: int = 1) -> ApiError:
+        """429 with its meters (D3, D4); the remedy is the next plan, or the API tool if it is missing.
+
+        `wanted`: calls that were asked for at once.
+        """
+        remedies = remedy(
+            self._request.caller,
+            self._counting.plans,
+            lambda plan: (
+                f"{plan.appels_api_par_jour} appels par jour",
+                f"{plan.appels_api_par_jour} calls a day",
+            ),
+            ("Votre offre est la plus haute", "Your plan is the highest"),
+        )
+        if wanted > 1:
+            remedies = (
+                f"La demande compte pour {wanted} appels. {remedies[0]}",
+                f"The request counts as {wanted} calls. {remedies[1]}",
+            )
+        error = errors.quota_api(*_spent(meter, self._counting), remedies)
+        error.headers |= _headers(self._counting, meter)
+        return error
 
 
-async def _trials_spent(
-    prepared: PreparedCall[T], request: Request, counting: Counting
-) -> CallResult[T] | None:
-    """The 403 of an analysis for which no trial is left, before anything is made; None if it may be made."""
-    assert prepared.company
-    store, account, now = counting.store, counting.account.id, counting.now
-    usage = await store.usage(account, request.caller.plan, now)
-    if usage.trials.granted or not usage.calls.granted:  # the second is a 429, which `take` makes
-        return None
-    if await store.is_charged(account, prepared.company, now):
-        return None
-    headers = counter_headers.calls(counting.terms, usage.calls, counting.left, now)
-    headers |= counter_headers.credits(0, usage.credits.left)
-    return _essai_epuise(prepared, request, counting, usage.trials.reset, headers)
-
-
-def _essai_epuise(
-    prepared: PreparedCall[T],
-    request: Request,
-    counting: Counting,
-    reset: datetime,
-    headers: Headers,
-) -> CallResult[T]:
-    """403 with the plan that has the module of the analysis (X11); it costs no call."""
-    assert prepared.company
-    module = prepared.company.partition("/")[0]
-    offer = opening(module, request.caller.plan, counting.plans)
-    error = errors.essai_epuise(prepared.trials or 0, offer, counter_headers.iso(reset))
+def _refusal(error: ApiError, headers: Headers) -> CallResult[T]:
     return CallResult(error.status, None, {**NO_STORE, **headers}, error.code, error)
 
 
-def _uncharged(prepared: PreparedCall[T]) -> CallResult[T]:
-    """503 with what a visitor would see: the record could not be charged, so it is not sent."""
-    error = errors.indisponible(errors.NO_COUNTERS)
-    return _preview(prepared, error, error.headers)
-
-
 def _preview(prepared: PreparedCall[T], error: ApiError, headers: Headers) -> CallResult[T]:
+    """An error with what a visitor would see: the record was not charged, so it is not sent."""
     assert prepared.preview
     located = {"Content-Location": prepared.headers["Content-Location"]}
-    return CallResult(
-        error.status,
-        prepared.preview(error),
-        {**NO_STORE, **located, **headers},
-        error.code,
-        error,
-    )
+    all_headers = {**NO_STORE, **located, **headers}
+    return CallResult(error.status, prepared.preview(error), all_headers, error.code, error)
 
 
-async def _known(result: CallResult[T]) -> CallResult[T]:
-    return result
-
-
-async def _made(prepared: PreparedCall[T]) -> CallResult[T]:
+async def _run(prepared: PreparedCall[T]) -> CallResult[T]:
     """The result, which may be the error that there is no such company."""
     try:
         return await prepared.run()
@@ -280,27 +314,86 @@ async def _made(prepared: PreparedCall[T]) -> CallResult[T]:
         return CallResult(error.status, None, NO_STORE | error.headers, "", error)
 
 
-def _quota_api(meter: Meter, request: Request, counting: Counting, wanted: int = 1) -> ApiError:
-    """429 with its meters (D3, D4); the remedy is the next plan, or the API tool if it is missing.
-
-    `wanted`: calls that were asked for at once.
-    """
+def _spent(meter: Meter, counting: Counting) -> tuple[dict[str, Any], int]:
+    """The object of D4 of a meter that refuses, and the seconds until it begins again."""
     quota = counter_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
-    wait = counter_headers.seconds(meter.reset, counting.now)
+    return quota, counter_headers.seconds(meter.reset, counting.now)
+
+
+async def reserve_export(
+    caller: Caller, counting: Counting, at_once: int, held: timedelta
+) -> Reservation:
+    """Hold an export of the month until it is counted or released, or `held` is over (F5).
+
+    Raises:
+        ApiError: 429 `quota_export`, or `trop_de_requetes` if the organisation makes `at_once` already.
+        StoreUnavailable: nothing was held.
+    """
+    limit = caller.plan.exports_par_mois
+    answer = await counting.store.reserve(counting.account.id, limit, at_once, held, counting.now)
+    if not isinstance(answer, Refusal):
+        return answer
+    if answer.reason == "quota":
+        raise _quota_export(answer.meter, caller, counting)
+    retry = counting.now + timedelta(seconds=_RETRY_AFTER)
+    quota = counter_headers.quota("debit", at_once, at_once, retry)
+    error = errors.exports_simultanes(quota, _RETRY_AFTER)
+    error.headers |= export_headers(counting, answer.meter)
+    raise error
+
+
+async def count_export(
+    reservation: Reservation,
+    export: CountedExport,
+    caller: Caller,
+    counting: Counting,
+    now: datetime,
+) -> Headers:
+    """Count a file that was made, unless it found nothing (F5); return the headers of the exports after it.
+
+    Raises:
+        ApiError: 429 `quota_export`: the reservation had expired, and others have used up the quota.
+        StoreUnavailable: nothing was counted.
+    """
+    store = counting.store
+    if not export.total:
+        await release_export(store, reservation.account, reservation.id)
+        usage = await store.usage(counting.account.id, caller.plan, now)
+        return export_headers(counting, usage.exports)
+    meter = await store.commit(reservation, now, export)
+    if not meter.granted:
+        raise _quota_export(meter, caller, counting)
+    return export_headers(counting, meter)
+
+
+async def release_export(store: Store, account: str, reservation: str) -> None:
+    """Give back an export that was not made. Raises StoreUnavailable: it is held until it expires."""
+    await store.release(account, reservation)
+
+
+async def current_exports(plan: Plan, counting: Counting) -> Headers:
+    """The exports of the month, for a response that costs none."""
+    usage = await counting.store.usage(counting.account.id, plan, counting.now)
+    return export_headers(counting, usage.exports)
+
+
+def export_headers(counting: Counting, meter: Meter) -> Headers:
+    """The exports of the month."""
+    return counter_headers.exports(counting.terms, meter, counting.left, counting.now)
+
+
+def _quota_export(meter: Meter, caller: Caller, counting: Counting) -> ApiError:
+    """429 with its meters; the remedy is the next plan, or else the date of the reset (F10)."""
+    reset = counter_headers.iso(meter.reset)
     remedies = remedy(
-        request.caller,
+        caller,
         counting.plans,
         lambda plan: (
-            f"{plan.appels_api_par_jour} appels par jour",
-            f"{plan.appels_api_par_jour} calls a day",
+            f"{plan.exports_par_mois} exports par mois",
+            f"{plan.exports_par_mois} exports a month",
         ),
-        ("Votre offre est la plus haute", "Your plan is the highest"),
+        (f"Remise à zéro le {reset}", f"They come again on {reset}"),
     )
-    if wanted > 1:
-        remedies = (
-            f"La demande compte pour {wanted} appels. {remedies[0]}",
-            f"The request counts as {wanted} calls. {remedies[1]}",
-        )
-    error = errors.quota_api(quota, wait, remedies)
-    error.headers |= counter_headers.calls(counting.terms, meter, counting.left, counting.now)
+    error = errors.quota_export(*_spent(meter, counting), remedies)
+    error.headers |= export_headers(counting, meter)
     return error

@@ -16,17 +16,15 @@ from urllib.parse import urlencode
 from quota.errors import StoreUnavailable
 from quota.periods import iso
 from quota.plans import Plan
-from quota.results import CountedExport, Meter, Refusal, Reservation
-from serve.access import admission, counter_headers
+from quota.results import CountedExport
+from serve.access import admission, billing
 from serve.access.admission import Admitted
 from serve.access.billing import Counting
 from serve.access.caller import Caller
 from serve.access.context import ServerContext
 from serve.access.counter_headers import Headers
-from serve.access.next_plan import remedy
 from serve.access.result import Response
 from serve.contract import errors
-from serve.contract.errors import ApiError
 from serve.data import company_ids
 from serve.export import worker_pool
 from serve.export.file_name import attachment, file_name
@@ -38,8 +36,6 @@ from serve.request.params import Pairs
 
 # Longer than any export can take, so that a reservation expires only if its process is gone.
 HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
-# Seconds until one of the exports that run at once may have ended.
-_RETRY_AFTER: Final = 10
 # Characters of parameters that the list of the last exports keeps; those of long lists of companies are more.
 _LONGEST_SEARCH: Final = 1_000
 
@@ -129,13 +125,16 @@ async def export(
         ApiError: 429 `quota_export` or `trop_de_requetes`; 503: the file could not be made.
         StoreUnavailable: nothing was counted.
     """
-    reservation = await _reserved(exporter, caller, counting)
+    reservation = await billing.reserve_export(caller, counting, exporter.at_once, HELD)
+    exporter.makers.note(reservation.account, reservation.id)
     name = file_name(wanted.query, wanted.now.date(), wanted.file.extension)
     try:
         file = await _made(exporter, wanted, call.is_gone)
         try:
             listed = _listed(wanted, file.made, name, call.key)
-            meter = await _counted(exporter, reservation, listed, caller, counting)
+            counted = await billing.count_export(
+                reservation, listed, caller, counting, exporter.now()
+            )
         except BaseException:
             file.file.close()
             raise
@@ -143,7 +142,7 @@ async def export(
         # The release is submitted before it is awaited: it is done even if this task is being
         # cancelled. If it cannot be done, the reservation expires.
         with suppress(StoreUnavailable):
-            await counting.store.release(reservation.account, reservation.id)
+            await billing.release_export(counting.store, reservation.account, reservation.id)
             exporter.makers.forget(reservation.account, reservation.id)
         raise
     exporter.makers.forget(reservation.account, reservation.id)
@@ -155,35 +154,10 @@ async def export(
         "Vary": "Authorization, Accept",
         "Link": _LICENCES,
         **_figures(file.made, caller.plan),
-        **counter_headers.exports(counting.terms, meter, counting.left, counting.now),
+        **counted,
     }
     outcome = "taken" if file.made.total else "free"
     return Response(200, b"", headers, outcome, file.file)
-
-
-async def current_headers(plan: Plan, counting: Counting) -> Headers:
-    """The exports of the month, for a response that costs none."""
-    usage = await counting.store.usage(counting.account.id, plan, counting.now)
-    return counter_headers.exports(counting.terms, usage.exports, counting.left, counting.now)
-
-
-async def _reserved(exporter: Exporter, caller: Caller, counting: Counting) -> Reservation:
-    limit = caller.plan.exports_par_mois
-    answer = await counting.store.reserve(
-        counting.account.id, limit, exporter.at_once, HELD, counting.now
-    )
-    if not isinstance(answer, Refusal):
-        exporter.makers.note(answer.account, answer.id)
-        return answer
-    if answer.reason == "quota":
-        raise _quota_export(answer.meter, caller, counting)
-    retry = counting.now + timedelta(seconds=_RETRY_AFTER)
-    quota = counter_headers.quota("debit", exporter.at_once, exporter.at_once, retry)
-    error = errors.exports_simultanes(quota, _RETRY_AFTER)
-    error.headers |= counter_headers.exports(
-        counting.terms, answer.meter, counting.left, counting.now
-    )
-    raise error
 
 
 async def _made(
@@ -195,24 +169,6 @@ async def _made(
         fields = {"request_id": wanted.request_id}
         _log.error("no file: %s", error, extra={"fields": fields})
         raise errors.indisponible(errors.NO_WORKBOOK) from error
-
-
-async def _counted(
-    exporter: Exporter,
-    reservation: Reservation,
-    export: CountedExport,
-    caller: Caller,
-    counting: Counting,
-) -> Meter:
-    """Count the export, unless it found nothing (F5); return the exports of the month after it."""
-    store, now = counting.store, exporter.now()
-    if not export.total:
-        await store.release(reservation.account, reservation.id)
-        return (await store.usage(counting.account.id, caller.plan, now)).exports
-    meter = await store.commit(reservation, now, export)
-    if not meter.granted:  # the reservation had expired, and others have used up the quota
-        raise _quota_export(meter, caller, counting)
-    return meter
 
 
 def _listed(wanted: ExportRequest, made: ExportResult, name: str, key: str) -> CountedExport:
@@ -229,24 +185,6 @@ def _listed(wanted: ExportRequest, made: ExportResult, name: str, key: str) -> C
         search if len(search) <= _LONGEST_SEARCH else None,
         key,
     )
-
-
-def _quota_export(meter: Meter, caller: Caller, counting: Counting) -> ApiError:
-    """429 with its meters; the remedy is the next plan, or else the date of the reset (F10)."""
-    quota = counter_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
-    reset = counter_headers.iso(meter.reset)
-    remedies = remedy(
-        caller,
-        counting.plans,
-        lambda plan: (
-            f"{plan.exports_par_mois} exports par mois",
-            f"{plan.exports_par_mois} exports a month",
-        ),
-        (f"Remise à zéro le {reset}", f"They come again on {reset}"),
-    )
-    error = errors.quota_export(quota, counter_headers.seconds(meter.reset, counting.now), remedies)
-    error.headers |= counter_headers.exports(counting.terms, meter, counting.left, counting.now)
-    return error
 
 
 def _figures(made: ExportResult, plan: Plan) -> Headers:

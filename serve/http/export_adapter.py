@@ -3,7 +3,7 @@
 The export itself and its price are in serve/api/export.py.
 """
 
-from serve.access import admission, caller
+from serve.access import admission, billing, caller
 from serve.access.result import Response
 from serve.api import export
 from serve.api.export import ExportCall
@@ -23,7 +23,7 @@ async def respond(exporter: Exporter | None, request: HttpRequest) -> Response:
     """
     message = request.message
     admitted = await admission.admit(
-        request.context, request.authorization, request.trace, export.current_headers
+        request.context, request.authorization, request.trace, billing.current_exports
     )
     return await export.requested(
         request.context,

@@ -19,6 +19,7 @@ from aiohttp import web
 from quota.bursts.limiter import BurstLimiter
 from quota.errors import StoreUnavailable
 from quota.open_store import open_store
+from serve.access import billing
 from serve.access.context import make_context
 from serve.access.store_holder import StoreHolder
 from serve.api.analyses import marche
@@ -141,7 +142,7 @@ async def _release(store: StoreHolder, makers: WorkerPool) -> None:
     """Give back the places of the exports that killed processes of this host were at (F5)."""
     for account, reservation in makers.abandoned:
         try:
-            await store.store.release(account, reservation)
+            await billing.release_export(store.store, account, reservation)
         except StoreUnavailable as error:
             _log.warning(
                 "an export of a killed process keeps its place until it expires: %s", error

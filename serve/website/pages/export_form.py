@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
 from quota.results import CountedExport, Meter
-from serve.access import admission
+from serve.access import admission, billing
 from serve.access.result import Response
 from serve.api import export
 from serve.api.export import ExportCall
@@ -37,7 +37,7 @@ async def download(request: PageRequest) -> Response:
         return (*without(search, (*_OF_A_PAGE, *_OWN)), *named, ("lang", request.lang))
 
     server, trace = request.server, request.trace
-    admitted = await admission.admit_caller(server, request.caller, trace, export.current_headers)
+    admitted = await admission.admit_caller(server, request.caller, trace, billing.current_exports)
     call = ExportCall(read, None, request.is_gone)
     return await export.requested(server, request.context.exporter, admitted, call, trace)
 
