@@ -9,7 +9,7 @@ from pipeline.__main__ import main
 from pipeline.build import country, dry_run
 from pipeline.build.plan import BuildOptions
 from shards.generations import pointer
-from tests.pipeline.inputs import companies, company, comptes, line, two_countries, write
+from tests.pipeline.rows import companies, company, comptes, line, two_countries, write
 
 
 def test_a_build_prints_its_report_and_its_generation(

@@ -14,7 +14,7 @@ from pipeline.build.workdir import FOLDER
 from shards.changes import change_steps
 from shards.errors import ShardError
 from shards.generations import atomic_files, generation_files, pointer
-from tests.pipeline.inputs import company, line, write
+from tests.pipeline.rows import company, line, write
 from tests.serve.processes import ROOT
 
 ROUNDS = int(os.environ.get("PROOF_BUILDS", "8"))

@@ -16,7 +16,8 @@ from pipeline.workers.memory import GIB
 from shards.codec.record import FIELDS
 from shards.errors import GenerationError
 from shards.generations import generation_files, pointer
-from tests.pipeline.inputs import Row, accounted, companies, company, line, run, served, write
+from tests.pipeline.builds import accounted, run, served
+from tests.pipeline.rows import Row, companies, company, line, write
 
 
 def test_a_company_is_served_with_all_that_is_derived(tmp_path: Path) -> None:

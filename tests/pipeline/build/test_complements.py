@@ -12,7 +12,8 @@ from pipeline.canonical import Origin, origin
 from pipeline.errors import BuildError
 from seeds import TABLES
 from shards.generations import generation_files
-from tests.pipeline.inputs import accounted, company, line, run, served, write
+from tests.pipeline.builds import accounted, run, served
+from tests.pipeline.rows import company, line, write
 
 GLEIF = Origin("gleif", ("*",))
 RAW = TABLES / "raw"

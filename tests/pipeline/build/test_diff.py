@@ -7,7 +7,8 @@ import polars as pl
 from pipeline.build import diff
 from shards.changes import change_steps
 from shards.changes.change_file import ChangeCounts
-from tests.pipeline.inputs import company, run, two_countries, write
+from tests.pipeline.builds import run
+from tests.pipeline.rows import company, two_countries, write
 
 
 def test_a_build_writes_what_changed_as_files_to_page_and_as_parquet(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.__main__ import main
-from tests.pipeline.inputs import company, run, two_countries, write
+from tests.pipeline.builds import run
+from tests.pipeline.rows import company, two_countries, write
 
 
 def test_a_dry_run_tells_and_writes_nothing(

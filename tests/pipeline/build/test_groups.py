@@ -7,8 +7,9 @@ from pipeline.registers.lei_relationships import RelationshipRecord
 from shards.generations import generation_files, groups, pointer
 from shards.generations.groups import GROUP_SOURCES, GROUPS
 from shards.verify.invariants import verify
-from tests.pipeline.inputs import company, run, write
+from tests.pipeline.builds import run
 from tests.pipeline.registers.published import relationships_xml
+from tests.pipeline.rows import company, write
 from tests.world import lei
 
 CHILD = lei(1)

@@ -14,7 +14,8 @@ from pipeline import code_version
 from pipeline.errors import BuildError
 from seeds import TABLES
 from shards.generations import pointer
-from tests.pipeline.inputs import company, line, run, served, write
+from tests.pipeline.builds import run, served
+from tests.pipeline.rows import company, line, write
 
 
 def test_a_build_that_is_killed_leaves_what_is_published(tmp_path: Path) -> None:

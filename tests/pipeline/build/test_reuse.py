@@ -7,7 +7,8 @@ import pytest
 from pipeline import code_version
 from pipeline.build import resume, reuse
 from shards.generations import generation_files
-from tests.pipeline.inputs import run, served, two_countries
+from tests.pipeline.builds import run, served
+from tests.pipeline.rows import two_countries
 
 
 def test_a_country_that_did_not_change_is_not_built_again_and_is_the_same_file(

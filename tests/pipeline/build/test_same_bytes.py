@@ -6,7 +6,8 @@ from pathlib import Path
 
 from pipeline.build import build
 from shards.generations import pointer
-from tests.pipeline.inputs import Row, company, line, run, served, write
+from tests.pipeline.builds import run, served
+from tests.pipeline.rows import Row, company, line, write
 
 LABELS = ("Société Générale", "Żabka Łódź", "Ψυχή", "Õun OÜ", "Œuvre & Cie")
 

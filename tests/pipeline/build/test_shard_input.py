@@ -18,7 +18,7 @@ from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.sectors import DIVISION, GROUP
 from shards.codec import record, sort_keys, strings
 from shards.format import DATE_NULL, EFFECTIF_NULL
-from tests.pipeline.inputs import comptes, line
+from tests.pipeline.rows import comptes, line
 
 FRAME = pl.DataFrame(
     {

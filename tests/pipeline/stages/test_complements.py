@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.canonical import COMPANIES, Origin
 from pipeline.stages import complements, input_files
-from tests.pipeline.inputs import Row, company, write
+from tests.pipeline.rows import Row, company, write
 
 SCHEMA: Final = COMPANIES
 # Columns that are filled together, and those of them that say whether there is something.

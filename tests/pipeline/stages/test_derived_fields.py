@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.stages import derived_fields
 from shards.codec.record import FIELDS
-from tests.pipeline.inputs import companies, company
+from tests.pipeline.rows import companies, company
 
 
 @pytest.mark.parametrize(

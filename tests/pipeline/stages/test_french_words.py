@@ -8,7 +8,7 @@ import pytest
 from pipeline import seeds
 from pipeline.stages import statuses
 from serve.contract import seed_tables
-from tests.pipeline.inputs import companies, company
+from tests.pipeline.rows import companies, company
 
 SEEDS = seeds.read()
 TABLE = [row for row in SEEDS.tables["libelles"] if row["champ"] in statuses.WORDED]

@@ -9,7 +9,7 @@ from pipeline import seeds
 from pipeline.errors import SeedError
 from pipeline.stages import identifiers
 from pipeline.stages.identifiers import Conformity
-from tests.pipeline.inputs import companies, company
+from tests.pipeline.rows import companies, company
 
 SEEDS = seeds.read()
 ESTONIA = SEEDS.country("EE")

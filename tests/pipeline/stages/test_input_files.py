@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.stages import input_files
 from pipeline.stages.input_files import InputPart
-from tests.pipeline.inputs import company, line, write
+from tests.pipeline.rows import company, line, write
 
 ROWS = [company("GB", "1", "Ł"), company("EE", "1", "Ä"), company(None, "2", "Ö")]
 

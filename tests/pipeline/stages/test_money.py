@@ -12,7 +12,7 @@ from pipeline import seeds
 from pipeline.errors import SeedError
 from pipeline.stages import money
 from seeds import TABLES
-from tests.pipeline.inputs import companies, company
+from tests.pipeline.rows import companies, company
 
 RATES = money.rates(seeds.read())
 

@@ -10,7 +10,7 @@ from pipeline.errors import BuildError
 from pipeline.stages import rejections, text_cleaning
 from pipeline.stages.persons import personal_data
 from pipeline.stages.rejections import REASON
-from tests.pipeline.inputs import companies, company
+from tests.pipeline.rows import companies, company
 
 NAN, INF = float("nan"), float("inf")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipeline import seeds
 from pipeline.stages import sectors
 from pipeline.stages.sectors import DIVISION, GROUP, GUESSED, OUTSIDE
-from tests.pipeline.inputs import companies, company
+from tests.pipeline.rows import companies, company
 
 SEEDS = seeds.read()
 LOOKUP = sectors.lookup(SEEDS)

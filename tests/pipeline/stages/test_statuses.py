@@ -16,7 +16,7 @@ from pipeline.errors import SeedError
 from pipeline.stages import statuses
 from seeds import TABLES
 from tests import oracle
-from tests.pipeline.inputs import companies, company
+from tests.pipeline.rows import companies, company
 
 SEEDS = seeds.read()
 TABLE = SEEDS.tables["etats"]

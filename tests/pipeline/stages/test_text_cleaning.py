@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.stages import text_cleaning
-from tests.pipeline.inputs import companies, company
+from tests.pipeline.rows import companies, company
 
 
 def cleaned(nom: str | None) -> str | None:

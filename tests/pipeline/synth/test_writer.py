@@ -10,7 +10,7 @@ from pipeline.canonical import COMPANIES
 from pipeline.errors import BuildError
 from pipeline.synth import writer
 from pipeline.synth.writer import SynthOptions
-from tests.pipeline.inputs import run as build
+from tests.pipeline.builds import run as build
 from tests.pipeline.synth.synthetic import SEEDS, contents, rows
 
 

@@ -14,7 +14,8 @@ from pipeline.__main__ import main
 from pipeline.errors import BuildError
 from pipeline.workers import dask_cluster
 from shards.generations import pointer
-from tests.pipeline.inputs import company, line, run, write
+from tests.pipeline.builds import run
+from tests.pipeline.rows import company, line, write
 from tests.pipeline.workers.dask import ROOT, Dask, scheduler
 
 MANY = 30_000

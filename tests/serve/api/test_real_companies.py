@@ -19,7 +19,8 @@ import pytest
 
 from pipeline import importing
 from seeds import TABLES
-from tests.pipeline.inputs import company, run, write
+from tests.pipeline.builds import run
+from tests.pipeline.rows import company, write
 from tests.serve.client import Served, serving
 from tests.serve.clock import Clock
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.pipeline.inputs import company, line, run, write
+from tests.pipeline.builds import run
+from tests.pipeline.rows import company, line, write
 from tests.serve.client import Served, serving
 from tests.serve.clock import Clock
 

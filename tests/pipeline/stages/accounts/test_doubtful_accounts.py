@@ -16,7 +16,7 @@ from pipeline.stages.accounts.doubtful_accounts import (
     UNBALANCED,
 )
 from pipeline.stages.rejections import REASON
-from tests.pipeline.inputs import Row, comptes, line
+from tests.pipeline.rows import Row, comptes, line
 
 SEEDS = seeds.read()
 CHART = chart.load()

@@ -9,7 +9,7 @@ from pipeline import seeds
 from pipeline.stages.accounts import statement_lines
 from pipeline.stages.rejections import REASON
 from shards.codec.folding import fold
-from tests.pipeline.inputs import Row, companies, company, comptes, line
+from tests.pipeline.rows import Row, companies, company, comptes, line
 
 SEEDS = seeds.read()
 

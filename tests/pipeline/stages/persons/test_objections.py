@@ -19,7 +19,8 @@ from shards.errors import GenerationError
 from shards.generations import pointer
 from shards.publish import publication
 from tests.pipeline import inputs
-from tests.pipeline.inputs import accounted, company, line, served, write
+from tests.pipeline.builds import accounted, served
+from tests.pipeline.rows import company, line, write
 
 SEEDS = tables.read()
 HEADER = ",".join(objections.COLUMNS)

@@ -13,7 +13,8 @@ from pipeline.stages import quality_report, rejections
 from pipeline.stages.persons import personal_data
 from pipeline.stages.quality_report import Quality
 from seeds import TABLES
-from tests.pipeline.inputs import accounted, companies, company, line, run, served, write
+from tests.pipeline.builds import accounted, run, served
+from tests.pipeline.rows import companies, company, line, write
 
 SEEDS = tables.read()
 ROWS = SEEDS.tables["personnes"]

@@ -4,15 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
 import polars as pl
 
-from pipeline.build import build
-from pipeline.build.plan import BuildOptions
 from pipeline.canonical import COMPANIES, COMPTES, Origin
-from pipeline.stages.quality_report import Quality
-from shards.generations import generation_files, pointer
-from shards.publish.publication import Gates
 
 Row = dict[str, Any]
 
@@ -59,37 +53,6 @@ def write(
             (folder / table).mkdir(parents=True, exist_ok=True)
             frame.sink_parquet(folder / table / f"{name}.parquet", metadata=metadata)
     return folder
-
-
-def run(tmp_path: Path, *inputs: Path, **options: Any) -> build.Built:
-    """Build `inputs` into `tmp_path / "data"`, in this process."""
-    settings = {"jobs": 1, **options}
-    if settings.pop("force", False):
-        settings["gates"] = Gates(force=True)
-    return build.run(BuildOptions(inputs=inputs, out=tmp_path / "data", **settings))
-
-
-def served(tmp_path: Path, iso2: str) -> list[dict[str, Any]]:
-    """The published companies of a country in layout order, each with its `comptes`."""
-    data = tmp_path / "data"
-    generation = pointer.current(data)
-    assert generation is not None
-    loaded = generation_files.load(data, generation)
-    shard = loaded.shards[iso2]
-    found = []
-    for row in range(shard.rows):
-        lines = shard.comptes(row)
-        found.append({**shard.company(row), "comptes": orjson.loads(lines) if lines else None})
-    loaded.close()
-    return found
-
-
-def accounted(quality: Quality) -> bool:
-    """Whether every row and every line is accounted for."""
-    elsewhere = (quality.rejetees, quality.fusionnees, quality.ecartees)
-    rows = quality.gardees + sum(sum(counts.values()) for counts in elsewhere)
-    lines = quality.lignes_gardees + sum(quality.lignes_ecartees.values())
-    return (rows, lines) == (quality.lues, quality.lignes_lues)
 
 
 def two_countries(folder: Path, word: str = "É") -> Path:
