@@ -12,7 +12,7 @@ A test module need not say where it belongs: its imports, those of the helpers t
 the fixtures of its tests do.
 
 - `outside`: it starts a program of another project (a browser, Redis, nginx, LibreOffice …).
-- `server`: it starts a server, a process or a whole build of ours.
+- `server`: it starts a server, a process or a whole build of ours, or takes as long.
 - `slow`: set by hand, on proofs that take minutes.
 """
 
@@ -26,11 +26,11 @@ from tests import ROOT
 
 # `tests.proof.tools.need` finds programs. A missing one skips the test; in CI it fails it.
 OUTSIDE: Final = frozenset({"playwright.sync_api", "tests.proof.tools"})
-# Ways to start servers and processes, and functions of ours that take seconds.
+# Ways to start servers and processes, functions of ours that take seconds, and tests that take as long.
 SERVER: Final = frozenset({
     "aiohttp", "http.server", "multiprocessing", "pipeline.__main__", "pipeline.build.build",
     "pipeline.importing", "pipeline.synth.lexicon", "pipeline.synth.writer", "subprocess",
-    "tests.bench.__main__",
+    "tests.bench.__main__", "tests.test_citations", "tests.test_complexity",
 })  # fmt: skip
 SERVER_FIXTURES: Final = frozenset({"demo_data", "served"})
 
