@@ -10,10 +10,9 @@ import pytest
 from tests import ROOT
 from tests.prose import DOCUMENTS, FOLDERS, ROOMS, expect_none, modules, name, tree
 
-# As many as one sees at once. The pages, the workbook, the kernel and the stages are one subject each and have more.
+# As many as one sees at once. The pages, the workbook and the kernel are one subject each and have more.
 MOST_IN_A_FOLDER: Final = 14
 LARGER_FOLDERS: Final = {
-    "pipeline/stages": 15,
     "serve": 15,
     "serve/website": 19,
     "serve/export/workbook": 18,

@@ -38,8 +38,6 @@ from pipeline.stages import (
     money,
     quality_report,
     rejections,
-    sectors,
-    statuses,
     text_cleaning,
 )
 from pipeline.stages.accounts import (
@@ -47,6 +45,7 @@ from pipeline.stages.accounts import (
     ratio_columns,
     statement_lines,
 )
+from pipeline.stages.codes import sectors, statuses
 from pipeline.stages.complements import SourceRows
 from pipeline.stages.input_files import InputPart
 from pipeline.stages.persons import hidden_fields, personal_data

@@ -13,7 +13,8 @@ from pipeline.build.country import Tables, Task
 from pipeline.build.workdir import WorkFolder
 from pipeline.errors import BuildError
 from pipeline.seeds import Seeds
-from pipeline.stages import complements, input_files, money, rejections, sectors
+from pipeline.stages import complements, input_files, money, rejections
+from pipeline.stages.codes import sectors
 from pipeline.stages.input_files import Survey
 from pipeline.stages.persons import objections
 from pipeline.stages.persons.objections import Objections

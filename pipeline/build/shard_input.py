@@ -20,10 +20,10 @@ from pipeline.build import sorted_runs
 from pipeline.build.sorted_runs import Run
 from pipeline.canonical import ETATS
 from pipeline.canonical import GROUP as OF_GROUP
+from pipeline.stages.codes.sectors import DIVISION, GROUP
 from pipeline.stages.layout_order import HAS_SITE
 from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.rejections import REASON
-from pipeline.stages.sectors import DIVISION, GROUP
 from shards.build.name_index import FormerNames
 from shards.build.writer import Columns
 from shards.codec import aliases, record

@@ -13,8 +13,9 @@ import polars as pl
 
 from pipeline import console
 from pipeline.errors import BuildError
-from pipeline.stages import complements, money, sectors, statuses, text_cleaning
+from pipeline.stages import complements, money, text_cleaning
 from pipeline.stages.accounts import statement_lines
+from pipeline.stages.codes import sectors, statuses
 from pipeline.stages.persons import personal_data
 from shards.codec.record import FIELDS
 

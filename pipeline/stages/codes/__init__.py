@@ -1,0 +1,1 @@
+"""Codes and words of registers as ours: activities as sectors (`sectors`), statuses as states (`statuses`)."""
