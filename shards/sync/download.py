@@ -16,20 +16,13 @@ from shards.generations import atomic_files
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File
 from shards.sync.errors import FaultError
-from shards.sync.pacing import Backoff, RateLimit
+from shards.sync.pacing import Backoff, FileRetries, RateLimit, SlowBody
 from shards.sync.source import MirrorSource
 
 PART: Final = ".part"
 
 # The number of times that a complete file may have a wrong digest before the source is given up.
 _WRONG: Final = 5
-
-# A body that brings fewer bytes in a window is aborted and retried.
-_WINDOW_SECONDS: Final = 30.0
-_LEAST_BYTES: Final = 30 << 10
-
-# So many new bytes, or the end of the file, count as progress and reset the retries.
-_PROGRESS_BYTES: Final = 1 << 16
 
 
 @dataclass(slots=True)
@@ -79,17 +72,14 @@ class Downloader:
 
     def _complete(self, path: str, file: File, part: Path) -> None:
         """Bring `part` to the size of `file`, with retries."""
-        reached = 0
+        retries = FileRetries(self.backoff)
         while True:
             try:
                 with part.open("ab") as out:
                     self._append(path, file, out)
                 return
             except FaultError as fault:
-                if (size := part.stat().st_size) >= reached + _PROGRESS_BYTES:
-                    reached = size
-                    self.backoff.progress()
-                self.backoff.wait(fault)
+                self.backoff.sleep(retries.next_wait(fault, part.stat().st_size))
 
     def _append(self, path: str, file: File, out: IO[bytes]) -> None:
         """Append to `out` from its end on, until it has the size of `file`.
@@ -104,7 +94,7 @@ class Downloader:
         with self.source.open(path, at) as body:
             if body.start != at:  # a source that ignores ranges
                 at = self._again(out, at)
-            since, brought = self.clock(), 0
+            pace = SlowBody(where, self.clock)
             for piece in body.pieces:
                 self.rate.take(len(piece))
                 self.read += len(piece)
@@ -113,11 +103,8 @@ class Downloader:
                     raise FaultError(f"{where} has more than the {file.size} bytes announced")
                 out.write(piece)
                 self.came(len(piece))
-                at, brought = at + len(piece), brought + len(piece)
-                if self.clock() - since > _WINDOW_SECONDS:
-                    if brought < _LEAST_BYTES:
-                        raise FaultError(f"{where} comes too slowly")
-                    since, brought = self.clock(), 0
+                at += len(piece)
+                pace.take(len(piece))
         if at != file.size:
             raise FaultError(f"{where} ends at byte {at} of {file.size}")
 

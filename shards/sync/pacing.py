@@ -1,4 +1,4 @@
-"""The pace of a mirror: exponential backoff between retries, and a rate limit for downloads.
+"""The pace of downloads: exponential backoff between retries, the slowest body that is read on, and a rate limit.
 
 The limit of the wait doubles from a tenth of a second to half a minute, and the wait is a random part of the limit
 ("full jitter"), so that a hundred mirrors do not return together to a server that has just recovered. The wait is at
@@ -8,6 +8,7 @@ Clock, sleep and chance are parameters, so that tests need no time.
 """
 
 import random
+import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -24,6 +25,17 @@ _LONGEST_SECONDS: Final = 30.0
 MOST_ASKED_SECONDS: Final = 300.0
 
 _MIB: Final = 1 << 20
+
+# Status codes of temporary failures (RFC 9110 §15.5.9, §15.6; RFC 6585 §4).
+PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509})
+# Content-Range of a 206 (RFC 9110 §14.4): the first byte, and the size of the whole or `*`.
+CONTENT_RANGE: Final = re.compile(r"bytes (\d{1,18})-\d+/(\d{1,18}|\*)")
+
+# A body that brings fewer bytes in a window is given up and asked for again.
+_WINDOW_SECONDS: Final = 30.0
+_LEAST_BYTES: Final = 30 << 10
+# So many new bytes of a file count as progress and reset the retries.
+_PROGRESS_BYTES: Final = 1 << 16
 
 # Longer waits are reported.
 _NOTICED_SECONDS: Final = 1.0
@@ -45,7 +57,7 @@ class Backoff:
     ) -> None:
         self._report = report
         self._chance = chance
-        self._sleep = sleep
+        self.sleep = sleep
         self._failed = 0
 
     def progress(self) -> None:
@@ -58,7 +70,7 @@ class Backoff:
         Raises:
             FaultError: as `next_wait`.
         """
-        self._sleep(self.next_wait(fault))
+        self.sleep(self.next_wait(fault))
 
     def next_wait(self, fault: FaultError) -> float:
         """The seconds to wait before the next try, which are reported.
@@ -75,6 +87,38 @@ class Backoff:
         if seconds >= _NOTICED_SECONDS:
             self._report(f"{fault}; trying again in {seconds:.0f} s")
         return seconds
+
+
+class FileRetries:
+    """The retries of one file; a try that brought new bytes does not count."""
+
+    def __init__(self, backoff: Backoff) -> None:
+        self._backoff = backoff
+        self._reached = 0
+
+    def next_wait(self, fault: FaultError, size: int) -> float:
+        """`Backoff.next_wait`; `size` is that of the file so far."""
+        if size >= self._reached + _PROGRESS_BYTES:
+            self._reached = size
+            self._backoff.progress()
+        return self._backoff.next_wait(fault)
+
+
+class SlowBody:
+    """The pace of a body, which is given up if a window of half a minute brings too little."""
+
+    def __init__(self, where: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._where = where
+        self._clock = clock
+        self._since, self._brought = clock(), 0
+
+    def take(self, size: int) -> None:
+        """Count a piece. Raises FaultError: the body comes too slowly."""
+        self._brought += size
+        if self._clock() - self._since > _WINDOW_SECONDS:
+            if self._brought < _LEAST_BYTES:
+                raise FaultError(f"{self._where} comes too slowly")
+            self._since, self._brought = self._clock(), 0
 
 
 class RateLimit:

@@ -8,7 +8,6 @@ are not used: digests are more reliable, and some servers ignore the conditions.
 
 import base64
 import http.client
-import re
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -17,7 +16,7 @@ from contextlib import contextmanager
 from typing import IO, Any, Final
 
 from shards.sync.errors import AbsentError, FaultError, SyncError
-from shards.sync.pacing import asked_seconds
+from shards.sync.pacing import CONTENT_RANGE, PASSING, asked_seconds
 from shards.sync.source import Body
 
 TOKEN: Final = "MIRROR_TOKEN"
@@ -26,10 +25,6 @@ PASSWORD: Final = "MIRROR_PASSWORD"
 _SILENCE_SECONDS: Final = 30.0  # the longest time without a byte
 _PIECE: Final = 1 << 18
 _FAILURES: Final = (OSError, http.client.HTTPException, ValueError)
-_RANGE: Final = re.compile(r"bytes (\d{1,18})-\d+/(?:\d+|\*)")
-
-# Status codes of temporary failures (RFC 9110 §15.5.9, §15.6; RFC 6585 §4).
-_PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509})
 
 
 class Web:
@@ -114,7 +109,7 @@ def _begin(response: Any, url: str, start: int) -> int:
     """The position in the file at which the body begins."""
     if response.status == 200:
         return 0  # the whole file: a server may ignore the range (RFC 9110 §14.2)
-    found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    found = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
     if response.status != 206 or not found:
         raise FaultError(f"{url} answers {response.status} without a range that can be understood")
     if int(found[1]) != start:
@@ -140,7 +135,7 @@ def _fault(url: str, error: BaseException) -> FaultError:
 def _refusal(error: urllib.error.HTTPError, url: str) -> SyncError:
     if error.code in (404, 410):
         return AbsentError(f"{url} is not there (HTTP {error.code})")
-    if error.code in _PASSING:
+    if error.code in PASSING:
         after = asked_seconds(error.headers.get("Retry-After", ""))
         return FaultError(f"{url} answers {error.code}", after)
     if error.code == 416:

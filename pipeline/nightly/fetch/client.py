@@ -6,7 +6,6 @@ those of the environment (`https_proxy`, `no_proxy`, `SSL_CERT_FILE`). Bodies ar
 unpacked on the way, so that ranges and digests are those of the published file.
 """
 
-import re
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,14 +18,11 @@ from yarl import URL
 
 from pipeline.errors import FetchError
 from shards.sync.errors import AbsentError, FaultError
-from shards.sync.pacing import asked_seconds
+from shards.sync.pacing import CONTENT_RANGE, PASSING, asked_seconds
 
 PIECE: Final = 1 << 18
 _MOST_REDIRECTS: Final = 5
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-# Temporary failures (RFC 9110 §15.5.9, §15.6; RFC 6585 §4).
-_PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509})
-_RANGE: Final = re.compile(r"bytes (\d{1,18})-\d+/(\d{1,18}|\*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +126,7 @@ async def connect(contact: str, silence: float) -> AsyncIterator[Client]:
 def _answer(response: aiohttp.ClientResponse, url: URL) -> Answer:
     start, size = 0, response.content_length
     if response.status == 206:
-        found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        found = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
         if not found:
             raise FaultError(f"{url} answers 206 without a range that can be understood")
         start, size = int(found[1]), None if found[2] == "*" else int(found[2])
@@ -156,7 +152,7 @@ def _refusal(response: aiohttp.ClientResponse, url: URL) -> Exception:
     status = response.status
     if status in (404, 410):
         return AbsentError(f"{url} is not there (HTTP {status})")
-    if status in _PASSING:
+    if status in PASSING:
         return FaultError(
             f"{url} answers {status}", asked_seconds(response.headers.get("Retry-After", ""))
         )

@@ -6,25 +6,17 @@ of it. What is there when this function returns is complete as announced; whethe
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Final
+from typing import IO
 
 from pipeline.nightly.fetch import plausibility, receipt
 from pipeline.nightly.fetch.client import Answer, Client
 from pipeline.nightly.fetch.published import PublishedFile
 from pipeline.nightly.fetch.receipt import Begun, Receipt, Validators
 from shards.sync.errors import FaultError
-from shards.sync.pacing import Backoff
-
-# A body that brings fewer bytes in a window is given up and asked for again.
-_WINDOW_SECONDS: Final = 30.0
-_LEAST_BYTES: Final = 30 << 10
-
-# So many new bytes count as progress and reset the retries.
-_PROGRESS_BYTES: Final = 1 << 16
+from shards.sync.pacing import Backoff, FileRetries, SlowBody
 
 
 @dataclass(slots=True)
@@ -54,16 +46,13 @@ class EditionDownload:
             FaultError: the server failed too often; what has come stays for the next time.
             FetchError: the server refuses, or sends what is no data.
         """
-        backoff, reached = Backoff(self.report), 0
+        retries = FileRetries(Backoff(self.report))
         while True:
             try:
                 return await self._try(before)
             except FaultError as fault:
                 size = self.path.stat().st_size if self.path.exists() else 0
-                if size >= reached + _PROGRESS_BYTES:
-                    reached = size
-                    backoff.progress()
-                await asyncio.sleep(backoff.next_wait(fault))
+                await asyncio.sleep(retries.next_wait(fault, size))
 
     async def _try(self, before: Receipt | None) -> Begun | None:
         begun, at = self._begun()
@@ -106,19 +95,16 @@ class EditionDownload:
         return begun
 
     async def _append(self, answer: Answer, out: IO[bytes], at: int) -> int:
-        since, brought = time.monotonic(), 0
+        pace = SlowBody(self.address)
         async for piece in answer.pieces:
             if at == 0:
                 plausibility.refuse_page(self.address, piece)
             out.write(piece)
             self.came(len(piece))
-            at, brought = at + len(piece), brought + len(piece)
+            at += len(piece)
             if self.bounded and at > self.file.size[1]:
                 plausibility.refuse_size(self.address, at, self.file.size)
-            if time.monotonic() - since > _WINDOW_SECONDS:
-                if brought < _LEAST_BYTES:
-                    raise FaultError(f"{self.address} comes too slowly")
-                since, brought = time.monotonic(), 0
+            pace.take(len(piece))
         return at
 
     def _forget(self) -> None:

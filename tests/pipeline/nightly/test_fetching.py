@@ -18,7 +18,7 @@ import pytest
 from blake3 import blake3
 
 from pipeline.errors import FetchError
-from pipeline.nightly.fetch import download, fetching, published, receipt
+from pipeline.nightly.fetch import fetching, published, receipt
 from pipeline.nightly.fetch.fetching import FetchedFile, FetchSettings
 from pipeline.nightly.fetch.published import SourceSettings
 from shards.sync import pacing
@@ -222,7 +222,7 @@ def test_a_server_that_falls_silent_is_given_up(tmp_path: Path, server: Register
 def test_a_body_that_only_drips_is_given_up(
     tmp_path: Path, server: RegisterServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(download, "_WINDOW_SECONDS", 0.2)
+    monkeypatch.setattr(pacing, "_WINDOW_SECONDS", 0.2)
     server.publish(f"/{EE}", ESTONIA, ways.slow(0.1), ways.honest)
 
     found = one(tmp_path, settings(server))
