@@ -16,7 +16,8 @@ from pipeline.registers import REGISTERS
 from seeds import TABLES
 from shards.generations import register_sources
 from shards.generations.register_sources import SOURCES
-from tests.pipeline import inputs
+from tests.pipeline import builds
+from tests.pipeline import rows as inputs
 
 RAW = TABLES / "raw"
 LV = RAW / "lv" / "register.csv"
@@ -145,7 +146,7 @@ def test_every_importer_has_a_licence_and_an_attribution(tmp_path: Path) -> None
 
 def _built(tmp_path: Path, *folders: Path, **options: object) -> dict[str, list[tuple[str, int]]]:
     """The sources and rows of each country in the generation that is built of `folders`."""
-    built = inputs.run(tmp_path, *folders, **options)
+    built = builds.run(tmp_path, *folders, **options)
     packed = (tmp_path / "data" / built.generation / SOURCES).read_bytes()
     found = register_sources.load(packed)
     return {iso2: [(one.source, one.lignes) for one in entries] for iso2, entries in found.items()}
@@ -176,8 +177,8 @@ def test_kept_countries_keep_their_sources(tmp_path: Path) -> None:
 def test_the_order_of_the_folders_does_not_matter(tmp_path: Path) -> None:
     importing.run("be-kbo", [KBO], tmp_path / "a", now=FIRST)
     importing.run("lv-ur", [LV], tmp_path / "b", now=FIRST)
-    first = inputs.run(tmp_path / "1", tmp_path / "a", tmp_path / "b")
-    second = inputs.run(tmp_path / "2", tmp_path / "b", tmp_path / "a")
+    first = builds.run(tmp_path / "1", tmp_path / "a", tmp_path / "b")
+    second = builds.run(tmp_path / "2", tmp_path / "b", tmp_path / "a")
 
     assert first.generation == second.generation
 
@@ -187,7 +188,7 @@ def test_the_report_counts_every_field(tmp_path: Path) -> None:
         inputs.company("EE", "1", "Žürii OÜ", ville="Tallinn"),
         inputs.company("EE", "2", "Õ OÜ"),
     ]
-    built = inputs.run(tmp_path, inputs.write(tmp_path / "in", rows))
+    built = builds.run(tmp_path, inputs.write(tmp_path / "in", rows))
 
     filled = built.pays["EE"].renseignees
     assert (filled["nom"], filled["ville"], filled["telephone"], filled["score"]) == (2, 1, 0, 2)

@@ -18,7 +18,7 @@ from shards.changes.forgetting import ERASED
 from shards.errors import GenerationError
 from shards.generations import pointer
 from shards.publish import publication
-from tests.pipeline import inputs
+from tests.pipeline import builds
 from tests.pipeline.builds import accounted, served
 from tests.pipeline.rows import company, line, write
 
@@ -36,7 +36,7 @@ def listed(tmp_path: Path, *lines: str) -> Path:
 
 def run(tmp_path: Path, *folders: Path, **options: Any) -> build.Built:
     """Build, with the gates open: one company of three is a great loss."""
-    return inputs.run(tmp_path, *folders, force=True, **options)
+    return builds.run(tmp_path, *folders, force=True, **options)
 
 
 def published(tmp_path: Path, name: str, **erna: object) -> Path:
