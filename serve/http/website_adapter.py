@@ -11,8 +11,6 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from aiohttp import web
-
 from quota.accounts import subscribed_plan
 from quota.errors import StoreUnavailable
 from serve.access.caller import Caller
@@ -68,7 +66,7 @@ class Website:
         if message.method not in route.methods:
             raise errors.methode_non_autorisee(message.method, ", ".join(route.methods))
         trace.pairs = params.pairs(target.query)
-        form, file = await _form(message, route) if message.method == "POST" else (_NO_FORM, b"")
+        form, file = await _form(request, route) if message.method == "POST" else (_NO_FORM, b"")
         session = await self._session(request)
         page = self._page_request(
             request, segments=segments, form=form, session=session, remembers=route.remembers
@@ -143,7 +141,7 @@ class Website:
             lang=lang,
             caller=caller,
             session=session,
-            origin=_origin(context, message),
+            origin=_origin(request),
             nonce=nonce,
             keep=f"{lang}.{nonce}" if is_new else None,
             html=languages.prefers_html(headers.get("Accept")),
@@ -162,9 +160,10 @@ def _caller(context: ServerContext, session: Session | None) -> Caller:
     return Caller(subscribed_plan(session.account, context.plans), account=session.account)
 
 
-def _origin(context: ServerContext, message: web.BaseRequest) -> str:
+def _origin(request: HttpRequest) -> str:
     """The address of this server, as the visitor calls it; only the visitor knows without `base_url`."""
-    return context.config.base_url or f"http://{message.headers.get('Host', '')}"
+    host = request.message.headers.get("Host", "")
+    return request.context.config.base_url or f"http://{host}"
 
 
 def _is_allowed(request: HttpRequest, route: WebRoute, page: PageRequest) -> bool:
@@ -186,17 +185,18 @@ def _is_same_origin(request: HttpRequest, page: PageRequest) -> bool:
     return urlsplit(origin).netloc == headers.get("Host")
 
 
-async def _form(message: web.BaseRequest, route: WebRoute) -> tuple[dict[str, str], bytes]:
+async def _form(request: HttpRequest, route: WebRoute) -> tuple[dict[str, str], bytes]:
     """The fields of a form and its file; of two fields with one name the last counts.
 
     Raises:
         ApiError: 400, 413, 415.
     """
+    message = request.message
     if route.signature:  # a message of another service: the page checks who signed it
         return {"signature": message.headers.get(route.signature, "")}, await body(message)
     kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if route.file and kind == _FORM_WITH_FILE:
-        return await _form_with_file(message, route.file)
+        return await _form_with_file(request, route.file)
     if kind != _FORM:
         raise errors.type_non_supporte(kind[:100], _FORM)
     raw = await body(message)
@@ -209,8 +209,8 @@ async def _form(message: web.BaseRequest, route: WebRoute) -> tuple[dict[str, st
     return dict(pairs), b""
 
 
-async def _form_with_file(message: web.BaseRequest, largest: int) -> tuple[dict[str, str], bytes]:
-    parts = await form_parts(message, largest, _FIELDS)
+async def _form_with_file(request: HttpRequest, largest: int) -> tuple[dict[str, str], bytes]:
+    parts = await form_parts(request.message, largest, _FIELDS)
     try:
         fields = {part.name: part.content.decode() for part in parts if part.filename is None}
     except ValueError as error:
