@@ -18,7 +18,7 @@ _DETAIL: Final = "dont "  # a line that is a part of the one above it
 Lines = Sequence[Mapping[str, Any]]
 
 NOT_SIGNIFICANT: Final = "n. s."
-_MOST_PERCENT: Final = 9.995  # 999 %, rounded; above it the multiple is said
+MOST_PERCENT: Final = 9.995  # 999 %, rounded; above it the multiple is said
 
 
 def change(new: float, old: float) -> float | str:
@@ -32,7 +32,7 @@ def change(new: float, old: float) -> float | str:
     if old <= 0 or new < 0:
         return NOT_SIGNIFICANT
     part = round(new / old - 1, 12)
-    return f"× {new / old:.0f}" if part >= _MOST_PERCENT else part
+    return f"× {new / old:.0f}" if part >= MOST_PERCENT else part
 
 
 @dataclass(slots=True)

@@ -63,7 +63,7 @@ class _App:
             response = await self._respond(request)
         except Exception:  # noqa: BLE001 - the one place: the caller gets an id to report
             _log.exception("request failed", extra={"fields": {"request_id": trace.request_id}})
-            response = self._refused(request, errors.erreur_interne(trace.request_id))
+            response = await self._error_response(request, errors.erreur_interne(trace.request_id))
         finally:
             body_reader.give_back(message)
         response = await compression.compressed(

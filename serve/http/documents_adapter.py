@@ -11,6 +11,8 @@ from serve.request import params
 # The names of the routes (serve/api/routes.py).
 ROUTES: Final = ("openapi", "docs-markdown", "llms", "llms-full", "docs-file")
 
+_VIEWER: Final = "docs-file"
+
 
 async def respond(request: HttpRequest) -> Response:
     """The document that a request asks for, or 304.
@@ -23,4 +25,8 @@ async def respond(request: HttpRequest) -> Response:
     path = "/".join(part or target.segments[0] for part in target.route.segments)
     pages = documents(config.base_url, config.debit)
     pairs = params.pairs(target.query)
+    if (
+        target.route.name == _VIEWER
+    ):  # a page that speaks one language; every other page takes `lang`
+        pairs = tuple(pair for pair in pairs if pair[0] != "lang")
     return static_pages.response(pages, path, pairs, request.if_none_match)

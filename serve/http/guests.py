@@ -1,4 +1,4 @@
-"""What stands on the server without belonging to it: routes with their handlers, and the site of pages.
+"""Guests of the server: routes with their handlers, and the site of pages.
 
 The server gets its guests at its start (serve/app.py) and imports none of them.
 """

@@ -85,18 +85,25 @@ class Website:
 
     async def error_for_person(self, request: HttpRequest, error: ApiError) -> Response:
         """`error_response`, whose page shows a person who is logged in as such."""
-        session = None
-        with suppress(ApiError, StoreUnavailable):  # the error may be that there is no store
+        session, is_known = None, False
+        try:
             session = await self._session(request)
-        return self.error_response(request, error, session)
+        except (ApiError, StoreUnavailable):  # the error may be that there is no store
+            is_known = sessions.is_signed(self._pages, self._cookie(request))
+        return self.error_response(request, error, session, is_known=is_known)
 
     def error_response(
-        self, request: HttpRequest, error: ApiError, session: Session | None = None
+        self,
+        request: HttpRequest,
+        error: ApiError,
+        session: Session | None = None,
+        *,
+        is_known: bool = False,
     ) -> Response:
         """An error as a page, or as JSON for a client that does not prefer HTML."""
         with suppress(ApiError):  # the query string itself may be the error
             request.trace.pairs = params.pairs(request.target.query)
-        page = self._page_request(request, session=session)
+        page = replace(self._page_request(request, session=session), is_known=is_known)
         return error_pages.refused(page, error) if page.html else of_error(error, request.lang)
 
     async def _session(self, request: HttpRequest) -> Session | None:
@@ -106,10 +113,15 @@ class Website:
             ApiError: 503: this server has no accounts.
             StoreUnavailable
         """
-        pages = self._pages
+        cookie = self._cookie(request)
+        return (
+            await sessions.current(self._pages, cookie, request.context.now()) if cookie else None
+        )
+
+    def _cookie(self, request: HttpRequest) -> str | None:
+        """The cookie of a session."""
         kept = cookies.read(request.message.headers.get("Cookie"))
-        cookie = kept.get(cookies.name(cookies.SESSION, secure=pages.secure))
-        return await sessions.current(pages, cookie, request.context.now()) if cookie else None
+        return kept.get(cookies.name(cookies.SESSION, secure=self._pages.secure))
 
     def _page_request(
         self,

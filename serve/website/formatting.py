@@ -16,6 +16,7 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from serve.contract import headcount_bands
+from serve.data.statement_table import MOST_PERCENT
 
 NONE: Final = "–"
 
@@ -147,9 +148,14 @@ class Formatting:
 
         >>> Formatting("en").ratio(0.5, "part"), Formatting("fr").ratio(1.256, "fois")
         ('50%', '1,26\xa0×')
+        >>> Formatting("en").ratio(66.85, "part"), Formatting("fr").ratio(-66.85, "part")
+        ('> 999%', '< −999\u202f%')
         """
         if unit == "part":
-            return self.percent(value)
+            if abs(value) <= MOST_PERCENT:
+                return self.percent(value)
+            most = self.percent(-9.99 if value < 0 else 9.99)
+            return f"{'<' if value < 0 else '>'} {most}"
         if unit == "EUR":
             return self.money(value)
         number = self.number(_rounded(Decimal(str(value))))

@@ -135,6 +135,7 @@ class PageRequest:
         form: the fields of a form that was sent; of two with one name the last.
         file: the file of that form; empty where there is none.
         device: the cookie of a browser that has logged in; "" if there is none.
+        is_known: somebody was logged in from this browser, and no store says whether that is so still.
         caller: the rights and meters that apply to the page (decision 044).
         origin: the address of this server as the visitor calls it: `https://host`.
         nonce: binds the forms of a visitor who is not logged in to the browser.
@@ -164,6 +165,7 @@ class PageRequest:
     file: bytes = b""
     is_gone: Callable[[], bool] = lambda: False
     device: str = ""
+    is_known: bool = False
 
     @property
     def server(self) -> ServerContext:

@@ -5,7 +5,7 @@ text of a page is in its template, French and English side by side: `t('Soci√©t√
 """
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from serve.access.result import Response
 from serve.contract import seed_tables
 from serve.data import country_sources
-from serve.website import assets, cookies, formatting
+from serve.website import assets, cookies, formatting, linked_text
 from serve.website.page_request import PageRequest
 
 HTML: Final = "text/html; charset=utf-8"
@@ -57,6 +57,7 @@ def page(
         period=country_sources.period(sources),
         canonical=_canonical(request),
         indexed=status == 200 and request.session is None,
+        linked=partial(linked_text.linked, lang=request.lang, plans=request.server.plans),
         **values,
     )  # fmt: skip
     own = _headers(request, has_form=proof in text) | dict(headers or {})

@@ -104,7 +104,7 @@ _MANUAL: Final[Mapping[str, WebRoute]] = {
     "objets": WebRoute("docs-objet", manual.described_object),
 }
 _RECORD: Final = WebRoute("fiche", record.record, record.full_record)
-_ANALYSIS: Final = WebRoute("analyse", analysis.record_of, analysis.analysis, personal=True)
+_ANALYSIS: Final = WebRoute("analyse", analysis.show, analysis.buy, personal=True)
 _SITEMAP: Final = WebRoute("plan-du-site", crawlers.sitemap)
 _ASSET: Final = WebRoute("asset", _asset)
 # Followed by a token.

@@ -35,15 +35,21 @@ async def current(context: PageContext, cookie: str | None, now: datetime) -> Se
         StoreUnavailable
     """
     shape = _SHAPE.fullmatch(cookie or "")
-    if shape is None:
-        return None
-    if not context.signer.is_valid(shape[3], _PURPOSE, f"{shape[1]}.{shape[2]}"):
+    if shape is None or not is_signed(context, cookie):
         return None
     token = bytes.fromhex(shape[2])
     person = await context.accounts.in_session(shape[1], token, now)
     if person is None:
         return None
     return Session(person, await context.accounts.get(person.account), token)
+
+
+def is_signed(context: PageContext, cookie: str | None) -> bool:
+    """Whether a cookie is one of ours, whatever became of its session; for pages while the store does not answer."""
+    shape = _SHAPE.fullmatch(cookie or "")
+    return shape is not None and context.signer.is_valid(
+        shape[3], _PURPOSE, f"{shape[1]}.{shape[2]}"
+    )
 
 
 async def opened(context: PageContext, person: Person, now: datetime) -> tuple[Session, str]:

@@ -1,1 +1,4 @@
-"""Codes and words of registers as ours: activities as sectors (`sectors`), statuses as states (`statuses`)."""
+"""Translation of what registers publish.
+
+`sectors` finds the sector of an activity code, `statuses` the state of a company and its words in French.
+"""

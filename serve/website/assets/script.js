@@ -134,7 +134,10 @@
   const follow = async () => {
     const form = $("#recherche");
     const found = await page(address(form).replace("/?", "/chiffres?"));
-    if (found.isGood && form.isConnected) recount(found);
+    if (!found.isGood || !form.isConnected) return;
+    recount(found);
+    const button = $(".apply button");
+    button.textContent = `${button.dataset.see} ${$("h1", found).textContent}`;
   };
 
   const recount = (found) => {

@@ -7,6 +7,7 @@ is read once (`sortie=lecture`), comes back in pieces, and each piece is sent by
 
 import re
 from base64 import b64encode
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -96,11 +97,14 @@ async def _answer(request: PageRequest) -> Response:
             "Cache-Control": "no-store",
         }
         return Response(200, text, headers, outcome)
+    beyond = sum(map(_is_beyond, matched.resultats))  # lines after those that a visitor may have
+    results = list(zip(table.rows, matched.resultats, strict=True))
     return await _page(
         request,
         table=table,
         outcome=outcome,
-        results=list(zip(table.rows, matched.resultats, strict=True)),
+        results=results[: len(results) - beyond],
+        beyond=beyond,
         first=int(first),
         verdicts=_counted(matched),
         csv=b64encode(text).decode(),
@@ -159,8 +163,14 @@ def _counted(matched: MatchedLines) -> dict[str, int]:
     """How many lines have each verdict, or an error."""
     found = dict.fromkeys(("sur", "probable", "ambigu", "aucun", "erreur"), 0)
     for one in matched.resultats:
-        found[one.get("verdict", "erreur")] += 1
+        if not _is_beyond(one):
+            found[one.get("verdict", "erreur")] += 1
     return found
+
+
+def _is_beyond(one: Mapping[str, Any]) -> bool:
+    """Whether a line was not matched since its sender has no account."""
+    return "erreur" in one and one["erreur"]["code"] == "compte_requis"
 
 
 async def _page(

@@ -5,7 +5,7 @@ record with statements costs 5 credits, and every full one a call, so only a for
 If the record was paid for this month, it comes at once and costs nothing more (decision 110).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from serve.access import admission, billing, modules, next_plan
@@ -151,17 +151,17 @@ async def _beside(
         "cost": billing.RECORD_CREDITS if shard.has_comptes(row) else 0,
         "peers": peers,
         "histogram_size": (histogram.WIDTH, histogram.HEIGHT),
-        "near": await _comparable(request, generation),
+        **await _comparable(request, generation),
         "group": await _group(request, generation),
     }
 
 
-async def _comparable(
-    request: PageRequest, generation: OpenGeneration
-) -> Sequence[Mapping[str, Any]]:
-    """The comparable companies, as many as the visitor's plan shows."""
-    found = await _asked(request, generation, comparables, ("n", str(_NEAR)))
-    return [one["societe"] for one in found.companies()]
+async def _comparable(request: PageRequest, generation: OpenGeneration) -> dict[str, Any]:
+    """The comparable companies, as many as the visitor's plan shows, and whether a size was compared."""
+    found = (await _asked(request, generation, comparables, ("n", str(_NEAR)))).companies()
+    gaps = [one["ecarts"] for one in found]
+    is_sized = any(gap["ca_eur"] is not None or gap["effectif"] is not None for gap in gaps)
+    return {"near": [one["societe"] for one in found], "is_sized": is_sized}
 
 
 async def _group(request: PageRequest, generation: OpenGeneration) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""What a caller learns of accounts that the build withheld, since they contradict themselves."""
+"""Accounts that the build withheld, since they contradict themselves, as a caller sees them."""
 
 from collections.abc import Iterator
 from typing import Any

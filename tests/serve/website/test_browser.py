@@ -206,8 +206,13 @@ def test_every_refusal_shows_who_is_logged_in(shop: Served, chromium: Browser) -
             meet(navigation.value)
 
         meet(page.goto(f"{base(shop)}/rien"))
-        opened.open("/tarifs")
-        press("Choisir Données")
+        opened.open("/tarifs")  # no button leads to this refusal
+        with page.expect_navigation() as navigation:
+            page.evaluate(
+                "const form = document.createElement('form'); form.method = 'post';"
+                "document.body.append(form); form.submit()"
+            )
+        meet(navigation.value)
         opened.open("/compte")
         page.evaluate(
             "for (const one of document.querySelectorAll('[name=jeton]')) one.value = 'x'"

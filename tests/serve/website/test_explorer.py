@@ -205,7 +205,7 @@ def test_the_equivalent_call_gives_the_same(served: Served) -> None:
     [
         ("pays=XX", "Pays inconnu : XX", "Unknown country: XX"),
         ("secteur=rien", "Secteur inconnu : rien", "Unknown sector: rien"),
-        ("ca_min=5&ca_max=1", "ca_min : 5 dépasse ca_max", "ca_min: 5 is above ca_max"),
+        ("ca_min=5&ca_max=1", "minimal : 5 dépasse ca_max", "Minimum turnover: 5 is above ca_max"),
         ("cle=x", "Paramètre inconnu : cle", "Unknown parameter: cle"),
         ("q=" + "x" * 121, "121 caractères", "121 characters"),
     ],
@@ -221,6 +221,20 @@ def test_what_is_wrong_is_told_beside_the_form(
     assert fr in french.text
     assert en in english.text
     assert 'id="recherche"' in french.html
+
+
+def test_a_wrong_field_is_named_and_marked_and_the_form_is_kept(served: Served) -> None:
+    seen = Visitor(served).get("/?q=lab&ca_min=beaucoup&ville=Tallinn")
+
+    assert seen.status == 400
+    assert "Chiffre d’affaires minimal : 'beaucoup' n'est pas un nombre" in seen.text
+    assert '<a href="#ca_min">Corriger ce champ</a>' in seen.html
+    fields = re.findall(r'<input id="(ca_min|ca_max|ville)"[^>]*>', seen.html)
+    assert fields == ["ca_min", "ca_max", "ville"]
+    assert re.findall(r'name="(\w+)" aria-invalid="true"[^>]* value="beaucoup"', seen.html) == [
+        "ca_min"
+    ]
+    assert 'value="Tallinn"' in seen.html
 
 
 def test_nothing_found_is_a_page_that_helps(served: Served) -> None:

@@ -167,3 +167,8 @@ def test_a_translation_is_that_of_a_sentence_of_the_description() -> None:
     )
 
     assert not [english for english in french.sentences() if english not in said]
+
+
+def test_the_try_it_page_takes_the_language_of_a_link_as_every_page_does(served: Served) -> None:
+    assert served.ask("/docs/essai?lang=en").status == 200
+    assert served.ask("/docs/essai?x=1").status == 400

@@ -189,7 +189,7 @@ def test_a_visitor_has_two_lines_and_the_country_of_the_form_counts(served: Serv
     seen = visitor.send(PATH, {"texte": text, "pays": "UK"})
     assert verdicts(seen)[0] == "aucun"  # it is German
     assert "/societes/UK/OC301540" in seen.html
-    assert verdicts(seen)[2] == "en erreur"
+    assert len(verdicts(seen)) == 2
     assert "Sans clé, 2 lignes" in seen.text
 
 
@@ -229,3 +229,11 @@ def test_more_lines_than_the_day_has_are_refused_and_none_is_counted(served: Ser
 
     assert (seen.status, "51 appels" in seen.text) == (429, True)
     assert calls(served, account) == 0
+
+
+def test_lines_after_those_of_a_visitor_are_folded_into_one_sentence(served: Served) -> None:
+    seen = matched(Visitor(served), ("nom\r\n" + "Siemens\r\n" * 9).encode())
+
+    assert len(verdicts(seen)) == 2
+    assert "2 lignes sur 9 rapprochées sans compte." in seen.text
+    assert "<b>0</b> en erreur" in seen.html

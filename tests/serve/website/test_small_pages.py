@@ -9,9 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from quota.errors import StoreUnavailable
 from quota.store import passwords
+from quota.store.lmdb_store import LmdbStore
+from serve.access.result import Response
+from serve.access.store_holder import StoreHolder
 from serve.services.settings import EditorSettings
-from serve.website import assets
+from serve.website import assets, routes
+from serve.website.page_request import PageRequest
 from tests.serve.access.test_unavailable import Faulty
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.website.visitor import PASSWORD, Visitor, address, member
@@ -51,9 +56,9 @@ def test_each_plan_says_what_it_has_more_than_the_one_that_it_contains(served: S
     assert (
         "Tout de Données, et 500 résultats par recherche 5000 appels par jour 60 exports par mois, "
         "de 5000 lignes 25000 crédits par mois, soit 5000 fiches complètes Analyse d’un marché "
-        "l’outil API, compris Choisir" in text
+        "l’outil API, compris Sur demande" in text
     )
-    assert "Tout de Données, et les modules de votre choix Choisir" in text
+    assert "Tout de Données, et les modules de votre choix Sur demande" in text
 
 
 @pytest.mark.parametrize("form", [{"offre": "data"}, {"pack": "1000"}, {}])
@@ -218,7 +223,12 @@ def test_without_data_there_is_a_page_that_says_so(tmp_path: Path) -> None:
             seen = Visitor(served).get(path)
             assert (seen.status, seen.headers["Retry-After"]) == (503, "5")
             assert "Momentanément indisponible" in seen.text
-        assert Visitor(served).get("/tarifs").status == 200
+        prices = Visitor(served).get("/tarifs")
+        assert prices.status == 200
+        assert (
+            prices.html.count('href="mailto:zoé@b.fr">Écrire à zoé@b.fr</a>') == 6
+        )  # and the pack
+        assert 'name="offre"' not in prices.html  # a button would only lead to a refusal
         legal = Visitor(served).get("/mentions-legales")
         assert "Żabka & Cie" in legal.text
         assert '<a href="mailto:zoé@b.fr">' in legal.html
@@ -244,6 +254,39 @@ def test_without_the_store_visitors_are_served_and_accounts_are_told(faulty: Ser
     assert visitor.get("/?q=lab").status == 503
     assert visitor.get("/").status == 200
     assert Visitor(faulty).get("/?q=lab").status == 200
+
+
+def test_a_person_is_shown_as_logged_in_where_the_store_cannot_tell(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cookie is signed by this server; a forged one shows nothing"""
+    visitor, _ = member(served)
+    cookies = {name: f"{value[:-1]}-" for name, value in visitor.cookies.items()}
+    forged = Visitor(served, cookies=cookies)
+
+    def no_store(_: StoreHolder) -> LmdbStore:
+        raise StoreUnavailable("no store")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(StoreHolder, "store", property(no_store))
+        known, unknown = visitor.get("/?q=lab"), forged.get("/?q=lab")
+
+    assert (known.status, "Mon compte" in known.text) == (503, True)
+    assert "Mon compte" not in unknown.text
+
+
+def test_an_error_of_the_server_shows_who_is_logged_in(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor, _ = member(served)
+
+    async def broken(_: PageRequest) -> Response:
+        raise RuntimeError("broken")
+
+    monkeypatch.setitem(vars(routes)["_PLAIN"], "/statut", routes.WebRoute("statut", broken))
+    seen = visitor.get("/statut")
+
+    assert (seen.status, "Mon compte" in seen.text) == (500, True)
 
 
 def test_every_page_is_small_whole_and_of_one_language(served: Served) -> None:
