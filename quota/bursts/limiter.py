@@ -70,12 +70,12 @@ class BurstLimiter:
         self._swept = b""  # the key at which the next sweep starts
         self._path, self._env, self._lock = _open_first(state, memory)
 
-    def allow(self, who: str, per_minute: int, now: float) -> Wait:
-        """Decide on one call of `who`, who has `per_minute` (>= 1); a refused call costs nothing."""
+    def allow(self, who: str, per_minute: int, now: float, calls: int = 1) -> Wait:
+        """Decide on `calls` of `who`, who has `per_minute` (>= 1); those that are refused cost nothing."""
         caller = _digest(who)
 
         def draw(txn: "_Transaction[bytes]") -> Wait:
-            wait, bucket = _drawn(txn, caller, per_minute, now)
+            wait, bucket = _drawn(txn, caller, per_minute, now, calls)
             txn.put(_BUCKET + caller, bucket)
             return wait
 
@@ -170,12 +170,12 @@ class BurstLimiter:
 
 
 def _drawn(
-    txn: "_Transaction[bytes]", caller: bytes, per_minute: int, now: float
+    txn: "_Transaction[bytes]", caller: bytes, per_minute: int, now: float, calls: int = 1
 ) -> tuple[Wait, bytes]:
     """The decision of a caller's bucket, and its row after that."""
     stored = txn.get(_BUCKET + caller)
     full_at = None if stored is None else _FULL_AT.unpack(stored)[0]
-    wait, full_at = gcra.draw(full_at, per_minute, now)
+    wait, full_at = gcra.draw(full_at, per_minute, now, calls)
     return wait, _FULL_AT.pack(full_at)
 
 
