@@ -184,8 +184,9 @@ def _counted(
 ) -> tuple[Wait, bytes]:
     """The decision of a caller's day, and its row after an allowed call."""
     day, counted = _COUNT.unpack(txn.get(_DAY + caller) or bytes(_COUNT.size))
-    # A clock that steps back to yesterday continues the count of today.
-    today = max(day, gcra.day_of(now))
+    today = gcra.day_of(now)
+    if day == today + 1:  # a clock that steps back to yesterday continues the count of today
+        today = day
     counted = counted if day == today else 0
     return gcra.count(counted, limit, now), _COUNT.pack(today, counted + 1)
 
@@ -193,7 +194,7 @@ def _counted(
 def _is_over(key: bytes, value: bytes, now: float) -> bool:
     if key.startswith(_BUCKET):
         return gcra.is_full(_FULL_AT.unpack(value)[0], now)
-    return bool(_COUNT.unpack(value)[0] < gcra.day_of(now))
+    return not 0 <= _COUNT.unpack(value)[0] - gcra.day_of(now) <= 1
 
 
 def _digest(who: str) -> bytes:

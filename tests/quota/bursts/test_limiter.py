@@ -68,6 +68,18 @@ def test_calls_at_once_are_allowed_all_or_none(tmp_path: Path) -> None:
     debit.close()
 
 
+def test_a_clock_that_was_far_ahead_leaves_no_day_that_never_ends(tmp_path: Path) -> None:
+    """Before: who called then, and the limits of the host, had one count until that day"""
+    debit = BurstLimiter(tmp_path, memory=tmp_path)
+    ahead = NOW + 400 * 86_400
+    assert [debit.day("inscription", 2, ahead).seconds > 0 for _ in range(3)] == [0, 0, 1]
+
+    days = [[debit.day("inscription", 2, NOW + day * 86_400) for _ in range(3)] for day in range(3)]
+
+    assert [[one.seconds > 0 for one in day] for day in days] == [[False, False, True]] * 3
+    debit.close()
+
+
 def test_a_day_ends_at_midnight_utc(tmp_path: Path) -> None:
     debit = BurstLimiter(tmp_path, memory=tmp_path)
     today = [debit.day("2001:db8::/64", 3, NOW) for _ in range(5)]
