@@ -269,6 +269,15 @@ def test_searches_and_pages_are_limited_as_those_of_the_api(strict: Served) -> N
     assert fronts == [200, 200, 200, 200, 429]
 
 
+def test_numbers_that_are_typed_are_limited_as_public_lists(data_of_its_own: Path) -> None:
+    """Before: whoever had spent the searches of the day went on, and each look was made before any limit"""
+    debit = replace(GENEROUS, visiteur=2, listes=4)
+    with serving(data_of_its_own, debit=debit) as served:
+        numbers = [Visitor(served).get("/?q=552100554").status for _ in range(6)]
+
+    assert numbers == [303] * 4 + [429] * 2
+
+
 def test_more_log_ins_than_can_be_looked_at_are_told_to_come_back(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
