@@ -14,8 +14,7 @@ from serve.api.analyses import marche
 from serve.contract.errors import ApiError
 from serve.data.current_generation import CurrentGeneration
 from serve.data.open_generation import OpenGeneration
-from shards.changes import forgetting
-from shards.errors import CorruptError, GenerationError
+from shards.errors import CorruptError
 from shards.generations import pointer
 from shards.publish import publication
 from shards.query import Query
@@ -98,43 +97,6 @@ def test_the_market_of_all_companies_is_analysed_before_a_generation_is_served(
         await published.refresh()
         assert published.generation == new.id
         assert published.standing.refused is not None
-        published.close()
-
-    asyncio.run(scenario())
-
-
-def test_a_generation_that_is_withdrawn_is_served_no_more(tmp_path: Path) -> None:
-    """A person has objected. Before: `version=` gave the values, and open files of changes had them, for days"""
-
-    async def scenario() -> None:
-        world.publish(tmp_path, named("Un"))
-        published = CurrentGeneration(tmp_path)
-        published.start()
-        new = world.publish(tmp_path, named("Deux"))
-        await published.refresh()
-        with published.lease() as before:
-            assert before.id == new
-            old = str(published.standing.previous)
-            assert before.of(old).id == old
-            (step,) = (step for step in before.steps[old] if step.after == new)
-            assert before.changes(step, "FR").identifiers([0]) == ["Un0"]
-
-        forgetting.forget(tmp_path, {"FR": {"Un0": None}})
-        publication.keep_published(tmp_path)
-        await published.refresh()
-
-        with published.lease() as after:
-            assert after.id == new
-            assert published.standing.previous is None
-            with pytest.raises(ApiError, match="version_expiree"):
-                after.of(old)
-            (step,) = (step for step in after.steps[old] if step.after == new)
-            changes = after.changes(step, "FR")
-            _, _, change = next(one for one in changes.changes() if one[1] == "Un0")
-            assert change.details["nom"] == ["—", None]
-        assert not (tmp_path / old).exists()
-        with pytest.raises(GenerationError):
-            publication.rollback(tmp_path, old)
         published.close()
 
     asyncio.run(scenario())
