@@ -165,7 +165,10 @@ def test_a_body_that_names_a_format_needs_no_accept(own: Served) -> None:
 
     reply = own.ask(PATH, "POST", headers, body=b'{"format": "csv", "pays": "EE"}')
 
-    assert (reply.status, reply.headers["Content-Type"]) == (200, "text/csv; charset=utf-8; header=present")
+    assert (reply.status, reply.headers["Content-Type"]) == (
+        200,
+        "text/csv; charset=utf-8; header=present",
+    )
 
 
 def test_a_table_has_the_rows_of_a_search_and_the_columns_that_are_wanted(own: Served) -> None:
