@@ -27,8 +27,10 @@ class Wait(NamedTuple):
     reset: float
 
 
-def draw(full_at: int | None, per_minute: int, now: float) -> tuple[Wait, int]:
-    """Decide on one call at `now` (Unix seconds); returns the decision and the new state.
+def draw(full_at: int | None, per_minute: int, now: float, calls: int = 1) -> tuple[Wait, int]:
+    """Decide on so many calls at once at `now` (Unix seconds); returns the decision and the new state.
+
+    They are allowed all or none. More than a bucket holds are as many as it holds.
 
     The state is the moment at which the bucket will be full, in whole nanoseconds, so that n shares
     of a minute never add up to more than a minute.
@@ -42,7 +44,7 @@ def draw(full_at: int | None, per_minute: int, now: float) -> tuple[Wait, int]:
     moment = int(now * 1e9)
     empty = moment + WINDOW
     before = moment if full_at is None else min(max(full_at, moment), empty)
-    after = before + share
+    after = before + share * min(calls, per_minute)
     if after > empty:
         return Wait((after - empty) / 1e9, 0, (before - moment) / 1e9), before
     return Wait(0.0, (empty - after) // share, (after - moment) / 1e9), after

@@ -70,12 +70,12 @@ class BurstLimiter:
         self._swept = b""  # the key at which the next sweep starts
         self._path, self._env, self._lock = _open_first(state, memory)
 
-    def allow(self, who: str, per_minute: int, now: float) -> Wait:
-        """Decide on one call of `who`, who has `per_minute` (>= 1); a refused call costs nothing."""
+    def allow(self, who: str, per_minute: int, now: float, calls: int = 1) -> Wait:
+        """Decide on `calls` of `who`, who has `per_minute` (>= 1); those that are refused cost nothing."""
         caller = _digest(who)
 
         def draw(txn: "_Transaction[bytes]") -> Wait:
-            wait, bucket = _drawn(txn, caller, per_minute, now)
+            wait, bucket = _drawn(txn, caller, per_minute, now, calls)
             txn.put(_BUCKET + caller, bucket)
             return wait
 
@@ -170,12 +170,12 @@ class BurstLimiter:
 
 
 def _drawn(
-    txn: "_Transaction[bytes]", caller: bytes, per_minute: int, now: float
+    txn: "_Transaction[bytes]", caller: bytes, per_minute: int, now: float, calls: int = 1
 ) -> tuple[Wait, bytes]:
     """The decision of a caller's bucket, and its row after that."""
     stored = txn.get(_BUCKET + caller)
     full_at = None if stored is None else _FULL_AT.unpack(stored)[0]
-    wait, full_at = gcra.draw(full_at, per_minute, now)
+    wait, full_at = gcra.draw(full_at, per_minute, now, calls)
     return wait, _FULL_AT.pack(full_at)
 
 
@@ -184,8 +184,9 @@ def _counted(
 ) -> tuple[Wait, bytes]:
     """The decision of a caller's day, and its row after an allowed call."""
     day, counted = _COUNT.unpack(txn.get(_DAY + caller) or bytes(_COUNT.size))
-    # A clock that steps back to yesterday continues the count of today.
-    today = max(day, gcra.day_of(now))
+    today = gcra.day_of(now)
+    if day == today + 1:  # a clock that steps back to yesterday continues the count of today
+        today = day
     counted = counted if day == today else 0
     return gcra.count(counted, limit, now), _COUNT.pack(today, counted + 1)
 
@@ -193,7 +194,7 @@ def _counted(
 def _is_over(key: bytes, value: bytes, now: float) -> bool:
     if key.startswith(_BUCKET):
         return gcra.is_full(_FULL_AT.unpack(value)[0], now)
-    return bool(_COUNT.unpack(value)[0] < gcra.day_of(now))
+    return not 0 <= _COUNT.unpack(value)[0] - gcra.day_of(now) <= 1
 
 
 def _digest(who: str) -> bytes:

@@ -27,7 +27,7 @@ SENT: Final = 64 << 10
 class Limiter(Protocol):
     """The part of quota.bursts.limiter.BurstLimiter that the server uses."""
 
-    def allow(self, who: str, per_minute: int, now: float) -> Wait: ...
+    def allow(self, who: str, per_minute: int, now: float, calls: int = 1) -> Wait: ...
 
     def day(self, who: str, limit: int, now: float) -> Wait: ...
 
@@ -69,11 +69,13 @@ class BurstGate:
         Raises:
             ApiError: 429 `trop_de_requetes`.
         """
-        for _ in range(1 + sent // SENT):
-            self._minute(f"listes {bucket(address)}", self.listes, now, counter_headers.UNMETERED)
+        who = f"listes {bucket(address)}"
+        self._minute(who, self.listes, now, counter_headers.UNMETERED, 1 + sent // SENT)
 
-    def _minute(self, who: str, limit: int, now: datetime, headers: Mapping[str, str]) -> int:
-        wait = self.limiter.allow(who, limit, now.timestamp())
+    def _minute(
+        self, who: str, limit: int, now: datetime, headers: Mapping[str, str], calls: int = 1
+    ) -> int:
+        wait = self.limiter.allow(who, limit, now.timestamp(), calls)
         if wait.seconds:
             raise _refused("minute", limit, wait.seconds, now, headers)
         return wait.remaining

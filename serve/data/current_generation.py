@@ -102,6 +102,7 @@ class CurrentGeneration:
         self._prepare: Callable[[OpenGeneration], Awaitable[object]] | None = None
         self._left_open: list[str] = []  # damaged, and nothing else can be served
         self._open: tuple[_RefCounted, ...] = ()  # the current one, then the previous one
+        self._behind: str | None = None  # the previous one that CURRENT named, open or not
         self._seen: _Signature | None = None
         self._wake = asyncio.Event()
         self._since: datetime | None = None
@@ -209,6 +210,9 @@ class CurrentGeneration:
                 await self._prepared(new)
                 self._damage.clear()
                 self._swap(published, _RefCounted(new))
+            elif published is not None and published.previous != self._behind:
+                # A person has objected: what is withdrawn ends at once, files of changes are others now.
+                self._open_best(published)
             self._refused = None
         except _REFUSED as error:
             self._refused = published.generation if published else UNREADABLE
@@ -325,6 +329,7 @@ class CurrentGeneration:
             previous = self._load_previous(published.previous)
         new.generation.set_previous(previous[0].generation if previous else None)
         self._open = (new, *previous)
+        self._behind = published.previous
         self._since = datetime.fromisoformat(published.published)
         _log.info("generation %s is served", new.generation.id)
         for entry in old:

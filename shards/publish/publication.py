@@ -174,8 +174,11 @@ def adopt(
 
 
 def keep_published(data: Path) -> None:
-    """Remove all generations but the published one, so that none that is withdrawn can be published again."""
-    _prune(data, 1)
+    """Remove all generations but the published one, so that none that is withdrawn can be published again.
+
+    Those that a process reads go, too: what it has open stays until it learns of that from CURRENT.
+    """
+    _prune(data, 1, even_if_read=True)
 
 
 def rollback(data: Path, to: str | None = None) -> Pointer:
@@ -267,7 +270,7 @@ def _settle(staged: Path, folder: Path) -> None:
     atomic_files.settle(staged, folder)
 
 
-def _prune(data: Path, keep: int) -> None:
+def _prune(data: Path, keep: int, *, even_if_read: bool = False) -> None:
     """Remove all generations after the first `keep`, except those that a process still reads."""
     current = pointer.read(data)
     assert current is not None
@@ -277,7 +280,7 @@ def _prune(data: Path, keep: int) -> None:
     for path in data.iterdir():
         if (path / MANIFEST).exists() and path.name not in kept:
             with locks.removal_lock(path) as free:
-                if free:
+                if free or even_if_read:
                     # The rename removes it for all readers at once, even if the deletion is interrupted.
                     shutil.rmtree(path.rename(data / f"{atomic_files.STAGED}{path.name}"))
     change_steps.prune(data, current.generation)

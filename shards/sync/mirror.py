@@ -15,6 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+import orjson
+
+from shards.changes import change_steps
 from shards.errors import ShardError
 from shards.generations import atomic_files, generation_files, locks, pointer
 from shards.generations import manifest as manifests
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 BLOBS: Final = ".mirror"
+# Inside it: a round has begun to publish a generation that honours new objections of persons.
+_WITHDRAWN: Final = "withdrawn"
 
 # The number of times that the source may publish another generation during one round.
 _MOVES: Final = 5
@@ -153,6 +158,7 @@ def _round(
     begun: Callable[[int], object],
 ) -> MirrorOutcome:
     """One round for the generation that CURRENT of the source names."""
+    _forget_if_withdrawn(data)  # where a round has died
     here = _here(data, generation, wanted)
     packed, manifest = here or _manifest(downloader, generation)
     # A generation may be signed after it was published and mirrored, and again before the signature expires.
@@ -179,6 +185,7 @@ def _round(
     for name, file in files.items():
         store.obtain(name, file)
     _publish(data, manifest, own, {name: store.blob(file) for name, file in files.items()}, wanted)
+    _forget_if_withdrawn(data)
     _keep_signature(data, generation, signed, wanted)
     shutil.rmtree(data / BLOBS)
     return MirrorOutcome(manifest.generation, store.fetched, store.linked, undated)
@@ -306,7 +313,46 @@ def _publish(
     # Without this, a server would be the first to find a shard that cannot be opened.
     with _understood(manifest.generation):
         generation_files.open_folder(staged, manifest).close()
+        if _has_new_objections(data, staged, manifest):
+            (data / BLOBS).mkdir(exist_ok=True)
+            (data / BLOBS / _WITHDRAWN).touch()
     publication.adopt(data, staged, manifest, keep=wanted.keep)
+
+
+def _has_new_objections(data: Path, staged: Path, manifest: Manifest) -> bool:
+    """Whether persons have objected to more than in the published generation, as both reports count it."""
+    before = pointer.current(data)
+    if before is None or not manifest.counts.keys() & _objections(staged).keys():
+        return False
+    known = _objections(data / before)
+    return any(
+        number > known.get(iso2, {}).get(what, 0)
+        for iso2, counts in _objections(staged).items()
+        if iso2 in manifest.counts
+        for what, number in counts.items()
+    )
+
+
+def _objections(folder: Path) -> Mapping[str, Mapping[str, int]]:
+    """What is left out of a generation by objections, by country; nothing, if the report is damaged."""
+    try:
+        report = orjson.loads((folder / generation_files.QUALITY).read_bytes())
+        pays = report.get("pays", {})
+        return {iso2: one["oppositions"] for iso2, one in pays.items() if one.get("oppositions")}
+    except (OSError, ValueError):
+        return {}
+
+
+def _forget_if_withdrawn(data: Path) -> None:
+    """After new objections, keep nothing but the published generation.
+
+    A mirror is not told whose values they are, so all differences from older generations go.
+    """
+    if not (data / BLOBS / _WITHDRAWN).exists():
+        return
+    shutil.rmtree(data / change_steps.FOLDER, ignore_errors=True)
+    publication.keep_published(data)
+    (data / BLOBS / _WITHDRAWN).unlink()
 
 
 @contextmanager

@@ -100,6 +100,10 @@ def _numbered(request: PageRequest, generation: OpenGeneration) -> Sequence[Mapp
     """The companies whose number was typed alone in the box: identifier, VAT number, SIRET or LEI (X6).
 
     Words are never looked up: a number has six digits at least and no fewer digits than letters, or is shaped as a LEI.
+    A look counts as a public list, since one that leads to a record is no search.
+
+    Raises:
+        ApiError: 429.
     """
     filled = {name: value for name, value in request.pairs if value.strip()}
     typed = filled.get("q", "")
@@ -107,6 +111,7 @@ def _numbered(request: PageRequest, generation: OpenGeneration) -> Sequence[Mapp
     is_number = digits >= max(_NUMBER_DIGITS, letters) or identifiers.is_lei(typed)
     if filled.keys() - _BESIDE or not is_number:
         return ()
+    request.server.gate.lists(request.trace.address, request.now)
     places = identifiers.find(generation.shards, typed).places[:ROWS]
     return [generation.shards[iso2].company(row) for iso2, row in places]
 

@@ -53,6 +53,33 @@ def test_a_visit_needs_both_limits_and_a_refused_one_costs_neither(tmp_path: Pat
     debit.close()
 
 
+def test_calls_at_once_are_allowed_all_or_none(tmp_path: Path) -> None:
+    """Before: a long list took what was left of the minute and was refused, again at each attempt"""
+    debit = BurstLimiter(tmp_path, memory=tmp_path)
+    assert debit.allow("a", 60, NOW, 50).remaining == 10
+
+    refused = [debit.allow("a", 60, NOW, 20).seconds for _ in range(3)]
+
+    assert refused == [pytest.approx(10)] * 3
+    assert debit.allow("a", 60, NOW).remaining == 9
+    assert debit.allow("a", 60, NOW + 11, 20).seconds == 0
+    assert debit.allow("b", 5, NOW, 65).seconds == 0, "no more than the whole bucket"
+    assert debit.allow("b", 5, NOW).seconds > 0
+    debit.close()
+
+
+def test_a_clock_that_was_far_ahead_leaves_no_day_that_never_ends(tmp_path: Path) -> None:
+    """Before: who called then, and the limits of the host, had one count until that day"""
+    debit = BurstLimiter(tmp_path, memory=tmp_path)
+    ahead = NOW + 400 * 86_400
+    assert [debit.day("inscription", 2, ahead).seconds > 0 for _ in range(3)] == [0, 0, 1]
+
+    days = [[debit.day("inscription", 2, NOW + day * 86_400) for _ in range(3)] for day in range(3)]
+
+    assert [[one.seconds > 0 for one in day] for day in days] == [[False, False, True]] * 3
+    debit.close()
+
+
 def test_a_day_ends_at_midnight_utc(tmp_path: Path) -> None:
     debit = BurstLimiter(tmp_path, memory=tmp_path)
     today = [debit.day("2001:db8::/64", 3, NOW) for _ in range(5)]

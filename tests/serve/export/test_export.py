@@ -147,13 +147,28 @@ def test_an_accept_that_no_format_meets_is_refused_and_costs_nothing(
 ) -> None:
     """X7, RFC 9110 §15.5.7"""
     customer = own.customer("data")
+    headers = {**customer.headers, "Accept": accept}
 
-    reply = own.ask(PATH, headers={**customer.headers, "Accept": accept})
-
-    assert (reply.status, reply.code) == (406, "format_non_acceptable")
-    assert "text/csv" in reply.json["valeurs"]
-    assert accept in reply.json["erreur"]["message"]
+    for reply in (
+        own.ask(PATH, headers=headers),
+        own.ask(PATH, "POST", {**headers, **JSON}, body=b"{}"),
+    ):
+        assert (reply.status, reply.code) == (406, "format_non_acceptable")
+        assert "text/csv" in reply.json["valeurs"]
+        assert accept in reply.json["erreur"]["message"]
     assert exports(own, customer) == 0
+
+
+def test_a_body_that_names_a_format_needs_no_accept(own: Served) -> None:
+    """X7"""
+    headers = {**own.customer("data").headers, **JSON, "Accept": "application/json"}
+
+    reply = own.ask(PATH, "POST", headers, body=b'{"format": "csv", "pays": "EE"}')
+
+    assert (reply.status, reply.headers["Content-Type"]) == (
+        200,
+        "text/csv; charset=utf-8; header=present",
+    )
 
 
 def test_a_table_has_the_rows_of_a_search_and_the_columns_that_are_wanted(own: Served) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from quota.bursts.limiter import BurstLimiter
 from quota.store import passwords
+from serve.access.burst_gate import SENT
 from serve.access.context import utc_now
 from serve.contract.errors import ApiError
 from serve.website import login_throttle, signing
@@ -201,6 +202,53 @@ def test_sign_ups_are_limited_by_network_and_host(throttle: LoginThrottle) -> No
     assert allowed(lambda one: throttle.sign_up(one, now), far) == 48
 
 
+def test_an_organisation_makes_fifty_keys_a_day(throttle: LoginThrottle) -> None:
+    now = utc_now()
+
+    def make(_: str) -> None:
+        throttle.make_key("a_1", now)
+
+    assert allowed(make, map(str, range(60))) == login_throttle.KEYS == 50
+    throttle.make_key("a_2", now)
+    with pytest.raises(ApiError, match="trop_de_requetes"):
+        throttle.make_key("a_1", now)
+    throttle.make_key("a_1", now + timedelta(days=1))
+
+
+@pytest.mark.parametrize("what", ["cles", "adresses"])
+def test_a_key_too_many_of_the_day_is_refused_by_the_page(
+    served: Served, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    visitor, account = member(served)
+    monkeypatch.setattr(login_throttle, "KEYS", 1)  # made by the log-in
+    before = served.store.keys_of(account).result()
+    visitor.get("/compte")
+
+    refused = visitor.send(f"/compte/{what}", {"connues": "1" if what == "cles" else "0"})
+
+    assert (refused.status, int(refused.headers["Retry-After"]) > 0) == (429, True)
+    assert served.store.keys_of(account).result() == before
+    assert not served.store.accounts.addresses_of(account).result()
+
+
+def test_a_long_list_counts_by_its_bytes_and_nothing_where_it_is_refused(
+    data_of_its_own: Path,
+) -> None:
+    """D1"""
+    debit = replace(GENEROUS, listes=20)
+    long = b"nom;pays\n" + b"x" * (10 * SENT)
+    with serving(data_of_its_own, debit=debit) as served:
+        visitor = Visitor(served)
+        visitor.get("/rapprochement")  # 1
+        first = visitor.upload("/rapprochement", long)  # 11: eight are left
+        refused = [visitor.upload("/rapprochement", long).status for _ in range(2)]
+        short = [visitor.upload("/rapprochement", b"nom;pays\nLab;EE\n").status for _ in range(9)]
+
+    assert first.status != 429
+    assert refused == [429, 429]
+    assert short == [200] * 8 + [429]
+
+
 @contextmanager
 def behind_a_proxy(data: Path, **debit: int) -> Iterator[Served]:
     limits, trusted = replace(GENEROUS, **debit), [ip_network("127.0.0.0/8")]
@@ -219,6 +267,15 @@ def test_searches_and_pages_are_limited_as_those_of_the_api(strict: Served) -> N
 
     assert searches == [200, 200, 429]
     assert fronts == [200, 200, 200, 200, 429]
+
+
+def test_numbers_that_are_typed_are_limited_as_public_lists(data_of_its_own: Path) -> None:
+    """Before: whoever had spent the searches of the day went on, and each look was made before any limit"""
+    debit = replace(GENEROUS, visiteur=2, listes=4)
+    with serving(data_of_its_own, debit=debit) as served:
+        numbers = [Visitor(served).get("/?q=552100554").status for _ in range(6)]
+
+    assert numbers == [303] * 4 + [429] * 2
 
 
 def test_more_log_ins_than_can_be_looked_at_are_told_to_come_back(

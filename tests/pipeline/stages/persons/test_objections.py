@@ -18,9 +18,12 @@ from shards.changes.forgetting import ERASED
 from shards.errors import GenerationError
 from shards.generations import pointer
 from shards.publish import publication
+from shards.sync.folder import Folder
+from shards.sync.mirror import MirrorOptions, mirror
 from tests.pipeline import builds
 from tests.pipeline.builds import accounted, served
 from tests.pipeline.rows import company, line, write
+from tests.shards.sync.sources import eager
 
 SEEDS = tables.read()
 HEADER = ",".join(objections.COLUMNS)
@@ -133,6 +136,40 @@ def test_no_older_generation_can_be_published_again(tmp_path: Path) -> None:
     assert [path.parent.name for path in data.glob("*/manifest.json")] == [pointer.current(data)]
     with pytest.raises(GenerationError, match="no previous generation"):
         publication.rollback(data)
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_mirror_forgets_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool) -> None:
+    """Before: it kept older generations, and made a file of changes with the value itself"""
+    source, data = tmp_path / "data", tmp_path / "mirror"
+    downloader = eager(Folder(source))
+    for name in ("A", "B"):
+        run(tmp_path, published(tmp_path, name, **ERNA))
+        mirror(downloader, data, MirrorOptions())
+    assert pointer.require(data).previous
+    file = listed(tmp_path, "EE,1,email telephone adresse,2026-11-01,L 12,", "EE,2,,2026-11-02,L,")
+    run(tmp_path, published(tmp_path, "C", **ERNA), objections=file)
+
+    if dies:  # at the moment of publication, once
+        monkeypatch.setattr(publication, "keep_published", _die)
+        with pytest.raises(KeyboardInterrupt):
+            mirror(downloader, data, MirrorOptions())
+        monkeypatch.undo()
+    mirror(downloader, data, MirrorOptions())
+
+    assert pointer.require(data).kept == (pointer.current(source),)
+    assert [path.parent.name for path in data.glob("*/manifest.json")] == [pointer.current(data)]
+    assert not [text for text in SECRETS if text.encode() in stored(data)]
+
+    # What comes after is a history again.
+    run(tmp_path, published(tmp_path, "D", **ERNA))
+    mirror(downloader, data, MirrorOptions())
+    assert pointer.require(data).previous
+    assert len(change_steps.folders(data)) == 1
+
+
+def _die(_: Path) -> None:
+    raise KeyboardInterrupt
 
 
 def test_a_withdrawn_objection_is_honoured_no_more(tmp_path: Path) -> None:

@@ -152,6 +152,10 @@ def test_a_sheet_has_no_more_links_than_excel_reads(tmp_path: Path) -> None:
         ("javascript:alert(1)", False),
         ("HTTP//x", False),
         ("https://x.eu/\n", False),
+        ("https://bank.example@x.eu/", False),
+        ("https://bank.example:443@x.eu/", False),
+        ("https://bank.example%2F@x.eu", False),
+        ("https://x.eu/@user?to=a@b#@", True),
     ],
 )
 def test_only_a_plain_address_becomes_a_link(url: str, expected: bool) -> None:
