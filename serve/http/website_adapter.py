@@ -23,16 +23,8 @@ from serve.contract.errors import ApiError
 from serve.http.body_reader import body, form_parts
 from serve.http.http_request import HttpRequest
 from serve.request import params
-from serve.website import (
-    cookies,
-    error_pages,
-    languages,
-    page_errors,
-    page_request,
-    render,
-    routes,
-    sessions,
-)
+from serve.website import cookies, error_pages, languages, page_request, render, routes, sessions
+from serve.website.errors import page_errors
 from serve.website.page_request import PageContext, PageRequest, Session
 from serve.website.routes import WebRoute
 

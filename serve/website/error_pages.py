@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from serve.access.result import Response
 from serve.contract.errors import ApiError
-from serve.website.page_errors import PageError
+from serve.website.errors.page_errors import PageError
 from serve.website.page_request import PageRequest
 from serve.website.render import page
 

@@ -22,7 +22,8 @@ from serve.observe.request_trace import RequestTrace
 from serve.request.params import Pairs
 from serve.services.outbox import Outbox
 from serve.services.stripe_account import StripeAccount
-from serve.website import cookies, page_errors
+from serve.website import cookies
+from serve.website.errors import page_errors
 from serve.website.facet_counts import FacetCounter
 from serve.website.login_throttle import LoginThrottle
 from serve.website.signing import Signer

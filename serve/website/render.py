@@ -15,7 +15,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from serve.access.result import Response
 from serve.contract import seed_tables
 from serve.data import country_sources
-from serve.website import assets, cookies, formatting, linked_text
+from serve.website import assets, cookies, formatting
+from serve.website.errors import linked_text
 from serve.website.page_request import PageRequest
 
 HTML: Final = "text/html; charset=utf-8"

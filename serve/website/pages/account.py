@@ -18,7 +18,8 @@ from serve.access.result import Response
 from serve.api.routes import RECONCILIATION_PATH
 from serve.docs.manual.manual import manual
 from serve.docs.manual.request_example import CodeText
-from serve.website import page_errors, sessions
+from serve.website import sessions
+from serve.website.errors import page_errors
 from serve.website.page_request import PageRequest, Session, last
 from serve.website.pages import export_form
 from serve.website.record import opened_records

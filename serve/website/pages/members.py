@@ -15,7 +15,7 @@ from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
 from quota.ledger.tickets import INVITATION, Ticket
 from serve.access.result import Response
 from serve.services.outbox import PATHS
-from serve.website import page_errors
+from serve.website.errors import page_errors
 from serve.website.page_request import PageRequest, Session
 from serve.website.render import page, see_other
 

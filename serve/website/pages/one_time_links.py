@@ -11,7 +11,8 @@ from quota.ledger import tickets
 from quota.ledger.people import is_email
 from quota.ledger.tickets import Ticket
 from serve.access.result import Response
-from serve.website import page_errors, sessions
+from serve.website import sessions
+from serve.website.errors import page_errors
 from serve.website.page_request import PageRequest
 from serve.website.pages.account import wrong_password
 from serve.website.render import page, see_other

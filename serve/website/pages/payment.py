@@ -21,7 +21,7 @@ from serve.access.result import Response
 from serve.access.rights import apercu
 from serve.services.settings import PACK_CREDITS
 from serve.services.stripe_account import Buyer, SignatureError, StripeAccount, StripeError
-from serve.website import page_errors
+from serve.website.errors import page_errors
 from serve.website.page_request import PageRequest, Session
 from serve.website.render import is_token_valid, page, see_other
 

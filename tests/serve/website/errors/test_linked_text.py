@@ -7,7 +7,7 @@ import pytest
 from quota import plans
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.website.linked_text import linked
+from serve.website.errors.linked_text import linked
 
 PLANS = plans.load()
 WHEN = "2026-12-01T00:00:00Z"
