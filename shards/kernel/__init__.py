@@ -4,8 +4,8 @@
 for columns of codes; `generate.py` where rows must be enumerated), then it reads or looks for the first rows
 (`head.py`) and joins them (`merge.py`); `results/` makes records and figures of them. `find.py`,
 `row_sets.py` and `rows.py` are what these need. `types.py` has the records, `memory.py` puts them into C
-memory. The modules are Python that runs uncompiled, too; a `.pxd` file is the C header of the module of
-that name.
+memory. The modules are Python that runs uncompiled, too; `headers.py` makes their C headers (`.pxd` files, which
+`setup.py` writes and git ignores).
 
 Arrays are a mapped file that may be damaged, and may change while it is read (decision 155). So a number from
 the map that addresses or bounds something is read once into a local variable, and that variable is compared

@@ -12,30 +12,7 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import cell_of, compare, date_place, lower
-    from shards.kernel.types import (
-        ACTIF,
-        COLUMNS,
-        COMPTES,
-        CREATION,
-        ETAT,
-        FACTS,
-        NACE,
-        SCOPE,
-        STATES,
-        U1,
-        U4,
-        Half,
-        Int,
-        Key,
-        Question,
-        Real,
-        Scratch,
-        ShardArrays,
-        Small,
-        Source,
-        Table,
-        Wide,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 # -- the conditions of a question in one shard ---------------------------------------------

@@ -10,36 +10,7 @@ if not cython.compiled:
     from shards.kernel.generate import choose, generate
     from shards.kernel.rows import take
     from shards.kernel.text.names import find_named
-    from shards.kernel.types import (
-        ACTIF,
-        BLOCK,
-        BY_CELL,
-        BY_TURNOVER,
-        CELLS,
-        CODES,
-        COLUMNS,
-        EFFECTIF,
-        ETAT,
-        EVERYWHERE,
-        FACTS,
-        GIVEN,
-        KINDS,
-        LISTED,
-        NACE,
-        NAME,
-        SCOPE,
-        SPANS,
-        STATES,
-        TOO_DEAR,
-        TURNOVER,
-        U4,
-        Int,
-        Question,
-        Scratch,
-        ShardArrays,
-        Source,
-        Table,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 def reset(source: Source, shard: Int) -> Int:

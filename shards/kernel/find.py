@@ -7,25 +7,7 @@ import cython
 from shards.errors import CorruptError
 
 if not cython.compiled:
-    from math import inf as INFINITY  # noqa: N812 (its name in C)
-
-    from shards.kernel.types import (
-        CA_ASC,
-        CAPITAL,
-        EFFECTIF,
-        I4,
-        OWNED,
-        RECENT,
-        SAMPLED,
-        SCORE,
-        U1,
-        U4,
-        U8,
-        Int,
-        Key,
-        Real,
-        ShardArrays,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 def damaged() -> Int:

@@ -14,37 +14,7 @@ if not cython.compiled:
     from shards.kernel.find import damaged, lower
     from shards.kernel.row_sets import count_bits
     from shards.kernel.rows import count_facts, emit, keep, list_facts, replace, take
-    from shards.kernel.types import (
-        BLOCK,
-        BY_CREATION,
-        BY_HEADCOUNT,
-        BY_ID,
-        BY_NAME,
-        BY_TURNOVER,
-        CODES,
-        COLUMNS,
-        CREATION,
-        EFFECTIF,
-        FACTS,
-        GIVEN,
-        MASKED,
-        NACE,
-        NAME,
-        RECENT,
-        SCOPE,
-        SITES_BY_HEADCOUNT,
-        SITES_BY_TURNOVER,
-        SPANS,
-        TURNOVER,
-        U4,
-        Int,
-        Question,
-        Real,
-        Scratch,
-        ShardArrays,
-        Source,
-        Table,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 def choose(table: Table, question: Question, source: Source) -> Int:

@@ -13,32 +13,7 @@ if not cython.compiled:
     from shards.kernel.find import ascending_place, damaged, lower
     from shards.kernel.generate import choose, generate, span_bound
     from shards.kernel.rows import keep, list_facts, replace, take
-    from shards.kernel.types import (
-        ALONE,
-        BLOCK,
-        CA_ASC,
-        CA_DESC,
-        CODES,
-        CREATION,
-        EFFECTIF,
-        FACTS,
-        GIVEN,
-        NAME,
-        RECENT,
-        SCOPE,
-        TOO_DEAR,
-        TURNOVER,
-        U4,
-        Int,
-        Ints,
-        Part,
-        Question,
-        Real,
-        Scratch,
-        ShardArrays,
-        Source,
-        Table,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 # -- the first rows by rank: a heap ----------------------------------------------------------
@@ -416,7 +391,8 @@ def head(
                 budget = 2 * expected
             stop: Int = end
             if budget < end - first:
-                stop = first + cython.cast(Int, budget)
+                most: Int = int(budget)
+                stop = first + most
             if walk(shard, source, scratch, tri, first, stop, count, start) == count:
                 return count
     if not source.listed:

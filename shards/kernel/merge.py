@@ -13,18 +13,7 @@ import cython
 if not cython.compiled:
     from shards.kernel.find import damaged, sort_key
     from shards.kernel.head import head
-    from shards.kernel.types import (
-        FORMER_NAME,
-        NOM,
-        TOO_DEAR,
-        Int,
-        Key,
-        Question,
-        Scratch,
-        ShardArrays,
-        Source,
-        Table,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 # -- folded names ----------------------------------------------------------------------------

@@ -12,23 +12,7 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import compare, damaged, lower_key, owner_of
-    from shards.kernel.types import (
-        BITS,
-        COUNTED,
-        FURTHER,
-        GAPS,
-        HEADED,
-        LIST,
-        SUFFIX_BYTES,
-        U4,
-        U8,
-        Int,
-        Key,
-        Question,
-        Scratch,
-        ShardArrays,
-        Source,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 def kind_of(found: Int) -> Int:

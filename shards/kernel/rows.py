@@ -7,20 +7,7 @@ import cython
 if not cython.compiled:
     from shards.kernel.codes import keep_codes
     from shards.kernel.find import cell_of, damaged
-    from shards.kernel.types import (
-        CODES,
-        FACTS,
-        HALVES,
-        NAME,
-        SCOPE,
-        TURNOVER,
-        U4,
-        Half,
-        Int,
-        Scratch,
-        ShardArrays,
-        Source,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 # -- neighbours ----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ if not cython.compiled:
     from shards.kernel.head import head
     from shards.kernel.merge import merge
     from shards.kernel.row_sets import clear_marks
-    from shards.kernel.types import LISTED, TOO_DEAR, Address, Int, Question, Scratch, Source, Table
+    from shards.kernel.types import *
 
 
 def search(table: Table, question: Question, scratch: Scratch) -> Int:

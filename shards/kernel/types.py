@@ -1,41 +1,46 @@
 """The records that one search works on: shards, parts of a shard, the question, working memory.
 
-Every name here has a C twin in `types.pxd`. Compiled modules use the C structs; interpreted ones use
-these classes, with `memoryview`s for arrays, so that an index outside an array raises. The fields of
-a class and of its struct are the same, in the same order: `memory.py` copies one into the other, and
-tests/shards/kernel/test_types.py compares the two files.
+Compiled modules use C structs of the same names, fields and order, which `headers.py` writes from this file.
+Interpreted ones use these classes, with `memoryview`s for arrays, so that an index outside an array raises.
+`memory.py` copies a record into a struct.
 
 Lengths and positions are counted in elements of their array unless stated otherwise.
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any, Final
+from math import inf
+from typing import Annotated, Any, Final, TypeVar
 
-# Scalars: 64 bits, signed; 64 bits, unsigned; a double; an address passed to a compiled function.
-Int = int
-Small = int  # 8 bits, unsigned: sixteen rows are tested in one instruction
-Half = int  # 16 bits, unsigned
-Wide = int  # 32 bits, unsigned
-Key = Annotated[int, "unsigned"]
-Real = float
-Address = object
+# Scalars.
+Int = Annotated[int, "long long"]
+Small = Annotated[int, "unsigned char"]  # sixteen rows are tested in one instruction
+Half = Annotated[int, "unsigned short"]
+Wide = Annotated[int, "unsigned int"]
+Key = Annotated[int, "unsigned long long"]
+Real = Annotated[float, "double"]
+Address = Annotated[object, "size_t"]  # passed to a compiled function
 # Read-only arrays of a shard, by element type.
-U1 = memoryview | bytes
-U2 = memoryview
-U4 = memoryview
-U8 = memoryview
-I2 = memoryview
-I4 = memoryview
-F8 = memoryview
+U1 = Annotated[memoryview | bytes, "const unsigned char*"]
+U2 = Annotated[memoryview, "const unsigned short*"]
+U4 = Annotated[memoryview, "const unsigned int*"]
+U8 = Annotated[memoryview, "const unsigned long long*"]
+I2 = Annotated[memoryview, "const short*"]
+I4 = Annotated[memoryview, "const int*"]
+F8 = Annotated[memoryview, "const double*"]
 # Arrays that a search writes.
-Words = memoryview
-Ints = memoryview
-Keys = memoryview
-Reals = Any
-Bytes = Any
+Words = Annotated[memoryview, "unsigned int*"]
+Ints = Annotated[memoryview, "long long*"]
+Keys = Annotated[memoryview, "unsigned long long*"]
+Reals = Annotated[Any, "double*"]
+Bytes = Annotated[Any, "unsigned char*"]
 # What only compiled modules use: a pointer, and the function of libzstd that decompresses.
-Pointer = Any
-Decompress = Callable[..., int]
+Pointer = Annotated[Any, "void*"]
+Decompress = Annotated[
+    Callable[..., int],
+    "long long (*)(Pointer, Pointer, size_t, const void*, size_t, const void*) noexcept nogil",
+]
+# Of the C library: `headers.py` says where they are declared.
+INFINITY: Final = inf
 memcpy: Any = None
 prefetch: Any = None
 
@@ -144,6 +149,13 @@ POOLED: Final = 30000  # rows that are weighed for a line in a shard
 WIDESPREAD: Final = 256  # a word is widespread that more than one name in so many has
 
 
+Element = TypeVar("Element")
+# Values that lie side by side in their record.
+PerColumn = Annotated[list[Element], COLUMNS]
+PerKind = Annotated[list[Element], KINDS]  # of a census
+PerOrder = Annotated[list[Element], 7]
+
+
 class ShardArrays:
     """One country: its arrays, as FORMAT.md describes them, and their lengths."""
 
@@ -165,15 +177,15 @@ class ShardArrays:
     sites_turnover_count: Int
     sites_headcount: U4
     sites_headcount_count: Int
-    small: list[U1]  # 9, by column of codes: one of these three, as `code_width` says
-    half: list[U2]  # 9
-    broad: list[U4]  # 9
-    code_width: list[Int]  # 9: bytes
-    code_count: list[Int]  # 9: codes, with that of null
-    code_ends: list[U4]  # 9: rows with a lower code
-    code_texts: list[U1]  # 9: what the codes 1, 2, … stand for
-    code_sizes: list[Int]  # 9
-    code_starts: list[U4]  # 9
+    small: PerColumn[U1]  # one of these three, as `code_width` says
+    half: PerColumn[U2]
+    broad: PerColumn[U4]
+    code_width: PerColumn[Int]  # bytes
+    code_count: PerColumn[Int]  # codes, with that of null
+    code_ends: PerColumn[U4]  # rows with a lower code
+    code_texts: PerColumn[U1]  # what the codes 1, 2, … stand for
+    code_sizes: PerColumn[Int]
+    code_starts: PerColumn[U4]
     pair_cells: U4  # where the codes of activities of each cell begin in the next two
     pair_codes: U4
     pair_ends: U4  # rows before those of this one
@@ -181,14 +193,14 @@ class ShardArrays:
     quantiles: U4  # codes of total assets at even places
     quantile_count: Int
     assets: Int  # rows with total assets
-    run_ends: list[U4]  # 17, by kind of a census: rows before slot i, one entry more
-    run_marks: list[U2]  # 17: of orders, the slot of every 64th place
-    run_count: list[Int]  # 17: slots
-    order: list[U4]  # 7
-    order_size: list[Int]  # 7
-    rank: list[U4]  # 7; that of `ca_asc` is the one of `ca_desc`
-    steps: list[U4]  # 7, by order
-    step_count: list[Int]  # 7: distinct keys
+    run_ends: PerKind[U4]  # rows before slot i, one entry more
+    run_marks: PerKind[U2]  # of orders, the slot of every 64th place
+    run_count: PerKind[Int]  # slots
+    order: PerOrder[U4]
+    order_size: PerOrder[Int]
+    rank: PerOrder[U4]  # that of `ca_asc` is the one of `ca_desc`
+    steps: PerOrder[U4]
+    step_count: PerOrder[Int]  # distinct keys
     turnover_keys: F8
     capital_keys: F8
     headcount_keys: I4
@@ -238,8 +250,8 @@ class ShardArrays:
     dictionary: Pointer  # what libzstd has made of the dictionary of records
     first_mark: Int  # in `Scratch.marks`
     first_cell: Int  # in `Scratch.cells`
-    first_code: list[Int]  # 9, in `Scratch.allowed`
-    first_count: list[Int]  # 17, in `Scratch.counts`
+    first_code: PerColumn[Int]  # in `Scratch.allowed`
+    first_count: PerKind[Int]  # in `Scratch.counts`
 
 
 class Part:
@@ -371,9 +383,9 @@ class Source:
     scoped: Int  # 1 where `Scratch.cells` is set
     columns: Int  # a bit a column of codes that rows must be tested for
     tables: Int  # a bit a column whose codes are marked in `Scratch.allowed`
-    code_low: list[Int]  # 9: codes [low, high) are allowed,
-    code_high: list[Int]  # 9
-    code_table: list[Int]  # 9: of them those marked from here on in `Scratch.allowed`; -1: all
+    code_low: PerColumn[Int]  # codes [low, high) are allowed,
+    code_high: PerColumn[Int]
+    code_table: PerColumn[Int]  # of them those marked from here on in `Scratch.allowed`; -1: all
     code_share: Real  # of the rows, by estimate
     activities: Int  # rows of the scope with an activity that is asked for
     given_first: Int  # rows of `ids` in `Scratch.rows`

@@ -449,7 +449,7 @@ class SearchWorker:
         made.sources = [types.Source() for _ in shards]
         for source in made.sources:
             for name, kind in types.Source.__annotations__.items():
-                lists = kind == list[types.Int]
+                lists = kind == types.PerColumn[types.Int]
                 setattr(source, name, [0] * types.COLUMNS if lists else 0)
         self._found_shard, self._found_row, self._found_tie = (
             np.zeros(made.found_size, np.int64) for _ in range(3)

@@ -11,21 +11,7 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import damaged
-    from shards.kernel.types import (
-        COLUMNS,
-        F8,
-        U4,
-        Address,
-        Int,
-        Ints,
-        MarketArrays,
-        Real,
-        Reals,
-        ShardArrays,
-        Table,
-        Wide,
-        prefetch,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 def mark_rows(shard: ShardArrays, market: MarketArrays, first: Int, count: Int) -> Int:

@@ -10,21 +10,7 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import damaged
-    from shards.kernel.types import (
-        CHUNK_ROWS,
-        NO_ROOM,
-        TOO_SMALL,
-        U1,
-        Address,
-        Bytes,
-        Decompress,
-        Int,
-        Ints,
-        Pointer,
-        ShardArrays,
-        Table,
-        memcpy,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 def first_byte(shard: ShardArrays, row: Int, start: Int) -> U1:

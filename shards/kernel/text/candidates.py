@@ -19,24 +19,7 @@ if not cython.compiled:
         lower,
         owner_of,
     )
-    from shards.kernel.types import (
-        FORMER_NAME,
-        FREQUENT_GROUPS,
-        LIGHTEST,
-        NEAR_SCANNED,
-        POOLED,
-        U1,
-        U4,
-        WIDESPREAD,
-        Address,
-        Int,
-        Ints,
-        Key,
-        Pool,
-        Real,
-        ShardArrays,
-        Table,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 def word_of(shard: ShardArrays, text: U1, start: Int, length: Int) -> Int:

@@ -10,13 +10,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import (
-        compare,
-        first_id,
-        first_suffix,
-        last_id,
-        last_suffix,
-    )  # fmt: skip
+    from shards.kernel.find import compare, first_id, first_suffix, last_id, last_suffix
     from shards.kernel.row_sets import (
         add_rows,
         add_set,
@@ -29,27 +23,7 @@ if not cython.compiled:
         size_of,
     )  # fmt: skip
     from shards.kernel.text.phrases import add_phrase, find_phrase, phrase_cost
-    from shards.kernel.types import (
-        ALONE,
-        BITS,
-        COUNTED,
-        IDENTIFIERS,
-        NOTHING,
-        PHRASE,
-        STORED,
-        SUFFIX_BYTES,
-        TOGETHER,
-        TOO_DEAR,
-        UNITED,
-        UNKNOWN,
-        WORDS,
-        Int,
-        Key,
-        Question,
-        Scratch,
-        ShardArrays,
-        Source,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 def find_named(

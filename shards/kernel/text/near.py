@@ -14,19 +14,7 @@ import cython
 if not cython.compiled:
     from shards.kernel.find import damaged, first_suffix, last_suffix, owner_of
     from shards.kernel.text.candidates import suffix_key
-    from shards.kernel.types import (
-        NEAR_ENDINGS,
-        NEAREST_HALF,
-        SUFFIX_BYTES,
-        WORD_END,
-        Address,
-        Int,
-        Key,
-        Question,
-        Scratch,
-        ShardArrays,
-        Table,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 def letter_size(first: Int) -> Int:

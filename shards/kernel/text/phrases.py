@@ -11,14 +11,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import (
-        compare,
-        damaged,
-        first_suffix,
-        first_word,
-        last_suffix,
-        owner_of,
-    )  # fmt: skip
+    from shards.kernel.find import compare, damaged, first_suffix, first_word, last_suffix, owner_of
     from shards.kernel.row_sets import (
         add,
         has_bit,
@@ -29,18 +22,7 @@ if not cython.compiled:
         set_of,
         size_of,
     )  # fmt: skip
-    from shards.kernel.types import (
-        BITS,
-        FORMER_NAME,
-        FURTHER,
-        GAPS,
-        SUFFIX_BYTES,
-        Int,
-        Question,
-        Scratch,
-        ShardArrays,
-        Source,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 def find_phrase(shard: ShardArrays, question: Question) -> Int:

@@ -13,19 +13,7 @@ if not cython.compiled:
     from shards.kernel.find import damaged, first_word, step_at
     from shards.kernel.merge import name_end
     from shards.kernel.text.phrases import exact_word
-    from shards.kernel.types import (
-        COMPANIES,
-        FORMER_NAME,
-        NOM,
-        SCORE,
-        WORD_RANGES,
-        Address,
-        Int,
-        Question,
-        Scratch,
-        ShardArrays,
-        Table,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 # -- names ---------------------------------------------------------------------------------
