@@ -45,8 +45,8 @@ SPARE: int = 4
 SHARES: int = 2
 
 _BLOCK: Final = 1_024
-# The fields of `types.Question` that differ from search to search, all of them numbers.
-_CHANGING: Final = list(types.Question.__annotations__).index("head_rows")
+# The fields of `types.KernelQuery` that differ from search to search, all of them numbers.
+_CHANGING: Final = list(types.KernelQuery.__annotations__).index("head_rows")
 _WORDS: Final = 1_024
 # Bytes for the records of a page, at first and at most.
 _LEAST: Final = 1 << 18
@@ -293,8 +293,8 @@ class SearchWorker:
     # -- the question ------------------------------------------------------------------------
 
     def _make_question(self) -> None:
-        made = types.Question()
-        for name in list(types.Question.__annotations__)[:_CHANGING]:
+        made = types.KernelQuery()
+        for name in list(types.KernelQuery.__annotations__)[:_CHANGING]:
             setattr(made, name, 0)
         made.head_rows, made.top_rows = format.HEAD_ROWS, format.TOP_ROWS
         made.room, made.spare, made.shares = ROOM, SPARE, SHARES
@@ -316,7 +316,7 @@ class SearchWorker:
         made.value_columns, made.value_starts = view(self._value_columns), view(self._value_starts)
         made.given_starts, made.given_rows = view(self._given_starts), view(self._given_rows)
         made.text = made.endings = made.prefix = made.values = memoryview(b"")
-        self._question = self._memory.form(made, _CHANGING)
+        self._question = self._memory.place_mutable(made, _CHANGING)
 
     def _write(
         self,
@@ -446,10 +446,10 @@ class SearchWorker:
         made.allowed = view(np.zeros(self._table.allowed + 1, np.uint8))
         made.heap = view(np.zeros(2 * self._width + 1, np.int64))
         made.heads = view(np.zeros(made.found_size, np.int64))
-        made.sources = [types.Source() for _ in shards]
+        made.sources = [types.ShardSearch() for _ in shards]
         for source in made.sources:
-            for name, kind in types.Source.__annotations__.items():
-                lists = kind == types.PerColumn[types.Int]
+            for name, kind in types.ShardSearch.__annotations__.items():
+                lists = kind == types.PerColumn[types.i64]
                 setattr(source, name, [0] * types.COLUMNS if lists else 0)
         self._found_shard, self._found_row, self._found_tie = (
             np.zeros(made.found_size, np.int64) for _ in range(3)

@@ -27,24 +27,24 @@ if not cython.compiled:
 
 
 def find_named(
-    shard: ShardArrays, question: Question, source: Source, scratch: Scratch, count: Int
-) -> Int:
+    shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch, count: i64
+) -> i64:
     """Find the rows of `q` and set their number as the total of the source.
 
     `count` rows will be asked for at most. Where `source.need` is 0, nothing else is asked; a census
     needs the rows all the same.
     """
-    alone: Int = source.need == 0
-    names: Int = NOTHING
-    names_set: Int = 0
-    first: Int = 0
-    end: Int = 0
-    ids: Int = NOTHING
-    ids_set: Int = 0
-    ids_first: Int = 0
-    ids_end: Int = 0
-    one: Int = 1
-    key: Key
+    alone: i64 = source.need == 0
+    names: i64 = NOTHING
+    names_set: i64 = 0
+    first: i64 = 0
+    end: i64 = 0
+    ids: i64 = NOTHING
+    ids_set: i64 = 0
+    ids_first: i64 = 0
+    ids_end: i64 = 0
+    one: i64 = 1
+    key: u64
     if question.word_count > 1:
         names_set = find_phrase(shard, question)
         if names_set > 0:
@@ -53,7 +53,7 @@ def find_named(
             names = PHRASE
             names_set = 0
     else:
-        size: Int = question.text_size if question.text_size < SUFFIX_BYTES else SUFFIX_BYTES
+        size: i64 = question.text_size if question.text_size < SUFFIX_BYTES else SUFFIX_BYTES
         first = first_suffix(shard, question.suffix_low, question.text, 0, size)
         if first < shard.suffix_count and not compare(
             shard.words, shard.words_size, shard.suffixes[first], question.text, 0, size
@@ -130,15 +130,15 @@ def find_named(
 
 def take_bits(
     shard: ShardArrays,
-    question: Question,
-    source: Source,
-    names: Int,
-    names_set: Int,
-    ids: Int,
-    ids_set: Int,
-) -> Int:
+    question: KernelQuery,
+    source: ShardSearch,
+    names: i64,
+    names_set: i64,
+    ids: i64,
+    ids_set: i64,
+) -> i64:
     """Let the source use the sets of bits among the two, and count their rows."""
-    headed: Int = 1
+    headed: i64 = 1
     source.total = 0
     if names == STORED and kind_of(names_set) == BITS:
         source.bits = rows_of(names_set, question.head_rows)
@@ -146,7 +146,7 @@ def take_bits(
         source.heads = heads_of(names_set)
         headed = source.heads != 0
     if ids == STORED and kind_of(ids_set) == BITS:
-        held: Int = rows_of(ids_set, question.head_rows)
+        held: i64 = rows_of(ids_set, question.head_rows)
         source.total += size_of(ids_set)
         if source.bits:
             source.more_bits = held

@@ -147,6 +147,6 @@ class MarkedRows:
         made = types.MarketArrays()
         none = view(np.empty(0, np.uint32))
         for name, kind in types.MarketArrays.__annotations__.items():
-            setattr(made, name, 0 if kind is types.Int else arrays.get(name, none))
+            setattr(made, name, 0 if kind is types.i64 else arrays.get(name, none))
         made.bits = view(self.bits)
         return made

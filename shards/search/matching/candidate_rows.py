@@ -103,7 +103,7 @@ class CandidateRows:
         made.sizes = view(np.zeros(_GROUPS + 2, np.int64))
         made.chosen = view(np.zeros(types.FREQUENT_GROUPS, np.int64))
         made.rows, made.scores = view(self._rows), view(self._scores)
-        self._pool = self._memory.form(made, 2)
+        self._pool = self._memory.place_mutable(made, 2)
 
     def rows(
         self, spellings: Sequence[Spelling], chosen: Sequence[int], *, near: bool

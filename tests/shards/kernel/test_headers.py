@@ -48,13 +48,13 @@ cdef struct TableFields:
 ctypedef TableFields* Table
 """
 FIND = """
-def damaged() -> Int:
+def damaged() -> i64:
     raise ValueError
 
-def place(numbers: U4, row: Int) -> Int:
+def place(numbers: u32s, row: i64) -> i64:
     return row if row else first(numbers)
 
-def first(numbers: U4) -> Int:
+def first(numbers: u32s) -> i64:
     return damaged()
 """
 TEXT = """
@@ -62,11 +62,11 @@ if not cython.compiled:
     from shards.kernel.find import first, place
     from shards.kernel.types import *
 
-def key(row: Int) -> Real:
+def key(row: i64) -> f64:
     damaged = row
     return damaged
 
-def longest(numbers: U4) -> Int:
+def longest(numbers: u32s) -> i64:
     return place(numbers, 1)
 
 def run(table: Address) -> int:
@@ -92,15 +92,15 @@ def test_a_function_that_calls_one_that_raises_is_declared_to_raise() -> None:
     made = headers.function_headers({"find": FIND, "text.key": TEXT})
 
     assert made["find"].splitlines() == [
-        "cdef Int damaged() except? -1 nogil",
-        "cdef Int place(U4 numbers, Int row) except? -1 nogil",
-        "cdef Int first(U4 numbers) except? -1 nogil",
+        "cdef i64 damaged() except? -1 nogil",
+        "cdef i64 place(u32s numbers, i64 row) except? -1 nogil",
+        "cdef i64 first(u32s numbers) except? -1 nogil",
     ]
     assert made["text.key"].splitlines() == [
         "from shards.kernel.find cimport first, place",
         "from shards.kernel.types cimport *",
-        "cdef Real key(Int row) noexcept nogil",
-        "cdef Int longest(U4 numbers) except? -1 nogil",
+        "cdef f64 key(i64 row) noexcept nogil",
+        "cdef i64 longest(u32s numbers) except? -1 nogil",
     ]
 
 
