@@ -11,6 +11,6 @@ Arrays are a mapped file that may be damaged, and may change while it is read (d
 the map that addresses or bounds something is read once into a local variable, and that variable is compared
 with the length of the array there, at its use: what another function has checked is read again by nobody.
 Small arrays by which working memory is written (cells, slots of a census, sizes of chunks) are copied when
-`shards/search/table.py` checks them. Numbers that are only compared or added up need no check: they make a
+`shards/search/generation_arrays.py` checks them. Numbers that are only compared or added up need no check: they make a
 wrong answer, never a wrong address.
 """

@@ -3,7 +3,7 @@
 Equal keys go by country (contract B28); within a shard the order is total. Of each shard no more is
 asked at first than its share of the matches lets expect; one whose rows are all used is asked for more.
 Folded names are compared here; where those of two countries are equal, the raw names decide, which
-`shards/search/worker.py` reads.
+`shards/search/kernel_session.py` reads.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """Words near a word: by insertions, deletions, substitutions of a letter and swaps of two neighbours (X4).
 
-Either the first half of the text has not all the errors, or all are in it and a word ends with the second half as it
-is. The words of the latter kind are an interval of the sorted suffixes. Those of the former are found in the sorted
-words, which are walked as a tree of their beginnings. A row of the distance table belongs to each beginning; one whose
-row has nothing within the allowed distance is skipped with all words that begin so. Where the distance is used up,
-only the next letters of the text can follow, and these are looked up.
+Case 1: at least one error lies in the second half of the text. Such words are found in the sorted words, which are
+walked as a tree of their beginnings. A row of the distance table belongs to each beginning; one whose row has nothing
+within the allowed distance is skipped with all words that begin so. Where the distance is used up, only the next
+letters of the text can follow, and these are looked up.
+
+Case 2: all errors lie in the first half, so the word ends exactly as the text. Such words are an interval of the
+sorted suffixes.
 """
 
 from __future__ import annotations
