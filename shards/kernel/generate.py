@@ -37,19 +37,11 @@ def choose(table: Table, question: KernelQuery, source: ShardSearch) -> i64:
             spans = 4 * source.cell_count
             count = source.turnover_end - source.turnover_first
             count = count * source.with_ca / (shard.known if shard.known else 1)
-        each: f64 = question.along_cost if need & FACTS else 0.0
-        if need & NAME:
-            each += question.along_cost
-        for column in range(COLUMNS):
-            if (source.columns >> column) & 1:
-                each += question.code_cost * shard.code_width[column]
-                if source.code_table[column] >= 0:
-                    each += question.along_cost
         source.generator = SPANS
-        best = question.span_cost * spans + each * count
+        best = question.span_cost * spans + span_row_cost(shard, question, source) * count
     if need & TURNOVER:
         count = source.turnover_end - source.turnover_first
-        each = question.along_cost
+        each: f64 = question.along_cost
         if need & (SCOPE | NAME | CODES):
             share: f64 = 1.0
             if need & FACTS:
@@ -84,6 +76,19 @@ def choose(table: Table, question: KernelQuery, source: ShardSearch) -> i64:
             source.generator = BY_CREATION
     source.cost = best
     return 0
+
+
+def span_row_cost(shard: ShardArrays, question: KernelQuery, source: ShardSearch) -> f64:
+    """What a row costs that is tested beside its neighbours."""
+    cost: f64 = question.along_cost if source.need & FACTS else 0.0
+    if source.need & NAME:
+        cost += question.along_cost
+    for column in range(COLUMNS):
+        if (source.columns >> column) & 1:
+            cost += question.code_cost * shard.code_width[column]
+            if source.code_table[column] >= 0:
+                cost += question.along_cost
+    return cost
 
 
 def choose_sites(

@@ -380,7 +380,10 @@ def head(
     count: i64,
     start: i64,
 ) -> i64:
-    """Write the first `count` matches of a source, which has as many, to heads[start:]."""
+    """Write the first `count` matches of a source, which has as many, to heads[start:].
+
+    One function: it compares the ways to find them, by estimates that all of them share.
+    """
     shard = table.shards[source.shard]
     tri: i64 = question.tri
     if count <= 0 or count > source.total:

@@ -370,6 +370,14 @@ class ShardSearch:
     listed: i64  # 1 where the matches stand in `Scratch.rows`
     list_first: i64
     list_count: i64
+    names: i64  # how names are found: NOTHING, STORED, WORDS or PHRASE
+    name_set: i64  # 0: none
+    suffix_first: i64
+    suffix_end: i64
+    ids: i64  # how identifiers are found: NOTHING, STORED or IDENTIFIERS
+    id_set: i64
+    id_first: i64
+    id_end: i64
     name_first: i64  # rows of `q` in `Scratch.rows` that are in neither of the sets of bits
     name_count: i64
     bits: i64  # position in `ShardArrays.sets` of the bits of a set; 0: none

@@ -99,12 +99,9 @@ def write(
     Raises:
         OutOfOrderError: the rows are not in layout order, or an identifier occurs twice; `path` is unchanged.
     """
-    for name, found, count in (
-        ("ids", columns.ids, len(columns.ca_eur)),
-        ("noms", columns.noms, len(columns.ca_eur)),
-        ("former", columns.former.noms, len(columns.former.rows)),
-    ):
-        _check_texts(name, found, count)
+    _check_texts("ids", columns.ids, len(columns.ca_eur))
+    _check_texts("noms", columns.noms, len(columns.ca_eur))
+    _check_texts("former", columns.former.noms, len(columns.former.rows))
     by_id = _by_id(columns)
     layout = _layout(columns, by_id)
     with open_writer(path) as tables:

@@ -165,7 +165,6 @@ def add_best(
     shard = table.shards[number]
     begin: i64 = name_place(shard, question, 0)
     end: i64 = name_place(shard, question, 1)
-    listed: i64 = end - begin
     low: i64 = begin
     high: i64 = end
     if others:
@@ -174,14 +173,15 @@ def add_best(
         last: i64 = question.word_count - 1
         low = shard.posting_starts[scratch.block[last]]
         high = shard.posting_starts[scratch.block[last + 1]]
-        for i in range(last):
-            word: i64 = scratch.block[i]
-            if shard.posting_starts[word + 1] - shard.posting_starts[word] < high - low:
-                low = shard.posting_starts[word]
-                high = shard.posting_starts[word + 1]
-        listed = high - low
+        for i in range(last):  # the rarest word
+            first_posting: i64 = shard.posting_starts[scratch.block[i]]
+            end_posting: i64 = shard.posting_starts[scratch.block[i] + 1]
+            if end_posting - first_posting < high - low:
+                low = first_posting
+                high = end_posting
         if high > shard.posting_count:
             damaged()
+    listed: i64 = high - low
     ranks = shard.rank[NOM]
     order = shard.order[SCORE]
     place: i64 = 0
@@ -202,11 +202,10 @@ def add_best(
         row = shard.postings[i] if others else shard.order[NOM][i]
         if row >= shard.rows:
             damaged()
-        if others:
-            if begin <= ranks[row] and ranks[row] < end:
-                continue
-            if not holds(shard, question, scratch, row):
-                continue
+        if others and begin <= ranks[row] and ranks[row] < end:
+            continue
+        if others and not holds(shard, question, scratch, row):
+            continue
         found = insert(table, scratch, first, found, count, number, row)
     return found
 
