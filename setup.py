@@ -1,4 +1,4 @@
-"""Compiles the modules of `shards/kernel/`; everything else about the package is in pyproject.toml."""
+"""Writes the C headers of `shards/kernel/` and compiles its modules; all else is in pyproject.toml."""
 
 import os
 import shutil
@@ -8,6 +8,9 @@ from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+
+sys.path.insert(0, str(Path(__file__).parent))  # an isolated build leaves it out
+from shards.kernel import headers
 
 MODULES = (
     "find", "row_sets", "codes", "rows", "generate", "head", "conditions", "merge",
@@ -35,16 +38,25 @@ if "CC" not in os.environ and not shutil.which("cc"):
     os.environ["CC"] = f"{sys.executable} -m ziglang cc"
     os.environ["LDSHARED"] = f"{os.environ['CC']} -shared"
 
+SOURCES = {name: Path("shards/kernel", f"{name.replace('.', '/')}.py") for name in MODULES}
+HEADERS = headers.function_headers({name: path.read_text() for name, path in SOURCES.items()})
+for name, text in {"types": headers.types_header(), **HEADERS}.items():
+    header = SOURCES.get(name, Path("shards/kernel/types.py")).with_suffix(".pxd")
+    # What includes a header is compiled anew where it is younger.
+    if not header.exists() or header.read_text() != text:
+        header.write_text(text)
+
 setup(
     setup_requires=NEEDED,
     ext_modules=cythonize(
         [
             Extension(
                 f"shards.kernel.{name}",
-                [f"shards/kernel/{name.replace('.', '/')}.py"],
+                [str(path)],
+                depends=["shards/kernel/types.py", "shards/kernel/headers.py"],
                 extra_compile_args=["-O3", "-g0"],
             )
-            for name in MODULES
+            for name, path in SOURCES.items()
         ],
         compiler_directives=DIRECTIVES,
         build_dir="build/cython",

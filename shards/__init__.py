@@ -1,6 +1,6 @@
 """The shard format and everything that both programs must agree on.
 
 A shard is an immutable LMDB file with the companies of one country, sorted, with its indexes (FORMAT.md). Read
-FORMAT.md and `format`, then `codec` (bytes and values), `build` (writing a shard), `search` (answering a query),
+FORMAT.md and `format`, then `codec` (bytes and values), `writing` (a shard), `search` (answering a query),
 `generations` (what is published), `changes`, `verify`, `publish`, `sync`. The commands are in README.md.
 """

@@ -31,7 +31,7 @@ ROOMS: Final = ("pipeline", "quota", "serve", "shards")
 # What a person reads, or an administrator copies: no command opens it.
 NOT_INSTALLED: Final = ("*.md", "*.pxd", "deploy/*", "screenshots/*")
 INSTALLED_NOTICES: Final = PurePosixPath("serve/docs/viewer/vendor/README.md")
-_SKIPPED: Final = shutil.ignore_patterns("__pycache__", "*.so", "raw", "spec")
+_SKIPPED: Final = shutil.ignore_patterns("__pycache__", "*.so", "*.pxd", "raw", "spec")
 
 
 @pytest.fixture(scope="module")

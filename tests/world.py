@@ -14,9 +14,6 @@ import orjson
 from hypothesis import strategies as st
 
 from shards import format
-from shards.build import writer
-from shards.build.name_index import FormerNames
-from shards.build.writer import Columns
 from shards.codec import aliases, record, sort_keys, strings
 from shards.codec.codes import Distinct
 from shards.generations import generation_files
@@ -27,6 +24,9 @@ from shards.query import STATES
 from shards.ratios import accounts
 from shards.ratios.last_year import LastYearRatios
 from shards.ratios.ratio_table import stored_codes
+from shards.writing import writer
+from shards.writing.name_index import FormerNames
+from shards.writing.writer import Columns
 
 Company = dict[str, Any]
 

@@ -53,11 +53,11 @@ from pipeline.stages.persons.objections import Hidden
 from pipeline.stages.quality_report import Quality
 from pipeline.stages.rejections import REASON
 from pipeline.workers.processes import Progress
-from shards.build import writer
-from shards.build.writer import Columns
 from shards.codec.record import FIELDS
 from shards.generations import generation_files, manifest
 from shards.generations.reference import CellCount
+from shards.writing import writer
+from shards.writing.writer import Columns
 
 _WORKING: Final = (sectors.DIVISION, sectors.GROUP, money.CAPITAL, money.ASSETS)
 _BAD: Final = "bad"

@@ -24,13 +24,13 @@ from pipeline.stages.codes.sectors import DIVISION, GROUP
 from pipeline.stages.layout_order import HAS_SITE
 from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.rejections import REASON
-from shards.build.name_index import FormerNames
-from shards.build.writer import Columns
 from shards.codec import aliases, record
 from shards.codec.codes import Distinct
 from shards.codec.strings import END, Texts
 from shards.format import DATE_NULL, EFFECTIF_NULL
 from shards.query import STATES
+from shards.writing.name_index import FormerNames
+from shards.writing.writer import Columns
 
 # The keys of a statement line, in the order of contract E5.
 LINE: Final = ("etat", "code", "libelle", "valeur", "devise", "exercice", "ordre")

@@ -17,7 +17,7 @@ from serve.access.caller import Caller
 from serve.access.rights import Window
 from serve.contract.errors import ApiError
 from shards.codec import record as codec
-from shards.search.proposals.spelling import Meant
+from shards.search.suggest.spelling import Meant
 
 COMPTES_MESSAGE: Final = (
     "Les états financiers sont servis aux appels identifiés, dès le compte gratuit : /inscription"

@@ -12,8 +12,8 @@ from serve.data import company_ids
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.memo import remembering
 from shards.search import former_names
-from shards.search.proposals import spelling
 from shards.search.search import records, search, search_within
+from shards.search.suggest import spelling
 
 # A longer Link header is left out: proxies refuse responses with larger headers, and the client knows
 # its own query.

@@ -18,8 +18,8 @@ from serve.request.params import SuggestionText
 from shards.codec import record
 from shards.codec.folding import fold
 from shards.generations.reference import Secteur
-from shards.search.proposals import suggestions as completions
 from shards.search.search import records
+from shards.search.suggest import suggestions as completions
 
 MOST_COMPANIES: Final = 8
 _MOST_WORDS: Final = 5

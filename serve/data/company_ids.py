@@ -13,7 +13,7 @@ from serve.data import identifiers
 from serve.request.filters import AskedCompany
 from serve.request.params import Breakdown, Export, Market, Search
 from shards.query import Query
-from shards.search.search import Base
+from shards.search.search import ShardSet
 
 # Other requests are served between so many look-ups: 20 µs for a known company, 0.1 ms for an unknown one.
 _AT_ONCE: Final = 10
@@ -26,7 +26,7 @@ class LookedUp(NamedTuple):
     unknown: Sequence[AskedCompany]
 
 
-async def find(base: Base, companies: Sequence[AskedCompany]) -> LookedUp:
+async def find(base: ShardSet, companies: Sequence[AskedCompany]) -> LookedUp:
     """Look companies up, each once.
 
     This runs on the event loop: a shard's decompressor is not for two threads at once.
@@ -45,7 +45,7 @@ async def find(base: Base, companies: Sequence[AskedCompany]) -> LookedUp:
 
 
 async def looked_up(
-    base: Base, asked: Search | Export | Breakdown | Market
+    base: ShardSet, asked: Search | Export | Breakdown | Market
 ) -> tuple[Query, Sequence[str] | None]:
     """The query with the companies that exist, and the items of `ids` that name none, as they were written.
 

@@ -30,7 +30,7 @@ from shards.generations.groups import Groups
 from shards.generations.reference import Reference
 from shards.generations.register_sources import RegisterImport
 from shards.query import Query
-from shards.search.search import Base
+from shards.search.search import ShardSet
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ class OpenGeneration:
         return self.generation.reference
 
     @property
-    def shards(self) -> Base:
+    def shards(self) -> ShardSet:
         return self.generation.shards
 
     def of(self, version: str | None) -> "OpenGeneration":

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shards.ratios.distribution import FEWEST, Figures, Quantiles, quantiles
 from shards.search.reader import Shard
-from shards.search.search import Base
+from shards.search.search import ShardSet
 
 YEARS: Final = 3
 # The last year of the data is that of at least one company in so many.
@@ -52,7 +52,7 @@ class _Slice(NamedTuple):
         return int(np.count_nonzero(np.logical_and(above, self.recent, out=above)))
 
 
-def newest_year(shards: Base) -> int:
+def newest_year(shards: ShardSet) -> int:
     """The last year of the data; 0 without statements."""
     years = np.concatenate([shard.ratio_years for shard in shards.values()] or [np.empty(0, int)])
     counts = np.bincount(years[years > 0])
@@ -67,7 +67,7 @@ class SectorPeers:
         memo: quantiles that were computed before, by country ("" for all), sector and ratio.
     """
 
-    def __init__(self, shards: Base, iso2: str, division: str, newest: int, memo: Memo) -> None:
+    def __init__(self, shards: ShardSet, iso2: str, division: str, newest: int, memo: Memo) -> None:
         self._iso2, self._division, self._memo = iso2, division, memo
         oldest = newest - YEARS + 1
         self._country = _slices([shards[iso2]], division, oldest)

@@ -3,7 +3,7 @@
 Every order except `nom` compares numbers. The key is the value, negated if the order descends. The key of null is the
 greatest possible key, so nulls come last in both directions (contract B27). Ties are ordered by identifier within a
 country and by country across them (B28), so an order is total and pages are deterministic. `nom` compares texts, which
-`build/name_index.py` sorts.
+`writing/name_index.py` sorts.
 
 Many companies share a headcount, a date or a capital, and an order has them side by side. So keys are stored not per
 row but as `KeyRuns`: the distinct keys, and the place where each begins.

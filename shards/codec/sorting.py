@@ -2,7 +2,7 @@
 
 Texts are compared 8 bytes at a time, as numbers. Texts that are still tied are compared by their next 8 bytes, and so
 on; most texts are compared once. Names are sorted in the same way by the numbers of their words
-(`build/name_index.py`).
+(`writing/name_index.py`).
 """
 
 from typing import Final, NamedTuple, Protocol

@@ -35,7 +35,7 @@ from shards.generations.locks import ReadLock
 from shards.generations.manifest import Manifest
 from shards.generations.reference import Reference
 from shards.search.reader import Shard
-from shards.search.search import Base
+from shards.search.search import ShardSet
 
 MANIFEST: Final = "manifest.json"
 REFERENCE: Final = "reference.json"
@@ -57,7 +57,7 @@ class Generation:
     folder: Path
     manifest: Manifest
     reference: Reference
-    shards: Base
+    shards: ShardSet
     reading: ReadLock
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ def load(data: Path, generation: str, without: Collection[str] = ()) -> Generati
 def open_folder(folder: Path, manifest: Manifest, without: Collection[str] = ()) -> Generation:
     """Open the generation in `folder`, which may have any name; raises the same errors as `load`."""
     reading = ReadLock(folder)
-    shards = Base(without)
+    shards = ShardSet(without)
     closed = set(map(shard_name, without))
     try:
         files = {name: file for name, file in manifest.files.items() if name not in closed}

@@ -4,13 +4,13 @@
 for columns of codes; `generate.py` where rows must be enumerated), then it reads or looks for the first rows
 (`head.py`) and joins them (`merge.py`); `results/` makes records and figures of them. `find.py`,
 `row_sets.py` and `rows.py` are what these need. `types.py` has the records, `memory.py` puts them into C
-memory. The modules are Python that runs uncompiled, too; a `.pxd` file is the C header of the module of
-that name.
+memory. The modules are Python that runs uncompiled, too; `headers.py` makes their C headers (`.pxd` files, which
+`setup.py` writes and git ignores).
 
 Arrays are a mapped file that may be damaged, and may change while it is read (decision 155). So a number from
 the map that addresses or bounds something is read once into a local variable, and that variable is compared
 with the length of the array there, at its use: what another function has checked is read again by nobody.
 Small arrays by which working memory is written (cells, slots of a census, sizes of chunks) are copied when
-`shards/search/table.py` checks them. Numbers that are only compared or added up need no check: they make a
+`shards/search/generation_arrays.py` checks them. Numbers that are only compared or added up need no check: they make a
 wrong answer, never a wrong address.
 """

@@ -12,44 +12,21 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import cell_of, compare, date_place, lower
-    from shards.kernel.types import (
-        ACTIF,
-        COLUMNS,
-        COMPTES,
-        CREATION,
-        ETAT,
-        FACTS,
-        NACE,
-        SCOPE,
-        STATES,
-        U1,
-        U4,
-        Half,
-        Int,
-        Key,
-        Question,
-        Real,
-        Scratch,
-        ShardArrays,
-        Small,
-        Source,
-        Table,
-        Wide,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 # -- the conditions of a question in one shard ---------------------------------------------
 
 
 def text_place(
-    data: U1, size: Int, starts: U4, count: Int, text: U1, start: Int, length: Int, after: Int
-) -> Int:
+    data: u8s, size: i64, starts: u32s, count: i64, text: u8s, start: i64, length: i64, after: i64
+) -> i64:
     """The first text of a list that is not before this one, or that does not begin with it if `after`."""
-    first: Int = 0
-    end: Int = count
+    first: i64 = 0
+    end: i64 = count
     while first < end:
-        middle: Int = (first + end) >> 1
-        order: Int = compare(data, size, starts[middle], text, start, length)
+        middle: i64 = (first + end) >> 1
+        order: i64 = compare(data, size, starts[middle], text, start, length)
         if order < 0 or (after and order == 0):
             first = middle + 1
         else:
@@ -58,14 +35,14 @@ def text_place(
 
 
 def allow(
-    shard: ShardArrays, source: Source, scratch: Scratch, column: Int, first: Int, end: Int
-) -> Int:
+    shard: ShardArrays, source: ShardSearch, scratch: Scratch, column: i64, first: i64, end: i64
+) -> i64:
     """Add the codes [first, end) to those that a column may have."""
     if first >= end:
         return 0
-    low: Int = source.code_low[column]
-    high: Int = source.code_high[column]
-    table: Int = shard.first_code[column]
+    low: i64 = source.code_low[column]
+    high: i64 = source.code_high[column]
+    table: i64 = shard.first_code[column]
     if low >= high:
         source.code_low[column] = first
         source.code_high[column] = end
@@ -86,30 +63,30 @@ def allow(
     return 0
 
 
-def clear_codes(shard: ShardArrays, source: Source, scratch: Scratch) -> Int:
+def clear_codes(shard: ShardArrays, source: ShardSearch, scratch: Scratch) -> i64:
     """Make the tables of allowed codes zero again."""
     for column in range(COLUMNS):
         if not (source.tables >> column) & 1:
             continue
-        first: Int = shard.first_code[column]
-        count: Int = shard.pair_count if column == NACE else shard.code_count[column]
+        first: i64 = shard.first_code[column]
+        count: i64 = shard.pair_count if column == NACE else shard.code_count[column]
         for code in range(count):
             scratch.allowed[first + code] = 0
     return 0
 
 
-def allowed_rows(shard: ShardArrays, source: Source, scratch: Scratch, column: Int) -> Int:
+def allowed_rows(shard: ShardArrays, source: ShardSearch, scratch: Scratch, column: i64) -> i64:
     """How many rows have a code that a column may have; of total assets about how many."""
-    low: Int = source.code_low[column]
-    high: Int = source.code_high[column]
-    total: Int = 0
+    low: i64 = source.code_low[column]
+    high: i64 = source.code_high[column]
+    total: i64 = 0
     if column == CREATION:
         return high - low
     if column == ACTIF:
-        size: Int = shard.quantile_count
+        size: i64 = shard.quantile_count
         if size < 2:
             return shard.assets
-        first: Int = lower(shard.quantiles, 0, size, low)
+        first: i64 = lower(shard.quantiles, 0, size, low)
         return shard.assets * (lower(shard.quantiles, first, size, high) - first + 1) // size
     ends = shard.code_ends[column]
     if source.code_table[column] < 0:
@@ -122,9 +99,11 @@ def allowed_rows(shard: ShardArrays, source: Source, scratch: Scratch, column: I
     return total
 
 
-def set_codes(shard: ShardArrays, question: Question, source: Source, scratch: Scratch) -> Int:
+def set_codes(
+    shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch
+) -> i64:
     """Set the conditions on codes, but for activities; 0 if no row can meet them."""
-    asked: Int = question.columns & ~(1 << NACE)
+    asked: i64 = question.columns & ~(1 << NACE)
     for i in range(COLUMNS):
         source.code_low[i] = 0
         source.code_high[i] = 0
@@ -145,27 +124,29 @@ def set_codes(shard: ShardArrays, question: Question, source: Source, scratch: S
         source.code_low[CREATION] = date_place(shard, question.date_low, 0)
         source.code_high[CREATION] = date_place(shard, question.date_high, 1)
     for i in range(question.value_count):
-        column: Int = question.value_columns[i]
+        column: i64 = question.value_columns[i]
         if column == NACE:
             continue
-        first: Int = find_value(shard, question, i, column, 0)
-        end: Int = find_value(shard, question, i, column, 1)
+        first: i64 = find_value(shard, question, i, column, 0)
+        end: i64 = find_value(shard, question, i, column, 1)
         allow(shard, source, scratch, column, 1 + first, 1 + end)
     source.code_share = 1.0
-    rows: Real = shard.rows
+    rows: f64 = shard.rows
     for column in range(COLUMNS):
         if not (asked >> column) & 1:
             continue
         if source.code_low[column] >= source.code_high[column]:
             return 0
-        held: Real = allowed_rows(shard, source, scratch, column)
+        held: f64 = allowed_rows(shard, source, scratch, column)
         source.code_share *= held / rows
     return 1
 
 
-def find_value(shard: ShardArrays, question: Question, value: Int, column: Int, after: Int) -> Int:
+def find_value(
+    shard: ShardArrays, question: KernelQuery, value: i64, column: i64, after: i64
+) -> i64:
     """The place of a text of the question among those of a column: its first one, or its end if `after`."""
-    start: Int = question.value_starts[value]
+    start: i64 = question.value_starts[value]
     return text_place(
         shard.code_texts[column], shard.code_sizes[column], shard.code_starts[column],
         shard.code_count[column] - 1, question.values, start,
@@ -174,41 +155,41 @@ def find_value(shard: ShardArrays, question: Question, value: Int, column: Int, 
 
 
 def narrow_scope(
-    table: Table, shard: ShardArrays, question: Question, source: Source, scratch: Scratch
-) -> Int:
+    table: Table, shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch
+) -> i64:
     """Make the scope the cells that have an activity of the question; returns 0 if none has.
 
     Sets the condition on activities, too, where a cell has others; `source.activities` is the number
     of rows that meet both.
     """
-    base: Int = shard.first_code[NACE]
+    base: i64 = shard.first_code[NACE]
     source.tables |= 1 << NACE
     for i in range(question.value_count):
         if question.value_columns[i] != NACE:
             continue
-        first: Int = 1 + find_value(shard, question, i, NACE, 0)
-        end: Int = 1 + find_value(shard, question, i, NACE, 1)
+        first: i64 = 1 + find_value(shard, question, i, NACE, 0)
+        end: i64 = 1 + find_value(shard, question, i, NACE, 1)
         for pair in range(shard.pair_count):
             if first <= shard.pair_codes[pair] < end:
                 scratch.allowed[base + pair] = 1
-    spans: Int = source.part_count if source.need & SCOPE else 1
-    before: Int = source.part_first
-    chosen: Int = before + source.part_count
+    spans: i64 = source.part_count if source.need & SCOPE else 1
+    before: i64 = source.part_first
+    chosen: i64 = before + source.part_count
     source.part_first = chosen
     source.size = 0
     source.with_ca = 0
     source.sites = 0
     source.activities = 0
-    whole: Int = 1
+    whole: i64 = 1
     for i in range(spans):
-        start: Int = 0
-        stop: Int = shard.cell_count
+        start: i64 = 0
+        stop: i64 = shard.cell_count
         if source.need & SCOPE:
             part = table.parts[scratch.selected[before + i]]
             start = part.first
             stop = part.end
         for cell in range(start, stop):
-            held: Int = rows_within(shard, scratch, cell)
+            held: i64 = rows_within(shard, scratch, cell)
             if not held:
                 continue
             part = table.parts[shard.first_part + cell]
@@ -229,10 +210,10 @@ def narrow_scope(
     return source.part_count
 
 
-def rows_within(shard: ShardArrays, scratch: Scratch, cell: Int) -> Int:
+def rows_within(shard: ShardArrays, scratch: Scratch, cell: i64) -> i64:
     """How many rows of a cell have an allowed activity."""
-    base: Int = shard.first_code[NACE]
-    total: Int = 0
+    base: i64 = shard.first_code[NACE]
+    total: i64 = 0
     for pair in range(shard.pair_cells[cell], shard.pair_cells[cell + 1]):
         if scratch.allowed[base + pair]:
             total += shard.pair_ends[pair + 1]
@@ -240,13 +221,13 @@ def rows_within(shard: ShardArrays, scratch: Scratch, cell: Int) -> Int:
     return total
 
 
-def enter_cell(shard: ShardArrays, source: Source, scratch: Scratch, cell: Int) -> Int:
+def enter_cell(shard: ShardArrays, source: ShardSearch, scratch: Scratch, cell: i64) -> i64:
     """Set the condition on activities to that of a cell."""
-    first: Int = shard.pair_cells[cell]
-    end: Int = shard.pair_cells[cell + 1]
-    table: Int = shard.first_code[NACE] + first
-    low: Int = 0
-    high: Int = end - first
+    first: i64 = shard.pair_cells[cell]
+    end: i64 = shard.pair_cells[cell + 1]
+    table: i64 = shard.first_code[NACE] + first
+    low: i64 = 0
+    high: i64 = end - first
     while low < high and not scratch.allowed[table + low]:
         low += 1
     while high > low and not scratch.allowed[table + high - 1]:
@@ -264,14 +245,14 @@ def enter_cell(shard: ShardArrays, source: Source, scratch: Scratch, cell: Int) 
 
 
 def mask_rows(
-    shard: ShardArrays, source: Source, scratch: Scratch, left: Int, first: Int, end: Int
-) -> Int:
+    shard: ShardArrays, source: ShardSearch, scratch: Scratch, left: i64, first: i64, end: i64
+) -> i64:
     """Set a byte for each of the rows [first, end), at most MASKED: 1 where codes and facts are met.
 
     Facts are tested if `left` says so. Returns how many rows met all.
     """
     mask = scratch.mask
-    count: Int = end - first
+    count: i64 = end - first
     for i in range((count + 7) & ~7):
         mask[i] = i < count
     if left & FACTS:
@@ -292,97 +273,99 @@ def mask_rows(
     return count_mask(scratch, count)
 
 
-def count_mask(scratch: Scratch, count: Int) -> Int:
+def count_mask(scratch: Scratch, count: i64) -> i64:
     """How many of the first bytes of the mask are 1: eight are added at once."""
     words = scratch.mask_words
-    sums: Key = 0  # of each of the eight bytes, at most 128
+    sums: u64 = 0  # of each of the eight bytes, at most 128
     for i in range((count + 7) >> 3):
         sums += words[i]
-    total: Int = 0
+    total: i64 = 0
     for i in range(8):
         total += (sums >> (8 * i)) & 0xFF
     return total
 
 
-def mask_facts(shard: ShardArrays, source: Source, scratch: Scratch, first: Int, count: Int) -> Int:
+def mask_facts(
+    shard: ShardArrays, source: ShardSearch, scratch: Scratch, first: i64, count: i64
+) -> i64:
     """Narrow the mask to the rows that meet the facts."""
     mask = scratch.mask
     if shard.wide:
         wide = shard.wide_facts
         for i in range(count):
-            fact: Int = wide[first + i] & source.fact_mask
+            fact: i64 = wide[first + i] & source.fact_mask
             mask[i] &= (fact >= source.fact_low) & (fact < source.fact_high)
         return 0
     facts = shard.facts
-    kept: Half = source.fact_mask
-    low: Half = source.fact_low
-    most: Half = source.fact_high - source.fact_low - 1
+    kept: u16 = source.fact_mask
+    low: u16 = source.fact_low
+    most: u16 = source.fact_high - source.fact_low - 1
     for i in range(count):
-        above: Half = ((facts[first + i] & kept) - low) & 0xFFFF
+        above: u16 = ((facts[first + i] & kept) - low) & 0xFFFF
         mask[i] &= above <= most
     return 0
 
 
 def mask_small(
-    shard: ShardArrays, source: Source, scratch: Scratch, column: Int, first: Int, count: Int
-) -> Int:
+    shard: ShardArrays, source: ShardSearch, scratch: Scratch, column: i64, first: i64, count: i64
+) -> i64:
     """Narrow the mask by a range of codes of 8 bits."""
     mask = scratch.mask
     codes = shard.small[column]
-    kept: Small = 0xFF
+    kept: u8 = 0xFF
     if column == ETAT:
         kept = STATES - 1
-    low: Small = source.code_low[column]
-    most: Small = source.code_high[column] - source.code_low[column] - 1
+    low: u8 = source.code_low[column]
+    most: u8 = source.code_high[column] - source.code_low[column] - 1
     for i in range(count):
-        above: Small = ((codes[first + i] & kept) - low) & 0xFF
+        above: u8 = ((codes[first + i] & kept) - low) & 0xFF
         mask[i] &= above <= most
     return 0
 
 
 def mask_half(
-    shard: ShardArrays, source: Source, scratch: Scratch, column: Int, first: Int, count: Int
-) -> Int:
+    shard: ShardArrays, source: ShardSearch, scratch: Scratch, column: i64, first: i64, count: i64
+) -> i64:
     """Narrow the mask by a range of codes of 16 bits."""
     mask = scratch.mask
     codes = shard.half[column]
-    low: Half = source.code_low[column]
-    most: Half = source.code_high[column] - source.code_low[column] - 1
+    low: u16 = source.code_low[column]
+    most: u16 = source.code_high[column] - source.code_low[column] - 1
     for i in range(count):
-        above: Half = (codes[first + i] - low) & 0xFFFF
+        above: u16 = (codes[first + i] - low) & 0xFFFF
         mask[i] &= above <= most
     return 0
 
 
 def mask_wide(
-    shard: ShardArrays, source: Source, scratch: Scratch, column: Int, first: Int, count: Int
-) -> Int:
+    shard: ShardArrays, source: ShardSearch, scratch: Scratch, column: i64, first: i64, count: i64
+) -> i64:
     """Narrow the mask by a range of codes of 32 bits."""
     mask = scratch.mask
     codes = shard.broad[column]
-    one: Int = 1
-    full: Wide = (one << 32) - 1
-    low: Wide = source.code_low[column]
-    most: Wide = source.code_high[column] - source.code_low[column] - 1
+    one: i64 = 1
+    full: u32 = (one << 32) - 1
+    low: u32 = source.code_low[column]
+    most: u32 = source.code_high[column] - source.code_low[column] - 1
     for i in range(count):
-        above: Wide = (codes[first + i] - low) & full
+        above: u32 = (codes[first + i] - low) & full
         mask[i] &= above <= most
     return 0
 
 
 def mask_states(
-    shard: ShardArrays, source: Source, scratch: Scratch, first: Int, count: Int
-) -> Int:
+    shard: ShardArrays, source: ShardSearch, scratch: Scratch, first: i64, count: i64
+) -> i64:
     """Narrow the mask by some of the four states, without a look into the table for each row."""
     mask = scratch.mask
     codes = shard.small[ETAT]
-    table: Int = source.code_table[ETAT]
-    active: Small = scratch.allowed[table]
-    procedure: Small = scratch.allowed[table + 1]
-    closed: Small = scratch.allowed[table + 2]
-    unknown: Small = scratch.allowed[table + 3]
+    table: i64 = source.code_table[ETAT]
+    active: u8 = scratch.allowed[table]
+    procedure: u8 = scratch.allowed[table + 1]
+    closed: u8 = scratch.allowed[table + 2]
+    unknown: u8 = scratch.allowed[table + 3]
     for i in range(count):
-        code: Small = codes[first + i] & (STATES - 1)
+        code: u8 = codes[first + i] & (STATES - 1)
         mask[i] &= (
             ((code == 0) & active)
             | ((code == 1) & procedure)
@@ -393,8 +376,8 @@ def mask_states(
 
 
 def mask_table(
-    shard: ShardArrays, source: Source, scratch: Scratch, column: Int, first: Int, count: Int
-) -> Int:
+    shard: ShardArrays, source: ShardSearch, scratch: Scratch, column: i64, first: i64, count: i64
+) -> i64:
     """Narrow the mask by a table of codes."""
     mask = scratch.mask
     for i in range(count):
@@ -403,11 +386,11 @@ def mask_table(
     return 0
 
 
-def list_mask(scratch: Scratch, first: Int, count: Int) -> Int:
+def list_mask(scratch: Scratch, first: i64, count: i64) -> i64:
     """Put the rows whose byte is 1 into the block, of the `count` rows from `first` on; their number."""
     block = scratch.block
     mask = scratch.mask
-    left: Int = 0
+    left: i64 = 0
     for i in range(count):
         block[left] = first + i
         left += mask[i]
@@ -417,31 +400,31 @@ def list_mask(scratch: Scratch, first: Int, count: Int) -> Int:
 # -- rows by number ----------------------------------------------------------------------------
 
 
-def code_at(shard: ShardArrays, column: Int, row: Int) -> Int:
+def code_at(shard: ShardArrays, column: i64, row: i64) -> i64:
     """The code of a row."""
     if shard.code_width[column] == 1:
-        code: Int = shard.small[column][row]
+        code: i64 = shard.small[column][row]
         return code & (STATES - 1) if column == ETAT else code
     if shard.code_width[column] == 2:
         return shard.half[column][row]
     return shard.broad[column][row]
 
 
-def passes(shard: ShardArrays, source: Source, scratch: Scratch, column: Int, row: Int) -> Int:
+def passes(shard: ShardArrays, source: ShardSearch, scratch: Scratch, column: i64, row: i64) -> i64:
     """1 where the code of a row is allowed."""
-    code: Int = code_at(shard, column, row)
+    code: i64 = code_at(shard, column, row)
     if code < source.code_low[column] or code >= source.code_high[column]:
         return 0
     if source.code_table[column] < 0:
         return 1
-    found: Int = scratch.allowed[source.code_table[column] + code]
+    found: i64 = scratch.allowed[source.code_table[column] + code]
     return found
 
 
-def keep_codes(shard: ShardArrays, source: Source, scratch: Scratch, count: Int) -> Int:
+def keep_codes(shard: ShardArrays, source: ShardSearch, scratch: Scratch, count: i64) -> i64:
     """Keep the rows of the block, at most BLOCK, that meet the conditions on codes; returns their number."""
     block = scratch.block
-    left: Int = count
+    left: i64 = count
     for column in range(COLUMNS):
         if not (source.columns >> column) & 1:
             continue
@@ -449,10 +432,10 @@ def keep_codes(shard: ShardArrays, source: Source, scratch: Scratch, count: Int)
         left = 0
         if column == NACE:
             for i in range(count):
-                row: Int = block[i]
-                cell: Int = cell_of(shard, row)
-                code: Int = code_at(shard, NACE, row)
-                pair: Int = shard.pair_cells[cell] + code
+                row: i64 = block[i]
+                cell: i64 = cell_of(shard, row)
+                code: i64 = code_at(shard, NACE, row)
+                pair: i64 = shard.pair_cells[cell] + code
                 block[left] = row
                 if pair < shard.pair_cells[cell + 1]:
                     left += scratch.allowed[shard.first_code[NACE] + pair]

@@ -10,39 +10,10 @@ if not cython.compiled:
     from shards.kernel.generate import choose, generate
     from shards.kernel.rows import take
     from shards.kernel.text.names import find_named
-    from shards.kernel.types import (
-        ACTIF,
-        BLOCK,
-        BY_CELL,
-        BY_TURNOVER,
-        CELLS,
-        CODES,
-        COLUMNS,
-        EFFECTIF,
-        ETAT,
-        EVERYWHERE,
-        FACTS,
-        GIVEN,
-        KINDS,
-        LISTED,
-        NACE,
-        NAME,
-        SCOPE,
-        SPANS,
-        STATES,
-        TOO_DEAR,
-        TURNOVER,
-        U4,
-        Int,
-        Question,
-        Scratch,
-        ShardArrays,
-        Source,
-        Table,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
-def reset(source: Source, shard: Int) -> Int:
+def reset(source: ShardSearch, shard: i64) -> i64:
     """Make a source one of a shard of which nothing is known."""
     source.shard = shard
     source.total = 0
@@ -69,7 +40,7 @@ def reset(source: Source, shard: Int) -> Int:
     return 0
 
 
-def set_cells(table: Table, source: Source, scratch: Scratch, value: Int) -> Int:
+def set_cells(table: Table, source: ShardSearch, scratch: Scratch, value: i64) -> i64:
     """Mark the cells of the scope, or unmark them."""
     shard = table.shards[source.shard]
     for i in range(source.part_count):
@@ -81,8 +52,8 @@ def set_cells(table: Table, source: Source, scratch: Scratch, value: Int) -> Int
 
 
 def set_scope(
-    table: Table, question: Question, source: Source, scratch: Scratch, part_first: Int
-) -> Int:
+    table: Table, question: KernelQuery, source: ShardSearch, scratch: Scratch, part_first: i64
+) -> i64:
     """The parts of a shard that the sectors or cells of a question choose; 0 if there is none."""
     shard = table.shards[source.shard]
     source.part_first = part_first
@@ -97,9 +68,9 @@ def set_scope(
     source.with_ca = 0
     source.sites = 0
     for i in range(question.scope_count):
-        code: Int = question.scope_codes[i]
+        code: i64 = question.scope_codes[i]
         if question.scope == CELLS:
-            found: Int = table.cell_parts[source.shard * table.cell_count + code]
+            found: i64 = table.cell_parts[source.shard * table.cell_count + code]
         else:
             found = table.sector_parts[source.shard * table.sector_count + code]
         if found < 0:
@@ -118,7 +89,7 @@ def set_scope(
     return 1 if source.size else 0
 
 
-def set_bounds(shard: ShardArrays, question: Question, source: Source) -> Int:
+def set_bounds(shard: ShardArrays, question: KernelQuery, source: ShardSearch) -> i64:
     """The bounds of turnover and headcount as places of their orders; 0 if none lies between."""
     if question.has_turnover:
         source.need |= TURNOVER
@@ -128,15 +99,15 @@ def set_bounds(shard: ShardArrays, question: Question, source: Source) -> Int:
             return 0
     if question.has_headcount:
         source.need |= FACTS
-        steps: Int = shard.step_count[EFFECTIF]
-        first: Int = key_step(shard.headcount_keys, steps, question.headcount_low, 0)
-        end: Int = key_step(shard.headcount_keys, steps, question.headcount_high, 1)
+        steps: i64 = shard.step_count[EFFECTIF]
+        first: i64 = key_step(shard.headcount_keys, steps, question.headcount_low, 0)
+        end: i64 = key_step(shard.headcount_keys, steps, question.headcount_high, 1)
         source.headcount_first = shard.steps[EFFECTIF][first]
         source.headcount_end = shard.steps[EFFECTIF][end]
         if source.headcount_first >= source.headcount_end:
             return 0
         # The code of a headcount counts from the least one, a step from the greatest (FORMAT.md §7).
-        last: Int = shard.step_count[EFFECTIF] + 1
+        last: i64 = shard.step_count[EFFECTIF] + 1
         source.fact_mask = shard.site_bit - 1
         source.fact_low = last - end
         source.fact_high = last - first
@@ -152,13 +123,13 @@ def set_bounds(shard: ShardArrays, question: Question, source: Source) -> Int:
     return 1
 
 
-def count_within(places: U4, size: Int, first: Int, end: Int) -> Int:
+def count_within(places: u32s, size: i64, first: i64, end: i64) -> i64:
     """How many of the ascending places lie in [first, end)."""
-    start: Int = lower(places, 0, size, first)
+    start: i64 = lower(places, 0, size, first)
     return lower(places, start, size, end) - start
 
 
-def coded_total(shard: ShardArrays, source: Source, scratch: Scratch) -> Int:
+def coded_total(shard: ShardArrays, source: ShardSearch, scratch: Scratch) -> i64:
     """How many rows match, where a count of the file says it; else -1."""
     if source.need == SCOPE | CODES and source.columns == 1 << NACE:
         return source.activities
@@ -168,9 +139,11 @@ def coded_total(shard: ShardArrays, source: Source, scratch: Scratch) -> Int:
     return -1
 
 
-def known_total(shard: ShardArrays, question: Question, source: Source, scratch: Scratch) -> Int:
+def known_total(
+    shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch
+) -> i64:
     """How many rows match, where no row has to be looked at for that; else -1."""
-    need: Int = source.need
+    need: i64 = source.need
     if need & (NAME | GIVEN) or (need & SCOPE and source.headcount_first >= 0):
         return -1
     if need & CODES:
@@ -198,10 +171,10 @@ def known_total(shard: ShardArrays, question: Question, source: Source, scratch:
     return source.headcount_end - source.headcount_first
 
 
-def take_given(question: Question, source: Source, scratch: Scratch) -> Int:
+def take_given(question: KernelQuery, source: ShardSearch, scratch: Scratch) -> i64:
     """List the rows of `ids`; returns their number."""
-    first: Int = question.given_starts[source.shard]
-    end: Int = question.given_starts[source.shard + 1]
+    first: i64 = question.given_starts[source.shard]
+    end: i64 = question.given_starts[source.shard + 1]
     source.need |= GIVEN
     if scratch.used + end - first > scratch.rows_size:
         damaged()
@@ -214,8 +187,13 @@ def take_given(question: Question, source: Source, scratch: Scratch) -> Int:
 
 
 def count_matches(
-    table: Table, question: Question, source: Source, scratch: Scratch, part_first: Int, count: Int
-) -> Int:
+    table: Table,
+    question: KernelQuery,
+    source: ShardSearch,
+    scratch: Scratch,
+    part_first: i64,
+    count: i64,
+) -> i64:
     """Find how many rows of a shard match; `count` rows will be asked for at most."""
     shard = table.shards[source.shard]
     if not shard.rows:
@@ -242,7 +220,7 @@ def count_matches(
             return source.total
     if source.need & SCOPE:
         set_cells(table, source, scratch, 1)
-    known: Int = known_total(shard, question, source, scratch)
+    known: i64 = known_total(shard, question, source, scratch)
     if known >= 0:
         source.total = known
         return known
@@ -251,8 +229,8 @@ def count_matches(
     if scratch.spent > question.budget:
         return TOO_DEAR
     # What is counted faster than it is listed is listed only if a page needs it.
-    room: Int = question.room
-    sparse: Int = source.need & CODES and source.code_share < question.sparse
+    room: i64 = question.room
+    sparse: i64 = source.need & CODES and source.code_share < question.sparse
     if source.generator == SPANS and not sparse and source.need & (FACTS | NAME) != FACTS | NAME:
         room = 0
     if source.generator == BY_TURNOVER and not source.need & (SCOPE | NAME | CODES):
@@ -261,11 +239,11 @@ def count_matches(
     return source.total
 
 
-def take_census(table: Table, question: Question, source: Source, scratch: Scratch) -> Int:
+def take_census(table: Table, question: KernelQuery, source: ShardSearch, scratch: Scratch) -> i64:
     """Add the matches of a source to the counts of each kind that is asked for, or leave them listed."""
     shard = table.shards[source.shard]
-    whole: Int = source.need & ~SCOPE == 0 and not question.census & LISTED
-    start: Int = scratch.used
+    whole: i64 = source.need & ~SCOPE == 0 and not question.census & LISTED
+    start: i64 = scratch.used
     if not whole or source.need:
         scratch.spent += question.listed_cost * source.total
         if scratch.spent > question.budget:
@@ -290,17 +268,17 @@ def take_census(table: Table, question: Question, source: Source, scratch: Scrat
     return 0
 
 
-def count_runs(shard: ShardArrays, scratch: Scratch, kind: Int, first: Int, end: Int) -> Int:
+def count_runs(shard: ShardArrays, scratch: Scratch, kind: i64, first: i64, end: i64) -> i64:
     """Count all rows of the slots [first, end) of a kind."""
     ends = shard.run_ends[kind]
-    base: Int = shard.first_count[kind]
+    base: i64 = shard.first_count[kind]
     for slot in range(first, end):
         scratch.counts[base + slot] += ends[slot + 1]
         scratch.counts[base + slot] -= ends[slot]
     return 0
 
 
-def count_parts(table: Table, source: Source, scratch: Scratch, kind: Int) -> Int:
+def count_parts(table: Table, source: ShardSearch, scratch: Scratch, kind: i64) -> i64:
     """Count all rows of the scope; those of cells and activities are known, others are looked at."""
     shard = table.shards[source.shard]
     for i in range(source.part_count):
@@ -313,9 +291,9 @@ def count_parts(table: Table, source: Source, scratch: Scratch, kind: Int) -> In
                 shard, scratch, kind, shard.pair_cells[part.first], shard.pair_cells[part.end]
             )
             continue
-        first: Int = part.start
+        first: i64 = part.start
         while first < part.stop:
-            count: Int = BLOCK if first + BLOCK < part.stop else part.stop - first
+            count: i64 = BLOCK if first + BLOCK < part.stop else part.stop - first
             for j in range(count):
                 scratch.block[j] = first + j
             count_block(shard, scratch, kind, count)
@@ -323,19 +301,19 @@ def count_parts(table: Table, source: Source, scratch: Scratch, kind: Int) -> In
     return 0
 
 
-def count_listed(shard: ShardArrays, source: Source, scratch: Scratch, kind: Int) -> Int:
+def count_listed(shard: ShardArrays, source: ShardSearch, scratch: Scratch, kind: i64) -> i64:
     """Count the rows that are listed."""
-    first: Int = source.list_first
-    end: Int = first + source.list_count
+    first: i64 = source.list_first
+    end: i64 = first + source.list_count
     while first < end:
-        count: Int = BLOCK if first + BLOCK < end else end - first
+        count: i64 = BLOCK if first + BLOCK < end else end - first
         take(shard, scratch, scratch.rows, first, count)
         count_block(shard, scratch, kind, count)
         first += count
     return 0
 
 
-def count_block(shard: ShardArrays, scratch: Scratch, kind: Int, count: Int) -> Int:
+def count_block(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> i64:
     """Count the rows of the block."""
     if kind in (BY_CELL, NACE):
         return count_by_cell(shard, scratch, kind, count)
@@ -343,10 +321,10 @@ def count_block(shard: ShardArrays, scratch: Scratch, kind: Int, count: Int) -> 
         return count_by_place(shard, scratch, kind, count)
     block = scratch.block
     counts = scratch.counts
-    base: Int = shard.first_count[kind]
-    slots: Int = shard.run_count[kind]
-    slot: Int
-    mask: Int = STATES - 1 if kind == ETAT else -1
+    base: i64 = shard.first_count[kind]
+    slots: i64 = shard.run_count[kind]
+    slot: i64
+    mask: i64 = STATES - 1 if kind == ETAT else -1
     if shard.code_width[kind] == 1:
         small = shard.small[kind]
         for i in range(count):
@@ -370,44 +348,44 @@ def count_block(shard: ShardArrays, scratch: Scratch, kind: Int, count: Int) -> 
     return 0
 
 
-def count_by_place(shard: ShardArrays, scratch: Scratch, kind: Int, count: Int) -> Int:
+def count_by_place(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> i64:
     """Count the rows of the block by their places in an order, of which each slot is a range."""
     block = scratch.block
     counts = scratch.counts
-    base: Int = shard.first_count[kind]
+    base: i64 = shard.first_count[kind]
     rank = shard.rank[kind - COLUMNS]
     ends = shard.run_ends[kind]
     marks = shard.run_marks[kind]
     for i in range(count):
-        place: Int = rank[block[i]]
+        place: i64 = rank[block[i]]
         if place >= shard.rows:
             damaged()
-        slot: Int = marks[place >> 6]
+        slot: i64 = marks[place >> 6]
         while place >= ends[slot + 1]:
             slot += 1
         counts[base + slot] += 1
     return 0
 
 
-def count_by_cell(shard: ShardArrays, scratch: Scratch, kind: Int, count: Int) -> Int:
+def count_by_cell(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> i64:
     """Count the rows of the block by cell, or by the activities of their cells."""
     block = scratch.block
     counts = scratch.counts
-    base: Int = shard.first_count[kind]
-    width: Int = shard.code_width[NACE] if kind == NACE else 0
-    slot: Int = 0
-    slots: Int = 0
-    first: Int = 0
-    stop: Int = 0
+    base: i64 = shard.first_count[kind]
+    width: i64 = shard.code_width[NACE] if kind == NACE else 0
+    slot: i64 = 0
+    slots: i64 = 0
+    first: i64 = 0
+    stop: i64 = 0
     for i in range(count):
-        row: Int = block[i]
+        row: i64 = block[i]
         if row < first or row >= stop:
-            cell: Int = cell_of(shard, row)
+            cell: i64 = cell_of(shard, row)
             first = shard.run_ends[BY_CELL][cell]
             stop = shard.run_ends[BY_CELL][cell + 1]
             slot = shard.pair_cells[cell] if width else cell
             slots = shard.pair_cells[cell + 1] if width else cell + 1
-        code: Int = 0
+        code: i64 = 0
         if width == 1:
             code = shard.small[NACE][row]
         elif width:

@@ -14,45 +14,15 @@ if not cython.compiled:
     from shards.kernel.find import damaged, lower
     from shards.kernel.row_sets import count_bits
     from shards.kernel.rows import count_facts, emit, keep, list_facts, replace, take
-    from shards.kernel.types import (
-        BLOCK,
-        BY_CREATION,
-        BY_HEADCOUNT,
-        BY_ID,
-        BY_NAME,
-        BY_TURNOVER,
-        CODES,
-        COLUMNS,
-        CREATION,
-        EFFECTIF,
-        FACTS,
-        GIVEN,
-        MASKED,
-        NACE,
-        NAME,
-        RECENT,
-        SCOPE,
-        SITES_BY_HEADCOUNT,
-        SITES_BY_TURNOVER,
-        SPANS,
-        TURNOVER,
-        U4,
-        Int,
-        Question,
-        Real,
-        Scratch,
-        ShardArrays,
-        Source,
-        Table,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
-def choose(table: Table, question: Question, source: Source) -> Int:
+def choose(table: Table, question: KernelQuery, source: ShardSearch) -> i64:
     """Set the generator of a source to the one of least estimated cost, in nanoseconds."""
     shard = table.shards[source.shard]
-    need: Int = source.need
-    count: Real
-    best: Real
+    need: i64 = source.need
+    count: f64
+    best: f64
     if need & GIVEN:
         source.generator = BY_ID
         source.cost = question.listed_cost * source.given_count
@@ -62,26 +32,18 @@ def choose(table: Table, question: Question, source: Source) -> Int:
         best = question.listed_cost * source.name_count
     else:
         count = source.size
-        spans: Real = source.part_count if need & SCOPE else 1
+        spans: f64 = source.part_count if need & SCOPE else 1
         if need & TURNOVER:
             spans = 4 * source.cell_count
             count = source.turnover_end - source.turnover_first
             count = count * source.with_ca / (shard.known if shard.known else 1)
-        each: Real = question.along_cost if need & FACTS else 0.0
-        if need & NAME:
-            each += question.along_cost
-        for column in range(COLUMNS):
-            if (source.columns >> column) & 1:
-                each += question.code_cost * shard.code_width[column]
-                if source.code_table[column] >= 0:
-                    each += question.along_cost
         source.generator = SPANS
-        best = question.span_cost * spans + each * count
+        best = question.span_cost * spans + span_row_cost(shard, question, source) * count
     if need & TURNOVER:
         count = source.turnover_end - source.turnover_first
-        each = question.along_cost
+        each: f64 = question.along_cost
         if need & (SCOPE | NAME | CODES):
-            share: Real = 1.0
+            share: f64 = 1.0
             if need & FACTS:
                 share = source.sites
                 if source.headcount_first >= 0:
@@ -116,20 +78,33 @@ def choose(table: Table, question: Question, source: Source) -> Int:
     return 0
 
 
+def span_row_cost(shard: ShardArrays, question: KernelQuery, source: ShardSearch) -> f64:
+    """What a row costs that is tested beside its neighbours."""
+    cost: f64 = question.along_cost if source.need & FACTS else 0.0
+    if source.need & NAME:
+        cost += question.along_cost
+    for column in range(COLUMNS):
+        if (source.columns >> column) & 1:
+            cost += question.code_cost * shard.code_width[column]
+            if source.code_table[column] >= 0:
+                cost += question.along_cost
+    return cost
+
+
 def choose_sites(
-    question: Question,
-    source: Source,
-    generator: Int,
-    best: Real,
-    places: U4,
-    size: Int,
-    first: Int,
-    end: Int,
-) -> Real:
+    question: KernelQuery,
+    source: ShardSearch,
+    generator: i64,
+    best: f64,
+    places: u32s,
+    size: i64,
+    first: i64,
+    end: i64,
+) -> f64:
     """Set the generator to the websites within places [first, end), if that is cheaper."""
-    start: Int = lower(places, 0, size, first)
-    stop: Int = lower(places, start, size, end)
-    cost: Real = question.listed_cost * (stop - start)
+    start: i64 = lower(places, 0, size, first)
+    stop: i64 = lower(places, start, size, end)
+    cost: f64 = question.listed_cost * (stop - start)
     if cost >= best:
         return best
     source.generator = generator
@@ -138,15 +113,17 @@ def choose_sites(
     return cost
 
 
-def generate(table: Table, question: Question, source: Source, scratch: Scratch, room: Int) -> Int:
+def generate(
+    table: Table, question: KernelQuery, source: ShardSearch, scratch: Scratch, room: i64
+) -> i64:
     """Count all matches of one shard; returns their number.
 
     They are listed, too, if they are at most `room`: `source.listed` says so.
     """
     shard = table.shards[source.shard]
-    need: Int = source.need
-    start: Int = scratch.used
-    total: Int = 0
+    need: i64 = source.need
+    start: i64 = scratch.used
+    total: i64 = 0
     if source.generator == SPANS:
         total = spans(table, source, scratch, room)
     elif source.generator == BY_TURNOVER:
@@ -167,7 +144,7 @@ def generate(table: Table, question: Question, source: Source, scratch: Scratch,
             source.given_first, source.given_first + source.given_count,
         )  # fmt: skip
     elif source.generator == SITES_BY_TURNOVER:
-        left: Int = need & ~TURNOVER
+        left: i64 = need & ~TURNOVER
         if source.headcount_first < 0:
             left &= ~FACTS
         total = along_sites(
@@ -197,28 +174,28 @@ def generate(table: Table, question: Question, source: Source, scratch: Scratch,
     return total
 
 
-def span_bound(shard: ShardArrays, first: Int, end: Int, place: Int) -> Int:
+def span_bound(shard: ShardArrays, first: i64, end: i64, place: i64) -> i64:
     """The first row of a cell's rows with a turnover that stands at `place` of `ca_desc` or later."""
     return lower(shard.rank[0], first, end, place)
 
 
-def spans(table: Table, source: Source, scratch: Scratch, room: Int) -> Int:
+def spans(table: Table, source: ShardSearch, scratch: Scratch, room: i64) -> i64:
     """Ranges of rows: the parts of a scope; with a bound of turnover a stretch of each cell."""
     shard = table.shards[source.shard]
-    need: Int = source.need
-    left: Int = need & (FACTS | NAME | CODES)
-    total: Int = 0
-    count: Int = source.part_count if need & SCOPE else 1
-    first: Int
-    stop: Int
-    cell: Int
+    need: i64 = source.need
+    left: i64 = need & (FACTS | NAME | CODES)
+    total: i64 = 0
+    count: i64 = source.part_count if need & SCOPE else 1
+    first: i64
+    stop: i64
+    cell: i64
     for i in range(count):
         if need & SCOPE:
             part = table.parts[scratch.selected[source.part_first + i]]
             first = part.start
             stop = part.stop
             cell = part.first
-            end: Int = part.end
+            end: i64 = part.end
         else:
             first = 0
             stop = shard.rows
@@ -227,7 +204,7 @@ def spans(table: Table, source: Source, scratch: Scratch, room: Int) -> Int:
         if (source.columns >> NACE) & 1:
             enter_cell(shard, source, scratch, cell)
         if not need & TURNOVER:
-            found: Int = span(shard, source, scratch, left, first, stop, room)
+            found: i64 = span(shard, source, scratch, left, first, stop, room)
             total += found
             room = room - found if room >= found else 0
             continue
@@ -245,15 +222,15 @@ def spans(table: Table, source: Source, scratch: Scratch, room: Int) -> Int:
 
 def span(
     shard: ShardArrays,
-    source: Source,
+    source: ShardSearch,
     scratch: Scratch,
-    left: Int,
-    first: Int,
-    stop: Int,
-    room: Int,
-) -> Int:
+    left: i64,
+    first: i64,
+    stop: i64,
+    room: i64,
+) -> i64:
     """Count the rows [first, stop) that meet `left`, and list them if they are at most `room`."""
-    total: Int = 0
+    total: i64 = 0
     if left & CODES:
         return coded_span(shard, source, scratch, left, first, stop, room)
     if room <= 0:
@@ -264,8 +241,8 @@ def span(
         if left == NAME and not source.name_count:
             return count_bits(shard, source, first, stop)
     while first < stop:
-        end: Int = first + BLOCK if first + BLOCK < stop else stop
-        count: Int = end - first
+        end: i64 = first + BLOCK if first + BLOCK < stop else stop
+        count: i64 = end - first
         if left & FACTS:
             count = count_facts(shard, source, 0, first, end)
             if count and (room > 0 or left & NAME):
@@ -284,20 +261,20 @@ def span(
 
 def coded_span(
     shard: ShardArrays,
-    source: Source,
+    source: ShardSearch,
     scratch: Scratch,
-    left: Int,
-    first: Int,
-    stop: Int,
-    room: Int,
-) -> Int:
+    left: i64,
+    first: i64,
+    stop: i64,
+    room: i64,
+) -> i64:
     """`span` where codes are among the conditions."""
-    total: Int = 0
+    total: i64 = 0
     while first < stop:
-        listing: Int = room > 0 or left & NAME
-        size: Int = BLOCK if listing else MASKED
-        end: Int = first + size if first + size < stop else stop
-        count: Int = mask_rows(shard, source, scratch, left, first, end)
+        listing: i64 = room > 0 or left & NAME
+        size: i64 = BLOCK if listing else MASKED
+        end: i64 = first + size if first + size < stop else stop
+        count: i64 = mask_rows(shard, source, scratch, left, first, end)
         if count and listing:
             list_mask(scratch, first, end - first)
             if left & NAME:
@@ -309,21 +286,21 @@ def coded_span(
     return total
 
 
-def along_turnover(shard: ShardArrays, source: Source, scratch: Scratch, room: Int) -> Int:
+def along_turnover(shard: ShardArrays, source: ShardSearch, scratch: Scratch, room: i64) -> i64:
     """A stretch of `ca_desc`, with the facts that lie in that order."""
-    left: Int = source.need & (SCOPE | NAME | CODES)
-    facts: Int = source.need & FACTS
+    left: i64 = source.need & (SCOPE | NAME | CODES)
+    facts: i64 = source.need & FACTS
     order = shard.order[0]
-    total: Int = 0
-    first: Int = source.turnover_first
+    total: i64 = 0
+    first: i64 = source.turnover_first
     while first < source.turnover_end:
         if left == 0 and room <= 0:
-            rest: Int = source.turnover_end - first
+            rest: i64 = source.turnover_end - first
             if facts:
                 rest = count_facts(shard, source, 1, first, source.turnover_end)
             return total + rest
-        end: Int = first + BLOCK if first + BLOCK < source.turnover_end else source.turnover_end
-        count: Int = end - first
+        end: i64 = first + BLOCK if first + BLOCK < source.turnover_end else source.turnover_end
+        count: i64 = end - first
         if facts:
             count = count_facts(shard, source, 1, first, end)
             if count:
@@ -342,21 +319,21 @@ def along_turnover(shard: ShardArrays, source: Source, scratch: Scratch, room: I
 
 def along(
     shard: ShardArrays,
-    source: Source,
+    source: ShardSearch,
     scratch: Scratch,
-    room: Int,
-    left: Int,
-    numbers: U4,
-    size: Int,
-    first: Int,
-    end: Int,
-) -> Int:
+    room: i64,
+    left: i64,
+    numbers: u32s,
+    size: i64,
+    first: i64,
+    end: i64,
+) -> i64:
     """The rows numbers[first:end], tested for `left`."""
-    total: Int = 0
+    total: i64 = 0
     if end > size:
         damaged()
     while first < end:
-        count: Int = BLOCK if first + BLOCK < end else end - first
+        count: i64 = BLOCK if first + BLOCK < end else end - first
         take(shard, scratch, numbers, first, count)
         first += count
         count = keep(shard, source, scratch, left, count)
@@ -368,19 +345,19 @@ def along(
 
 def along_sites(
     shard: ShardArrays,
-    source: Source,
+    source: ShardSearch,
     scratch: Scratch,
-    room: Int,
-    left: Int,
-    order: U4,
-    size: Int,
-    places: U4,
-) -> Int:
+    room: i64,
+    left: i64,
+    order: u32s,
+    size: i64,
+    places: u32s,
+) -> i64:
     """The rows at places[site_first:site_end] of an order, tested for `left`."""
-    total: Int = 0
-    first: Int = source.site_first
+    total: i64 = 0
+    first: i64 = source.site_first
     while first < source.site_end:
-        count: Int = BLOCK if first + BLOCK < source.site_end else source.site_end - first
+        count: i64 = BLOCK if first + BLOCK < source.site_end else source.site_end - first
         for i in range(count):
             scratch.block[i] = places[first + i]
         replace(shard, scratch, order, size, count)

@@ -13,42 +13,17 @@ if not cython.compiled:
     from shards.kernel.find import ascending_place, damaged, lower
     from shards.kernel.generate import choose, generate, span_bound
     from shards.kernel.rows import keep, list_facts, replace, take
-    from shards.kernel.types import (
-        ALONE,
-        BLOCK,
-        CA_ASC,
-        CA_DESC,
-        CODES,
-        CREATION,
-        EFFECTIF,
-        FACTS,
-        GIVEN,
-        NAME,
-        RECENT,
-        SCOPE,
-        TOO_DEAR,
-        TURNOVER,
-        U4,
-        Int,
-        Ints,
-        Part,
-        Question,
-        Real,
-        Scratch,
-        ShardArrays,
-        Source,
-        Table,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 # -- the first rows by rank: a heap ----------------------------------------------------------
 
 
-def sink(heap: Ints, place: Int, size: Int) -> Int:
+def sink(heap: Ints, place: i64, size: i64) -> i64:
     """Move the entry at `place` down until no child is greater."""
-    value: Int = heap[place]
+    value: i64 = heap[place]
     while True:
-        child: Int = 2 * place + 1
+        child: i64 = 2 * place + 1
         if child >= size:
             break
         if child + 1 < size and heap[child + 1] > heap[child]:
@@ -61,12 +36,12 @@ def sink(heap: Ints, place: Int, size: Int) -> Int:
     return 0
 
 
-def push(heap: Ints, size: Int, most: Int, value: Int) -> Int:
+def push(heap: Ints, size: i64, most: i64, value: i64) -> i64:
     """Add a value to a heap of the `most` least ones; returns its size."""
     if size < most:
-        place: Int = size
+        place: i64 = size
         while place > 0:
-            parent: Int = (place - 1) >> 1
+            parent: i64 = (place - 1) >> 1
             if heap[parent] >= value:
                 break
             heap[place] = heap[parent]
@@ -79,18 +54,18 @@ def push(heap: Ints, size: Int, most: Int, value: Int) -> Int:
     return size
 
 
-def push_row(shard: ShardArrays, tri: Int, heap: Ints, size: Int, most: Int, row: Int) -> Int:
+def push_row(shard: ShardArrays, tri: i64, heap: Ints, size: i64, most: i64, row: i64) -> i64:
     """Add a row by its place in the order; returns the size of the heap."""
-    place: Int = shard.rank[tri][row]
+    place: i64 = shard.rank[tri][row]
     if place >= shard.rows:
         damaged()
     if tri == CA_ASC and place < shard.known:
         # Backwards in `ca_desc` a row stands less than `longest` places from its place in `ca_asc`.
-        least: Int = shard.known - place - shard.longest
+        least: i64 = shard.known - place - shard.longest
         if size == most and least > heap[0] >> 32:
             return size
         place = ascending_place(shard, place)
-    value: Int = (place << 32) | row
+    value: i64 = (place << 32) | row
     if size == most and value >= heap[0]:
         return size
     return push(heap, size, most, value)
@@ -98,35 +73,35 @@ def push_row(shard: ShardArrays, tri: Int, heap: Ints, size: Int, most: Int, row
 
 def push_rows(
     shard: ShardArrays,
-    tri: Int,
+    tri: i64,
     heap: Ints,
-    size: Int,
-    most: Int,
-    numbers: U4,
-    first: Int,
-    end: Int,
-) -> Int:
+    size: i64,
+    most: i64,
+    numbers: u32s,
+    first: i64,
+    end: i64,
+) -> i64:
     """Add the rows numbers[first:end]; returns the size of the heap."""
     for i in range(first, end):
-        row: Int = numbers[i]
+        row: i64 = numbers[i]
         if row >= shard.rows:
             damaged()
         size = push_row(shard, tri, heap, size, most, row)
     return size
 
 
-def drain(scratch: Scratch, size: Int, start: Int, most: Int) -> Int:
+def drain(scratch: Scratch, size: i64, start: i64, most: i64) -> i64:
     """Write the first `most` rows of the heap to heads[start:], each once; returns their number."""
     heap = scratch.heap
-    last: Int = size - 1
+    last: i64 = size - 1
     while last > 0:
-        value: Int = heap[0]
+        value: i64 = heap[0]
         heap[0] = heap[last]
         sink(heap, 0, last)
         heap[last] = value
         last -= 1
-    count: Int = 0
-    one: Int = 1
+    count: i64 = 0
+    one: i64 = 1
     for i in range(size):
         if count < most and (i == 0 or heap[i] != heap[i - 1]):
             scratch.heads[start + count] = heap[i] & ((one << 32) - 1)
@@ -138,13 +113,19 @@ def drain(scratch: Scratch, size: Int, start: Int, most: Int) -> Int:
 
 
 def copy(
-    shard: ShardArrays, scratch: Scratch, numbers: U4, size: Int, first: Int, count: Int, start: Int
-) -> Int:
+    shard: ShardArrays,
+    scratch: Scratch,
+    numbers: u32s,
+    size: i64,
+    first: i64,
+    count: i64,
+    start: i64,
+) -> i64:
     """Copy numbers[first:][:count] to heads[start:]; returns 0 if the array ends before."""
     if first + count > size:
         return 0
     for i in range(count):
-        row: Int = numbers[first + i]
+        row: i64 = numbers[first + i]
         if row >= shard.rows:
             damaged()
         scratch.heads[start + i] = row
@@ -154,22 +135,22 @@ def copy(
 def copy_sites(
     shard: ShardArrays,
     scratch: Scratch,
-    places: U4,
-    size: Int,
-    tri: Int,
-    first: Int,
-    count: Int,
-    start: Int,
-) -> Int:
+    places: u32s,
+    size: i64,
+    tri: i64,
+    first: i64,
+    count: i64,
+    start: i64,
+) -> i64:
     """Copy the rows at places[first:][:count] of an order; returns 0 if there are fewer places."""
     if first + count > size:
         return 0
     order = shard.order[tri]
     for i in range(count):
-        place: Int = places[first + i]
+        place: i64 = places[first + i]
         if place >= shard.order_size[tri]:
             damaged()
-        row: Int = order[place]
+        row: i64 = order[place]
         if row >= shard.rows:
             damaged()
         scratch.heads[start + i] = row
@@ -177,16 +158,21 @@ def copy_sites(
 
 
 def stored_heads(
-    shard: ShardArrays, question: Question, source: Source, scratch: Scratch, count: Int, start: Int
-) -> Int:
+    shard: ShardArrays,
+    question: KernelQuery,
+    source: ShardSearch,
+    scratch: Scratch,
+    count: i64,
+    start: i64,
+) -> i64:
     """The first rows of `q` alone, by the heads of its sets and its list; at most `head_rows`."""
-    tri: Int = question.tri
-    rows: Int = question.head_rows
-    size: Int = 0
+    tri: i64 = question.tri
+    rows: i64 = question.head_rows
+    size: i64 = 0
     # A row may be in both heads, and is drained once: the heap has room for it twice.
-    most: Int = 2 * count
+    most: i64 = 2 * count
     if source.heads:
-        first: Int = source.heads + rows * tri
+        first: i64 = source.heads + rows * tri
         if source.headed == ALONE:
             return copy(shard, scratch, shard.sets, shard.sets_size, first, count, start)
         size = push_rows(shard, tri, scratch.heap, size, most, shard.sets, first, first + rows)
@@ -201,13 +187,18 @@ def stored_heads(
 
 
 def listed_parts(
-    table: Table, question: Question, source: Source, scratch: Scratch, count: Int, start: Int
-) -> Int:
+    table: Table,
+    question: KernelQuery,
+    source: ShardSearch,
+    scratch: Scratch,
+    count: i64,
+    start: i64,
+) -> i64:
     """The first rows of a scope, by the lists of its large parts; 0 if a walk is cheaper."""
     shard = table.shards[source.shard]
-    tri: Int = question.tri
-    lists: Int = 0
-    few: Int = 0
+    tri: i64 = question.tri
+    lists: i64 = 0
+    few: i64 = 0
     part: Part
     for i in range(source.part_count):
         part = table.parts[scratch.selected[source.part_first + i]]
@@ -215,22 +206,22 @@ def listed_parts(
             lists += 1
         else:
             few += part.stop - part.start
-    each: Real = question.listed_cost
-    walk: Real = question.start_cost + each * count * shard.rows / source.size
+    each: f64 = question.listed_cost
+    walk: f64 = question.start_cost + each * count * shard.rows / source.size
     if question.span_cost * lists + each * (count * lists + few) > walk:
         return 0
     if lists and count > question.top_rows:
         return 0
-    size: Int = 0
+    size: i64 = 0
     for i in range(source.part_count):
         part = table.parts[scratch.selected[source.part_first + i]]
         if part.listed:
-            length: Int = part.listed
-            first: Int = part.top + length * tri
+            length: i64 = part.listed
+            first: i64 = part.top + length * tri
             if source.part_count == 1:
                 return copy(shard, scratch, shard.top, shard.top_size, first, count, start)
             for j in range(first, first + (count if count < length else length)):
-                row: Int = shard.top[j]
+                row: i64 = shard.top[j]
                 if row >= shard.rows:
                     damaged()
                 if size == count and tri != CA_ASC and shard.rank[tri][row] > scratch.heap[0] >> 32:
@@ -243,24 +234,29 @@ def listed_parts(
 
 
 def cell_fronts(
-    table: Table, question: Question, source: Source, scratch: Scratch, count: Int, start: Int
-) -> Int:
+    table: Table,
+    question: KernelQuery,
+    source: ShardSearch,
+    scratch: Scratch,
+    count: i64,
+    start: i64,
+) -> i64:
     """The first rows of a scope within a stretch of `ca_desc`: in each cell turnover descends."""
     shard = table.shards[source.shard]
     heap = scratch.heap
-    size: Int = 0
+    size: i64 = 0
     part: Part
     for i in range(source.part_count):
         part = table.parts[scratch.selected[source.part_first + i]]
         for cell in range(part.first, part.end):
             held = table.parts[shard.first_part + cell]
-            row: Int = span_bound(shard, held.start, held.known_stop, source.turnover_first)
-            stop: Int = held.known_stop if held.known_stop < row + count else row + count
+            row: i64 = span_bound(shard, held.start, held.known_stop, source.turnover_first)
+            stop: i64 = held.known_stop if held.known_stop < row + count else row + count
             while row < stop:
-                place: Int = shard.rank[CA_DESC][row]
+                place: i64 = shard.rank[CA_DESC][row]
                 if place >= source.turnover_end:
                     break
-                value: Int = (place << 32) | row
+                value: i64 = (place << 32) | row
                 if size == count and value > heap[0]:
                     break
                 size = push(heap, size, count, value)
@@ -269,13 +265,18 @@ def cell_fronts(
 
 
 def read(
-    table: Table, question: Question, source: Source, scratch: Scratch, count: Int, start: Int
-) -> Int:
+    table: Table,
+    question: KernelQuery,
+    source: ShardSearch,
+    scratch: Scratch,
+    count: i64,
+    start: i64,
+) -> i64:
     """The first rows where a list of the shard has them; 0 where none does."""
     shard = table.shards[source.shard]
-    tri: Int = question.tri
-    need: Int = source.need
-    first: Int = 0
+    tri: i64 = question.tri
+    need: i64 = source.need
+    first: i64 = 0
     if need & (CODES | GIVEN):
         if need != CODES or source.columns != 1 << CREATION or tri != RECENT:
             return 0
@@ -290,7 +291,7 @@ def read(
         if need == SCOPE | TURNOVER and tri == CA_DESC and count < source.total:
             return cell_fronts(table, question, source, scratch, count, start)
         return 0
-    sites: Int = need & FACTS and source.fact_low >= shard.site_bit
+    sites: i64 = need & FACTS and source.fact_low >= shard.site_bit
     if need & CODES:
         pass
     elif source.headcount_first < 0 and tri <= CA_ASC:
@@ -328,29 +329,29 @@ def read(
 
 def walk(
     shard: ShardArrays,
-    source: Source,
+    source: ShardSearch,
     scratch: Scratch,
-    tri: Int,
-    first: Int,
-    end: Int,
-    count: Int,
-    start: Int,
-) -> Int:
+    tri: i64,
+    first: i64,
+    end: i64,
+    count: i64,
+    start: i64,
+) -> i64:
     """The first `count` matches among the places [first, end) of an order; 0 if there are fewer."""
     order = shard.order[tri]
-    need: Int = source.need
+    need: i64 = source.need
     if tri <= CA_ASC:
         need &= ~TURNOVER
     if tri == EFFECTIF and source.headcount_first >= 0 and source.fact_low < shard.site_bit:
         need &= ~FACTS
     if end > shard.order_size[tri]:
         end = shard.order_size[tri]
-    found: Int = 0
-    size: Int = 64
+    found: i64 = 0
+    size: i64 = 64
     while first < end:
-        stop: Int = first + size if first + size < end else end
+        stop: i64 = first + size if first + size < end else end
         size = BLOCK
-        left: Int
+        left: i64
         if need & FACTS and tri == CA_DESC and first < shard.known:
             if stop > shard.known:
                 stop = shard.known
@@ -372,17 +373,25 @@ def walk(
 
 
 def head(
-    table: Table, question: Question, source: Source, scratch: Scratch, count: Int, start: Int
-) -> Int:
-    """Write the first `count` matches of a source, which has as many, to heads[start:]."""
+    table: Table,
+    question: KernelQuery,
+    source: ShardSearch,
+    scratch: Scratch,
+    count: i64,
+    start: i64,
+) -> i64:
+    """Write the first `count` matches of a source, which has as many, to heads[start:].
+
+    One function: it compares the ways to find them, by estimates that all of them share.
+    """
     shard = table.shards[source.shard]
-    tri: Int = question.tri
+    tri: i64 = question.tri
     if count <= 0 or count > source.total:
         damaged()
     if read(table, question, source, scratch, count, start) >= count:
         return count
-    first: Int = 0
-    end: Int = shard.rows
+    first: i64 = 0
+    end: i64 = shard.rows
     if source.need & TURNOVER and tri == CA_DESC:
         first = source.turnover_first
         end = source.turnover_end
@@ -400,30 +409,31 @@ def head(
     elif count < source.total or not source.listed:
         if not source.listed:
             choose(table, question, source)
-        by_rank: Real = question.listed_cost * source.total + question.start_cost
+        by_rank: f64 = question.listed_cost * source.total + question.start_cost
         if not source.listed:
             by_rank += source.cost
-        expected: Real = count
+        expected: f64 = count
         expected = expected * (end - first) / source.total
-        by_walk: Real = question.listed_cost * expected
+        by_walk: f64 = question.listed_cost * expected
         scratch.spent += by_walk if by_walk < by_rank else by_rank
         if scratch.spent > question.budget:
             return TOO_DEAR
         if by_walk < by_rank:
             # A walk that finds less than was to be expected ends when it has cost as much.
-            budget: Real = by_rank / question.listed_cost if question.listed_cost else expected
+            budget: f64 = by_rank / question.listed_cost if question.listed_cost else expected
             if budget < 2 * expected:
                 budget = 2 * expected
-            stop: Int = end
+            stop: i64 = end
             if budget < end - first:
-                stop = first + cython.cast(Int, budget)
+                most: i64 = int(budget)
+                stop = first + most
             if walk(shard, source, scratch, tri, first, stop, count, start) == count:
                 return count
     if not source.listed:
         generate(table, question, source, scratch, scratch.rows_size)
         if not source.listed:
             damaged()
-    size: Int = push_rows(
+    size: i64 = push_rows(
         shard, tri, scratch.heap, 0, count, scratch.rows, source.list_first,
         source.list_first + source.list_count,
     )  # fmt: skip

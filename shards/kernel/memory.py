@@ -40,11 +40,11 @@ class Memory:
         self._held.append(record)
         return self._array(self._fields(record)) if COMPILED else record
 
-    def form(self, record: object, fields: int) -> "Form":
+    def place_mutable(self, record: object, fields: int) -> "MutableRecord":
         """Place a record of which the first `fields`, all of them numbers, will change."""
         packed = bytearray(self._fields(record))
         self._held.append(record)
-        return Form(record, packed, fields)
+        return MutableRecord(record, packed, fields)
 
     def _fields(self, record: Any) -> bytes:
         """The fields of a record, in the order in which its class declares them."""
@@ -84,7 +84,7 @@ class Memory:
         return address_of(memoryview(held))
 
 
-class Form:
+class MutableRecord:
     """A record that is written anew for every search."""
 
     def __init__(self, record: object, packed: bytearray, fields: int) -> None:
@@ -106,7 +106,7 @@ class Form:
 def _numbers(records: Sequence[object]) -> bytes:
     """The fields of records that hold nothing but whole numbers, of which there are thousands; else nothing."""
     kinds = type(records[0]).__annotations__ if records else {}
-    if not records or any(kind is not types.Int for kind in kinds.values()):
+    if not records or any(kind is not types.i64 for kind in kinds.values()):
         return b""
     values = attrgetter(*kinds)
     pack = struct.Struct(f"<{len(kinds)}q").pack
@@ -115,9 +115,9 @@ def _numbers(records: Sequence[object]) -> bytes:
 
 def _code(kind: object) -> str:
     """How a number is packed that is declared as of this kind."""
-    if kind is types.Real:
+    if kind is types.f64:
         return "d"
-    return "Q" if kind is types.Key else "q"
+    return "Q" if kind is types.u64 else "q"
 
 
 def _is_record(value: object) -> bool:

@@ -3,7 +3,7 @@
 Equal keys go by country (contract B28); within a shard the order is total. Of each shard no more is
 asked at first than its share of the matches lets expect; one whose rows are all used is asked for more.
 Folded names are compared here; where those of two countries are equal, the raw names decide, which
-`shards/search/worker.py` reads.
+`shards/search/kernel_session.py` reads.
 """
 
 from __future__ import annotations
@@ -13,26 +13,15 @@ import cython
 if not cython.compiled:
     from shards.kernel.find import damaged, sort_key
     from shards.kernel.head import head
-    from shards.kernel.types import (
-        FORMER_NAME,
-        NOM,
-        TOO_DEAR,
-        Int,
-        Key,
-        Question,
-        Scratch,
-        ShardArrays,
-        Source,
-        Table,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 # -- folded names ----------------------------------------------------------------------------
 
 
-def name_end(shard: ShardArrays, row: Int, token: Int) -> Int:
+def name_end(shard: ShardArrays, row: i64, token: i64) -> i64:
     """Where the tokens of the present name end that begin at `token`; there if the file is damaged."""
-    end: Int = shard.token_starts[row + 1]
+    end: i64 = shard.token_starts[row + 1]
     if end > shard.token_count:
         return token
     while token < end and shard.tokens[token] != FORMER_NAME:
@@ -40,19 +29,19 @@ def name_end(shard: ShardArrays, row: Int, token: Int) -> Int:
     return token
 
 
-def name_key(shard: ShardArrays, row: Int) -> Key:
+def name_key(shard: ShardArrays, row: i64) -> u64:
     """The first 8 bytes of the folded name, as a number."""
-    key: Key = 0
-    size: Int = 0
-    token: Int = shard.token_starts[row]
-    end: Int = name_end(shard, row, token)
+    key: u64 = 0
+    size: i64 = 0
+    token: i64 = shard.token_starts[row]
+    end: i64 = name_end(shard, row, token)
     while token < end and size < 8:
-        word: Int = shard.tokens[token]
+        word: i64 = shard.tokens[token]
         token += 1
         if word >= shard.word_count:
             return 0
-        place: Int = shard.word_starts[word]
-        stop: Int = shard.word_starts[word + 1] - 1
+        place: i64 = shard.word_starts[word]
+        stop: i64 = shard.word_starts[word + 1] - 1
         if stop > shard.words_size:
             return 0
         while place < stop and size < 8:
@@ -68,28 +57,28 @@ def name_key(shard: ShardArrays, row: Int) -> Key:
     return key
 
 
-def compare_names(one: ShardArrays, row: Int, other: ShardArrays, other_row: Int) -> Int:
+def compare_names(one: ShardArrays, row: i64, other: ShardArrays, other_row: i64) -> i64:
     """-1, 0 or 1: how the folded names of two rows compare."""
-    token: Int = one.token_starts[row]
-    end: Int = name_end(one, row, token)
-    place: Int = 0
-    stop: Int = 0
-    begun: Int = 0
-    other_token: Int = other.token_starts[other_row]
-    other_end: Int = name_end(other, other_row, other_token)
-    other_place: Int = 0
-    other_stop: Int = 0
-    other_begun: Int = 0
+    token: i64 = one.token_starts[row]
+    end: i64 = name_end(one, row, token)
+    place: i64 = 0
+    stop: i64 = 0
+    begun: i64 = 0
+    other_token: i64 = other.token_starts[other_row]
+    other_end: i64 = name_end(other, other_row, other_token)
+    other_place: i64 = 0
+    other_stop: i64 = 0
+    other_begun: i64 = 0
     while True:
-        byte: Int = -1
-        other_byte: Int = -1
+        byte: i64 = -1
+        other_byte: i64 = -1
         if place < stop:
             byte = one.words[place]
             place += 1
         elif token < end:
             if begun:
                 byte = 32
-            word: Int = one.tokens[token]
+            word: i64 = one.tokens[token]
             token += 1
             if word >= one.word_count:
                 return 0
@@ -130,9 +119,11 @@ def compare_names(one: ShardArrays, row: Int, other: ShardArrays, other_row: Int
 # -- pages -------------------------------------------------------------------------------------
 
 
-def set_key(table: Table, question: Question, source: Source, scratch: Scratch, start: Int) -> Int:
+def set_key(
+    table: Table, question: KernelQuery, source: ShardSearch, scratch: Scratch, start: i64
+) -> i64:
     """Set what the next row of a source is merged by."""
-    row: Int = scratch.heads[start + source.position]
+    row: i64 = scratch.heads[start + source.position]
     if question.tri == NOM:
         source.name_key = name_key(table.shards[source.shard], row)
     else:
@@ -140,7 +131,9 @@ def set_key(table: Table, question: Question, source: Source, scratch: Scratch, 
     return 0
 
 
-def comes_before(table: Table, question: Question, scratch: Scratch, one: Int, other: Int) -> Int:
+def comes_before(
+    table: Table, question: KernelQuery, scratch: Scratch, one: i64, other: i64
+) -> i64:
     """1 where the next row of the source `one` comes before that of `other`, an earlier country."""
     first = scratch.sources[one]
     second = scratch.sources[other]
@@ -148,18 +141,18 @@ def comes_before(table: Table, question: Question, scratch: Scratch, one: Int, o
         return 1 if first.sort_key < second.sort_key else 0
     if first.name_key != second.name_key:
         return 1 if first.name_key < second.name_key else 0
-    order: Int = compare_names(
+    order: i64 = compare_names(
         table.shards[first.shard], scratch.heads[one * scratch.width + first.position],
         table.shards[second.shard], scratch.heads[other * scratch.width + second.position],
     )  # fmt: skip
     return 1 if order < 0 else 0
 
 
-def advance(table: Table, question: Question, scratch: Scratch, number: Int, count: Int) -> Int:
+def advance(table: Table, question: KernelQuery, scratch: Scratch, number: i64, count: i64) -> i64:
     """Move a source to its next row, and ask its shard for more if that is not there."""
     source = scratch.sources[number]
-    start: Int = number * scratch.width
-    most: Int = source.total if source.total < count else count
+    start: i64 = number * scratch.width
+    most: i64 = source.total if source.total < count else count
     source.position += 1
     if source.position == source.asked:
         if source.asked == most:
@@ -173,25 +166,25 @@ def advance(table: Table, question: Question, scratch: Scratch, number: Int, cou
 
 
 def merge(
-    table: Table, question: Question, scratch: Scratch, source_count: Int, total: Int, count: Int
-) -> Int:
+    table: Table, question: KernelQuery, scratch: Scratch, source_count: i64, total: i64, count: i64
+) -> i64:
     """Write the first `count` rows of all sources to the found rows; returns their number.
 
     In the order `nom` the rows go on to the end of those whose folded names are equal.
     """
-    found: Int = 0
-    source: Source
+    found: i64 = 0
+    source: ShardSearch
     for i in range(source_count):
         source = scratch.sources[i]
-        most: Int = source.total if source.total < count else count
-        asked: Int = question.spare + question.shares * count * source.total // total
+        most: i64 = source.total if source.total < count else count
+        asked: i64 = question.spare + question.shares * count * source.total // total
         source.asked = asked if asked < most else most
         source.position = 0
         if head(table, question, source, scratch, source.asked, i * scratch.width) == TOO_DEAR:
             return TOO_DEAR
         set_key(table, question, source, scratch, i * scratch.width)
     while True:
-        best: Int = -1
+        best: i64 = -1
         for i in range(source_count):
             source = scratch.sources[i]
             if source.position < 0:
@@ -201,10 +194,10 @@ def merge(
         if best < 0:
             break
         source = scratch.sources[best]
-        row: Int = scratch.heads[best * scratch.width + source.position]
-        tie: Int = 0
+        row: i64 = scratch.heads[best * scratch.width + source.position]
+        tie: i64 = 0
         if question.tri == NOM and found:
-            before: Int = scratch.found_row[found - 1]
+            before: i64 = scratch.found_row[found - 1]
             shard = table.shards[scratch.found_shard[found - 1]]
             tie = compare_names(shard, before, table.shards[source.shard], row) == 0
         if found >= count and not tie:

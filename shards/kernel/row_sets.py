@@ -12,73 +12,59 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import compare, damaged, lower_key, owner_of
-    from shards.kernel.types import (
-        BITS,
-        COUNTED,
-        FURTHER,
-        GAPS,
-        HEADED,
-        LIST,
-        SUFFIX_BYTES,
-        U4,
-        U8,
-        Int,
-        Key,
-        Question,
-        Scratch,
-        ShardArrays,
-        Source,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
-def kind_of(found: Int) -> Int:
+def kind_of(found: i64) -> i64:
     """LIST, BITS, GAPS, or COUNTED for a set that has no rows, only their number and heads."""
-    kind: Int = (found >> 32) & COUNTED
+    kind: i64 = (found >> 32) & COUNTED
     return kind if kind == COUNTED else kind & ~HEADED
 
 
-def size_of(found: Int) -> Int:
+def size_of(found: i64) -> i64:
     """How many rows the set has."""
     return found >> 35
 
 
-def heads_of(found: Int) -> Int:
+def heads_of(found: i64) -> i64:
     """The position of the heads; 0 if the set has none."""
-    one: Int = 1
+    one: i64 = 1
     return 2 * (found & ((one << 32) - 1)) + 2 if (found >> 32) & HEADED else 0
 
 
-def rows_of(found: Int, head_rows: Int) -> Int:
+def rows_of(found: i64, head_rows: i64) -> i64:
     """The position of the rows, behind the heads."""
-    one: Int = 1
-    start: Int = 2 * (found & ((one << 32) - 1)) + 2
+    one: i64 = 1
+    start: i64 = 2 * (found & ((one << 32) - 1)) + 2
     return start + 7 * head_rows if (found >> 32) & HEADED else start
 
 
-def set_of(shard: ShardArrays, keys: U8, places: U4, count: Int, key: Key, head_rows: Int) -> Int:
+def set_of(
+    shard: ShardArrays, keys: u64s, places: u32s, count: i64, key: u64, head_rows: i64
+) -> i64:
     """The set with this key; 0 if there is none."""
-    index: Int = lower_key(keys, count, key)
+    index: i64 = lower_key(keys, count, key)
     if index < count and keys[index] == key:
         return set_at(shard, places[index], head_rows)
     return 0
 
 
-def set_at(shard: ShardArrays, place: Int, head_rows: Int) -> Int:
+def set_at(shard: ShardArrays, place: i64, head_rows: i64) -> i64:
     """The set at a place of an index, checked: it is whole, its gaps excepted.
 
     The place is in the lowest 32 bits of the number, then 3 bits of the kind, then the size, which is at most
     MOST_ROWS.
     """
-    position: Int = 2 * place
+    position: i64 = 2 * place
     if place == 0 or position + 2 > shard.sets_size:
         damaged()
-    stored: Int = shard.sets[position]
-    size: Int = shard.sets[position + 1]
+    stored: i64 = shard.sets[position]
+    size: i64 = shard.sets[position + 1]
     if stored > COUNTED or size > shard.rows:
         damaged()
-    found: Int = place | stored << 32 | size << 35
-    kind: Int = kind_of(found)
-    words: Int = size
+    found: i64 = place | stored << 32 | size << 35
+    kind: i64 = kind_of(found)
+    words: i64 = size
     if kind == BITS:
         words = ((shard.rows + 63) >> 6) << 1
     elif kind == GAPS:
@@ -92,17 +78,17 @@ def set_at(shard: ShardArrays, place: Int, head_rows: Int) -> Int:
     return found
 
 
-def has_bit(sets: U4, position: Int, row: Int) -> Int:
+def has_bit(sets: u32s, position: i64, row: i64) -> i64:
     """1 where the set of bits at `position` has the row."""
     return (sets[position + (row >> 5)] >> (row & 31)) & 1
 
 
-def is_listed(shard: ShardArrays, scratch: Scratch, row: Int) -> Int:
+def is_listed(shard: ShardArrays, scratch: Scratch, row: i64) -> i64:
     """1 where the row is in the list of `q`."""
     return (scratch.marks[shard.first_mark + (row >> 5)] >> (row & 31)) & 1
 
 
-def add(shard: ShardArrays, source: Source, scratch: Scratch, row: Int) -> Int:
+def add(shard: ShardArrays, source: ShardSearch, scratch: Scratch, row: i64) -> i64:
     """List a row, unless it is listed or in one of the sets of bits of the source."""
     if row >= shard.rows:
         damaged()
@@ -110,10 +96,10 @@ def add(shard: ShardArrays, source: Source, scratch: Scratch, row: Int) -> Int:
         return 0
     if source.more_bits and has_bit(shard.sets, source.more_bits, row):
         return 0
-    one: Int = 1
-    bit: Int = one << (row & 31)
-    word: Int = shard.first_mark + (row >> 5)
-    held: Int = scratch.marks[word]
+    one: i64 = 1
+    bit: i64 = one << (row & 31)
+    word: i64 = shard.first_mark + (row >> 5)
+    held: i64 = scratch.marks[word]
     if held & bit:
         return 0
     scratch.marks[word] = held | bit
@@ -123,29 +109,31 @@ def add(shard: ShardArrays, source: Source, scratch: Scratch, row: Int) -> Int:
 
 
 def add_rows(
-    shard: ShardArrays, source: Source, scratch: Scratch, rows: U4, first: Int, end: Int
-) -> Int:
+    shard: ShardArrays, source: ShardSearch, scratch: Scratch, rows: u32s, first: i64, end: i64
+) -> i64:
     """List the rows rows[first:end]."""
     if scratch.used + end - first > scratch.rows_size:
         damaged()
     for i in range(first, end):
-        row: Int = rows[i]
+        row: i64 = rows[i]
         add(shard, source, scratch, row)
     return 0
 
 
-def add_gaps(shard: ShardArrays, source: Source, scratch: Scratch, first: Int, size: Int) -> Int:
+def add_gaps(
+    shard: ShardArrays, source: ShardSearch, scratch: Scratch, first: i64, size: i64
+) -> i64:
     """List the rows of a set of gaps, whose bytes begin at position `first`."""
     sets = shard.sets
-    row: Int = 0
-    i: Int = 0
-    left: Int = size
+    row: i64 = 0
+    i: i64 = 0
+    left: i64 = size
     if scratch.used + size > scratch.rows_size:
         damaged()
     while left > 0:
         if first + (i >> 2) >= shard.sets_size:
             damaged()
-        gap: Int = (sets[first + (i >> 2)] >> (8 * (i & 3))) & 255
+        gap: i64 = (sets[first + (i >> 2)] >> (8 * (i & 3))) & 255
         i += 1
         row += gap
         if gap != FURTHER:
@@ -155,53 +143,58 @@ def add_gaps(shard: ShardArrays, source: Source, scratch: Scratch, first: Int, s
 
 
 def add_set(
-    shard: ShardArrays, source: Source, scratch: Scratch, found: Int, head_rows: Int
-) -> Int:
+    shard: ShardArrays, source: ShardSearch, scratch: Scratch, found: i64, head_rows: i64
+) -> i64:
     """List the rows of a set that is no set of bits."""
-    first: Int = rows_of(found, head_rows)
-    size: Int = size_of(found)
+    first: i64 = rows_of(found, head_rows)
+    size: i64 = size_of(found)
     if kind_of(found) == GAPS:
         return add_gaps(shard, source, scratch, first, size)
     return add_rows(shard, source, scratch, shard.sets, first, first + size)
 
 
-def add_postings(shard: ShardArrays, source: Source, scratch: Scratch, word: Int) -> Int:
+def add_postings(shard: ShardArrays, source: ShardSearch, scratch: Scratch, word: i64) -> i64:
     """List the rows whose name has a word."""
-    first: Int = shard.posting_starts[word]
-    end: Int = shard.posting_starts[word + 1]
+    first: i64 = shard.posting_starts[word]
+    end: i64 = shard.posting_starts[word + 1]
     if first > end or end > shard.posting_count:
         damaged()
     return add_rows(shard, source, scratch, shard.postings, first, end)
 
 
 def add_words(
-    shard: ShardArrays, source: Source, scratch: Scratch, first: Int, end: Int, question: Question
-) -> Int:
+    shard: ShardArrays,
+    source: ShardSearch,
+    scratch: Scratch,
+    first: i64,
+    end: i64,
+    question: KernelQuery,
+) -> i64:
     """List the rows of the words in which the suffixes [first, end) lie.
 
     Suffixes are sorted by SUFFIX_BYTES bytes: of a longer `q` the rest is compared here.
     """
-    long: Int = question.text_size > SUFFIX_BYTES
+    long: i64 = question.text_size > SUFFIX_BYTES
     for i in range(first, end):
-        place: Int = shard.suffixes[i]
+        place: i64 = shard.suffixes[i]
         if long and compare(
             shard.words, shard.words_size, place, question.text, 0, question.text_size
         ):
             continue
-        word: Int = owner_of(shard, place)
+        word: i64 = owner_of(shard, place)
         add_postings(shard, source, scratch, word)
     return 0
 
 
-def clear_marks(shard: ShardArrays, source: Source, scratch: Scratch) -> Int:
+def clear_marks(shard: ShardArrays, source: ShardSearch, scratch: Scratch) -> i64:
     """Make the marks of a source zero again."""
     for i in range(source.name_first, source.name_first + source.name_count):
-        row: Int = scratch.rows[i]
+        row: i64 = scratch.rows[i]
         scratch.marks[shard.first_mark + (row >> 5)] = 0
     return 0
 
 
-def popcount(word: Int) -> Int:
+def popcount(word: i64) -> i64:
     """How many of the 32 bits of `word` are one."""
     word = word - ((word >> 1) & 0x55555555)
     word = (word & 0x33333333) + ((word >> 2) & 0x33333333)
@@ -209,34 +202,34 @@ def popcount(word: Int) -> Int:
     return ((word * 0x01010101) >> 24) & 255
 
 
-def count_common(shard: ShardArrays, one: Int, other: Int) -> Int:
+def count_common(shard: ShardArrays, one: i64, other: i64) -> i64:
     """How many rows two sets of bits share."""
     sets = shard.sets
-    total: Int = 0
+    total: i64 = 0
     for i in range((shard.rows + 31) >> 5):
-        held: Int = sets[one + i] & sets[other + i]
+        held: i64 = sets[one + i] & sets[other + i]
         total += popcount(held)
     return total
 
 
-def count_bits(shard: ShardArrays, source: Source, first: Int, end: Int) -> Int:
+def count_bits(shard: ShardArrays, source: ShardSearch, first: i64, end: i64) -> i64:
     """How many rows of [first, end) are in the sets of bits of a source."""
     sets = shard.sets
-    bits: Int = source.bits
-    more: Int = source.more_bits
-    total: Int = 0
-    one: Int = 1
-    word: Int = first >> 5
-    last: Int = (end - 1) >> 5
+    bits: i64 = source.bits
+    more: i64 = source.more_bits
+    total: i64 = 0
+    one: i64 = 1
+    word: i64 = first >> 5
+    last: i64 = (end - 1) >> 5
     if first >= end:
         return 0
     # The words at both ends count in part.
-    held: Int = sets[bits + word] | (sets[more + word] if more else 0)
+    held: i64 = sets[bits + word] | (sets[more + word] if more else 0)
     held &= ~((one << (first & 31)) - 1)
     while word < last:
         total += popcount(held)
         word += 1
         held = sets[bits + word] | (sets[more + word] if more else 0)
-    left: Int = ((end - 1) & 31) + 1
+    left: i64 = ((end - 1) & 31) + 1
     held &= (one << left) - 1
     return total + popcount(held)

@@ -7,45 +7,32 @@ import cython
 if not cython.compiled:
     from shards.kernel.codes import keep_codes
     from shards.kernel.find import cell_of, damaged
-    from shards.kernel.types import (
-        CODES,
-        FACTS,
-        HALVES,
-        NAME,
-        SCOPE,
-        TURNOVER,
-        U4,
-        Half,
-        Int,
-        Scratch,
-        ShardArrays,
-        Source,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 # -- neighbours ----------------------------------------------------------------------------
 
 
-def count_facts(shard: ShardArrays, source: Source, sorted_: Int, first: Int, end: Int) -> Int:
+def count_facts(shard: ShardArrays, source: ShardSearch, sorted_: i64, first: i64, end: i64) -> i64:
     """How many of the rows [first, end) meet the facts; `sorted_`: of the places in `ca_desc`."""
-    count: Int = 0
+    count: i64 = 0
     if shard.wide:
         wide = shard.wide_turnover_facts if sorted_ else shard.wide_facts
         for i in range(first, end):
-            fact: Int = wide[i] & source.fact_mask
+            fact: i64 = wide[i] & source.fact_mask
             count += (fact >= source.fact_low) & (fact < source.fact_high)
         return count
     if source.fact_high <= source.fact_low:
         return 0
     facts = shard.turnover_facts if sorted_ else shard.facts
-    mask: Half = source.fact_mask
-    low: Half = source.fact_low
-    most: Half = source.fact_high - source.fact_low - 1
+    mask: u16 = source.fact_mask
+    low: u16 = source.fact_low
+    most: u16 = source.fact_high - source.fact_low - 1
     while first < end:
-        stop: Int = first + HALVES if first + HALVES < end else end
-        part: Half = 0
+        stop: i64 = first + HALVES if first + HALVES < end else end
+        part: u16 = 0
         for i in range(first, stop):
-            above: Half = ((facts[i] & mask) - low) & 0xFFFF  # what is below `low` wraps around
+            above: u16 = ((facts[i] & mask) - low) & 0xFFFF  # what is below `low` wraps around
             part += above <= most
         count += part
         first = stop
@@ -53,18 +40,18 @@ def count_facts(shard: ShardArrays, source: Source, sorted_: Int, first: Int, en
 
 
 def list_facts(
-    shard: ShardArrays, source: Source, scratch: Scratch, sorted_: Int, first: Int, end: Int
-) -> Int:
+    shard: ShardArrays, source: ShardSearch, scratch: Scratch, sorted_: i64, first: i64, end: i64
+) -> i64:
     """Put those of [first, end), at most BLOCK, that meet the facts into the block; their number."""
     block = scratch.block
-    mask: Int = source.fact_mask
-    low: Int = source.fact_low
-    high: Int = source.fact_high
-    count: Int = 0
+    mask: i64 = source.fact_mask
+    low: i64 = source.fact_low
+    high: i64 = source.fact_high
+    count: i64 = 0
     if shard.wide:
         wide = shard.wide_turnover_facts if sorted_ else shard.wide_facts
         for i in range(first, end):
-            fact: Int = wide[i] & mask
+            fact: i64 = wide[i] & mask
             block[count] = i
             count += (fact >= low) & (fact < high)
         return count
@@ -76,12 +63,12 @@ def list_facts(
     return count
 
 
-def take(shard: ShardArrays, scratch: Scratch, numbers: U4, first: Int, count: Int) -> Int:
+def take(shard: ShardArrays, scratch: Scratch, numbers: u32s, first: i64, count: i64) -> i64:
     """Put `count` row numbers of an array into the block; none may be outside the shard."""
     block = scratch.block
-    greatest: Int = 0
+    greatest: i64 = 0
     for i in range(count):
-        row: Int = numbers[first + i]
+        row: i64 = numbers[first + i]
         block[i] = row
         greatest = row if row > greatest else greatest
     if greatest >= shard.rows:
@@ -89,15 +76,15 @@ def take(shard: ShardArrays, scratch: Scratch, numbers: U4, first: Int, count: I
     return count
 
 
-def replace(shard: ShardArrays, scratch: Scratch, numbers: U4, size: Int, count: Int) -> Int:
+def replace(shard: ShardArrays, scratch: Scratch, numbers: u32s, size: i64, count: i64) -> i64:
     """Replace places in the block by the row numbers that stand at these places of an array."""
     block = scratch.block
-    greatest: Int = 0
+    greatest: i64 = 0
     for i in range(count):
-        place: Int = block[i]
+        place: i64 = block[i]
         if place >= size:
             damaged()
-        row: Int = numbers[place]
+        row: i64 = numbers[place]
         block[i] = row
         greatest = row if row > greatest else greatest
     if greatest >= shard.rows:
@@ -108,21 +95,24 @@ def replace(shard: ShardArrays, scratch: Scratch, numbers: U4, size: Int, count:
 # -- rows by number ------------------------------------------------------------------------
 
 
-def keep(shard: ShardArrays, source: Source, scratch: Scratch, need: Int, count: Int) -> Int:
-    """Keep the rows of the block that meet the conditions `need`; returns how many are left."""
+def keep(shard: ShardArrays, source: ShardSearch, scratch: Scratch, need: i64, count: i64) -> i64:
+    """Keep the rows of the block that meet the conditions `need`; returns how many are left.
+
+    One function: the block is narrowed loop after loop, and a call for each would cost as much as a short one.
+    """
     block = scratch.block
-    left: Int = count
-    kept: Int = 0
+    left: i64 = count
+    kept: i64 = 0
     if need & FACTS:
         count = left
         left = 0
-        mask: Int = source.fact_mask
-        low: Int = source.fact_low
-        high: Int = source.fact_high
+        mask: i64 = source.fact_mask
+        low: i64 = source.fact_low
+        high: i64 = source.fact_high
         if shard.wide:
             for i in range(count):
-                row: Int = block[i]
-                fact: Int = shard.wide_facts[row] & mask
+                row: i64 = block[i]
+                fact: i64 = shard.wide_facts[row] & mask
                 block[left] = row
                 left += (fact >= low) & (fact < high)
         else:
@@ -137,10 +127,10 @@ def keep(shard: ShardArrays, source: Source, scratch: Scratch, need: Int, count:
         left = 0
         sets = shard.sets
         marks = scratch.marks
-        bits: Int = source.bits
-        more: Int = source.more_bits
-        first: Int = shard.first_mark
-        listed: Int = source.name_count
+        bits: i64 = source.bits
+        more: i64 = source.more_bits
+        first: i64 = shard.first_mark
+        listed: i64 = source.name_count
         for i in range(count):
             row = block[i]
             kept = 0
@@ -156,18 +146,18 @@ def keep(shard: ShardArrays, source: Source, scratch: Scratch, need: Int, count:
         count = left
         left = 0
         rank = shard.rank[0]
-        start: Int = source.turnover_first
-        end: Int = source.turnover_end
+        start: i64 = source.turnover_first
+        end: i64 = source.turnover_end
         for i in range(count):
             row = block[i]
-            place: Int = rank[row]
+            place: i64 = rank[row]
             block[left] = row
             left += (place >= start) & (place < end)
     if need & SCOPE:
         count = left
         left = 0
         cells = scratch.cells
-        base: Int = shard.first_cell
+        base: i64 = shard.first_cell
         for i in range(count):
             row = block[i]
             block[left] = row
@@ -177,12 +167,12 @@ def keep(shard: ShardArrays, source: Source, scratch: Scratch, need: Int, count:
     return left
 
 
-def emit(scratch: Scratch, count: Int, room: Int) -> Int:
+def emit(scratch: Scratch, count: i64, room: i64) -> i64:
     """List the rows of the block while there is room; returns the room that is left."""
     if room < count or scratch.used + count > scratch.rows_size:
         return 0
     rows = scratch.rows
-    used: Int = scratch.used
+    used: i64 = scratch.used
     block = scratch.block
     for i in range(count):
         rows[used + i] = block[i]

@@ -10,21 +10,21 @@ if not cython.compiled:
     from shards.kernel.head import head
     from shards.kernel.merge import merge
     from shards.kernel.row_sets import clear_marks
-    from shards.kernel.types import LISTED, TOO_DEAR, Address, Int, Question, Scratch, Source, Table
+    from shards.kernel.types import *
 
 
-def search(table: Table, question: Question, scratch: Scratch) -> Int:
+def search(table: Table, question: KernelQuery, scratch: Scratch) -> i64:
     """Answer a question; returns the total, and leaves the rows in the working memory.
 
     Returns TOO_DEAR where that would cost more than the budget of the question.
     """
-    count: Int = question.offset + question.limit
+    count: i64 = question.offset + question.limit
     # A census needs every row, so no head of a stored set will do.
-    needed: Int = scratch.rows_size if question.census else count
-    total: Int = 0
-    parts: Int = 0
-    source_count: Int = 0
-    source: Source
+    needed: i64 = scratch.rows_size if question.census else count
+    total: i64 = 0
+    parts: i64 = 0
+    source_count: i64 = 0
+    source: ShardSearch
     scratch.used = 0
     scratch.spent = 0.0
     scratch.result[0] = 0
@@ -35,7 +35,7 @@ def search(table: Table, question: Question, scratch: Scratch) -> Int:
         if count_matches(table, question, source, scratch, parts, needed) == TOO_DEAR:
             total = TOO_DEAR
             break
-        counted: Int = 0
+        counted: i64 = 0
         if source.total and question.census:
             counted = take_census(table, question, source, scratch)
         if counted == TOO_DEAR:
@@ -68,7 +68,7 @@ def search(table: Table, question: Question, scratch: Scratch) -> Int:
     return total
 
 
-def copy_head(source: Source, scratch: Scratch, count: Int) -> Int:
+def copy_head(source: ShardSearch, scratch: Scratch, count: i64) -> i64:
     """Make the head of the only source the rows that are found."""
     for i in range(count):
         scratch.found_shard[i] = source.shard
@@ -78,7 +78,7 @@ def copy_head(source: Source, scratch: Scratch, count: Int) -> Int:
     return count
 
 
-def clear(table: Table, scratch: Scratch, source: Source) -> Int:
+def clear(table: Table, scratch: Scratch, source: ShardSearch) -> i64:
     """Make the working memory that a source has marked zero again."""
     if source.scoped:
         set_cells(table, source, scratch, 0)
@@ -106,9 +106,9 @@ def run(
         CorruptError: a shard refers to what it does not have; the working memory is spoilt.
     """
     generation: Table = cython.cast(Table, table)
-    asked: Question = cython.cast(Question, question)
+    asked: KernelQuery = cython.cast(KernelQuery, question)
     memory: Scratch = cython.cast(Scratch, scratch)
-    total: Int = 0
+    total: i64 = 0
     asked.text = text
     asked.endings = endings
     asked.prefix = prefix

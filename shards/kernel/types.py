@@ -1,41 +1,46 @@
 """The records that one search works on: shards, parts of a shard, the question, working memory.
 
-Every name here has a C twin in `types.pxd`. Compiled modules use the C structs; interpreted ones use
-these classes, with `memoryview`s for arrays, so that an index outside an array raises. The fields of
-a class and of its struct are the same, in the same order: `memory.py` copies one into the other, and
-tests/shards/kernel/test_types.py compares the two files.
+Compiled modules use C structs of the same names, fields and order, which `headers.py` writes from this file.
+Interpreted ones use these classes, with `memoryview`s for arrays, so that an index outside an array raises.
+`memory.py` copies a record into a struct.
 
 Lengths and positions are counted in elements of their array unless stated otherwise.
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any, Final
+from math import inf
+from typing import Annotated, Any, Final, TypeVar
 
-# Scalars: 64 bits, signed; 64 bits, unsigned; a double; an address passed to a compiled function.
-Int = int
-Small = int  # 8 bits, unsigned: sixteen rows are tested in one instruction
-Half = int  # 16 bits, unsigned
-Wide = int  # 32 bits, unsigned
-Key = Annotated[int, "unsigned"]
-Real = float
-Address = object
+# Scalars.
+i64 = Annotated[int, "long long"]
+u8 = Annotated[int, "unsigned char"]  # sixteen rows are tested in one instruction
+u16 = Annotated[int, "unsigned short"]
+u32 = Annotated[int, "unsigned int"]
+u64 = Annotated[int, "unsigned long long"]
+f64 = Annotated[float, "double"]
+Address = Annotated[object, "size_t"]  # passed to a compiled function
 # Read-only arrays of a shard, by element type.
-U1 = memoryview | bytes
-U2 = memoryview
-U4 = memoryview
-U8 = memoryview
-I2 = memoryview
-I4 = memoryview
-F8 = memoryview
+u8s = Annotated[memoryview | bytes, "const unsigned char*"]
+u16s = Annotated[memoryview, "const unsigned short*"]
+u32s = Annotated[memoryview, "const unsigned int*"]
+u64s = Annotated[memoryview, "const unsigned long long*"]
+i16s = Annotated[memoryview, "const short*"]
+i32s = Annotated[memoryview, "const int*"]
+f64s = Annotated[memoryview, "const double*"]
 # Arrays that a search writes.
-Words = memoryview
-Ints = memoryview
-Keys = memoryview
-Reals = Any
-Bytes = Any
+Words = Annotated[memoryview, "unsigned int*"]
+Ints = Annotated[memoryview, "long long*"]
+Keys = Annotated[memoryview, "unsigned long long*"]
+Reals = Annotated[Any, "double*"]
+Bytes = Annotated[Any, "unsigned char*"]
 # What only compiled modules use: a pointer, and the function of libzstd that decompresses.
-Pointer = Any
-Decompress = Callable[..., int]
+Pointer = Annotated[Any, "void*"]
+Decompress = Annotated[
+    Callable[..., int],
+    "long long (*)(Pointer, Pointer, size_t, const void*, size_t, const void*) noexcept nogil",
+]
+# Of the C library: `headers.py` says where they are declared.
+INFINITY: Final = inf
 memcpy: Any = None
 prefetch: Any = None
 
@@ -72,7 +77,7 @@ STATES: Final = 4  # a code of `etat` is so much greater where there are stateme
 # Kinds of a census: a column of codes, COLUMNS + an order in bands of its values, or cells.
 BY_CELL: Final = 16
 KINDS: Final = 17
-# In `Question.census`, above the bits of the kinds: leave every match listed.
+# In `KernelQuery.census`, above the bits of the kinds: leave every match listed.
 LISTED: Final = 131072
 
 # Generators: the ways to enumerate the rows that may match.
@@ -144,178 +149,185 @@ POOLED: Final = 30000  # rows that are weighed for a line in a shard
 WIDESPREAD: Final = 256  # a word is widespread that more than one name in so many has
 
 
+Element = TypeVar("Element")
+# Values that lie side by side in their record.
+PerColumn = Annotated[list[Element], COLUMNS]
+PerKind = Annotated[list[Element], KINDS]  # of a census
+PerOrder = Annotated[list[Element], 7]
+
+
 class ShardArrays:
     """One country: its arrays, as FORMAT.md describes them, and their lengths."""
 
-    rows: Int
-    cell_count: Int
-    first_part: Int  # in `Table.parts`: of cell 0, the others follow
-    with_site: Int
-    known: Int  # rows with a turnover
-    longest: Int  # rows of the most frequent turnover
-    site_bit: Int
-    wide: Int  # 1 where facts are of 32 bits
-    cell_marks: U2  # the cell of every 64th row
-    cell_stops: U4  # where each cell ends
-    facts: U2
-    wide_facts: U4
-    turnover_facts: U2
-    wide_turnover_facts: U4
-    sites_turnover: U4
-    sites_turnover_count: Int
-    sites_headcount: U4
-    sites_headcount_count: Int
-    small: list[U1]  # 9, by column of codes: one of these three, as `code_width` says
-    half: list[U2]  # 9
-    broad: list[U4]  # 9
-    code_width: list[Int]  # 9: bytes
-    code_count: list[Int]  # 9: codes, with that of null
-    code_ends: list[U4]  # 9: rows with a lower code
-    code_texts: list[U1]  # 9: what the codes 1, 2, … stand for
-    code_sizes: list[Int]  # 9
-    code_starts: list[U4]  # 9
-    pair_cells: U4  # where the codes of activities of each cell begin in the next two
-    pair_codes: U4
-    pair_ends: U4  # rows before those of this one
-    pair_count: Int
-    quantiles: U4  # codes of total assets at even places
-    quantile_count: Int
-    assets: Int  # rows with total assets
-    run_ends: list[U4]  # 17, by kind of a census: rows before slot i, one entry more
-    run_marks: list[U2]  # 17: of orders, the slot of every 64th place
-    run_count: list[Int]  # 17: slots
-    order: list[U4]  # 7
-    order_size: list[Int]  # 7
-    rank: list[U4]  # 7; that of `ca_asc` is the one of `ca_desc`
-    steps: list[U4]  # 7, by order
-    step_count: list[Int]  # 7: distinct keys
-    turnover_keys: F8
-    capital_keys: F8
-    headcount_keys: I4
-    date_keys: I4
-    score_keys: I2
-    words: U1
-    words_size: Int
-    word_starts: U4
-    word_count: Int
-    owners: U4
-    suffixes: U4
-    suffix_count: Int
-    suffix_keys: U8
-    posting_starts: U4
-    postings: U4
-    posting_count: Int
-    tokens: U4
-    token_count: Int
-    token_starts: U4
-    ids: U1
-    ids_size: Int
-    id_width: Int  # bytes from one identifier to the next, 0 where they differ
-    id_starts: U4
-    id_keys: U8
-    id_rows: U4
-    top: U4  # the lists of first rows
-    top_size: Int
-    sets: U4  # the row sets; the indexes below hold places in it, in units of 8 bytes
-    sets_size: Int
-    heavy_keys: U8
-    heavy_places: U4
-    heavy_count: Int
-    prefix_keys: U8
-    prefix_places: U4
-    prefix_count: Int
-    junction_keys: U8
-    junction_places: U4
-    junction_count: Int
-    phrases: U1
-    phrases_size: Int
-    phrase_starts: U4
-    phrase_places: U4
-    phrase_count: Int
-    record_starts: U4  # where the record of a row begins in its chunk
-    record_chunks: U8  # addresses
-    record_sizes: U8
+    rows: i64
+    cell_count: i64
+    first_part: i64  # in `Table.parts`: of cell 0, the others follow
+    with_site: i64
+    known: i64  # rows with a turnover
+    longest: i64  # rows of the most frequent turnover
+    site_bit: i64
+    wide: i64  # 1 where facts are of 32 bits
+    cell_marks: u16s  # the cell of every 64th row
+    cell_stops: u32s  # where each cell ends
+    facts: u16s
+    wide_facts: u32s
+    turnover_facts: u16s
+    wide_turnover_facts: u32s
+    sites_turnover: u32s
+    sites_turnover_count: i64
+    sites_headcount: u32s
+    sites_headcount_count: i64
+    small: PerColumn[u8s]  # one of these three, as `code_width` says
+    half: PerColumn[u16s]
+    broad: PerColumn[u32s]
+    code_width: PerColumn[i64]  # bytes
+    code_count: PerColumn[i64]  # codes, with that of null
+    code_ends: PerColumn[u32s]  # rows with a lower code
+    code_texts: PerColumn[u8s]  # what the codes 1, 2, … stand for
+    code_sizes: PerColumn[i64]
+    code_starts: PerColumn[u32s]
+    pair_cells: u32s  # where the codes of activities of each cell begin in the next two
+    pair_codes: u32s
+    pair_ends: u32s  # rows before those of this one
+    pair_count: i64
+    quantiles: u32s  # codes of total assets at even places
+    quantile_count: i64
+    assets: i64  # rows with total assets
+    run_ends: PerKind[u32s]  # rows before slot i, one entry more
+    run_marks: PerKind[u16s]  # of orders, the slot of every 64th place
+    run_count: PerKind[i64]  # slots
+    order: PerOrder[u32s]
+    order_size: PerOrder[i64]
+    rank: PerOrder[u32s]  # that of `ca_asc` is the one of `ca_desc`
+    steps: PerOrder[u32s]
+    step_count: PerOrder[i64]  # distinct keys
+    turnover_keys: f64s
+    capital_keys: f64s
+    headcount_keys: i32s
+    date_keys: i32s
+    score_keys: i16s
+    words: u8s
+    words_size: i64
+    word_starts: u32s
+    word_count: i64
+    owners: u32s
+    suffixes: u32s
+    suffix_count: i64
+    suffix_keys: u64s
+    posting_starts: u32s
+    postings: u32s
+    posting_count: i64
+    tokens: u32s
+    token_count: i64
+    token_starts: u32s
+    ids: u8s
+    ids_size: i64
+    id_width: i64  # bytes from one identifier to the next, 0 where they differ
+    id_starts: u32s
+    id_keys: u64s
+    id_rows: u32s
+    top: u32s  # the lists of first rows
+    top_size: i64
+    sets: u32s  # the row sets; the indexes below hold places in it, in units of 8 bytes
+    sets_size: i64
+    heavy_keys: u64s
+    heavy_places: u32s
+    heavy_count: i64
+    prefix_keys: u64s
+    prefix_places: u32s
+    prefix_count: i64
+    junction_keys: u64s
+    junction_places: u32s
+    junction_count: i64
+    phrases: u8s
+    phrases_size: i64
+    phrase_starts: u32s
+    phrase_places: u32s
+    phrase_count: i64
+    record_starts: u32s  # where the record of a row begins in its chunk
+    record_chunks: u64s  # addresses
+    record_sizes: u64s
     dictionary: Pointer  # what libzstd has made of the dictionary of records
-    first_mark: Int  # in `Scratch.marks`
-    first_cell: Int  # in `Scratch.cells`
-    first_code: list[Int]  # 9, in `Scratch.allowed`
-    first_count: list[Int]  # 17, in `Scratch.counts`
+    first_mark: i64  # in `Scratch.marks`
+    first_cell: i64  # in `Scratch.cells`
+    first_code: PerColumn[i64]  # in `Scratch.allowed`
+    first_count: PerKind[i64]  # in `Scratch.counts`
 
 
 class Part:
     """A sector or a cell of one shard: neighbouring rows, with its sums."""
 
-    start: Int
-    stop: Int
-    first: Int  # cell
-    end: Int
-    with_ca: Int  # rows with a turnover
-    sites: Int  # rows with a website
-    known_stop: Int  # of a cell: where its rows with a turnover end
-    listed: Int  # rows of each list of its first rows; 0: there are none
-    top: Int  # position of the first list in `ShardArrays.top`; the others follow
+    start: i64
+    stop: i64
+    first: i64  # cell
+    end: i64
+    with_ca: i64  # rows with a turnover
+    sites: i64  # rows with a website
+    known_stop: i64  # of a cell: where its rows with a turnover end
+    listed: i64  # rows of each list of its first rows; 0: there are none
+    top: i64  # position of the first list in `ShardArrays.top`; the others follow
 
 
 class Table:
     """A generation: all shards in the order of their countries."""
 
     shards: list[ShardArrays]
-    shard_count: Int
+    shard_count: i64
     parts: list[Part]
     sector_parts: Ints  # shard × sector: a part, or -1
-    sector_count: Int
+    sector_count: i64
     cell_parts: Ints  # shard × cell: a part, or -1
-    cell_count: Int
+    cell_count: i64
 
 
-class Question:
+class KernelQuery:
     """One search, the same for every shard: first what changes, then constants and arrays."""
 
-    tri: Int
-    offset: Int
-    limit: Int
-    shard_count: Int
-    scope: Int
-    scope_count: Int
-    website: Int
-    has_turnover: Int
-    any_turnover: Int
-    turnover_low: Real
-    turnover_high: Real
-    has_headcount: Int
-    headcount_low: Int
-    headcount_high: Int
-    word_count: Int  # of the folded `q`; 0: there is no `q`
-    text_size: Int
-    single_characters: Int  # 1 where `q` is two characters around a blank
-    suffix_low: Key
-    suffix_high: Key
-    ending_low: Key
-    ending_high: Key
-    prefix_size: Int
-    prefix_low: Key
-    prefix_high: Key
-    columns: Int  # a bit a column of codes that has a condition
-    states: Int  # a bit a state
-    date_low: Int  # keys of `recent`
-    date_high: Int
-    value_count: Int  # texts of forms, towns, postcodes, activities
-    given: Int  # 1 where there are `ids`
-    census: Int  # a bit a kind: count the matches in each of its slots, too
-    budget: Real  # nanoseconds, by estimate, after which the search is given up
-    head_rows: Int  # rows of a head
-    top_rows: Int  # rows of a list of `top`
-    room: Int  # rows that are listed while they are counted
+    tri: i64
+    offset: i64
+    limit: i64
+    shard_count: i64
+    scope: i64
+    scope_count: i64
+    website: i64
+    has_turnover: i64
+    any_turnover: i64
+    turnover_low: f64
+    turnover_high: f64
+    has_headcount: i64
+    headcount_low: i64
+    headcount_high: i64
+    word_count: i64  # of the folded `q`; 0: there is no `q`
+    text_size: i64
+    single_characters: i64  # 1 where `q` is two characters around a blank
+    suffix_low: u64
+    suffix_high: u64
+    ending_low: u64
+    ending_high: u64
+    prefix_size: i64
+    prefix_low: u64
+    prefix_high: u64
+    columns: i64  # a bit a column of codes that has a condition
+    states: i64  # a bit a state
+    date_low: i64  # keys of `recent`
+    date_high: i64
+    value_count: i64  # texts of forms, towns, postcodes, activities
+    given: i64  # 1 where there are `ids`
+    census: i64  # a bit a kind: count the matches in each of its slots, too
+    budget: f64  # nanoseconds, by estimate, after which the search is given up
+    head_rows: i64  # rows of a head
+    top_rows: i64  # rows of a list of `top`
+    room: i64  # rows that are listed while they are counted
     spare: (
-        Int  # rows that a shard is asked for at first, beside `shares` times its part of the page
+        i64  # rows that a shard is asked for at first, beside `shares` times its part of the page
     )
-    shares: Int
-    span_cost: Real  # nanoseconds: a range of rows
-    along_cost: Real  # a row tested beside its neighbours
-    code_cost: Real  # a byte of a code tested beside its neighbours
-    listed_cost: Real  # a row tested by its number
-    start_cost: Real  # a walk, or a list of rows to rank
-    sparse: Real  # share of rows up to which codes list them while they are counted
+    shares: i64
+    span_cost: f64  # nanoseconds: a range of rows
+    along_cost: f64  # a row tested beside its neighbours
+    code_cost: f64  # a byte of a code tested beside its neighbours
+    listed_cost: f64  # a row tested by its number
+    start_cost: f64  # a walk, or a list of rows to rank
+    sparse: f64  # share of rows up to which codes list them while they are counted
     shards: Ints
     scope_codes: Ints  # sectors or cells, by their place in the table
     word_starts: Ints  # one more than there are words; word i ends one byte before the next one
@@ -326,70 +338,78 @@ class Question:
     assets_high: Ints
     given_starts: Ints  # by shard, in `given_rows`; one more than there are shards
     given_rows: Ints
-    text: U1  # the folded `q`, words separated by one blank
-    endings: U1  # the first word and the end of a word
-    prefix: U1  # `q` as the beginning of an identifier
-    values: U1  # texts, one after the other; a whole one ends with 0A
+    text: u8s  # the folded `q`, words separated by one blank
+    endings: u8s  # the first word and the end of a word
+    prefix: u8s  # `q` as the beginning of an identifier
+    values: u8s  # texts, one after the other; a whole one ends with 0A
 
 
-class Source:
+class ShardSearch:
     """What is known of one shard during a search."""
 
-    shard: Int
-    total: Int
-    need: Int
-    turnover_first: Int  # places in `ca_desc`
-    turnover_end: Int
-    headcount_first: Int  # places in `effectif_desc`; -1: no bound
-    headcount_end: Int
-    fact_mask: Int
-    fact_low: Int
-    fact_high: Int
-    part_first: Int  # in `Scratch.selected`
-    part_count: Int
-    size: Int  # sums over these parts, or over the shard
-    cell_count: Int
-    with_ca: Int
-    sites: Int
-    generator: Int
-    site_first: Int
-    site_end: Int
-    cost: Real
-    listed: Int  # 1 where the matches stand in `Scratch.rows`
-    list_first: Int
-    list_count: Int
-    name_first: Int  # rows of `q` in `Scratch.rows` that are in neither of the sets of bits
-    name_count: Int
-    bits: Int  # position in `ShardArrays.sets` of the bits of a set; 0: none
-    more_bits: Int
-    headed: Int  # UNKNOWN, TOGETHER or ALONE
-    heads: Int  # position in `ShardArrays.sets`; 0: none
-    more_heads: Int
-    phrase_low: Int  # the words that the last part of a phrase begins
-    phrase_high: Int
-    phrase_bits: Int  # position of the bits of a pair of characters around a blank; 0: none
-    scoped: Int  # 1 where `Scratch.cells` is set
-    columns: Int  # a bit a column of codes that rows must be tested for
-    tables: Int  # a bit a column whose codes are marked in `Scratch.allowed`
-    code_low: list[Int]  # 9: codes [low, high) are allowed,
-    code_high: list[Int]  # 9
-    code_table: list[Int]  # 9: of them those marked from here on in `Scratch.allowed`; -1: all
-    code_share: Real  # of the rows, by estimate
-    activities: Int  # rows of the scope with an activity that is asked for
-    given_first: Int  # rows of `ids` in `Scratch.rows`
-    given_count: Int
-    asked: Int  # rows of the head
-    position: Int  # of the next row in the head; -1: none
-    sort_key: Real
-    name_key: Key
+    shard: i64
+    total: i64
+    need: i64
+    turnover_first: i64  # places in `ca_desc`
+    turnover_end: i64
+    headcount_first: i64  # places in `effectif_desc`; -1: no bound
+    headcount_end: i64
+    fact_mask: i64
+    fact_low: i64
+    fact_high: i64
+    part_first: i64  # in `Scratch.selected`
+    part_count: i64
+    size: i64  # sums over these parts, or over the shard
+    cell_count: i64
+    with_ca: i64
+    sites: i64
+    generator: i64
+    site_first: i64
+    site_end: i64
+    cost: f64
+    listed: i64  # 1 where the matches stand in `Scratch.rows`
+    list_first: i64
+    list_count: i64
+    names: i64  # how names are found: NOTHING, STORED, WORDS or PHRASE
+    name_set: i64  # 0: none
+    suffix_first: i64
+    suffix_end: i64
+    ids: i64  # how identifiers are found: NOTHING, STORED or IDENTIFIERS
+    id_set: i64
+    id_first: i64
+    id_end: i64
+    name_first: i64  # rows of `q` in `Scratch.rows` that are in neither of the sets of bits
+    name_count: i64
+    bits: i64  # position in `ShardArrays.sets` of the bits of a set; 0: none
+    more_bits: i64
+    headed: i64  # UNKNOWN, TOGETHER or ALONE
+    heads: i64  # position in `ShardArrays.sets`; 0: none
+    more_heads: i64
+    phrase_low: i64  # the words that the last part of a phrase begins
+    phrase_high: i64
+    phrase_bits: i64  # position of the bits of a pair of characters around a blank; 0: none
+    scoped: i64  # 1 where `Scratch.cells` is set
+    columns: i64  # a bit a column of codes that rows must be tested for
+    tables: i64  # a bit a column whose codes are marked in `Scratch.allowed`
+    code_low: PerColumn[i64]  # codes [low, high) are allowed,
+    code_high: PerColumn[i64]
+    code_table: PerColumn[i64]  # of them those marked from here on in `Scratch.allowed`; -1: all
+    code_share: f64  # of the rows, by estimate
+    activities: i64  # rows of the scope with an activity that is asked for
+    given_first: i64  # rows of `ids` in `Scratch.rows`
+    given_count: i64
+    asked: i64  # rows of the head
+    position: i64  # of the next row in the head; -1: none
+    sort_key: f64
+    name_key: u64
 
 
 class Scratch:
     """Working memory of one thread."""
 
-    spent: Real  # of the budget
+    spent: f64  # of the budget
     rows: Words
-    rows_size: Int
+    rows_size: i64
     marks: Words  # a bit a row of each shard; zero between searches
     cells: Words  # a number a cell of each shard; zero between searches
     selected: Ints
@@ -399,15 +419,15 @@ class Scratch:
     allowed: Bytes  # a byte a code of each column of each shard; zero between searches
     heap: Ints
     heads: Ints  # source × width
-    width: Int
-    sources: list[Source]
+    width: i64
+    sources: list[ShardSearch]
     found_shard: Ints
     found_row: Ints
     found_tie: Ints  # 1 where the folded name equals that of the row before
-    found_size: Int
+    found_size: i64
     result: Ints  # 1: how many rows were found
     counts: Ints  # of a census: a number a slot of each kind of each shard
-    used: Int  # of `rows`
+    used: i64  # of `rows`
 
 
 class Pool:
@@ -416,11 +436,11 @@ class Pool:
     Words with the same group stand for the same word of the line.
     """
 
-    word_count: Int
-    group_count: Int
-    allowed: Int  # rows of whole groups
-    penalty: Real  # for each word of a name that is not in the line
-    room: Int  # of `rows` and `scores`
+    word_count: i64
+    group_count: i64
+    allowed: i64  # rows of whole groups
+    penalty: f64  # for each word of a name that is not in the line
+    room: i64  # of `rows` and `scores`
     words: Ints
     groups: Ints
     weights: Reals
@@ -428,8 +448,8 @@ class Pool:
     chosen: Ints  # FREQUENT_GROUPS
     rows: Ints  # also near words
     scores: Reals
-    count: Int  # of `rows`
-    weighed: Int
+    count: i64  # of `rows`
+    weighed: i64
 
 
 class MarketArrays:
@@ -437,10 +457,10 @@ class MarketArrays:
 
     rows: Words  # row numbers, of one shard after the other
     bits: Words  # a bit a row of each shard, placed by `ShardArrays.first_mark`
-    sequence: U1  # the shards of all distinct turnovers of the table, ascending
-    sequence_size: Int
+    sequence: u8s  # the shards of all distinct turnovers of the table, ascending
+    sequence_size: i64
     cursors: Ints  # by shard: distinct turnovers that are still to come
     chosen: Ints  # by shard: 1 where rows are marked
     counts: Ints  # a number a slot of each kind of each shard, as of a census
     figures: Reals
-    room: Int  # of `figures`
+    room: i64  # of `figures`

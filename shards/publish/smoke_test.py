@@ -22,7 +22,7 @@ from shards.publish import naive_search
 from shards.publish.naive_search import KnownCompany
 from shards.query import ORDERS, Query
 from shards.search.reader import Shard
-from shards.search.search import Base, search
+from shards.search.search import ShardSet, search
 
 LARGEST: Final = 500
 _PAGE: Final = 50
@@ -30,7 +30,7 @@ _SCOPES: Final = 2  # sub-sectors that are checked in a large country
 _REPORTED: Final = 5
 
 
-def check(shards: Base, reference: Reference) -> None:
+def check(shards: ShardSet, reference: Reference) -> None:
     """Run the sample.
 
     Raises:
@@ -47,7 +47,7 @@ def check(shards: Base, reference: Reference) -> None:
         )
 
 
-def _faults(shards: Base, reference: Reference) -> Iterator[str]:
+def _faults(shards: ShardSet, reference: Reference) -> Iterator[str]:
     yield from _count_faults(shards, reference)
     for iso2, shard in shards.items():
         if not shard.rows:
@@ -62,7 +62,7 @@ def _faults(shards: Base, reference: Reference) -> Iterator[str]:
             yield from _row_faults(shards, query, shard)
 
 
-def _count_faults(shards: Base, reference: Reference) -> Iterator[str]:
+def _count_faults(shards: ShardSet, reference: Reference) -> Iterator[str]:
     for tri in ORDERS:
         page = search(shards, Query(tri=tri), offset=0, limit=_PAGE)
         if page.total != reference.total or len(page.rows) != min(_PAGE, page.total):
@@ -86,7 +86,7 @@ def _identifier_faults(shard: Shard) -> Iterator[str]:
             yield f"{shard.iso2} {identifier!r} is not found by its identifier"
 
 
-def _page_faults(shards: Base, query: Query, expected: list[int], iso2: str) -> Iterator[str]:
+def _page_faults(shards: ShardSet, query: Query, expected: list[int], iso2: str) -> Iterator[str]:
     """Check that the total and the first page are the expected ones."""
     page = search(shards, query, offset=0, limit=_PAGE)
     if page.total != len(expected):
@@ -95,7 +95,7 @@ def _page_faults(shards: Base, query: Query, expected: list[int], iso2: str) -> 
         yield f"{_text(query)} shows other companies than it should, or in another order"
 
 
-def _row_faults(shards: Base, query: Query, shard: Shard) -> Iterator[str]:
+def _row_faults(shards: ShardSet, query: Query, shard: Shard) -> Iterator[str]:
     """Check that the first page has rows, and that they match and are in order."""
     page = search(shards, query, offset=0, limit=_PAGE)
     if not page.rows:

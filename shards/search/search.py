@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from shards.errors import CorruptError, MissingCountryError
 from shards.query import Query
-from shards.search import table, worker
+from shards.search import kernel_session
+from shards.search.generation_arrays import GenerationArrays
 from shards.search.reader import Shard
 from shards.search.result_page import Places, ResultPage
 
@@ -18,7 +19,7 @@ from shards.search.result_page import Places, ResultPage
 UNLIMITED: Final = float("inf")
 
 
-class Base(dict[str, Shard]):
+class ShardSet(dict[str, Shard]):
     """The shards of a generation, by country.
 
     What a search needs of them is gathered at the first one and kept until `forget`, so no shard may be
@@ -36,8 +37,8 @@ class Base(dict[str, Shard]):
         self.found_damaged: set[str] = set()
         self.memo: dict[str, Any] = {}
         self._making = threading.Lock()
-        self._table: table.SearchTable | None = None
-        self._workers = threading.local()
+        self._arrays: GenerationArrays | None = None
+        self._sessions = threading.local()
 
     def __missing__(self, iso2: str) -> Shard:
         if iso2 in self.missing:
@@ -53,23 +54,23 @@ class Base(dict[str, Shard]):
         if lost := self.missing.intersection(pays) if pays else self.missing:
             raise MissingCountryError(min(lost))
 
-    def own_worker(self) -> worker.SearchWorker:
-        """The worker of this thread.
+    def own_session(self) -> kernel_session.KernelSession:
+        """The session of this thread with the compiled engine.
 
         Raises:
             CorruptError: an array of a shard is shorter than another one needs; `found_damaged` has its file.
         """
-        found: worker.SearchWorker | None = getattr(self._workers, "found", None)
+        found: kernel_session.KernelSession | None = getattr(self._sessions, "found", None)
         if found is None:
             with self._making:
-                if self._table is None:
-                    self._table = self._gathered()
-            found = self._workers.found = worker.SearchWorker(self._table)
+                if self._arrays is None:
+                    self._arrays = self._gathered()
+            found = self._sessions.found = kernel_session.KernelSession(self._arrays)
         return found
 
-    def _gathered(self) -> table.SearchTable:
+    def _gathered(self) -> GenerationArrays:
         try:
-            return table.SearchTable(self)
+            return GenerationArrays(self)
         except CorruptError as error:
             if error.path is not None:
                 self.found_damaged.add(error.path)
@@ -77,11 +78,11 @@ class Base(dict[str, Shard]):
 
     def forget(self) -> None:
         """Drop what searches need of the shards, so that these can be closed; no search may run."""
-        self._table, self._workers = None, threading.local()
+        self._arrays, self._sessions = None, threading.local()
         self.memo.clear()
 
 
-def search(base: Base, query: Query, *, offset: int, limit: int) -> ResultPage:
+def search(base: ShardSet, query: Query, *, offset: int, limit: int) -> ResultPage:
     """Rows [offset, offset + limit) of the companies that match, and how many match.
 
     Args:
@@ -97,19 +98,19 @@ def search(base: Base, query: Query, *, offset: int, limit: int) -> ResultPage:
     return found
 
 
-def records(base: Base, places: Places, *, coordonnees: bool) -> bytes:
+def records(base: ShardSet, places: Places, *, coordonnees: bool) -> bytes:
     """The JSON objects of companies, joined by commas; without `coordonnees` contact fields are null.
 
     Raises:
         CorruptError: a record is damaged.
     """
-    return base.own_worker().records(places, coordonnees=coordonnees)
+    return base.own_session().records(places, coordonnees=coordonnees)
 
 
 def search_within(
-    base: Base, query: Query, budget: float, *, offset: int, limit: int
+    base: ShardSet, query: Query, budget: float, *, offset: int, limit: int
 ) -> ResultPage | None:
     """`search`, if it costs at most `budget` microseconds, by estimate; else None, at once."""
     if base.missing:
         base.require(query.pays)
-    return base.own_worker().page(query, 1e3 * budget, offset=offset, limit=limit)
+    return base.own_session().page(query, 1e3 * budget, offset=offset, limit=limit)

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
-from shards.build import code_columns
 from shards.codec import bands, codes
 from shards.search.reader import Shard
 from shards.verify.contents import Contents
+from shards.writing import code_columns
 
 # Half a cent, and what floats lose on it.
 _ROUNDED: Final = 0.00501

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
-from shards.build.name_index import FormerNames
 from shards.codec import aliases, record, sort_keys, strings
 from shards.codec.codes import COMPARED, UNKNOWN, Distinct
 from shards.codec.record import FIELDS
 from shards.codec.strings import Texts
 from shards.query import STATES
 from shards.search.reader import Shard
+from shards.writing.name_index import FormerNames
 
 # Companies that are decoded in one batch, to bound the number of Python objects.
 BATCH: Final = 4_096

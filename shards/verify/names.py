@@ -7,8 +7,6 @@ from typing import Any, Final
 import numpy as np
 
 from shards import format
-from shards.build import name_index, phrase_index
-from shards.build.name_index import FoldedNames, Postings
 from shards.codec import sorting
 from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing
@@ -17,6 +15,8 @@ from shards.search import name_lookup
 from shards.search.reader import Shard
 from shards.verify import contents
 from shards.verify.contents import Contents
+from shards.writing import name_index, phrase_index
+from shards.writing.name_index import FoldedNames, Postings
 
 _WINDOWS: Final = range(0, format.SUFFIX_BYTES, sorting.CHUNK)
 

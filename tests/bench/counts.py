@@ -20,8 +20,8 @@ import numpy as np
 
 from shards.query import Query
 from shards.search.counts.distribution import DIMENSIONS, distributions
-from shards.search.proposals import spelling, suggestions
-from shards.search.search import UNLIMITED, Base
+from shards.search.search import UNLIMITED, ShardSet
+from shards.search.suggest import spelling, suggestions
 from tests.bench.candidate import Candidate
 from tests.bench.questions import mix, values
 
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> None:
         _near(base, chance)
 
 
-def _counts(base: Base, queries: Sequence[Query]) -> None:
+def _counts(base: ShardSet, queries: Sequence[Query]) -> None:
     for name in DIMENSIONS:
         distributions(base, Query(), [name], UNLIMITED)  # what slots share is found once
     for what, asked in (("the whole base", [Query()]), ("searches that keep most of it", _LARGE)):
@@ -63,11 +63,11 @@ def _counts(base: Base, queries: Sequence[Query]) -> None:
         _row(f"`par={name}` of random searches", [_counted(base, q, name) for q in queries])
 
 
-def _counted(base: Base, query: Query, name: str) -> Times:
+def _counted(base: ShardSet, query: Query, name: str) -> Times:
     return _times(partial(distributions, base, query, [name], UNLIMITED))
 
 
-def _completions(base: Base) -> None:
+def _completions(base: ShardSet) -> None:
     for size in (1, 2):
         texts = ["".join(letters) for letters in product(string.ascii_lowercase, repeat=size)]
         for complete, most in _COMPLETIONS:
@@ -75,13 +75,13 @@ def _completions(base: Base) -> None:
             _row(f"{complete.__name__} that complete {size} letters", times)
 
 
-def _near(base: Base, chance: random.Random) -> None:
+def _near(base: ShardSet, chance: random.Random) -> None:
     queries = [Query(q=q) for q in _misspelt(base, chance)]
     times = [_times(partial(spelling.nearest, base, query)) for query in queries]
     _row("what a misspelt name may have meant", times)
 
 
-def _misspelt(base: Base, chance: random.Random) -> Iterator[str]:
+def _misspelt(base: ShardSet, chance: random.Random) -> Iterator[str]:
     """Two words of the names of a company, one of them with one letter changed."""
     shards = [shard for shard in base.values() if shard.rows]
     made = 0

@@ -28,13 +28,13 @@ from shards import format
 from shards.errors import CorruptError
 from shards.query import Query
 from shards.search import search
-from shards.search.counts import distribution, facets, market
+from shards.search.counts import comparables, distribution, facets, market
 from shards.search.counts.market import MarketTurnovers
 from shards.search.matching.line import Line
 from shards.search.matching.matcher import Matcher
-from shards.search.proposals import comparables, spelling, suggestions
 from shards.search.reader import Shard
-from shards.search.search import UNLIMITED, Base
+from shards.search.search import UNLIMITED, ShardSet
+from shards.search.suggest import spelling, suggestions
 from tests.bench.matching.seed_tables import derivations, tables, weights
 from tests.shards.altered import value_places
 from tests.shards.kernel.test_damage import FOUND, QUERIES, THRESHOLDS
@@ -98,7 +98,7 @@ def changes(
         yield Change(number, table, key, place, was, bytes(becomes))
 
 
-def questions(base: Base) -> list[Question]:
+def questions(base: ShardSet) -> list[Question]:
     """Everything that is asked of a generation, in no particular order."""
     first = min(base)
     asked: list[Question] = []
@@ -130,18 +130,18 @@ def questions(base: Base) -> list[Question]:
     return asked
 
 
-def _page(base: Base, query: Query) -> object:
+def _page(base: ShardSet, query: Query) -> object:
     page = search.search(base, query, offset=0, limit=60)
     return [search.records(base, page.places, coordonnees=given) for given in (True, False)]
 
 
-def _distributions(base: Base, query: Query) -> object:
+def _distributions(base: ShardSet, query: Query) -> object:
     counted = distribution.distributions(base, query, distribution.DIMENSIONS, UNLIMITED)
     assert counted
     return [one.first(9) for one in counted[1].values()]
 
 
-def _market(base: Base, query: Query) -> object:
+def _market(base: ShardSet, query: Query) -> object:
     parts = [market.part(base, one, 2022) for one in market.parts(base, query)]
     turnovers = MarketTurnovers(base, parts)
     for half in (0, 1):
@@ -149,7 +149,7 @@ def _market(base: Base, query: Query) -> object:
     return turnovers.figures()
 
 
-def _matches(base: Base, line: Line) -> object:
+def _matches(base: ShardSet, line: Line) -> object:
     return Matcher(base, *LEARNT).match(line, 5)
 
 
@@ -181,7 +181,7 @@ def _written_in_turn(file: Any, change: Change) -> Iterator[None]:
         thread.join()
 
 
-def _ask_all(base: Base, refused: Counter[bytes], table: bytes) -> None:
+def _ask_all(base: ShardSet, refused: Counter[bytes], table: bytes) -> None:
     for ask in questions(base):
         try:
             ask()
@@ -234,17 +234,17 @@ def _try(
 ) -> None:
     file, place = files[change.file], slice(change.place, change.place + len(change.was))
     with ExitStack() as stack:
-        base = Base()
+        base = ShardSet()
         for iso2, path in zip(COUNTRIES, paths, strict=True):
             base[iso2] = stack.enter_context(Shard(path))
         stack.callback(base.forget)
         if moment == "meanwhile":
-            base.own_worker()
+            base.own_session()
             with _written_in_turn(file, change):
                 _ask_all(base, refused, change.table)
             return
         if moment == "before":
-            base.own_worker()
+            base.own_session()
         try:
             file[place] = change.becomes
             _ask_all(base, refused, change.table)

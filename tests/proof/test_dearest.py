@@ -18,8 +18,8 @@ from shards.publish.publication import Gates
 from shards.query import Query
 from shards.search.matching.line import Line
 from shards.search.matching.matcher import Matcher
-from shards.search.proposals import suggestions
 from shards.search.search import search
+from shards.search.suggest import suggestions
 from tests.serve.client import Customer, Served, serving
 from tests.shards.search.open_shards import OpenShards
 from tests.shards.search.query_strategies import queries

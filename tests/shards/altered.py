@@ -10,7 +10,7 @@ import msgpack
 import numpy as np
 
 from shards import format
-from shards.build import lmdb_writer
+from shards.writing import lmdb_writer
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """GET /api/v1/societes/{iso}/{id}/comparables: the companies that are most like one (extension X11).
 
-What is near is defined by `shards/search/proposals/comparables.py`; the answer has the gaps of each distance, null with
+What is near is defined by `shards/search/counts/comparables.py`; the answer has the gaps of each distance, null with
 a reason where a size is not known. Rows are those of a search: as many as the plan shows, with contacts only where it
 has the right to them.
 """
@@ -27,9 +27,9 @@ from serve.contract import reasons
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from shards.codec import record as codec
-from shards.search.proposals import comparables as nearest
-from shards.search.proposals.comparables import Comparable
-from shards.search.search import Base, records
+from shards.search.counts import comparables as nearest
+from shards.search.counts.comparables import Comparable
+from shards.search.search import ShardSet, records
 
 # A row of the sub-sector, of which a few columns are read.
 _MICROSECONDS_A_ROW: Final = 0.02
@@ -105,7 +105,7 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
     return PreparedCall(run, tag, headers)
 
 
-def _places(base: Base, found: Sequence[Comparable]) -> "np.ndarray[Any, np.dtype[np.int64]]":
+def _places(base: ShardSet, found: Sequence[Comparable]) -> "np.ndarray[Any, np.dtype[np.int64]]":
     numbers = {iso2: number for number, iso2 in enumerate(sorted(base))}
     places = [(numbers[one.iso2], one.row) for one in found]
     return np.array(places, np.int64).reshape(-1, 2)

@@ -40,7 +40,7 @@ from shards.ratios.ratio_table import ratios, stored_codes
 from shards.search.counts import market
 from shards.search.counts.distribution import Distribution
 from shards.search.counts.market import MarketPart, MarketTurnovers
-from shards.search.search import Base, records, search
+from shards.search.search import ShardSet, records, search
 
 MARCHE: Final = "marche"
 _FIRST: Final = 10
@@ -99,7 +99,7 @@ def marche(
     return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)
 
 
-def _subject(asked: Market, base: Base) -> str:
+def _subject(asked: Market, base: ShardSet) -> str:
     """The market that filters name, whatever their order and spelling: it is paid for once a month."""
     values = {
         one.name: tuple(sorted(set(value))) if isinstance(value, tuple) else value
@@ -275,7 +275,7 @@ def _ratios(parts: Sequence[MarketPart], lacking: str) -> list[Figure]:
     ]
 
 
-def _first(base: Base, query: Query) -> list[Figure]:
+def _first(base: ShardSet, query: Query) -> list[Figure]:
     """The companies with the greatest turnovers."""
     largest = replace(query, tri=ORDERS[0], avec_ca=True)
     page = search(base, largest, offset=0, limit=_FIRST)

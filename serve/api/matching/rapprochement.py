@@ -25,7 +25,7 @@ from serve.data.open_generation import OpenGeneration
 from serve.request.line_list import LineList, ListedLine
 from shards.search.matching.line import Line, MatchResult
 from shards.search.matching.matcher import Matcher
-from shards.search.search import Base
+from shards.search.search import ShardSet
 
 LINES_PER_CALL: Final = 10
 VISITOR_LINES: Final = 2
@@ -80,7 +80,7 @@ async def matched(
     return found
 
 
-def _match(base: Base, lines: Sequence[Line], limit: int) -> list[MatchResult]:
+def _match(base: ShardSet, lines: Sequence[Line], limit: int) -> list[MatchResult]:
     matcher = Matcher(
         base,
         seed_tables.name_tables(),

@@ -9,7 +9,7 @@ from serve.api.analyses.marche import MARCHE
 from serve.contract.errors import ApiError
 from serve.website import formatting
 from serve.website.page_request import PageRequest
-from shards.search.search import Base
+from shards.search.search import ShardSet
 
 
 class OpenedRecord(NamedTuple):
@@ -44,7 +44,7 @@ async def of_account(request: PageRequest, account: str) -> Sequence[OpenedRecor
         return [_named(None, one.at, one.credits, one.subject) for one in opened]
 
 
-def _named(base: Base | None, at: datetime, credits: int, subject: str) -> OpenedRecord:
+def _named(base: ShardSet | None, at: datetime, credits: int, subject: str) -> OpenedRecord:
     head, _, rest = subject.partition("/")
     if head == MARCHE:
         return OpenedRecord(at, credits, MARCHE, "", "", "")

@@ -15,7 +15,7 @@ from serve.website.charts.histogram import HistogramColumn
 from shards.codec import bands
 from shards.query import Query
 from shards.search.counts.distribution import distributions
-from shards.search.search import UNLIMITED, Base, search
+from shards.search.search import UNLIMITED, ShardSet, search
 
 
 class PeerRank(NamedTuple):
@@ -44,7 +44,7 @@ async def of_company(
     return await generation.aside(EXPENSIVE_MICROSECONDS, lambda: _ranks(base, query, turnover))
 
 
-def _ranks(base: Base, query: Query, turnover: float) -> PeerRanks | None:
+def _ranks(base: ShardSet, query: Query, turnover: float) -> PeerRanks | None:
     everywhere = replace(query, pays=())
     found = distributions(base, query, ["tranche_ca"], UNLIMITED)
     assert found is not None  # nothing is over this budget
@@ -62,7 +62,7 @@ def _ranks(base: Base, query: Query, turnover: float) -> PeerRanks | None:
     return PeerRanks(told, histogram.columns(drawn, own)) if told else None
 
 
-def _rank(base: Base, query: Query, turnover: float) -> PeerRank:
+def _rank(base: ShardSet, query: Query, turnover: float) -> PeerRank:
     above = replace(query, ca_min=nextafter(turnover, inf))
     greater = search(base, above, offset=0, limit=0).total
     number = search(base, query, offset=0, limit=0).total

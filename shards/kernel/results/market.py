@@ -11,33 +11,19 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import damaged
-    from shards.kernel.types import (
-        COLUMNS,
-        F8,
-        U4,
-        Address,
-        Int,
-        Ints,
-        MarketArrays,
-        Real,
-        Reals,
-        ShardArrays,
-        Table,
-        Wide,
-        prefetch,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
-def mark_rows(shard: ShardArrays, market: MarketArrays, first: Int, count: Int) -> Int:
+def mark_rows(shard: ShardArrays, market: MarketArrays, first: i64, count: i64) -> i64:
     """Mark the rows market.rows[first : first + count]; neighbours are written in one go."""
     bits = market.bits
     rows = market.rows
-    base: Int = shard.first_mark
-    one: Wide = 1
-    marks: Wide = 0
-    word: Int = 0
+    base: i64 = shard.first_mark
+    one: u32 = 1
+    marks: u32 = 0
+    word: i64 = 0
     for i in range(first, first + count):
-        row: Int = rows[i]
+        row: i64 = rows[i]
         if row >= shard.rows:
             damaged()
         if row >> 5 != word:
@@ -50,15 +36,17 @@ def mark_rows(shard: ShardArrays, market: MarketArrays, first: Int, count: Int) 
     return 0
 
 
-def count_marked(shard: ShardArrays, market: MarketArrays, order: U4, first: Int, end: Int) -> Int:
+def count_marked(
+    shard: ShardArrays, market: MarketArrays, order: u32s, first: i64, end: i64
+) -> i64:
     """How many of the rows order[first:end] are marked."""
     bits = market.bits
-    base: Int = shard.first_mark
-    rows: Int = shard.rows
-    total: Int = 0
-    outside: Int = 0
+    base: i64 = shard.first_mark
+    rows: i64 = shard.rows
+    total: i64 = 0
+    outside: i64 = 0
     for i in range(first, end):
-        row: Int = order[i]
+        row: i64 = order[i]
         outside |= row >= rows
         row = row if row < rows else 0
         total += (bits[base + (row >> 5)] >> (row & 31)) & 1
@@ -67,50 +55,50 @@ def count_marked(shard: ShardArrays, market: MarketArrays, order: U4, first: Int
     return total
 
 
-def count_bands(shard: ShardArrays, market: MarketArrays, kind: Int, marked: Int) -> Int:
+def count_bands(shard: ShardArrays, market: MarketArrays, kind: i64, marked: i64) -> i64:
     """Count the marked rows of a shard, `marked` in all, in each band of an order; the last band is null."""
-    tri: Int = kind - COLUMNS
+    tri: i64 = kind - COLUMNS
     ends = shard.run_ends[kind]
-    slots: Int = shard.run_count[kind]
-    base: Int = shard.first_count[kind]
+    slots: i64 = shard.run_count[kind]
+    base: i64 = shard.first_count[kind]
     if ends[slots - 1] > shard.order_size[tri]:
         damaged()
     for slot in range(slots - 1):
-        found: Int = count_marked(shard, market, shard.order[tri], ends[slot], ends[slot + 1])
+        found: i64 = count_marked(shard, market, shard.order[tri], ends[slot], ends[slot + 1])
         market.counts[base + slot] += found
         marked -= found
     market.counts[base + slots - 1] += marked
     return 0
 
 
-def count_codes(shard: ShardArrays, market: MarketArrays, kind: Int) -> Int:
+def count_codes(shard: ShardArrays, market: MarketArrays, kind: i64) -> i64:
     """Count the marked rows of a shard by their codes, which have 8 bits."""
     bits = market.bits
     counts = market.counts
     codes = shard.small[kind]
-    slots: Int = shard.run_count[kind]
-    base: Int = shard.first_count[kind]
-    first: Int = shard.first_mark
+    slots: i64 = shard.run_count[kind]
+    base: i64 = shard.first_count[kind]
+    first: i64 = shard.first_mark
     for row in range(shard.rows):
-        slot: Int = codes[row]
+        slot: i64 = codes[row]
         if slot >= slots:
             damaged()
         counts[base + slot] += (bits[first + (row >> 5)] >> (row & 31)) & 1
     return 0
 
 
-def write_turnovers(table: Table, market: MarketArrays) -> Int:
+def write_turnovers(table: Table, market: MarketArrays) -> i64:
     """Write the turnovers of the marked rows, ascending; returns how many there are.
 
     `market.sequence` says from which country each next distinct turnover comes.
     """
     sequence = market.sequence
-    used: Int = 0
+    used: i64 = 0
     for i in range(market.sequence_size):
-        number: Int = sequence[i]
+        number: i64 = sequence[i]
         if number >= table.shard_count:
             damaged()
-        step: Int = market.cursors[number] - 1
+        step: i64 = market.cursors[number] - 1
         if step < 0:
             damaged()
         market.cursors[number] = step
@@ -119,17 +107,17 @@ def write_turnovers(table: Table, market: MarketArrays) -> Int:
     return used
 
 
-def write_step(shard: ShardArrays, market: MarketArrays, step: Int, used: Int) -> Int:
+def write_step(shard: ShardArrays, market: MarketArrays, step: i64, used: i64) -> i64:
     """Write one turnover as often as rows that have it are marked; returns how many figures there are now."""
     bits = market.bits
     figures = market.figures
     order = shard.order[0]
-    base: Int = shard.first_mark
-    rows: Int = shard.rows
-    room: Int = market.room
-    euros: Real = -shard.turnover_keys[step]
-    first: Int = shard.steps[0][step]
-    end: Int = shard.steps[0][step + 1]
+    base: i64 = shard.first_mark
+    rows: i64 = shard.rows
+    room: i64 = market.room
+    euros: f64 = -shard.turnover_keys[step]
+    first: i64 = shard.steps[0][step]
+    end: i64 = shard.steps[0][step + 1]
     if end > shard.order_size[0]:
         damaged()
     if cython.compiled:
@@ -138,7 +126,7 @@ def write_step(shard: ShardArrays, market: MarketArrays, step: Int, used: Int) -
         prefetch(cython.address(shard.steps[0][step - 32]))
         prefetch(cython.address(order[first - 48]))
     for place in range(first, end):
-        row: Int = order[place]
+        row: i64 = order[place]
         if row >= rows:
             damaged()
         if used < room:  # what follows the last figure belongs to another thread
@@ -149,14 +137,14 @@ def write_step(shard: ShardArrays, market: MarketArrays, step: Int, used: Int) -
     return used
 
 
-def gather_known(source: F8, size: Int, numbers: Ints, count: Int, target: Reals) -> Int:
+def gather_known(source: f64s, size: i64, numbers: Ints, count: i64, target: Reals) -> i64:
     """Write the figures source[numbers[i]] that are not NaN to `target`; returns how many these are."""
-    used: Int = 0
+    used: i64 = 0
     for i in range(count):  # NaN is not equal to itself
-        number: Int = numbers[i]
+        number: i64 = numbers[i]
         if number >= size:
             damaged()
-        figure: Real = source[number]
+        figure: f64 = source[number]
         target[used] = figure
         used += figure == figure
     return used
@@ -173,12 +161,12 @@ def known(source: Address, size: int, numbers: Address, count: int, target: Addr
     Raises:
         CorruptError: a number is not below `size`.
     """
-    figures: F8 = cython.cast(F8, source)
+    figures: f64s = cython.cast(f64s, source)
     chosen: Ints = cython.cast(Ints, numbers)
     found: Reals = cython.cast(Reals, target)
-    room: Int = size
-    asked: Int = count
-    used: Int = 0
+    room: i64 = size
+    asked: i64 = count
+    used: i64 = 0
     with cython.nogil:
         used = gather_known(figures, room, chosen, asked, found)
     return used  # noqa: RET504 (with the lock, into a Python number)
@@ -192,9 +180,9 @@ def mark(table: Address, market: Address, shard: int, first: int, count: int) ->
     """
     generation: Table = cython.cast(Table, table)
     kept: MarketArrays = cython.cast(MarketArrays, market)
-    number: Int = shard
-    start: Int = first
-    size: Int = count
+    number: i64 = shard
+    start: i64 = first
+    size: i64 = count
     with cython.nogil:
         mark_rows(generation.shards[number], kept, start, size)
 
@@ -207,9 +195,9 @@ def bands(table: Address, market: Address, shard: int, kind: int, marked: int) -
     """
     generation: Table = cython.cast(Table, table)
     kept: MarketArrays = cython.cast(MarketArrays, market)
-    number: Int = shard
-    counted: Int = kind
-    total: Int = marked
+    number: i64 = shard
+    counted: i64 = kind
+    total: i64 = marked
     with cython.nogil:
         if counted < COLUMNS:
             count_codes(generation.shards[number], kept, counted)
@@ -225,9 +213,9 @@ def turnovers_from(table: Address, market: Address, shard: int, first: int) -> i
     """
     generation: Table = cython.cast(Table, table)
     kept: MarketArrays = cython.cast(MarketArrays, market)
-    number: Int = shard
-    start: Int = first
-    found: Int = 0
+    number: i64 = shard
+    start: i64 = first
+    found: i64 = 0
     of_shard: ShardArrays
     with cython.nogil:
         of_shard = generation.shards[number]
@@ -243,7 +231,7 @@ def turnovers(table: Address, market: Address) -> int:
     """
     generation: Table = cython.cast(Table, table)
     kept: MarketArrays = cython.cast(MarketArrays, market)
-    found: Int = 0
+    found: i64 = 0
     with cython.nogil:
         found = write_turnovers(generation, kept)
     return found  # noqa: RET504 (with the lock, into a Python number)

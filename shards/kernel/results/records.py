@@ -10,35 +10,21 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import damaged
-    from shards.kernel.types import (
-        CHUNK_ROWS,
-        NO_ROOM,
-        TOO_SMALL,
-        U1,
-        Address,
-        Bytes,
-        Decompress,
-        Int,
-        Ints,
-        Pointer,
-        ShardArrays,
-        Table,
-        memcpy,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
-def first_byte(shard: ShardArrays, row: Int, start: Int) -> U1:
+def first_byte(shard: ShardArrays, row: i64, start: i64) -> u8s:
     """The record of a row that begins at `start` in its chunk; it has `length_of` bytes."""
-    chunk: Int = row // CHUNK_ROWS
-    frame: U1 = cython.cast(U1, shard.record_chunks[chunk]) + start
+    chunk: i64 = row // CHUNK_ROWS
+    frame: u8s = cython.cast(u8s, shard.record_chunks[chunk]) + start
     return frame
 
 
-def length_of(shard: ShardArrays, row: Int, start: Int) -> Int:
+def length_of(shard: ShardArrays, row: i64, start: i64) -> i64:
     """The number of bytes of a record that begins at `start`; none of them is outside the chunk."""
-    chunk: Int = row // CHUNK_ROWS
-    size: Int = shard.record_sizes[chunk]
-    end: Int = size
+    chunk: i64 = row // CHUNK_ROWS
+    size: i64 = shard.record_sizes[chunk]
+    end: i64 = size
     if row + 1 < shard.rows and (row + 1) % CHUNK_ROWS:
         end = shard.record_starts[row + 1]
     if start >= end or end > size:
@@ -49,28 +35,28 @@ def length_of(shard: ShardArrays, row: Int, start: Int) -> Int:
 def join(
     table: Table,
     places: Ints,
-    count: Int,
-    nulls: U1,
-    null_size: Int,
+    count: i64,
+    nulls: u8s,
+    null_size: i64,
     decompress: Decompress,
     context: Pointer,
     work: Bytes,
-    work_size: Int,
+    work_size: i64,
     out: Bytes,
-    out_size: Int,
-) -> Int:
+    out_size: i64,
+) -> i64:
     """Write the records of `count` pairs of shard and row to `out`; returns how many bytes, or NO_ROOM.
 
     With `nulls` they stand for the contacts of every record. A record is copied to where its text will be, then
     decompressed: libzstd reads some bytes twice, so they must not change.
     """
-    used: Int = 0
-    start: Int
-    length: Int
-    row: Int
-    touched: Int = 0
+    used: i64 = 0
+    start: i64
+    length: i64
+    row: i64
+    touched: i64 = 0
     shard: ShardArrays
-    frame: U1
+    frame: u8s
     for i in range(count):  # read both ends of all records first: so the waits for memory overlap
         shard = table.shards[places[2 * i]]
         row = places[2 * i + 1]
@@ -90,7 +76,7 @@ def join(
         if used + length > out_size:
             return NO_ROOM
         memcpy(out + used, first_byte(shard, row, start), length)
-        made: Int = decompress(context, work, work_size, out + used, length, shard.dictionary)
+        made: i64 = decompress(context, work, work_size, out + used, length, shard.dictionary)
         if made < 0:  # an error of libzstd, a negative number as it is
             if made == TOO_SMALL:
                 return NO_ROOM
@@ -101,11 +87,11 @@ def join(
     return used
 
 
-def piece(work: Bytes, made: Int, nulls: U1, null_size: Int, out: Bytes, used: Int) -> Int:
+def piece(work: Bytes, made: i64, nulls: u8s, null_size: i64, out: Bytes, used: i64) -> i64:
     """Write one record (FORMAT.md §6) and the comma before it; returns how many bytes."""
-    head: Int = length_field(work)
-    contacts: Int = length_field(work + 4)
-    first: Int = used
+    head: i64 = length_field(work)
+    contacts: i64 = length_field(work + 4)
+    first: i64 = used
     if 8 + head + contacts > made:
         damaged()
     if used:
@@ -122,10 +108,10 @@ def piece(work: Bytes, made: Int, nulls: U1, null_size: Int, out: Bytes, used: I
     return used + made - 8 - head - contacts - first
 
 
-def length_field(at: Bytes) -> Int:
+def length_field(at: Bytes) -> i64:
     """The length that four bytes hold, the lowest first; never negative, whatever they are."""
-    low: Int = at[0] | at[1] << 8 | at[2] << 16
-    high: Int = at[3]  # as 64 bits: C shifts a byte as an int, of which bit 31 is the sign
+    low: i64 = at[0] | at[1] << 8 | at[2] << 16
+    high: i64 = at[3]  # as 64 bits: C shifts a byte as an int, of which bit 31 is the sign
     return low | high << 24
 
 
@@ -146,12 +132,12 @@ def run(
     Raises:
         CorruptError: a record is damaged.
     """
-    made: Int = 0
-    size: Int = len(nulls)
-    number: Int = count
-    room: Int = work_size
-    out_room: Int = out_size
-    text: U1 = nulls
+    made: i64 = 0
+    size: i64 = len(nulls)
+    number: i64 = count
+    room: i64 = work_size
+    out_room: i64 = out_size
+    text: u8s = nulls
     generation: Table = cython.cast(Table, table)
     rows: Ints = cython.cast(Ints, places)
     function: Decompress = cython.cast(Decompress, decompress)

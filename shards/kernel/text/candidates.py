@@ -19,29 +19,12 @@ if not cython.compiled:
         lower,
         owner_of,
     )
-    from shards.kernel.types import (
-        FORMER_NAME,
-        FREQUENT_GROUPS,
-        LIGHTEST,
-        NEAR_SCANNED,
-        POOLED,
-        U1,
-        U4,
-        WIDESPREAD,
-        Address,
-        Int,
-        Ints,
-        Key,
-        Pool,
-        Real,
-        ShardArrays,
-        Table,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
-def word_of(shard: ShardArrays, text: U1, start: Int, length: Int) -> Int:
+def word_of(shard: ShardArrays, text: u8s, start: i64, length: i64) -> i64:
     """The number of the word text[start:][:length], whose last byte is the END of a word; -1 if there is none."""
-    word: Int = first_word(shard, text, start, length, 0)
+    word: i64 = first_word(shard, text, start, length, 0)
     if word >= shard.word_count:
         return -1
     if compare(shard.words, shard.words_size, shard.word_starts[word], text, start, length):
@@ -52,20 +35,20 @@ def word_of(shard: ShardArrays, text: U1, start: Int, length: Int) -> Int:
 # -- words that are nearly the same ----------------------------------------------------------
 
 
-def is_near(data: U1, place: Int, size: Int, text: U1, start: Int, length: Int, unit: Int) -> Int:
+def is_near(data: u8s, place: i64, size: i64, text: u8s, start: i64, length: i64, unit: i64) -> i64:
     """1 if two texts differ by one character inserted, left out or replaced, or by two that changed places.
 
     A character has up to `unit` bytes. Equal texts are near.
     """
-    same: Int = 0
-    least: Int = size if size < length else length
+    same: i64 = 0
+    least: i64 = size if size < length else length
     while same < least and data[place + same] == text[start + same]:
         same += 1
-    tail: Int = 0
+    tail: i64 = 0
     while tail < least - same and data[place + size - 1 - tail] == text[start + length - 1 - tail]:
         tail += 1
-    one: Int = size - same - tail
-    other: Int = length - same - tail
+    one: i64 = size - same - tail
+    other: i64 = length - same - tail
     if one <= unit and other <= unit:
         return 1
     if one != other or one != 2 * unit:
@@ -79,13 +62,13 @@ def is_near(data: U1, place: Int, size: Int, text: U1, start: Int, length: Int, 
 
 
 def add_near(
-    shard: ShardArrays, word: Int, text: U1, start: Int, length: Int, unit: Int, pool: Pool
-) -> Int:
+    shard: ShardArrays, word: i64, text: u8s, start: i64, length: i64, unit: i64, pool: Pool
+) -> i64:
     """Put a word into the pool if it is near; returns 0 if the pool is full."""
     if word >= shard.word_count:
         damaged()
-    place: Int = shard.word_starts[word]
-    size: Int = shard.word_starts[word + 1] - 1 - place
+    place: i64 = shard.word_starts[word]
+    size: i64 = shard.word_starts[word + 1] - 1 - place
     if size < 0 or place + size > shard.words_size:
         damaged()
     if size > length + unit or length > size + unit:
@@ -102,9 +85,9 @@ def add_near(
     return 1
 
 
-def suffix_key(text: U1, start: Int, length: Int) -> Key:
+def suffix_key(text: u8s, start: i64, length: i64) -> u64:
     """The first 8 bytes from `start` on as a number, filled up with zeros."""
-    key: Key = 0
+    key: u64 = 0
     for i in range(8):
         key = key << 8
         if i < length:
@@ -112,33 +95,35 @@ def suffix_key(text: U1, start: Int, length: Int) -> Key:
     return key
 
 
-def near_words(shard: ShardArrays, text: U1, start: Int, length: Int, unit: Int, pool: Pool) -> Int:
+def near_words(
+    shard: ShardArrays, text: u8s, start: i64, length: i64, unit: i64, pool: Pool
+) -> i64:
     """Collect the words that are near text[start:][:length]; an END follows the text.
 
     With one error, the first or the second half is still right: either the word begins with the first half, which is
     a range of the sorted words, or it ends with the second, which is a range of the sorted suffixes. Not so where two
     characters changed places across the middle: the caller looks for that one word.
     """
-    half: Int = length >> 1
-    first: Int = first_word(shard, text, start, half, 0)
-    end: Int = first_word(shard, text, start, half, 1)
+    half: i64 = length >> 1
+    first: i64 = first_word(shard, text, start, half, 0)
+    end: i64 = first_word(shard, text, start, half, 1)
     if end > first + NEAR_SCANNED:
         end = first + NEAR_SCANNED
     for word in range(first, end):
         if add_near(shard, word, text, start, length, unit, pool) == 0:
             return 0
-    rest: Int = length - half + 1  # the END of the word with it
-    at: Int = start + half
-    low: Key = suffix_key(text, at, rest)
-    high: Key = low + 1
+    rest: i64 = length - half + 1  # the END of the word with it
+    at: i64 = start + half
+    low: u64 = suffix_key(text, at, rest)
+    high: u64 = low + 1
     if rest < 8:
-        high = low + (cython.cast(Key, 1) << (8 * (8 - rest)))
+        high = low + (cython.cast(u64, 1) << (8 * (8 - rest)))
     first = first_suffix(shard, low, text, at, rest if rest < 24 else 24)
     end = last_suffix(shard, first, high, text, at, rest if rest < 24 else 24)
     if end > first + NEAR_SCANNED:
         end = first + NEAR_SCANNED
     for index in range(first, end):
-        owner: Int = owner_of(shard, shard.suffixes[index])
+        owner: i64 = owner_of(shard, shard.suffixes[index])
         if add_near(shard, owner, text, start, length, unit, pool) == 0:
             return 0
     return 0
@@ -147,23 +132,23 @@ def near_words(shard: ShardArrays, text: U1, start: Int, length: Int, unit: Int,
 # -- rows that share words -----------------------------------------------------------------------
 
 
-def postings_of(shard: ShardArrays, word: Int) -> Int:
+def postings_of(shard: ShardArrays, word: i64) -> i64:
     """The number of rows of a word, checked."""
     if word >= shard.word_count:
         damaged()
-    first: Int = shard.posting_starts[word]
+    first: i64 = shard.posting_starts[word]
     return postings_end(shard, word, first) - first
 
 
-def postings_end(shard: ShardArrays, word: Int, first: Int) -> Int:
+def postings_end(shard: ShardArrays, word: i64, first: i64) -> i64:
     """Where the rows of a word end that begin at `first`, checked."""
-    end: Int = shard.posting_starts[word + 1]
+    end: i64 = shard.posting_starts[word + 1]
     if end < first or end > shard.posting_count:
         damaged()
     return end
 
 
-def place_of(pool: Pool, word: Int) -> Int:
+def place_of(pool: Pool, word: i64) -> i64:
     """The place of a word in the pool, -1 if it is not there."""
     for i in range(pool.word_count):
         if pool.words[i] == word:
@@ -171,34 +156,34 @@ def place_of(pool: Pool, word: Int) -> Int:
     return -1
 
 
-def penalty_of(shard: ShardArrays, pool: Pool, word: Int) -> Real:
+def penalty_of(shard: ShardArrays, pool: Pool, word: i64) -> f64:
     """What a word that the line does not have counts against a name: nothing if it is as widespread as legal forms."""
     return pool.penalty if postings_of(shard, word) * WIDESPREAD < shard.rows else 0.0
 
 
-def weigh_name(shard: ShardArrays, pool: Pool, first: Int, end: Int, least: Real) -> Real:
+def weigh_name(shard: ShardArrays, pool: Pool, first: i64, end: i64, least: f64) -> f64:
     """The weight of the name whose words are tokens[first:end]; anything up to `least` if it is not over `least`.
 
     What the name shares with the line comes first: for most rows that decides, and the other words, each of them far
     away in memory, are not looked at.
     """
-    score: Real = 0.0
-    seen: Int = 0
-    others: Key = 0
+    score: f64 = 0.0
+    seen: i64 = 0
+    others: u64 = 0
     for index in range(first, end):
-        token: Int = shard.tokens[index]
+        token: i64 = shard.tokens[index]
         if token >= shard.word_count:
             damaged()
-        found: Int = place_of(pool, token)
+        found: i64 = place_of(pool, token)
         if found >= 0:
-            if seen & (cython.cast(Int, 1) << pool.groups[found]) == 0:
-                seen |= cython.cast(Int, 1) << pool.groups[found]
+            if seen & (cython.cast(i64, 1) << pool.groups[found]) == 0:
+                seen |= cython.cast(i64, 1) << pool.groups[found]
                 score += pool.weights[found]
         elif index - first < 64:
-            others |= cython.cast(Key, 1) << (index - first)
+            others |= cython.cast(u64, 1) << (index - first)
         else:
             score -= penalty_of(shard, pool, token)
-    at: Int = first
+    at: i64 = first
     while others and score > least:
         if others & 1:
             score -= penalty_of(shard, pool, shard.tokens[at])
@@ -207,26 +192,26 @@ def weigh_name(shard: ShardArrays, pool: Pool, first: Int, end: Int, least: Real
     return score
 
 
-def consider(shard: ShardArrays, pool: Pool, row: Int) -> Int:
+def consider(shard: ShardArrays, pool: Pool, row: i64) -> i64:
     """Weigh a row by the words of its name, and keep it if it is among the best.
 
     Of the present name and the former ones the best counts.
     """
     if row >= shard.rows:
         damaged()
-    first: Int = shard.token_starts[row]
-    end: Int = shard.token_starts[row + 1]
+    first: i64 = shard.token_starts[row]
+    end: i64 = shard.token_starts[row + 1]
     if end < first or end > shard.token_count:
         damaged()
-    full: Int = pool.count == pool.room
-    least: Real = pool.scores[pool.count - 1] if full else LIGHTEST
-    score: Real = LIGHTEST
+    full: i64 = pool.count == pool.room
+    least: f64 = pool.scores[pool.count - 1] if full else LIGHTEST
+    score: f64 = LIGHTEST
     pool.weighed += 1
     while first <= end:
-        stop: Int = first
+        stop: i64 = first
         while stop < end and shard.tokens[stop] != FORMER_NAME:
             stop += 1
-        name: Real = weigh_name(shard, pool, first, stop, score if score > least else least)
+        name: f64 = weigh_name(shard, pool, first, stop, score if score > least else least)
         score = name if name > score else score
         first = stop + 1
     if full and score <= least:
@@ -236,7 +221,7 @@ def consider(shard: ShardArrays, pool: Pool, row: Int) -> Int:
             return 0
     if pool.count < pool.room:
         pool.count += 1
-    place: Int = pool.count - 1
+    place: i64 = pool.count - 1
     while place and pool.scores[place - 1] < score:
         pool.scores[place] = pool.scores[place - 1]
         pool.rows[place] = pool.rows[place - 1]
@@ -246,9 +231,9 @@ def consider(shard: ShardArrays, pool: Pool, row: Int) -> Int:
     return 1
 
 
-def consider_all(shard: ShardArrays, pool: Pool, word: Int) -> Int:
+def consider_all(shard: ShardArrays, pool: Pool, word: i64) -> i64:
     """Weigh the rows of a word, as many as are allowed."""
-    first: Int = shard.posting_starts[word]
+    first: i64 = shard.posting_starts[word]
     for i in range(first, postings_end(shard, word, first)):
         if pool.weighed >= POOLED:
             return 0
@@ -256,9 +241,9 @@ def consider_all(shard: ShardArrays, pool: Pool, word: Int) -> Int:
     return 0
 
 
-def place_after(numbers: U4, first: Int, end: Int, least: Int) -> Int:
+def place_after(numbers: u32s, first: i64, end: i64, least: i64) -> i64:
     """`lower`, found in growing steps: the place is not far from `first`."""
-    step: Int = 1
+    step: i64 = 1
     while first + step < end and numbers[first + step] < least:
         first += step
         step <<= 1
@@ -267,50 +252,50 @@ def place_after(numbers: U4, first: Int, end: Int, least: Int) -> Int:
     return lower(numbers, first, end, least)
 
 
-def consider_both(shard: ShardArrays, pool: Pool, one: Int, other: Int) -> Int:
+def consider_both(shard: ShardArrays, pool: Pool, one: i64, other: i64) -> i64:
     """Weigh the rows that two words have in common."""
     if postings_of(shard, one) > postings_of(shard, other):
         one, other = other, one
-    first: Int = shard.posting_starts[one]
-    at: Int = shard.posting_starts[other]
-    end: Int = postings_end(shard, other, at)
+    first: i64 = shard.posting_starts[one]
+    at: i64 = shard.posting_starts[other]
+    end: i64 = postings_end(shard, other, at)
     for i in range(first, postings_end(shard, one, first)):
         if at >= end or pool.weighed >= POOLED:
             return 0
-        row: Int = shard.postings[i]
+        row: i64 = shard.postings[i]
         at = place_after(shard.postings, at, end, row)
         if at < end and shard.postings[at] == row:
             consider(shard, pool, row)
     return 0
 
 
-def group_size(shard: ShardArrays, pool: Pool, group: Int) -> Int:
+def group_size(shard: ShardArrays, pool: Pool, group: i64) -> i64:
     """The number of rows of the words of a group."""
-    size: Int = 0
+    size: i64 = 0
     for i in range(pool.word_count):
         if pool.groups[i] == group:
             size += postings_of(shard, pool.words[i])
     return size
 
 
-def gather_rows(shard: ShardArrays, pool: Pool) -> Int:
+def gather_rows(shard: ShardArrays, pool: Pool) -> i64:
     """Keep the rows of the best weight: all rows of rare words, and those that frequent words have in common.
 
     The words of a group stand for the same word of the line. Groups are taken from the rarest one on, until there are
     `allowed` rows; then the rows that two of the next groups share.
     """
-    used: Int = 0
-    frequent: Int = 0
+    used: i64 = 0
+    frequent: i64 = 0
     pool.count = 0
     pool.weighed = 0
     for group in range(pool.group_count):
         pool.sizes[group] = 0
     for _ in range(pool.group_count):
-        best: Int = -1
-        least: Int = 0
+        best: i64 = -1
+        least: i64 = 0
         for group in range(pool.group_count):
             if pool.sizes[group] == 0:
-                size: Int = group_size(shard, pool, group)
+                size: i64 = group_size(shard, pool, group)
                 if size and (best < 0 or size < least):
                     best = group
                     least = size
@@ -360,14 +345,14 @@ def lookup(
     """
     generation: Table = cython.cast(Table, table)
     chosen: Ints = cython.cast(Ints, shards)
-    chosen_count: Int = shard_count
-    given: U1 = text
+    chosen_count: i64 = shard_count
+    given: u8s = text
     places: Ints = cython.cast(Ints, starts)
     out: Ints = cython.cast(Ints, words)
-    number: Int = count
-    found: Int = 0
-    at: Int = 0
-    word: Int = 0
+    number: i64 = count
+    found: i64 = 0
+    at: i64 = 0
+    word: i64 = 0
     shard: ShardArrays
     with cython.nogil:
         for i in range(chosen_count):
@@ -386,12 +371,12 @@ def lookup(
 def nearby(table: Address, shard: int, text: bytes, unit: int, pool: Address) -> int:
     """Put the words near `text`, which an END follows, into the rows of the pool; returns how many there are."""
     generation: Table = cython.cast(Table, table)
-    given: U1 = text
-    size: Int = len(text) - 1
-    number: Int = shard
-    bytes_each: Int = unit
+    given: u8s = text
+    size: i64 = len(text) - 1
+    number: i64 = shard
+    bytes_each: i64 = unit
     kept: Pool = cython.cast(Pool, pool)
-    found: Int = 0
+    found: i64 = 0
     with cython.nogil:
         kept.count = 0
         near_words(generation.shards[number], given, 0, size, bytes_each, kept)
@@ -406,9 +391,9 @@ def gather(table: Address, shard: int, pool: Address) -> int:
         CorruptError: the shard refers to what it does not have.
     """
     generation: Table = cython.cast(Table, table)
-    number: Int = shard
+    number: i64 = shard
     kept: Pool = cython.cast(Pool, pool)
-    found: Int = 0
+    found: i64 = 0
     with cython.nogil:
         found = gather_rows(generation.shards[number], kept)
     return found  # noqa: RET504 (with the lock, into a Python number)

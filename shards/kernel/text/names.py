@@ -10,13 +10,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import (
-        compare,
-        first_id,
-        first_suffix,
-        last_id,
-        last_suffix,
-    )  # fmt: skip
+    from shards.kernel.find import compare, first_id, first_suffix, last_id, last_suffix
     from shards.kernel.row_sets import (
         add_rows,
         add_set,
@@ -29,159 +23,149 @@ if not cython.compiled:
         size_of,
     )  # fmt: skip
     from shards.kernel.text.phrases import add_phrase, find_phrase, phrase_cost
-    from shards.kernel.types import (
-        ALONE,
-        BITS,
-        COUNTED,
-        IDENTIFIERS,
-        NOTHING,
-        PHRASE,
-        STORED,
-        SUFFIX_BYTES,
-        TOGETHER,
-        TOO_DEAR,
-        UNITED,
-        UNKNOWN,
-        WORDS,
-        Int,
-        Key,
-        Question,
-        Scratch,
-        ShardArrays,
-        Source,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 def find_named(
-    shard: ShardArrays, question: Question, source: Source, scratch: Scratch, count: Int
-) -> Int:
+    shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch, count: i64
+) -> i64:
     """Find the rows of `q` and set their number as the total of the source.
 
     `count` rows will be asked for at most. Where `source.need` is 0, nothing else is asked; a census
     needs the rows all the same.
     """
-    alone: Int = source.need == 0
-    names: Int = NOTHING
-    names_set: Int = 0
-    first: Int = 0
-    end: Int = 0
-    ids: Int = NOTHING
-    ids_set: Int = 0
-    ids_first: Int = 0
-    ids_end: Int = 0
-    one: Int = 1
-    key: Key
-    if question.word_count > 1:
-        names_set = find_phrase(shard, question)
-        if names_set > 0:
-            names = STORED
-        elif names_set < 0:
-            names = PHRASE
-            names_set = 0
-    else:
-        size: Int = question.text_size if question.text_size < SUFFIX_BYTES else SUFFIX_BYTES
-        first = first_suffix(shard, question.suffix_low, question.text, 0, size)
-        if first < shard.suffix_count and not compare(
-            shard.words, shard.words_size, shard.suffixes[first], question.text, 0, size
-        ):
-            end = last_suffix(shard, first, question.suffix_high, question.text, 0, size)
-            names = WORDS
-            if question.text_size <= SUFFIX_BYTES:
-                key = first * (one << 32) + end
-                names_set = set_of(
-                    shard,
-                    shard.heavy_keys,
-                    shard.heavy_places,
-                    shard.heavy_count,
-                    key,
-                    question.head_rows,
-                )
-                if names_set:
-                    names = STORED
-    if question.prefix_size:
-        ids_first = first_id(shard, question.prefix_low, question.prefix, question.prefix_size)
-        ids_end = last_id(
-            shard, ids_first, question.prefix_high, question.prefix, question.prefix_size
-        )
-        if ids_first < ids_end:
-            ids = IDENTIFIERS
-            key = ids_first * (one << 32) + ids_end
-            ids_set = set_of(
-                shard,
-                shard.prefix_keys,
-                shard.prefix_places,
-                shard.prefix_count,
-                key,
-                question.head_rows,
-            )
-            if ids_set:
-                ids = STORED
-    if alone and (names == NOTHING or ids == NOTHING) and names + ids == STORED:
-        source.heads = heads_of(names_set + ids_set)
+    find_names(shard, question, source)
+    find_ids(shard, question, source)
+    alone: i64 = source.need == 0 and (source.names == NOTHING or source.ids == NOTHING)
+    if alone and source.names + source.ids == STORED:
+        source.heads = heads_of(source.name_set + source.id_set)
         if source.heads:
             source.headed = ALONE
             if count <= question.head_rows and not question.census:
-                source.total = size_of(names_set + ids_set)
+                source.total = size_of(source.name_set + source.id_set)
                 return 0
-    if names == STORED and kind_of(names_set) == COUNTED:
-        names = WORDS
-    if names == WORDS:
-        scratch.spent += UNITED * question.listed_cost * (end - first)
-    elif names == PHRASE:
-        scratch.spent += question.listed_cost * phrase_cost(shard, question)
-    elif names == STORED and kind_of(names_set) != BITS:
-        scratch.spent += question.listed_cost * size_of(names_set)
-    if ids:
-        scratch.spent += question.listed_cost * (ids_end - ids_first)
+    if source.names == STORED and kind_of(source.name_set) == COUNTED:
+        source.names = WORDS
+    scratch.spent += question.listed_cost * named_rows(shard, question, source)
     if scratch.spent > question.budget:
         return TOO_DEAR
-    take_bits(shard, question, source, names, names_set, ids, ids_set)
+    take_bits(shard, question, source)
     source.name_first = scratch.used
-    if names == STORED:
-        if kind_of(names_set) != BITS:
-            add_set(shard, source, scratch, names_set, question.head_rows)
-    elif names == WORDS:
-        add_words(shard, source, scratch, first, end, question)
-    elif names == PHRASE:
-        add_phrase(shard, question, source, scratch)
-    if ids == STORED:
-        if kind_of(ids_set) != BITS:
-            add_set(shard, source, scratch, ids_set, question.head_rows)
-    elif ids == IDENTIFIERS:
-        add_rows(shard, source, scratch, shard.id_rows, ids_first, ids_end)
+    list_rows(shard, question, source, scratch)
     source.name_count = scratch.used - source.name_first
     source.total += source.name_count
     return 0
 
 
-def take_bits(
-    shard: ShardArrays,
-    question: Question,
-    source: Source,
-    names: Int,
-    names_set: Int,
-    ids: Int,
-    ids_set: Int,
-) -> Int:
+def find_names(shard: ShardArrays, question: KernelQuery, source: ShardSearch) -> i64:
+    """Set how names that contain `q` are found: by a stored set, by suffixes of words, or as a phrase."""
+    one: i64 = 1
+    source.names = NOTHING
+    source.name_set = 0
+    if question.word_count > 1:
+        source.name_set = find_phrase(shard, question)
+        if source.name_set > 0:
+            source.names = STORED
+        elif source.name_set < 0:
+            source.names = PHRASE
+            source.name_set = 0
+        return 0
+    size: i64 = question.text_size if question.text_size < SUFFIX_BYTES else SUFFIX_BYTES
+    first: i64 = first_suffix(shard, question.suffix_low, question.text, 0, size)
+    if first >= shard.suffix_count or compare(
+        shard.words, shard.words_size, shard.suffixes[first], question.text, 0, size
+    ):
+        return 0
+    end: i64 = last_suffix(shard, first, question.suffix_high, question.text, 0, size)
+    source.names = WORDS
+    source.suffix_first = first
+    source.suffix_end = end
+    if question.text_size <= SUFFIX_BYTES:
+        key: u64 = first * (one << 32) + end
+        source.name_set = set_of(
+            shard, shard.heavy_keys, shard.heavy_places, shard.heavy_count, key, question.head_rows
+        )
+        if source.name_set:
+            source.names = STORED
+    return 0
+
+
+def find_ids(shard: ShardArrays, question: KernelQuery, source: ShardSearch) -> i64:
+    """Set how identifiers that begin with `q` are found: by a stored set, or in the sorted identifiers."""
+    one: i64 = 1
+    source.ids = NOTHING
+    source.id_set = 0
+    if not question.prefix_size:
+        return 0
+    first: i64 = first_id(shard, question.prefix_low, question.prefix, question.prefix_size)
+    end: i64 = last_id(shard, first, question.prefix_high, question.prefix, question.prefix_size)
+    source.id_first = first
+    source.id_end = end
+    if first < end:
+        source.ids = IDENTIFIERS
+        key: u64 = first * (one << 32) + end
+        source.id_set = set_of(
+            shard, shard.prefix_keys, shard.prefix_places, shard.prefix_count, key,
+            question.head_rows,
+        )  # fmt: skip
+        if source.id_set:
+            source.ids = STORED
+    return 0
+
+
+def named_rows(shard: ShardArrays, question: KernelQuery, source: ShardSearch) -> i64:
+    """How many rows it costs as much to test as to list those of `q`, by estimate."""
+    rows: i64 = 0
+    if source.names == WORDS:
+        rows = UNITED * (source.suffix_end - source.suffix_first)
+    elif source.names == PHRASE:
+        rows = phrase_cost(shard, question)
+    elif source.names == STORED and kind_of(source.name_set) != BITS:
+        rows = size_of(source.name_set)
+    if source.ids:
+        rows += source.id_end - source.id_first
+    return rows
+
+
+def list_rows(
+    shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch
+) -> i64:
+    """List the rows of `q` that are in no set of bits."""
+    if source.names == STORED:
+        if kind_of(source.name_set) != BITS:
+            add_set(shard, source, scratch, source.name_set, question.head_rows)
+    elif source.names == WORDS:
+        add_words(shard, source, scratch, source.suffix_first, source.suffix_end, question)
+    elif source.names == PHRASE:
+        add_phrase(shard, question, source, scratch)
+    if source.ids == STORED:
+        if kind_of(source.id_set) != BITS:
+            add_set(shard, source, scratch, source.id_set, question.head_rows)
+    elif source.ids == IDENTIFIERS:
+        add_rows(shard, source, scratch, shard.id_rows, source.id_first, source.id_end)
+    return 0
+
+
+def take_bits(shard: ShardArrays, question: KernelQuery, source: ShardSearch) -> i64:
     """Let the source use the sets of bits among the two, and count their rows."""
-    headed: Int = 1
+    headed: i64 = 1
     source.total = 0
-    if names == STORED and kind_of(names_set) == BITS:
-        source.bits = rows_of(names_set, question.head_rows)
-        source.total = size_of(names_set)
-        source.heads = heads_of(names_set)
+    if source.names == STORED and kind_of(source.name_set) == BITS:
+        source.bits = rows_of(source.name_set, question.head_rows)
+        source.total = size_of(source.name_set)
+        source.heads = heads_of(source.name_set)
         headed = source.heads != 0
-    if ids == STORED and kind_of(ids_set) == BITS:
-        held: Int = rows_of(ids_set, question.head_rows)
-        source.total += size_of(ids_set)
+    if source.ids == STORED and kind_of(source.id_set) == BITS:
+        held: i64 = rows_of(source.id_set, question.head_rows)
+        source.total += size_of(source.id_set)
         if source.bits:
             source.more_bits = held
             source.total -= count_common(shard, source.bits, held)
-            source.more_heads = heads_of(ids_set)
+            source.more_heads = heads_of(source.id_set)
             headed &= source.more_heads != 0
         else:
             source.bits = held
-            source.heads = heads_of(ids_set)
+            source.heads = heads_of(source.id_set)
             headed = source.heads != 0
     if source.need == 0 and source.headed == UNKNOWN and source.bits and headed:
         source.headed = TOGETHER

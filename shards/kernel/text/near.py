@@ -1,10 +1,12 @@
 """Words near a word: by insertions, deletions, substitutions of a letter and swaps of two neighbours (X4).
 
-Either the first half of the text has not all the errors, or all are in it and a word ends with the second half as it
-is. The words of the latter kind are an interval of the sorted suffixes. Those of the former are found in the sorted
-words, which are walked as a tree of their beginnings. A row of the distance table belongs to each beginning; one whose
-row has nothing within the allowed distance is skipped with all words that begin so. Where the distance is used up,
-only the next letters of the text can follow, and these are looked up.
+Case 1: at least one error lies in the second half of the text. Such words are found in the sorted words, which are
+walked as a tree of their beginnings. A row of the distance table belongs to each beginning; one whose row has nothing
+within the allowed distance is skipped with all words that begin so. Where the distance is used up, only the next
+letters of the text can follow, and these are looked up.
+
+Case 2: all errors lie in the first half, so the word ends exactly as the text. Such words are an interval of the
+sorted suffixes.
 """
 
 from __future__ import annotations
@@ -14,22 +16,10 @@ import cython
 if not cython.compiled:
     from shards.kernel.find import damaged, first_suffix, last_suffix, owner_of
     from shards.kernel.text.candidates import suffix_key
-    from shards.kernel.types import (
-        NEAR_ENDINGS,
-        NEAREST_HALF,
-        SUFFIX_BYTES,
-        WORD_END,
-        Address,
-        Int,
-        Key,
-        Question,
-        Scratch,
-        ShardArrays,
-        Table,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
-def letter_size(first: Int) -> Int:
+def letter_size(first: i64) -> i64:
     """The number of bytes of the letter that begins with this byte of UTF-8."""
     if first < 0xC0:
         return 1
@@ -38,16 +28,16 @@ def letter_size(first: Int) -> Int:
     return 3 if first < 0xF0 else 4
 
 
-def letter(shard: ShardArrays, word: Int, at: Int) -> Int:
+def letter(shard: ShardArrays, word: i64, at: i64) -> i64:
     """The letter from byte `at` of a word on: its bytes as a number, so that letters sort as words do; 0 at the end."""
-    place: Int = shard.word_starts[word] + at
-    stop: Int = shard.word_starts[word + 1] - 1
+    place: i64 = shard.word_starts[word] + at
+    stop: i64 = shard.word_starts[word + 1] - 1
     if place >= stop:
         return 0
     if stop > shard.words_size:
         damaged()
-    size: Int = letter_size(shard.words[place])
-    code: Int = 0
+    size: i64 = letter_size(shard.words[place])
+    code: i64 = 0
     for i in range(4):
         code <<= 8
         if i < size and place + i < stop:
@@ -55,16 +45,16 @@ def letter(shard: ShardArrays, word: Int, at: Int) -> Int:
     return code
 
 
-def letter_place(shard: ShardArrays, low: Int, high: Int, at: Int, least: Int) -> Int:
+def letter_place(shard: ShardArrays, low: i64, high: i64, at: i64, least: i64) -> i64:
     """The first of the words [low, high) whose letter at byte `at` is `least` or greater."""
-    step: Int = 1
+    step: i64 = 1
     while low + step < high and letter(shard, low + step, at) < least:
         low += step
         step *= 2
     if low + step < high:
         high = low + step
     while low < high:
-        middle: Int = (low + high) >> 1
+        middle: i64 = (low + high) >> 1
         if letter(shard, middle, at) < least:
             low = middle + 1
         else:
@@ -73,8 +63,8 @@ def letter_place(shard: ShardArrays, low: Int, high: Int, at: Int, least: Int) -
 
 
 def fill_row(
-    scratch: Scratch, size: Int, half: Int, most: Int, depth: Int, code: Int, before: Int
-) -> Int:
+    scratch: Scratch, size: i64, half: i64, most: i64, depth: i64, code: i64, before: i64
+) -> i64:
     """Fill the row of a beginning of `depth` letters, the last two of them given.
 
     Returns how many errors are left at most: `most` less those of a cell, in the first `half` letters one less. It is
@@ -82,13 +72,13 @@ def fill_row(
     """
     table = scratch.heap
     text = scratch.block
-    width: Int = size + 1
-    row: Int = depth * width
-    left: Int = -1
+    width: i64 = size + 1
+    row: i64 = depth * width
+    left: i64 = -1
     table[row] = depth
     for i in range(width):
         if i:
-            best: Int = table[row - width + i - 1]
+            best: i64 = table[row - width + i - 1]
             if text[i - 1] != code:
                 best += 1
             if table[row - width + i] + 1 < best:
@@ -96,11 +86,11 @@ def fill_row(
             if table[row + i - 1] + 1 < best:
                 best = table[row + i - 1] + 1
             if depth > 1 and i > 1 and text[i - 1] == before and text[i - 2] == code:
-                swapped: Int = table[row - 2 * width + i - 2] + 1
+                swapped: i64 = table[row - 2 * width + i - 2] + 1
                 if swapped < best:
                     best = swapped
             table[row + i] = best
-        remaining: Int = most - table[row + i]
+        remaining: i64 = most - table[row + i]
         if i < half:
             remaining -= 1
         if remaining > left:
@@ -111,19 +101,19 @@ def fill_row(
 def walk(
     shard: ShardArrays,
     scratch: Scratch,
-    number: Int,
-    size: Int,
-    half: Int,
-    most: Int,
-    low: Int,
-    high: Int,
-    depth: Int,
-    at: Int,
-    before: Int,
-    left: Int,
-) -> Int:
+    number: i64,
+    size: i64,
+    half: i64,
+    most: i64,
+    low: i64,
+    high: i64,
+    depth: i64,
+    at: i64,
+    before: i64,
+    left: i64,
+) -> i64:
     """Add the words of [low, high), which share `depth` letters in `at` bytes, that are near the text."""
-    row: Int = depth * (size + 1)
+    row: i64 = depth * (size + 1)
     if letter(shard, low, at) == 0:
         if scratch.heap[row + size] <= most:
             add(scratch, number, low, scratch.heap[row + size])
@@ -132,22 +122,22 @@ def walk(
         return 0
     if left > 0:
         while low < high:
-            code: Int = letter(shard, low, at)
-            end: Int = letter_place(shard, low, high, at, code + 1)
+            code: i64 = letter(shard, low, at)
+            end: i64 = letter_place(shard, low, high, at, code + 1)
             descend(shard, scratch, number, size, half, most, low, end, depth, at, before, code)
             low = end
         return 0
     for i in range(depth - most - 1, depth + most + 2):
         if i < 0 or i >= size or low >= high:
             continue
-        known: Int = 0
+        known: i64 = 0
         for other in range(0 if depth < most + 1 else depth - most - 1, i):
             if scratch.block[other] == scratch.block[i]:
                 known = 1
         if known:
             continue
         code = scratch.block[i]
-        first: Int = letter_place(shard, low, high, at, code)
+        first: i64 = letter_place(shard, low, high, at, code)
         end = letter_place(shard, first, high, at, code + 1)
         if first < end:
             descend(shard, scratch, number, size, half, most, first, end, depth, at, before, code)
@@ -157,26 +147,26 @@ def walk(
 def descend(
     shard: ShardArrays,
     scratch: Scratch,
-    number: Int,
-    size: Int,
-    half: Int,
-    most: Int,
-    low: Int,
-    high: Int,
-    depth: Int,
-    at: Int,
-    before: Int,
-    code: Int,
-) -> Int:
+    number: i64,
+    size: i64,
+    half: i64,
+    most: i64,
+    low: i64,
+    high: i64,
+    depth: i64,
+    at: i64,
+    before: i64,
+    code: i64,
+) -> i64:
     """Walk the words of [low, high), whose next letter is `code`, unless all of them are too far."""
-    left: Int = fill_row(scratch, size, half, most, depth + 1, code, before)
+    left: i64 = fill_row(scratch, size, half, most, depth + 1, code, before)
     if left >= 0:
-        next_at: Int = at + letter_size(code >> 24)
+        next_at: i64 = at + letter_size(code >> 24)
         walk(shard, scratch, number, size, half, most, low, high, depth + 1, next_at, code, left)
     return 0
 
 
-def add(scratch: Scratch, number: Int, word: Int, distance: Int) -> Int:
+def add(scratch: Scratch, number: i64, word: i64, distance: i64) -> i64:
     """Write a word to the found rows, if there is room."""
     if scratch.used < scratch.found_size:
         scratch.found_shard[scratch.used] = number
@@ -186,12 +176,12 @@ def add(scratch: Scratch, number: Int, word: Int, distance: Int) -> Int:
     return 0
 
 
-def distance_of(shard: ShardArrays, scratch: Scratch, word: Int, size: Int, most: Int) -> Int:
+def distance_of(shard: ShardArrays, scratch: Scratch, word: i64, size: i64, most: i64) -> i64:
     """The distance of a word from the text; more than `most` if it is so much longer."""
-    at: Int = 0
-    depth: Int = 0
-    before: Int = 0
-    code: Int = letter(shard, word, at)
+    at: i64 = 0
+    depth: i64 = 0
+    before: i64 = 0
+    code: i64 = letter(shard, word, at)
     while code and depth < size + most:
         depth += 1
         fill_row(scratch, size, 0, most, depth, code, before)
@@ -201,9 +191,9 @@ def distance_of(shard: ShardArrays, scratch: Scratch, word: Int, size: Int, most
     return most + 1 if code else scratch.heap[depth * (size + 1) + size]
 
 
-def letters_before(shard: ShardArrays, place: Int, most: Int) -> Int:
+def letters_before(shard: ShardArrays, place: i64, most: i64) -> i64:
     """The letters of a word before the byte `place`; `most` + 1 if there are more than `most`."""
-    count: Int = 0
+    count: i64 = 0
     while place and shard.words[place - 1] != WORD_END and count <= most:
         place -= 1
         if shard.words[place] & 0xC0 != 0x80:
@@ -212,26 +202,26 @@ def letters_before(shard: ShardArrays, place: Int, most: Int) -> Int:
 
 
 def add_endings(
-    shard: ShardArrays, scratch: Scratch, number: Int, size: Int, half: Int, most: Int, first: Int,
-    end: Int,
-) -> Int:  # fmt: skip
+    shard: ShardArrays, scratch: Scratch, number: i64, size: i64, half: i64, most: i64, first: i64,
+    end: i64,
+) -> i64:  # fmt: skip
     """Add those words that end with suffixes [first, end) and have `half` letters before, more or less `most`.
 
     Those that the walk has found are left out.
     """
-    known: Int = scratch.used
+    known: i64 = scratch.used
     while known and scratch.found_shard[known - 1] == number:
         known -= 1
-    walked: Int = scratch.used
+    walked: i64 = scratch.used
     for index in range(first, end):
-        place: Int = shard.suffixes[index]
+        place: i64 = shard.suffixes[index]
         if place >= shard.words_size:
             damaged()
-        count: Int = letters_before(shard, place, half + most)
+        count: i64 = letters_before(shard, place, half + most)
         if count > half + most or count + most < half:
             continue
-        word: Int = owner_of(shard, place)
-        found: Int = distance_of(shard, scratch, word, size, most)
+        word: i64 = owner_of(shard, place)
+        found: i64 = distance_of(shard, scratch, word, size, most)
         for i in range(known, walked):
             if scratch.found_row[i] == word:
                 found = most + 1
@@ -241,25 +231,25 @@ def add_endings(
 
 
 def near_in_shard(
-    shard: ShardArrays, question: Question, scratch: Scratch, number: Int, size: Int, most: Int
-) -> Int:
+    shard: ShardArrays, question: KernelQuery, scratch: Scratch, number: i64, size: i64, most: i64
+) -> i64:
     """Add the near words of a shard.
 
     The second half is what few words end with; if all ends are frequent, the words are walked for all errors.
     """
-    half: Int = size >> 1
-    at: Int = 0
+    half: i64 = size >> 1
+    at: i64 = 0
     for i in range(half):
         at += letter_size(scratch.block[i] >> 24)
-    first: Int = 0
-    end: Int = 0
+    first: i64 = 0
+    end: i64 = 0
     while half >= NEAREST_HALF:
         # The END of the word with it.
-        rest: Int = question.text_size + 1 - at
-        low: Key = suffix_key(question.text, at, rest)
-        high: Key = low + 1
+        rest: i64 = question.text_size + 1 - at
+        low: u64 = suffix_key(question.text, at, rest)
+        high: u64 = low + 1
         if rest < 8:
-            high = low + (cython.cast(Key, 1) << (8 * (8 - rest)))
+            high = low + (cython.cast(u64, 1) << (8 * (8 - rest)))
         if rest > SUFFIX_BYTES:
             rest = SUFFIX_BYTES
         first = first_suffix(shard, low, question.text, at, rest)
@@ -276,16 +266,16 @@ def near_in_shard(
     return 0
 
 
-def near_words(table: Table, question: Question, scratch: Scratch, most: Int) -> Int:
+def near_words(table: Table, question: KernelQuery, scratch: Scratch, most: i64) -> i64:
     """Write the words within a distance of the text to the found rows: shard, word, distance; returns their number.
 
     The text is one word of at most 30 letters; an END follows it.
     """
-    size: Int = 0
-    at: Int = 0
+    size: i64 = 0
+    at: i64 = 0
     while at < question.text_size:
-        letter_bytes: Int = letter_size(question.text[at])
-        code: Int = 0
+        letter_bytes: i64 = letter_size(question.text[at])
+        code: i64 = 0
         for i in range(4):
             code <<= 8
             if i < letter_bytes and at + i < question.text_size:
@@ -310,10 +300,10 @@ def run(table: Address, question: Address, scratch: Address, text: bytes, most: 
         CorruptError: a shard refers to what it does not have.
     """
     generation: Table = cython.cast(Table, table)
-    asked: Question = cython.cast(Question, question)
+    asked: KernelQuery = cython.cast(KernelQuery, question)
     memory: Scratch = cython.cast(Scratch, scratch)
-    allowed: Int = most
-    found: Int = 0
+    allowed: i64 = most
+    found: i64 = 0
     asked.text = text
     with cython.nogil:
         found = near_words(generation, asked, memory, allowed)

@@ -11,14 +11,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import (
-        compare,
-        damaged,
-        first_suffix,
-        first_word,
-        last_suffix,
-        owner_of,
-    )  # fmt: skip
+    from shards.kernel.find import compare, damaged, first_suffix, first_word, last_suffix, owner_of
     from shards.kernel.row_sets import (
         add,
         has_bit,
@@ -29,23 +22,12 @@ if not cython.compiled:
         set_of,
         size_of,
     )  # fmt: skip
-    from shards.kernel.types import (
-        BITS,
-        FORMER_NAME,
-        FURTHER,
-        GAPS,
-        SUFFIX_BYTES,
-        Int,
-        Question,
-        Scratch,
-        ShardArrays,
-        Source,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
-def find_phrase(shard: ShardArrays, question: Question) -> Int:
+def find_phrase(shard: ShardArrays, question: KernelQuery) -> i64:
     """The position of the row set that answers `q`; 0 if nothing does, -1 if rows must be compared."""
-    junction: Int = 0
+    junction: i64 = 0
     for i in range(question.word_count - 1):
         junction = junction_set(shard, question, i)
         if not junction:
@@ -53,20 +35,20 @@ def find_phrase(shard: ShardArrays, question: Question) -> Int:
     if question.single_characters:
         return junction
     if question.text_size <= SUFFIX_BYTES:
-        stored: Int = phrase_set(shard, question)
+        stored: i64 = phrase_set(shard, question)
         if stored:
             return stored
     return -1
 
 
-def phrase_set(shard: ShardArrays, question: Question) -> Int:
+def phrase_set(shard: ShardArrays, question: KernelQuery) -> i64:
     """The position of the set that the build has made of this very text; 0 if there is none."""
-    size: Int = question.text_size
-    first: Int = 0
-    end: Int = shard.phrase_count
+    size: i64 = question.text_size
+    first: i64 = 0
+    end: i64 = shard.phrase_count
     while first < end:
-        middle: Int = (first + end) >> 1
-        place: Int = shard.phrase_starts[middle]
+        middle: i64 = (first + end) >> 1
+        place: i64 = shard.phrase_starts[middle]
         if compare(shard.phrases, shard.phrases_size, place, question.text, 0, size) < 0:
             first = middle + 1
         else:
@@ -74,13 +56,13 @@ def phrase_set(shard: ShardArrays, question: Question) -> Int:
     if first == shard.phrase_count:
         return 0
     place = shard.phrase_starts[first]
-    length: Int = shard.phrase_starts[first + 1] - place - 1
+    length: i64 = shard.phrase_starts[first + 1] - place - 1
     if length != size or compare(shard.phrases, shard.phrases_size, place, question.text, 0, size):
         return 0
     return set_at(shard, shard.phrase_places[first], question.head_rows)
 
 
-def junction_set(shard: ShardArrays, question: Question, i: Int) -> Int:
+def junction_set(shard: ShardArrays, question: KernelQuery, i: i64) -> i64:
     """The position of the set of the characters around blank `i` of `q`; 0 if no name has them."""
     return set_of(
         shard, shard.junction_keys, shard.junction_places, shard.junction_count,
@@ -88,21 +70,23 @@ def junction_set(shard: ShardArrays, question: Question, i: Int) -> Int:
     )  # fmt: skip
 
 
-def add_phrase(shard: ShardArrays, question: Question, source: Source, scratch: Scratch) -> Int:
+def add_phrase(
+    shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch
+) -> i64:
     """List the rows whose name holds the words of `q` side by side."""
     words = question.word_starts
-    last: Int = question.word_count - 1
-    length: Int = words[last + 1] - words[last] - 1
-    word: Int = first_word(shard, question.text, words[last], length, 0)
-    word_end: Int = first_word(shard, question.text, words[last], length, 1)
+    last: i64 = question.word_count - 1
+    length: i64 = words[last + 1] - words[last] - 1
+    word: i64 = first_word(shard, question.text, words[last], length, 0)
+    word_end: i64 = first_word(shard, question.text, words[last], length, 1)
     source.phrase_low = word
     source.phrase_high = word_end
     if word >= word_end:
         return 0
     # The rows to look at: those of the words that come last, or fewer.
-    best: Int = shard.posting_starts[word_end] - shard.posting_starts[word]
-    count: Int
-    held: Int
+    best: i64 = shard.posting_starts[word_end] - shard.posting_starts[word]
+    count: i64
+    held: i64
     for i in range(1, last):
         held = exact_word(shard, question, i)
         if held < 0:
@@ -113,8 +97,8 @@ def add_phrase(shard: ShardArrays, question: Question, source: Source, scratch: 
             best = count
             word = held
             word_end = held + 1
-    pair: Int = 0
-    fewest: Int = shard.rows
+    pair: i64 = 0
+    fewest: i64 = shard.rows
     source.phrase_bits = 0
     for i in range(last):
         held = junction_set(shard, question, i)
@@ -125,8 +109,8 @@ def add_phrase(shard: ShardArrays, question: Question, source: Source, scratch: 
         if count < best:
             best = count
             pair = held
-    first: Int = ending_suffix(shard, question, 0, 0)
-    end: Int = ending_suffix(shard, question, first, 1)
+    first: i64 = ending_suffix(shard, question, 0, 0)
+    end: i64 = ending_suffix(shard, question, first, 1)
     if 4 * (end - first) < best:
         count = 0
         for i in range(first, end):
@@ -142,19 +126,19 @@ def add_phrase(shard: ShardArrays, question: Question, source: Source, scratch: 
     return add_holding(shard, question, source, scratch, word, word_end)
 
 
-def phrase_cost(shard: ShardArrays, question: Question) -> Int:
+def phrase_cost(shard: ShardArrays, question: KernelQuery) -> i64:
     """At most how many rows `add_phrase` looks at, by the pairs of characters around blanks."""
-    fewest: Int = shard.rows
+    fewest: i64 = shard.rows
     for i in range(question.word_count - 1):
-        held: Int = junction_set(shard, question, i)
+        held: i64 = junction_set(shard, question, i)
         if size_of(held) < fewest:
             fewest = size_of(held)
     return fewest
 
 
-def ending_suffix(shard: ShardArrays, question: Question, first: Int, after: Int) -> Int:
+def ending_suffix(shard: ShardArrays, question: KernelQuery, first: i64, after: i64) -> i64:
     """Where the suffixes begin that are the first word of `q` to the end of a word; end if `after`."""
-    size: Int = question.word_starts[1]
+    size: i64 = question.word_starts[1]
     if size > SUFFIX_BYTES:
         size = SUFFIX_BYTES
     if after:
@@ -162,49 +146,49 @@ def ending_suffix(shard: ShardArrays, question: Question, first: Int, after: Int
     return first_suffix(shard, question.ending_low, question.endings, 0, size)
 
 
-def exact_word(shard: ShardArrays, question: Question, index: Int) -> Int:
+def exact_word(shard: ShardArrays, question: KernelQuery, index: i64) -> i64:
     """The number of the word `index` of `q`; -1 if there is no such word."""
-    start: Int = question.word_starts[index]
-    length: Int = question.word_starts[index + 1] - start - 1
-    word: Int = first_word(shard, question.text, start, length, 0)
+    start: i64 = question.word_starts[index]
+    length: i64 = question.word_starts[index + 1] - start - 1
+    word: i64 = first_word(shard, question.text, start, length, 0)
     if word == shard.word_count:
         return -1
     if shard.word_starts[word + 1] - shard.word_starts[word] - 1 != length:
         return -1
-    place: Int = shard.word_starts[word]
-    found: Int = compare(shard.words, shard.words_size, place, question.text, start, length)
+    place: i64 = shard.word_starts[word]
+    found: i64 = compare(shard.words, shard.words_size, place, question.text, start, length)
     return -1 if found else word
 
 
 def add_holding(
     shard: ShardArrays,
-    question: Question,
-    source: Source,
+    question: KernelQuery,
+    source: ShardSearch,
     scratch: Scratch,
-    word: Int,
-    word_end: Int,
-) -> Int:
+    word: i64,
+    word_end: i64,
+) -> i64:
     """List those rows of the words [word, word_end) that hold `q`."""
-    end: Int = shard.posting_starts[word_end]
+    end: i64 = shard.posting_starts[word_end]
     if end > shard.posting_count:
         damaged()
     for i in range(shard.posting_starts[word], end):
-        row: Int = shard.postings[i]
+        row: i64 = shard.postings[i]
         add_if_holding(shard, question, source, scratch, row)
     return 0
 
 
 def add_pair(
-    shard: ShardArrays, question: Question, source: Source, scratch: Scratch, pair: Int
-) -> Int:
+    shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch, pair: i64
+) -> i64:
     """List those rows of a row set that hold `q`."""
     sets = shard.sets
-    first: Int = rows_of(pair, question.head_rows)
-    left: Int = size_of(pair)
-    kind: Int = kind_of(pair)
-    row: Int = 0
-    i: Int = 0
-    held: Int
+    first: i64 = rows_of(pair, question.head_rows)
+    left: i64 = size_of(pair)
+    kind: i64 = kind_of(pair)
+    row: i64 = 0
+    i: i64 = 0
+    held: i64
     if kind == BITS:
         for i in range((shard.rows + 31) >> 5):
             held = sets[first + i]
@@ -233,8 +217,8 @@ def add_pair(
 
 
 def add_if_holding(
-    shard: ShardArrays, question: Question, source: Source, scratch: Scratch, row: Int
-) -> Int:
+    shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch, row: i64
+) -> i64:
     """List a row if its name holds `q`; the numbers of the words between are in the block."""
     if row >= shard.rows:
         damaged()
@@ -242,17 +226,17 @@ def add_if_holding(
         return 0
     if is_listed(shard, scratch, row):
         return 0
-    first: Int = shard.token_starts[row]
-    end: Int = shard.token_starts[row + 1]
-    width: Int = question.word_count - 1
+    first: i64 = shard.token_starts[row]
+    end: i64 = shard.token_starts[row + 1]
+    width: i64 = question.word_count - 1
     tokens = shard.tokens
     if end > shard.token_count:
         damaged()
     for i in range(first + width, end):
-        token: Int = tokens[i]
+        token: i64 = tokens[i]
         if token < source.phrase_low or token >= source.phrase_high:
             continue
-        distance: Int = 1
+        distance: i64 = 1
         while distance < width and tokens[i - distance] == scratch.block[width - distance]:
             distance += 1
         if distance == width and ends_with(shard, tokens[i - width], question):
@@ -262,16 +246,16 @@ def add_if_holding(
     return 0
 
 
-def ends_with(shard: ShardArrays, word: Int, question: Question) -> Int:
+def ends_with(shard: ShardArrays, word: i64, question: KernelQuery) -> i64:
     """1 where a word ends with the first word of `q`."""
     if word == FORMER_NAME:
         return 0
     if word >= shard.word_count:
         damaged()
-    length: Int = question.word_starts[1] - 1
-    start: Int = shard.word_starts[word]
-    end: Int = shard.word_starts[word + 1] - 1
+    length: i64 = question.word_starts[1] - 1
+    start: i64 = shard.word_starts[word]
+    end: i64 = shard.word_starts[word + 1] - 1
     if end - start < length:
         return 0
-    found: Int = compare(shard.words, shard.words_size, end - length, question.text, 0, length)
+    found: i64 = compare(shard.words, shard.words_size, end - length, question.text, 0, length)
     return 0 if found else 1

@@ -13,36 +13,24 @@ if not cython.compiled:
     from shards.kernel.find import damaged, first_word, step_at
     from shards.kernel.merge import name_end
     from shards.kernel.text.phrases import exact_word
-    from shards.kernel.types import (
-        COMPANIES,
-        FORMER_NAME,
-        NOM,
-        SCORE,
-        WORD_RANGES,
-        Address,
-        Int,
-        Question,
-        Scratch,
-        ShardArrays,
-        Table,
-    )  # fmt: skip
+    from shards.kernel.types import *
 
 
 # -- names ---------------------------------------------------------------------------------
 
 
-def compare_name(shard: ShardArrays, row: Int, question: Question) -> Int:
+def compare_name(shard: ShardArrays, row: i64, question: KernelQuery) -> i64:
     """-1, 0 or 1: how the beginning of the folded name of a row compares with the text."""
-    token: Int = shard.token_starts[row]
-    end: Int = name_end(shard, row, token)
-    size: Int = question.text_size
-    at: Int = 0
+    token: i64 = shard.token_starts[row]
+    end: i64 = name_end(shard, row, token)
+    size: i64 = question.text_size
+    at: i64 = 0
     while token < end and at < size:
-        word: Int = shard.tokens[token]
+        word: i64 = shard.tokens[token]
         if word >= shard.word_count:
             return -1
-        place: Int = shard.word_starts[word]
-        stop: Int = shard.word_starts[word + 1] - 1
+        place: i64 = shard.word_starts[word]
+        stop: i64 = shard.word_starts[word + 1] - 1
         if stop > shard.words_size:
             return -1
         if at:
@@ -58,17 +46,17 @@ def compare_name(shard: ShardArrays, row: Int, question: Question) -> Int:
     return 0 if at == size else -1
 
 
-def name_place(shard: ShardArrays, question: Question, after: Int) -> Int:
+def name_place(shard: ShardArrays, question: KernelQuery, after: i64) -> i64:
     """Where the names that begin with the text begin in the order `nom`; where they end if `after`."""
     order = shard.order[NOM]
-    first: Int = 0
-    end: Int = shard.order_size[NOM]
+    first: i64 = 0
+    end: i64 = shard.order_size[NOM]
     while first < end:
-        middle: Int = (first + end) >> 1
-        row: Int = order[middle]
+        middle: i64 = (first + end) >> 1
+        row: i64 = order[middle]
         if row >= shard.rows:
             return 0
-        found: Int = compare_name(shard, row, question)
+        found: i64 = compare_name(shard, row, question)
         if found < 0 or (after and found == 0):
             first = middle + 1
         else:
@@ -76,26 +64,26 @@ def name_place(shard: ShardArrays, question: Question, after: Int) -> Int:
     return first
 
 
-def holds(shard: ShardArrays, question: Question, scratch: Scratch, row: Int) -> Int:
+def holds(shard: ShardArrays, question: KernelQuery, scratch: Scratch, row: i64) -> i64:
     """1 where one name of a row has the words whose numbers are in the block, and one of the last range."""
-    token: Int = shard.token_starts[row]
-    end: Int = shard.token_starts[row + 1]
-    last: Int = question.word_count - 1
-    low: Int = scratch.block[last]
-    high: Int = scratch.block[last + 1]
+    token: i64 = shard.token_starts[row]
+    end: i64 = shard.token_starts[row + 1]
+    last: i64 = question.word_count - 1
+    low: i64 = scratch.block[last]
+    high: i64 = scratch.block[last + 1]
     if end > shard.token_count:
         damaged()
     while token < end:
-        stop: Int = token
-        ended: Int = 0
+        stop: i64 = token
+        ended: i64 = 0
         while stop < end and shard.tokens[stop] != FORMER_NAME:
-            word: Int = shard.tokens[stop]
+            word: i64 = shard.tokens[stop]
             if low <= word and word < high:
                 ended = 1
             stop += 1
-        whole: Int = ended
+        whole: i64 = ended
         for i in range(last):
-            found: Int = 0
+            found: i64 = 0
             for at in range(token, stop):
                 if shard.tokens[at] == scratch.block[i]:
                     found = 1
@@ -109,7 +97,7 @@ def holds(shard: ShardArrays, question: Question, scratch: Scratch, row: Int) ->
 # -- the best companies ----------------------------------------------------------------------
 
 
-def better(scratch: Scratch, at: Int, key: Int, shard: Int, place: Int) -> Int:
+def better(scratch: Scratch, at: i64, key: i64, shard: i64, place: i64) -> i64:
     """1 where a row of this score key, shard and place of `score` comes before the found row `at`."""
     if scratch.found_tie[at] != key:
         return 1 if key < scratch.found_tie[at] else 0
@@ -119,22 +107,22 @@ def better(scratch: Scratch, at: Int, key: Int, shard: Int, place: Int) -> Int:
 
 
 def insert(
-    table: Table, scratch: Scratch, first: Int, found: Int, count: Int, number: Int, row: Int
-) -> Int:
+    table: Table, scratch: Scratch, first: i64, found: i64, count: i64, number: i64, row: i64
+) -> i64:
     """Put a row at its place among the found rows from `first` on; returns their number, at most `count`."""
     shard = table.shards[number]
     if row >= shard.rows:
         damaged()
-    place: Int = shard.rank[SCORE][row]
-    key: Int = shard.score_keys[step_at(shard, SCORE, place)]
-    at: Int = found
+    place: i64 = shard.rank[SCORE][row]
+    key: i64 = shard.score_keys[step_at(shard, SCORE, place)]
+    at: i64 = found
     while at > first and better(scratch, at - 1, key, number, place):
         at -= 1
     if at == count:
         return found
     if at > first and scratch.found_shard[at - 1] == number and scratch.found_row[at - 1] == row:
         return found
-    end: Int = found if found < count else count - 1
+    end: i64 = found if found < count else count - 1
     while end > at:
         scratch.found_shard[end] = scratch.found_shard[end - 1]
         scratch.found_row[end] = scratch.found_row[end - 1]
@@ -148,62 +136,62 @@ def insert(
     return found + 1 if found < count else count
 
 
-def score_end(shard: ShardArrays, scratch: Scratch, found: Int, count: Int) -> Int:
+def score_end(shard: ShardArrays, scratch: Scratch, found: i64, count: i64) -> i64:
     """Where the order `score` has nothing more that comes before the last of `count` found rows."""
-    end: Int = shard.order_size[SCORE]
+    end: i64 = shard.order_size[SCORE]
     if found < count:
         return end
-    step: Int = 0
+    step: i64 = 0
     while step < shard.step_count[SCORE] and shard.score_keys[step] <= scratch.found_tie[count - 1]:
         step += 1
-    place: Int = shard.steps[SCORE][step]
+    place: i64 = shard.steps[SCORE][step]
     return place if place < end else end
 
 
 def add_best(
     table: Table,
-    question: Question,
+    question: KernelQuery,
     scratch: Scratch,
-    number: Int,
-    first: Int,
-    found: Int,
-    count: Int,
-    others: Int,
-) -> Int:
+    number: i64,
+    first: i64,
+    found: i64,
+    count: i64,
+    others: i64,
+) -> i64:
     """Put the best rows of a shard among the found ones from `first` on.
 
     These are the rows whose name begins with the text; with `others`, the rest of those that hold it.
     """
     shard = table.shards[number]
-    begin: Int = name_place(shard, question, 0)
-    end: Int = name_place(shard, question, 1)
-    listed: Int = end - begin
-    low: Int = begin
-    high: Int = end
+    begin: i64 = name_place(shard, question, 0)
+    end: i64 = name_place(shard, question, 1)
+    low: i64 = begin
+    high: i64 = end
     if others:
         if not find_words(shard, question, scratch):
             return found
-        last: Int = question.word_count - 1
+        last: i64 = question.word_count - 1
         low = shard.posting_starts[scratch.block[last]]
         high = shard.posting_starts[scratch.block[last + 1]]
-        for i in range(last):
-            word: Int = scratch.block[i]
-            if shard.posting_starts[word + 1] - shard.posting_starts[word] < high - low:
-                low = shard.posting_starts[word]
-                high = shard.posting_starts[word + 1]
-        listed = high - low
+        for i in range(last):  # the rarest word
+            first_posting: i64 = shard.posting_starts[scratch.block[i]]
+            end_posting: i64 = shard.posting_starts[scratch.block[i] + 1]
+            if end_posting - first_posting < high - low:
+                low = first_posting
+                high = end_posting
         if high > shard.posting_count:
             damaged()
+    listed: i64 = high - low
     ranks = shard.rank[NOM]
     order = shard.order[SCORE]
-    place: Int = 0
-    stop: Int = score_end(shard, scratch, found, count)
+    place: i64 = 0
+    stop: i64 = score_end(shard, scratch, found, count)
     while place < stop and place < listed:
-        row: Int = order[place]
+        row: i64 = order[place]
         place += 1
         if row >= shard.rows:
             damaged()
-        begins: Int = 1 if begin <= ranks[row] and ranks[row] < end else 0
+        begins: i64 = 1 if begin <= ranks[row] and ranks[row] < end else 0
         if begins == others or (others and not holds(shard, question, scratch, row)):
             continue
         found = insert(table, scratch, first, found, count, number, row)
@@ -214,36 +202,35 @@ def add_best(
         row = shard.postings[i] if others else shard.order[NOM][i]
         if row >= shard.rows:
             damaged()
-        if others:
-            if begin <= ranks[row] and ranks[row] < end:
-                continue
-            if not holds(shard, question, scratch, row):
-                continue
+        if others and begin <= ranks[row] and ranks[row] < end:
+            continue
+        if others and not holds(shard, question, scratch, row):
+            continue
         found = insert(table, scratch, first, found, count, number, row)
     return found
 
 
-def find_words(shard: ShardArrays, question: Question, scratch: Scratch) -> Int:
+def find_words(shard: ShardArrays, question: KernelQuery, scratch: Scratch) -> i64:
     """Write the words of the text to the block, then the range that the last one begins; 0 if there is none."""
-    last: Int = question.word_count - 1
+    last: i64 = question.word_count - 1
     for i in range(last):
         scratch.block[i] = exact_word(shard, question, i)
         if scratch.block[i] < 0:
             return 0
-    start: Int = question.word_starts[last]
-    length: Int = question.text_size - start
+    start: i64 = question.word_starts[last]
+    length: i64 = question.text_size - start
     scratch.block[last] = first_word(shard, question.text, start, length, 0)
     scratch.block[last + 1] = first_word(shard, question.text, start, length, 1)
     return 1 if scratch.block[last] < scratch.block[last + 1] else 0
 
 
-def companies(table: Table, question: Question, scratch: Scratch) -> Int:
+def companies(table: Table, question: KernelQuery, scratch: Scratch) -> i64:
     """Write the best companies to the found rows; returns their number, at most the limit of the question."""
-    count: Int = question.limit
-    found: Int = 0
+    count: i64 = question.limit
+    found: i64 = 0
     for i in range(question.shard_count):
         found = add_best(table, question, scratch, question.shards[i], 0, found, count, 0)
-    first: Int = found
+    first: i64 = found
     if found < count:
         for i in range(question.shard_count):
             found = add_best(table, question, scratch, question.shards[i], first, found, count, 1)
@@ -254,11 +241,11 @@ def companies(table: Table, question: Question, scratch: Scratch) -> Int:
 # -- words -------------------------------------------------------------------------------------
 
 
-def word_ranges(table: Table, question: Question, scratch: Scratch) -> Int:
+def word_ranges(table: Table, question: KernelQuery, scratch: Scratch) -> i64:
     """Write to the found rows of each shard the words that begin with the last one of the text: first, and end."""
-    last: Int = question.word_count - 1
-    start: Int = question.word_starts[last]
-    length: Int = question.text_size - start
+    last: i64 = question.word_count - 1
+    start: i64 = question.word_starts[last]
+    length: i64 = question.text_size - start
     for i in range(question.shard_count):
         shard = table.shards[question.shards[i]]
         scratch.found_shard[i] = question.shards[i]
@@ -267,12 +254,12 @@ def word_ranges(table: Table, question: Question, scratch: Scratch) -> Int:
     return question.shard_count
 
 
-def word_total(table: Table, question: Question) -> Int:
+def word_total(table: Table, question: KernelQuery) -> i64:
     """The number of companies of all chosen shards that have the first word of the text."""
-    total: Int = 0
+    total: i64 = 0
     for i in range(question.shard_count):
         shard = table.shards[question.shards[i]]
-        word: Int = exact_word(shard, question, 0)
+        word: i64 = exact_word(shard, question, 0)
         if word >= 0:
             total += shard.posting_starts[word + 1] - shard.posting_starts[word]
     return total
@@ -285,10 +272,10 @@ def run(table: Address, question: Address, scratch: Address, text: bytes, task: 
         CorruptError: a shard refers to what it does not have.
     """
     generation: Table = cython.cast(Table, table)
-    asked: Question = cython.cast(Question, question)
+    asked: KernelQuery = cython.cast(KernelQuery, question)
     memory: Scratch = cython.cast(Scratch, scratch)
-    wanted: Int = task
-    found: Int = 0
+    wanted: i64 = task
+    found: i64 = 0
     asked.text = text
     with cython.nogil:
         if wanted == COMPANIES:

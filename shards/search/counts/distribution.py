@@ -17,7 +17,7 @@ from shards.kernel import types
 from shards.query import ORDERS, STATES, Query
 from shards.search.counts.towns import Towns, towns_of
 from shards.search.reader import Shard
-from shards.search.search import UNLIMITED, Base
+from shards.search.search import UNLIMITED, ShardSet
 
 _BANDS: Final = {"tranche_ca": "ca_desc", "annee_creation": "recent"}
 # Dimensions whose values are gathered in a millisecond or two.
@@ -70,7 +70,7 @@ class Distribution:
 
 @reading()
 def distributions(
-    base: Base, query: Query, dimensions: Collection[str], budget: float
+    base: ShardSet, query: Query, dimensions: Collection[str], budget: float
 ) -> tuple[int, Mapping[str, Distribution]] | None:
     """The total and the distributions by name; None where they cost over `budget` microseconds, by estimate.
 
@@ -84,7 +84,7 @@ def distributions(
     if budget < UNLIMITED and not base.memo.keys() >= set(dimensions) - _SHORT:
         return None
     kinds = {DIMENSIONS[name] for name in dimensions}
-    census = base.own_worker().census(query, kinds, 1e3 * budget)
+    census = base.own_session().census(query, kinds, 1e3 * budget)
     if census is None:
         return None
     return census.total, {
@@ -92,7 +92,7 @@ def distributions(
     }
 
 
-def distribution(base: Base, dimension: str, slots: NDArray[np.int64]) -> Distribution:
+def distribution(base: ShardSet, dimension: str, slots: NDArray[np.int64]) -> Distribution:
     """The matches in each slot of a dimension, by value.
 
     Raises:
@@ -106,7 +106,7 @@ def distribution(base: Base, dimension: str, slots: NDArray[np.int64]) -> Distri
 
 
 @reading()
-def values_of(base: Base, dimension: str) -> DimensionValues:
+def values_of(base: ShardSet, dimension: str) -> DimensionValues:
     """The values of a dimension; the first question about towns reads those of all countries.
 
     Raises:
@@ -118,7 +118,7 @@ def values_of(base: Base, dimension: str) -> DimensionValues:
     return found
 
 
-def _read_values(base: Base, dimension: str) -> DimensionValues:
+def _read_values(base: ShardSet, dimension: str) -> DimensionValues:
     if dimension == "ville":
         return _towns(towns_of(base))
     shards = [shard for _, shard in sorted(base.items())]

@@ -14,7 +14,7 @@ from shards.errors import reading
 from shards.kernel.types import BY_CELL
 from shards.query import Query
 from shards.search.result_page import MergedRow
-from shards.search.search import UNLIMITED, Base
+from shards.search.search import UNLIMITED, ShardSet
 
 
 class FacetRow(NamedTuple):
@@ -43,7 +43,7 @@ class FacetCount:
 
 
 @reading()
-def count_facets(base: Base, query: Query, *, limit: int) -> FacetCount:
+def count_facets(base: ShardSet, query: Query, *, limit: int) -> FacetCount:
     """Count all that match `query`, and find the first `limit` of them.
 
     Args:
@@ -54,7 +54,7 @@ def count_facets(base: Base, query: Query, *, limit: int) -> FacetCount:
         MissingCountryError: a country of the search is left out.
     """
     base.require(query.pays)
-    census = base.own_worker().census(query, (BY_CELL,), UNLIMITED, limit=limit)
+    census = base.own_session().census(query, (BY_CELL,), UNLIMITED, limit=limit)
     assert census is not None
     cells = ((iso2, cell) for iso2, shard in sorted(base.items()) for cell in shard.layout.cells)
     counts: Counter[FacetRow] = Counter()

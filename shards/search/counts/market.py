@@ -19,9 +19,9 @@ from shards.query import STATES, Query
 from shards.ratios.distribution import Figures, Quantiles, quantiles
 from shards.ratios.ratio_table import stored_codes
 from shards.search.counts.distribution import DIMENSIONS, Distribution, distribution, distributions
-from shards.search.counts.marked_rows import MarkedRows, turnover_sequence
+from shards.search.counts.row_bitmap import RowBitmap, turnover_sequence
 from shards.search.reader import Shard
-from shards.search.search import UNLIMITED, Base, search
+from shards.search.search import UNLIMITED, ShardSet, search
 
 # Of so many rows one or more: they are marked, and read along the orders.
 _DENSE: Final = 4
@@ -48,14 +48,14 @@ class MarketPart:
     total: int
     ceased: int
     counted: Mapping[str, Distribution]
-    marks: MarkedRows | None
+    marks: RowBitmap | None
     lesser: int
     figures: Figures
     quantiles: Mapping[str, Mapping[str, Quantiles]]
     growth: Figures
 
 
-def parts(base: Base, query: Query) -> list[Query]:
+def parts(base: ShardSet, query: Query) -> list[Query]:
     """A search as two, of countries with about as many companies; as one where that is enough.
 
     Raises:
@@ -72,7 +72,7 @@ def parts(base: Base, query: Query) -> list[Query]:
 
 
 @reading()
-def part(base: Base, query: Query, oldest: int) -> MarketPart:
+def part(base: ShardSet, query: Query, oldest: int) -> MarketPart:
     """The companies that `query`, one of `parts`, finds; of ratios those whose last year is `oldest` or later.
 
     Raises:
@@ -81,7 +81,7 @@ def part(base: Base, query: Query, oldest: int) -> MarketPart:
     found = search(base, query, offset=0, limit=0).total
     if _DENSE * found < sum(base[iso2].rows for iso2 in query.pays):
         _, counted = distributions(base, query, _COUNTED, UNLIMITED) or (0, {})
-        looked_up = base.own_worker().listed(query)
+        looked_up = base.own_session().listed(query)
         ceased = sum(_ceased_among(shard, rows) for shard, rows in looked_up)
         figures = [_turnovers(shard, rows) for shard, rows in looked_up]
         statements = [(shard, _statements(shard, rows)) for shard, rows in looked_up]
@@ -89,14 +89,14 @@ def part(base: Base, query: Query, oldest: int) -> MarketPart:
             found, ceased, counted, None, 0, _joined(figures), *_ratios(statements, oldest)
         )
     ceased = _ceased(base, query)
-    worker = base.own_worker()
-    marks = MarkedRows(worker.table)
-    marks.mark(*worker.lists(query))
+    session = base.own_session()
+    marks = RowBitmap(session.arrays)
+    marks.mark(*session.lists(query))
     counted = {name: distribution(base, name, marks.bands(DIMENSIONS[name])) for name in _COUNTED}
     lesser = marks.count_lesser(turnover_sequence(base))
     statements = [
         (shard, np.flatnonzero(marks.of(number)[shard.statement_rows]))
-        for number, shard in enumerate(worker.table.shards)
+        for number, shard in enumerate(session.arrays.shards)
         if marks.totals[number]
     ]
     return MarketPart(
@@ -110,11 +110,11 @@ class MarketTurnovers:
     Those of marked rows are written in two halves, so that two threads can work beside each other.
     """
 
-    def __init__(self, base: Base, found: Sequence[MarketPart]) -> None:
+    def __init__(self, base: ShardSet, found: Sequence[MarketPart]) -> None:
         self._sequence = turnover_sequence(base)
         self._few = np.sort(_joined([one.figures for one in found]))
         marked = [one.marks for one in found if one.marks is not None]
-        self._marks = MarkedRows.union(marked) if marked else None
+        self._marks = RowBitmap.union(marked) if marked else None
         self._lesser = sum(one.lesser for one in found)
         shards = sorted(base.items())
         totals = self._marks.totals if self._marks else [0] * len(shards)
@@ -153,7 +153,7 @@ def _joined(figures: Sequence[Figures]) -> Figures:
     return np.concatenate([*figures, np.empty(0)])
 
 
-def _ceased(base: Base, query: Query) -> int:
+def _ceased(base: ShardSet, query: Query) -> int:
     if query.etats and _CEASED not in query.etats:
         return 0
     return search(base, replace(query, etats=(_CEASED,)), offset=0, limit=0).total

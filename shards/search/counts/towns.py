@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.search.reader import Shard
-from shards.search.search import Base
+from shards.search.search import ShardSet
 
 _TOWNS: Final = "towns"
 
@@ -73,7 +73,7 @@ def _sizes(ends: NDArray[np.uint32]) -> NDArray[np.int64]:
     return sizes
 
 
-def towns_of(base: Base) -> Towns:
+def towns_of(base: ShardSet) -> Towns:
     """The towns of a generation; the first question reads those of all countries."""
     found: Towns | None = base.memo.get(_TOWNS)
     if found is None:

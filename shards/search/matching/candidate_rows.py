@@ -15,8 +15,8 @@ from shards.format import FORMER_NAME
 from shards.kernel import types
 from shards.kernel.memory import COMPILED, Memory, address_of, view
 from shards.kernel.text import candidates
+from shards.search.generation_arrays import GenerationArrays
 from shards.search.reader import Shard
-from shards.search.table import SearchTable
 
 # Rows that are compared in full, per country and in all.
 ROOM: Final = 64
@@ -87,10 +87,10 @@ def _least_kept(found: Sequence[Found]) -> float:
 
 
 class CandidateRows:
-    """The look-up of candidates in a table of shards, with the working memory of one thread."""
+    """The look-up of candidates in the shards of a generation, with the working memory of one thread."""
 
-    def __init__(self, table: SearchTable) -> None:
-        self._table = table
+    def __init__(self, arrays: GenerationArrays) -> None:
+        self._arrays = arrays
         self._memory = Memory()
         made = types.Pool()
         self._words, self._groups = np.zeros(_WORDS, np.int64), np.zeros(_WORDS, np.int64)
@@ -103,7 +103,7 @@ class CandidateRows:
         made.sizes = view(np.zeros(_GROUPS + 2, np.int64))
         made.chosen = view(np.zeros(types.FREQUENT_GROUPS, np.int64))
         made.rows, made.scores = view(self._rows), view(self._scores)
-        self._pool = self._memory.form(made, 2)
+        self._pool = self._memory.place_mutable(made, 2)
 
     def rows(
         self, spellings: Sequence[Spelling], chosen: Sequence[int], *, near: bool
@@ -136,7 +136,7 @@ class CandidateRows:
         for at, (word, group, weight) in enumerate(words):
             self._words[at], self._groups[at], self._weights[at] = word, group, weight
         self._pool.write(len(words), groups)
-        count = candidates.gather(self._table.address, shard, self._pool.address)
+        count = candidates.gather(self._arrays.address, shard, self._pool.address)
         rows = self._rows[:count].tolist()
         return list(map(Found, self._scores[:count].tolist(), [shard] * count, rows))
 
@@ -154,7 +154,7 @@ class CandidateRows:
         near: bool,
     ) -> list[SoughtWord]:
         """The words of a shard that are sought, at most _WORDS."""
-        rows = self._table.shards[shard].rows
+        rows = self._arrays.shards[shard].rows
         found: dict[int, SoughtWord] = {}
         for given, (word, with_word) in zip(spellings, numbers, strict=True):
             if word >= 0 and word not in found:
@@ -174,14 +174,14 @@ class CandidateRows:
 
     def near(self, spellings: Iterable[Spelling], shard: int) -> Iterable[tuple[int, int, int]]:
         """The near words of a shard: number, number of rows, group."""
-        starts = self._table.shards[shard].words.starts  # of postings
+        starts = self._arrays.shards[shard].words.starts  # of postings
         for text, group, share in spellings:
             encoded = text.encode()
             if share < 1 or not _NEAR_LEAST <= len(encoded) <= _NEAR_MOST or text.isdigit():
                 continue
             unit = 1 if text.isascii() else 2
             count = candidates.nearby(
-                self._table.address, shard, encoded + b"\n", unit, self._pool.address
+                self._arrays.address, shard, encoded + b"\n", unit, self._pool.address
             )
             for word in self._rows[:count].tolist():
                 yield word, int(starts[word + 1]) - int(starts[word]), group
@@ -194,7 +194,7 @@ class CandidateRows:
         shards = np.array(chosen, np.int64)
         found = np.empty((len(chosen), len(texts), 2), np.int64)
         candidates.lookup(
-            self._table.address, _held(shards), len(chosen), b"".join(encoded), _held(starts),
+            self._arrays.address, _held(shards), len(chosen), b"".join(encoded), _held(starts),
             len(texts), _held(found),
         )  # fmt: skip
         return [[(word, size) for word, size in shard] for shard in found.tolist()]

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from shards.codec import record
 from shards.codec.folding import fold
 from shards.errors import reading
+from shards.search.generation_arrays import GenerationArrays
 from shards.search.matching import candidate_rows, evidence
 from shards.search.matching.candidate_rows import CandidateRows, Found, folded_words, information
 from shards.search.matching.company_numbers import Derivation, in_any_spelling
@@ -15,8 +16,7 @@ from shards.search.matching.line import Candidate, Line, MatchResult
 from shards.search.matching.name_comparison import ComparedName, NameComparison, compare
 from shards.search.matching.name_tables import UMLAUTS, BareName, NameTables
 from shards.search.matching.probability import Weights
-from shards.search.search import Base
-from shards.search.table import SearchTable
+from shards.search.search import ShardSet
 
 # Companies whose records are read for a line; those whose names are so many nats farther than the nearest one are not,
 # but for a few.
@@ -73,14 +73,14 @@ class Matcher:
 
     def __init__(
         self,
-        base: Base,
+        base: ShardSet,
         tables: NameTables,
         weights: Weights,
         derivations: Sequence[Derivation],
     ) -> None:
         self._tables, self._weights, self._derivations = tables, weights, derivations
-        self._table: SearchTable = base.own_worker().table
-        self._rows = CandidateRows(self._table)
+        self._arrays: GenerationArrays = base.own_session().arrays
+        self._rows = CandidateRows(self._arrays)
 
     @reading()
     def match(self, line: Line, limit: int) -> MatchResult:
@@ -117,18 +117,18 @@ class Matcher:
         return self._read(line, found, chosen, numbered)
 
     def _chosen(self, line: Line) -> list[int]:
-        numbers = self._table.numbers
+        numbers = self._arrays.numbers
         asked = sorted(numbers[iso2] for iso2 in line.pays) if line.pays else range(len(numbers))
-        return [number for number in asked if self._table.shards[number].rows]
+        return [number for number in asked if self._arrays.shards[number].rows]
 
     # -- candidates --------------------------------------------------------------------------
 
     def _numbered(self, line: Line, chosen: Sequence[int]) -> Numbered:
-        shards = {self._table.isos[number]: self._table.shards[number] for number in chosen}
+        shards = {self._arrays.isos[number]: self._arrays.shards[number] for number in chosen}
 
         def found(given: str | None) -> frozenset[Found]:
             places = in_any_spelling(shards, given or "", self._derivations)
-            numbers = self._table.numbers
+            numbers = self._arrays.numbers
             return frozenset(Found(0.0, numbers[place.iso2], place.row) for place in places)
 
         return Numbered(found(line.id), found(line.tva))
@@ -149,11 +149,11 @@ class Matcher:
         return sorted(compared, key=lambda each: each.distance)
 
     def _bare(self, words: tuple[str, ...], chosen: Sequence[int]) -> BareName:
-        isos = [self._table.isos[number] for number in chosen]
+        isos = [self._arrays.isos[number] for number in chosen]
         return self._tables.bare(words, isos[0] if len(isos) == 1 else "")
 
     def _umlauts(self, chosen: Sequence[int]) -> bool:
-        return any(self._table.isos[number] in UMLAUTS for number in chosen)
+        return any(self._arrays.isos[number] in UMLAUTS for number in chosen)
 
     def _compare(
         self,
@@ -162,7 +162,7 @@ class Matcher:
         names: dict[str, LineName],
     ) -> Compared:
         """Compare a name with that of a row; `names` has that of the line without the forms of each country."""
-        shard = self._table.shards[row.shard]
+        shard = self._arrays.shards[row.shard]
         line = names.get(shard.iso2)
         if line is None:
             line = names[shard.iso2] = self._line_name(words, row.shard)
@@ -181,7 +181,7 @@ class Matcher:
 
     def _line_name(self, words: tuple[str, ...], number: int) -> LineName:
         """The name of a line as it is compared with those of a shard."""
-        shard = self._table.shards[number]
+        shard = self._arrays.shards[number]
         bare = self._tables.bare(words, shard.iso2)
         known = self._rows.sizes(bare.words, number)
         told = [(word, information(shard.rows, known[word])) for word in bare.words]
@@ -198,10 +198,10 @@ class Matcher:
         best = sorted(best, key=lambda each: each.distance)[:_READ]
         farthest = best[0].distance + _BEHIND if best else 0.0
         best = [each for i, each in enumerate(best) if i < _FEW or each.distance <= farthest]
-        companies = sum(self._table.shards[number].rows for number in chosen)
+        companies = sum(self._arrays.shards[number].rows for number in chosen)
         weighed = []
         for each in best:
-            shard = self._table.shards[each.found.shard]
+            shard = self._arrays.shards[each.found.shard]
             company = record.company(shard.record(each.found.row, coordonnees=False))
             weighed.append(Weighed(company, _evidence(line, company, each, companies, numbered)))
         return weighed

@@ -25,7 +25,7 @@ from serve.data import open_generation, ratio_peers
 from serve.data.open_generation import OpenGeneration
 from shards.generations import pointer
 from shards.query import Query
-from shards.search.proposals import comparables
+from shards.search.counts import comparables
 from shards.search.reader import Shard
 from tests.bench.analyses import columns
 from tests.bench.analyses.duckdb_figures import DuckFigures

@@ -15,13 +15,13 @@ from shards.codec import codes
 from shards.query import STATES
 from shards.ratios.ratio_table import stored_codes
 from shards.search.reader import Shard
-from shards.search.search import Base
+from shards.search.search import ShardSet
 
 COMPANIES: Final = "company"
 RATIOS: Final = "ratio"
 
 
-def write(base: Base, folder: Path) -> None:
+def write(base: ShardSet, folder: Path) -> None:
     """Write the companies of each country and the ratios of their last year as Parquet, if not there yet."""
     for iso2, shard in base.items():
         path = folder / f"{COMPANIES}-{iso2}.parquet"

@@ -13,7 +13,7 @@ from shards.query import Query
 from shards.ratios.distribution import FEWEST, QUANTILES
 from shards.ratios.ratio_table import stored_codes
 from shards.search.counts.market import GROWTH
-from shards.search.search import Base
+from shards.search.search import ShardSet
 from tests.bench.analyses.columns import COMPANIES, RATIOS
 from tests.bench.peers import sql
 
@@ -44,7 +44,7 @@ class DuckFigures:
                 [str(folder / f"{name}-*.parquet")],
             )
 
-    def market(self, base: Base, query: Query, years: Sequence[int] | None) -> Figures:
+    def market(self, base: ShardSet, query: Query, years: Sequence[int] | None) -> Figures:
         """The market of a search; one with `q` is that of the rows that our search finds."""
         self._scope(base, query)
         total, ceased, known, whole, quantiles = self._one(
@@ -107,10 +107,10 @@ class DuckFigures:
         )
         return [distance for (distance,) in found]
 
-    def _scope(self, base: Base, query: Query) -> None:
+    def _scope(self, base: ShardSet, query: Query) -> None:
         where, values = "TRUE", list[Any]()
         if query.q is not None:
-            listed = base.own_worker().listed(query)
+            listed = base.own_session().listed(query)
             schema = {"iso2": pl.String, "row": pl.UInt32}
             frames = [pl.DataFrame({"row": rows}).select(pl.lit(shard.iso2).alias("iso2"), "row")
                       for shard, rows in listed]  # fmt: skip

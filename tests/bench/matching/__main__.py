@@ -19,7 +19,7 @@ from shards.generations import pointer
 from shards.search.matching.matcher import Matcher, Weighed
 from shards.search.matching.probability import SURE_FROM
 from shards.search.reader import Shard
-from shards.search.search import Base
+from shards.search.search import ShardSet
 from tests.bench.matching import labelled, peers
 from tests.bench.matching.fit import CONSTANT, Example, fit
 from tests.bench.matching.labelled import LabelledLine, LabelledLines
@@ -39,17 +39,17 @@ class Judged(NamedTuple):
     right: bool
 
 
-def open_base(data: Path) -> Base:
+def open_base(data: Path) -> ShardSet:
     """The published generation."""
     name = pointer.current(data)
     assert name is not None, f"{data} has no published generation"
-    base = Base()
+    base = ShardSet()
     for path in sorted((data / name).glob("*.shard")):
         base[path.stem] = Shard(path)
     return base
 
 
-def _labelled(base: Base, work: Path) -> LabelledLines:
+def _labelled(base: ShardSet, work: Path) -> LabelledLines:
     noise = NoiseTables.of_rows(rows("formes_juridiques.csv"), rows("abreviations.csv"))
     return LabelledLines(base, labelled.absent_companies(work), tables(), noise)
 
@@ -179,7 +179,7 @@ def speed(data: Path, lines: int, seed: int) -> None:
         print(f"  {share:.0%} within {1e3 * times[min(lines - 1, int(share * lines))]:.2f} ms")
 
 
-def _labelled_of(base: Base, lines: int, seed: int) -> list[LabelledLine]:
+def _labelled_of(base: ShardSet, lines: int, seed: int) -> list[LabelledLine]:
     noise = NoiseTables.of_rows(rows("formes_juridiques.csv"), rows("abreviations.csv"))
     return labelled.present_lines(base, noise, lines, seed)
 

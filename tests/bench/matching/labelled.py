@@ -20,7 +20,7 @@ from shards.format import FORMER_NAME
 from shards.search.matching.line import Line
 from shards.search.matching.name_tables import NameTables
 from shards.search.reader import Shard
-from shards.search.search import Base
+from shards.search.search import ShardSet
 from tests.bench.matching.noise import Noise, NoiseTables
 
 KEPT_OUT: Final = 12
@@ -70,7 +70,7 @@ class LabelledLines:
 
     def __init__(
         self,
-        base: Base,
+        base: ShardSet,
         absent: Sequence[Mapping[str, Any]],
         tables: NameTables,
         noise: NoiseTables,
@@ -125,7 +125,7 @@ class LabelledLines:
         return found
 
 
-def present_lines(base: Base, tables: NoiseTables, count: int, seed: int) -> list[LabelledLine]:
+def present_lines(base: ShardSet, tables: NoiseTables, count: int, seed: int) -> list[LabelledLine]:
     """Lines that mean companies of a generation, countries by their numbers of companies; namesakes are not counted."""
     chance, noise = random.Random(seed), Noise(seed, tables)
     isos = [iso2 for iso2, shard in base.items() if shard.rows]

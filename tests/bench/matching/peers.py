@@ -8,24 +8,24 @@ from rapidfuzz import fuzz, process
 
 from shards.search.matching.line import Line
 from shards.search.name_lookup import folded_names
-from shards.search.search import Base
+from shards.search.search import ShardSet
 
 Key = tuple[str, str]
 Answer = tuple[Key | None, float]  # the company, and a note of 0 to 1
-Peer = Callable[[Base, Sequence[Line]], list[Answer]]
+Peer = Callable[[ShardSet, Sequence[Line]], list[Answer]]
 
 
-def rapidfuzz_wratio(base: Base, lines: Sequence[Line]) -> list[Answer]:
+def rapidfuzz_wratio(base: ShardSet, lines: Sequence[Line]) -> list[Answer]:
     """The best `fuzz.WRatio` over all names of the country, or of all countries."""
     return _best(base, lines, fuzz.WRatio)
 
 
-def rapidfuzz_sorted(base: Base, lines: Sequence[Line]) -> list[Answer]:
+def rapidfuzz_sorted(base: ShardSet, lines: Sequence[Line]) -> list[Answer]:
     """The best `fuzz.token_sort_ratio` over all names."""
     return _best(base, lines, fuzz.token_sort_ratio)
 
 
-def _best(base: Base, lines: Sequence[Line], scorer: Callable[..., float]) -> list[Answer]:
+def _best(base: ShardSet, lines: Sequence[Line], scorer: Callable[..., float]) -> list[Answer]:
     names = {iso2: _names(base, iso2) for iso2, shard in base.items() if shard.rows}
     found: list[Answer] = []
     for line in lines:
@@ -42,7 +42,7 @@ def _best(base: Base, lines: Sequence[Line], scorer: Callable[..., float]) -> li
     return found
 
 
-def _names(base: Base, iso2: str) -> list[str]:
+def _names(base: ShardSet, iso2: str) -> list[str]:
     shard = base[iso2]
     rows = np.arange(shard.rows, dtype=np.uint32)
     return [names[0].decode() for names in folded_names(shard.words, rows)]

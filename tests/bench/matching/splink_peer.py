@@ -17,7 +17,7 @@ from splink.comparison_library import CustomComparison
 from shards.codec.folding import fold, fold_id
 from shards.search.matching.line import Line
 from shards.search.matching.name_tables import NameTables
-from shards.search.search import Base
+from shards.search.search import ShardSet
 from tests.bench.matching.peers import Answer, Key
 
 Bared = tuple[
@@ -55,7 +55,7 @@ class Predicted(NamedTuple):
 
 
 def predict(
-    base: Base,
+    base: ShardSet,
     training: Sequence[tuple[Line, Key | None]],
     lines: Sequence[Line],
     tables: NameTables,
@@ -167,7 +167,7 @@ def _table(rows: "Sequence[Bared]", sizes: Mapping[str, int]) -> pa.Table:
     return pa.Table.from_pylist([_row(*each, sizes) for each in rows], _SCHEMA)
 
 
-def _companies(base: Base) -> Iterator[tuple[str, Line]]:
+def _companies(base: ShardSet) -> Iterator[tuple[str, Line]]:
     for iso2, shard in base.items():
         for row in range(shard.rows):
             company = shard.company(row)

@@ -15,13 +15,13 @@ import shards.kernel
 _KERNEL: Final = "shards.kernel."
 # The modules that bind one of the kernel's, or another of these: they are imported anew with it.
 _USERS: Final = (
-    "shards.search.table",
-    "shards.search.worker",
+    "shards.search.generation_arrays",
+    "shards.search.kernel_session",
     "shards.search.search",
     "shards.search.counts.distribution",
     "shards.search.counts.facets",
     "shards.search.matching.candidate_rows",
-    "shards.search.proposals.suggestions",
+    "shards.search.suggest.suggestions",
 )
 _FOLDER: Final = Path(next(iter(shards.kernel.__path__)))
 

@@ -9,7 +9,7 @@ from rapidfuzz.distance import OSA
 from shards.search.matching import candidate_rows
 from shards.search.matching.candidate_rows import CandidateRows, Spelling, folded_words
 from shards.search.reader import Shard
-from shards.search.search import Base
+from shards.search.search import ShardSet
 from tests.shards.search.open_shards import ENGINES, INTERPRETED, INTERPRETED_MODULES
 from tests.world import company, write_shard
 
@@ -19,10 +19,10 @@ LETTERS = "abcdeé"
 @pytest.fixture(scope="module", params=ENGINES)
 def base(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Base]:
+) -> Iterator[ShardSet]:
     """Names of words that differ by few letters, searched by one of the two engines."""
     folder, chance = tmp_path_factory.mktemp("shards"), random.Random(3)
-    base: Base = ENGINES[request.param].Base()
+    base: ShardSet = ENGINES[request.param].ShardSet()
     for iso2, count in (("EE", 900), ("FR", 0), ("UK", 300)):
         words = ["".join(chance.choices(LETTERS, k=chance.randrange(1, 9))) for _ in range(200)]
         found = [
@@ -36,13 +36,13 @@ def base(
         shard.close()
 
 
-def look_up(base: Base) -> CandidateRows:
+def look_up(base: ShardSet) -> CandidateRows:
     """The look-up of candidates by the engine of `base`."""
-    if isinstance(base, INTERPRETED.Base):
+    if isinstance(base, INTERPRETED.ShardSet):
         made = INTERPRETED_MODULES["shards.search.matching.candidate_rows"].CandidateRows
     else:
         made = CandidateRows
-    found: CandidateRows = made(base.own_worker().table)
+    found: CandidateRows = made(base.own_session().arrays)
     return found
 
 
@@ -50,7 +50,7 @@ def words_of(shard: Shard) -> list[str]:
     return bytes(shard.words.words.data).decode().split("\n")[:-1]
 
 
-def test_near_words_are_those_at_one_error(base: Base) -> None:
+def test_near_words_are_those_at_one_error(base: ShardSet) -> None:
     rows = look_up(base)
     chance = random.Random(4)
     for _ in range(60):
@@ -67,7 +67,7 @@ def test_near_words_are_those_at_one_error(base: Base) -> None:
             assert found - {across} == expected - {across}
 
 
-def test_the_best_rows_are_those_with_the_greatest_weight(base: Base) -> None:
+def test_the_best_rows_are_those_with_the_greatest_weight(base: ShardSet) -> None:
     rows = look_up(base)
     chance = random.Random(5)
     for _ in range(40):
@@ -89,7 +89,7 @@ def test_the_best_rows_are_those_with_the_greatest_weight(base: Base) -> None:
         assert found[0].score == pytest.approx(best)
 
 
-def slow_score(base: Base, place: tuple[int, int], wanted: set[str]) -> float:
+def slow_score(base: ShardSet, place: tuple[int, int], wanted: set[str]) -> float:
     shard = base[sorted(base)[place[0]]]
     score, seen = 0.0, set()
     for word, size in folded_words(shard, place[1])[0]:

@@ -26,7 +26,7 @@ from tests.world import write_shard
 
 COUNTRIES: Final = ("EE", "NO")
 ROUNDS: Final = 6
-# Arrays that `shards/search/table.py` has copied, so that nothing changes them.
+# Arrays that `shards/search/generation_arrays.py` has copied, so that nothing changes them.
 COPIED: Final = {
     "cell_marks",
     "cell_stops",
@@ -80,7 +80,7 @@ def unsettle(shard: types.ShardArrays, chance: random.Random, rate: float) -> No
 @contextmanager
 def opened(folder: Path, modules: Any) -> Iterator[Any]:
     """Two countries, so that rows are merged."""
-    base = modules["shards.search.search"].Base()
+    base = modules["shards.search.search"].ShardSet()
     for iso2 in COUNTRIES:
         found: list[Any] = [{**one, "iso2": iso2} for one in FOUND]
         write_shard(folder / iso2, iso2, found)
@@ -110,7 +110,7 @@ def test_no_index_is_read_twice_from_the_map(
 ) -> None:
     chance = random.Random(7)
     with tuned(thresholds, {}), opened(tmp_path, INTERPRETED_MODULES) as base:
-        for shard in base.own_worker().table.record.shards:
+        for shard in base.own_session().arrays.record.shards:
             unsettle(shard, chance, rate)
         for _ in range(ROUNDS):
             for ask in questions(INTERPRETED_MODULES, base):

@@ -22,7 +22,7 @@ from shards.errors import ShardError
 from shards.query import ORDERS, STATES, Query
 from shards.search.matching.candidate_rows import Spelling
 from shards.search.reader import Shard
-from shards.search.search import UNLIMITED, Base
+from shards.search.search import UNLIMITED, ShardSet
 from tests.shards.altered import altered
 from tests.shards.search.open_shards import INTERPRETED_MODULES
 from tests.shards.search.test_search import tuned
@@ -101,16 +101,16 @@ ENGINES: Final[tuple[Mapping[str, ModuleType], ...]] = (
 )
 
 
-def questions(modules: Mapping[str, ModuleType], base: Base) -> list[Callable[[], object]]:
+def questions(modules: Mapping[str, ModuleType], base: ShardSet) -> list[Callable[[], object]]:
     """What is asked of a shard: searches, counts, completions, and candidates of a name."""
     searching, facets, distribution, rows, suggestions = (
         modules[f"shards.search.{name}"]
         for name in (
             "search", "counts.facets", "counts.distribution", "matching.candidate_rows",
-            "proposals.suggestions",
+            "suggest.suggestions",
         )
     )  # fmt: skip
-    lookup = rows.CandidateRows(base.own_worker().table)
+    lookup = rows.CandidateRows(base.own_session().arrays)
     spellings = [Spelling(text, i, 1.0) for i, text in enumerate(("fitlab", "fitlb", "ab", "17"))]
     found: list[Callable[[], object]] = [
         partial(searching.search, base, query, offset=0, limit=60) for query in QUERIES
@@ -160,7 +160,7 @@ def test_a_damaged_shard_answers_or_is_refused(
             _damage(tmp_path / "EE", chance)
             for modules in ENGINES:
                 with suppress(ShardError, UnicodeDecodeError), Shard(tmp_path / "EE") as shard:
-                    base = modules["shards.search.search"].Base()
+                    base = modules["shards.search.search"].ShardSet()
                     base["EE"] = shard
                     for ask in questions(modules, base):
                         with suppress(ShardError):

@@ -10,7 +10,7 @@ from shards.errors import GenerationError
 from shards.publish import smoke_test
 from shards.query import Query
 from shards.search.reader import Shard
-from shards.search.search import Base
+from shards.search.search import ShardSet
 from tests.shards.altered import altered
 from tests.shards.verify.test_invariants import Break, put
 from tests.world import company, reference, write_shard
@@ -55,7 +55,7 @@ def test_a_generation_that_opens_and_counts_and_answers_wrongly_is_not_published
     with altered(path, table) as txn:
         txn.put(key, change(bytes(txn.get(key, b""))))
     lists = reference([one for one in FOUND if one["iso2"] == "EE"], ["EE"])
-    base = Base()
+    base = ShardSet()
     with Shard(path) as base["EE"], pytest.raises(GenerationError, match="answers wrongly: "):
         smoke_test.check(base, lists)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from shards.query import Query
 from shards.search import search
 from shards.search.reader import Shard
-from shards.search.search import Base
+from shards.search.search import ShardSet
 from tests.shards.kernel.interpreted import interpreted_modules
 from tests.world import COUNTRIES, Company, write_shard
 
@@ -43,12 +43,12 @@ class OpenShards:
 
     def __enter__(self) -> "OpenShards":
         folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
-        self.shards = Base()
+        self.shards = ShardSet()
         for iso2 in COUNTRIES:
             lines = {key[1]: found for key, found in self.comptes.items() if key[0] == iso2}
             write_shard(folder / iso2, iso2, self.found, lines)
             self.shards[iso2] = self.stack.enter_context(Shard(folder / iso2))
-        interpreted = INTERPRETED.Base()
+        interpreted = INTERPRETED.ShardSet()
         interpreted.update(self.shards)
         self.bases = {id(search): self.shards, id(INTERPRETED): interpreted}
         return self

@@ -121,7 +121,7 @@ def test_all_matches_are_listed_by_both_engines(case: tuple[list[Company], Query
     expected = sorted((one["iso2"], one["id"]) for one in oracle.search(found, query))
     with OpenShards(found) as world:
         for base in world.bases.values():
-            listed = base.own_worker().listed(query)
+            listed = base.own_session().listed(query)
             rows = [(shard, row) for shard, many in listed for row in many.tolist()]
             assert sorted((s.iso2, s.company(row)["id"]) for s, row in rows) == expected
             # The working memory is clean: the same search counts as before.

@@ -7,9 +7,9 @@ import orjson
 import pytest
 from hypothesis import given
 
-from shards.build import writer
 from shards.errors import OutOfOrderError, WrongFormatError
 from shards.search.reader import Shard
+from shards.writing import writer
 from tests.world import columns, companies, company, in_layout, write_shard
 
 LINES = [

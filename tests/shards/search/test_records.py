@@ -10,23 +10,22 @@ import pytest
 
 from shards import format
 from shards.errors import CorruptError
-from shards.search import search
-from shards.search import worker as workers
+from shards.search import kernel_session, search
 from shards.search.libzstd import libzstd
 from shards.search.reader import Shard
 from shards.search.result_page import MergedRow, Places
-from shards.search.search import Base
+from shards.search.search import ShardSet
 from tests.world import company, write_shard
 
 TEXT = "Œuvre «Ä» & Söhne, Łódź "
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Base]:
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ShardSet]:
     """Two countries, one with a dictionary and one without."""
     folder = tmp_path_factory.mktemp("shards")
     chance = random.Random(7)
-    base = Base()
+    base = ShardSet()
     for iso2, count in (("EE", 700), ("UK", 3)):
         found = [
             company(iso2, str(i), TEXT + str(i), email=f"{i}@b.ee" if i % 3 else None,
@@ -41,18 +40,18 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Base]:
         shard.close()
 
 
-def one_by_one(base: Base, rows: list[MergedRow], *, coordonnees: bool) -> bytes:
+def one_by_one(base: ShardSet, rows: list[MergedRow], *, coordonnees: bool) -> bytes:
     return b",".join(base[iso2].record(row, coordonnees=coordonnees) for iso2, row in rows)
 
 
-def places(base: Base, rows: list[MergedRow]) -> Places:
+def places(base: ShardSet, rows: list[MergedRow]) -> Places:
     isos = sorted(base)
     found = [(isos.index(iso2), row) for iso2, row in rows]
     return np.array(found, np.int64).reshape(-1, 2)
 
 
 @pytest.mark.parametrize("coordonnees", [False, True])
-def test_joined_records_are_those_of_the_shards(base: Base, coordonnees: bool) -> None:
+def test_joined_records_are_those_of_the_shards(base: ShardSet, coordonnees: bool) -> None:
     assert libzstd() is not None
     chance = random.Random(1)
     every = [MergedRow(iso2, row) for iso2, shard in base.items() for row in range(shard.rows)]
@@ -65,20 +64,20 @@ def test_joined_records_are_those_of_the_shards(base: Base, coordonnees: bool) -
         assert len(orjson.loads(b"[%b]" % joined)) == count
 
 
-def test_the_room_for_records_grows(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_LEAST", 64)
+def test_the_room_for_records_grows(base: ShardSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_session, "_LEAST", 64)
     rows = [MergedRow("EE", row) for row in range(300)]
-    worker = workers.SearchWorker(base.own_worker()._table)
+    session = kernel_session.KernelSession(base.own_session()._arrays)
 
-    assert worker.records(places(base, rows), coordonnees=True) == one_by_one(
+    assert session.records(places(base, rows), coordonnees=True) == one_by_one(
         base, rows, coordonnees=True
     )
 
 
 def test_without_libzstd_records_are_decompressed_one_by_one(
-    base: Base, monkeypatch: pytest.MonkeyPatch
+    base: ShardSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "libzstd", lambda: None)
+    monkeypatch.setattr(kernel_session, "libzstd", lambda: None)
     rows = [MergedRow("UK", 2), MergedRow("EE", 5)]
 
     assert search.records(base, places(base, rows), coordonnees=False) == one_by_one(
@@ -116,7 +115,7 @@ def test_a_damaged_record_is_refused_or_is_another_text(tmp_path: Path, seed: in
 
     refused = 0
     with Shard(tmp_path / "EE") as shard:
-        damaged = Base()
+        damaged = ShardSet()
         damaged["EE"] = shard
         for row in range(700):
             try:

@@ -10,11 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shards import format
-from shards.build import writer
 from shards.codec import row_sets
 from shards.kernel import memory
 from shards.query import ORDERS, Query
 from shards.search import search
+from shards.writing import writer
 from tests import oracle
 from tests.shards.search.open_shards import ENGINES, INTERPRETED, OpenShards
 from tests.shards.search.query_strategies import queries
@@ -56,7 +56,7 @@ def tuned(build: Mapping[tuple[Any, str], Any], costs: Mapping[str, Any]) -> Ite
             patch.setattr(module, name, value)
         for engine in ENGINES.values():
             for name, value in costs.items():
-                patch.setattr(engine.worker, name, value)
+                patch.setattr(engine.kernel_session, name, value)
         yield
 
 
@@ -111,7 +111,7 @@ def test_every_order_is_walked_page_by_page_without_a_gap_or_a_repeat(
 
 def test_one_engine_is_compiled_and_the_other_is_not() -> None:
     assert memory.COMPILED
-    assert not INTERPRETED.worker.view.__globals__["COMPILED"]
+    assert not INTERPRETED.kernel_session.view.__globals__["COMPILED"]
 
 
 def test_a_country_named_twice_is_counted_once() -> None:

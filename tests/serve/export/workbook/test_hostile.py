@@ -27,7 +27,7 @@ ACTIVE = [
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> File:
     found = [
-        # A legal form is one line (shards/build/writer.py).
+        # A legal form is one line (shards/writing/writer.py).
         company("EE", f"{number:04}", text.strip() or "-", forme=text.strip("\n"), ville=text, email=text,
                 description=text, url_registre=text, date_creation=None)
         for number, text in enumerate(ACTIVE)

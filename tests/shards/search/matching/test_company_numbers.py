@@ -13,7 +13,7 @@ from shards.codec.folding import fold_id
 from shards.search.matching.line import Line
 from shards.search.matching.matcher import Matcher
 from shards.search.reader import Shard
-from shards.search.search import Base
+from shards.search.search import ShardSet
 from tests.bench.matching.seed_tables import derivations, tables, weights
 from tests.world import company, write_shard
 
@@ -45,7 +45,7 @@ IDENTIFIERS = _identifiers()
 @pytest.fixture(scope="module")
 def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
     """Two companies of each country, so that no identifier is found for want of others."""
-    folder, base = tmp_path_factory.mktemp("shards"), Base()
+    folder, base = tmp_path_factory.mktemp("shards"), ShardSet()
     for iso2, identifier in IDENTIFIERS.items():
         more = {"lei": LEI if iso2 == "UK" else None, "tva": OWN_VAT if iso2 == "EE" else None}
         found = [

@@ -7,7 +7,7 @@ import pytest
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE, Line
 from shards.search.matching.matcher import Matcher
 from shards.search.reader import Shard
-from shards.search.search import Base
+from shards.search.search import ShardSet
 from tests.bench.matching.seed_tables import derivations, tables, weights
 from tests.world import company, write_shard
 
@@ -39,7 +39,7 @@ FILLING = [
 
 @pytest.fixture(scope="module")
 def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
-    folder, base = tmp_path_factory.mktemp("shards"), Base()
+    folder, base = tmp_path_factory.mktemp("shards"), ShardSet()
     for iso2, found in (("DE", DE), ("EE", []), ("UK", UK + FILLING)):
         write_shard(folder / iso2, iso2, found)
         base[iso2] = Shard(folder / iso2)

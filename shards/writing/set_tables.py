@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from shards import format
-from shards.build.lmdb_writer import LmdbWriter, append_arrays
 from shards.codec import strings
+from shards.writing.lmdb_writer import LmdbWriter, append_arrays
 
 
 class SetTables:

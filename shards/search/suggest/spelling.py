@@ -11,7 +11,7 @@ from shards.errors import reading
 from shards.query import Query
 from shards.search import id_lookup
 from shards.search.reader import Shard
-from shards.search.search import Base, search
+from shards.search.search import ShardSet, search
 
 MOST: Final = 3
 # Texts of one distance whose companies are counted: those with the most frequent words.
@@ -40,7 +40,7 @@ class _NearWord(NamedTuple):
 
 
 @reading()
-def nearest(base: Base, query: Query) -> list[Meant]:
+def nearest(base: ShardSet, query: Query) -> list[Meant]:
     """At most three texts that find something where `query` finds nothing: by distance, then by their totals.
 
     Each word of `q` is kept or replaced by a word of names (in the countries of the search) at a Damerau-Levenshtein
@@ -81,17 +81,17 @@ def allowed(word: str) -> int:
     return 1 if len(word) < _TWO_ERRORS else 2
 
 
-def _counted(base: Base, query: Query, q: str) -> Meant:
+def _counted(base: ShardSet, query: Query, q: str) -> Meant:
     return Meant(q, search(base, replace(query, q=q), offset=0, limit=0).total)
 
 
-def _near(base: Base, query: Query, word: str, distance: int) -> list[_NearWord]:
+def _near(base: ShardSet, query: Query, word: str, distance: int) -> list[_NearWord]:
     """The words of names within a distance of a word, itself left out; as far as it may have errors."""
     most = min(allowed(word), distance)
     if not most:
         return []
     found: dict[str, _NearWord] = {}
-    for shard, number, far in base.own_worker().near_words(replace(query, q=word), most):
+    for shard, number, far in base.own_session().near_words(replace(query, q=word), most):
         text = shard.words.words[number].decode()
         starts = shard.words.starts
         n = int(starts[number + 1]) - int(starts[number])
@@ -119,7 +119,7 @@ def _texts(
                     yield " ".join(text), min(one.n for one in chosen)
 
 
-def _identifiers(base: Base, query: Query) -> list[str]:
+def _identifiers(base: ShardSet, query: Query) -> list[str]:
     """The identifiers that exist and differ from `q` by zeros at their beginning, the nearest first."""
     given = fold_id(query.q or "")
     bare = given.lstrip("0")

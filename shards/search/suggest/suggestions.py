@@ -12,7 +12,7 @@ from shards.query import Query
 from shards.search.counts.towns import towns_of
 from shards.search.reader import Shard
 from shards.search.result_page import Places
-from shards.search.search import Base
+from shards.search.search import ShardSet
 
 _NARROWED: Final = 4  # a bound that too few words reach is divided by this
 _RICHEST: Final = 3  # countries whose most frequent words are the first bound
@@ -42,7 +42,7 @@ class _Words(NamedTuple):
     counts: NDArray[np.int64]
 
 
-def companies(base: Base, q: str, pays: tuple[str, ...], limit: int) -> Places:
+def companies(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> Places:
     """The companies with a name that has the words of `q`, and of the last one at least the beginning.
 
     Those whose present name begins with `q` come first, then by score, then by country and identifier (B28). Places of
@@ -51,22 +51,22 @@ def companies(base: Base, q: str, pays: tuple[str, ...], limit: int) -> Places:
     Raises:
         CorruptError: a shard refers to what it does not have.
     """
-    return base.own_worker().best(Query(pays=pays, q=q), limit)
+    return base.own_session().best(Query(pays=pays, q=q), limit)
 
 
 @reading()
-def words(base: Base, q: str, pays: tuple[str, ...], limit: int) -> list[WordCount]:
+def words(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> list[WordCount]:
     """The `limit` most frequent words that begin with the last word of `q`; equal ones in alphabetical order.
 
     No word can be among them that no country has often enough: the companies of the last of them are at most the sum
     over countries. So few words are summed, however many begin with a letter.
     """
-    worker = base.own_worker()
+    session = base.own_session()
     if not fold(q):
         return []
     found = [
         _Words(shard, first, _counts(shard.words.starts[first : end + 1].astype(np.int64)))
-        for shard, first, end in worker.word_ranges(Query(pays=pays, q=q))
+        for shard, first, end in session.word_ranges(Query(pays=pays, q=q))
         if first < end
     ]
     if not found:
@@ -84,13 +84,13 @@ def words(base: Base, q: str, pays: tuple[str, ...], limit: int) -> list[WordCou
                 if most[word] < least or (single and len(exact) >= 2 * limit):
                     break
             if word not in exact:
-                exact[word] = worker.word_total(Query(pays=pays, q=word.decode()))
+                exact[word] = session.word_total(Query(pays=pays, q=word.decode()))
     found_words = [WordCount(word.decode(), n) for word, n in exact.items()]
     return sorted(found_words, key=lambda one: (-one.n, one.mot))[:limit]
 
 
 @reading()
-def towns(base: Base, q: str, pays: tuple[str, ...], limit: int) -> list[TownCount]:
+def towns(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> list[TownCount]:
     """The `limit` largest towns that begin with `q`, both folded; equal ones in alphabetical order.
 
     A town of several countries is spelt as in the one where most of its companies are.

@@ -15,8 +15,8 @@ from shards.kernel import types
 from shards.kernel.memory import Memory, view
 from shards.kernel.results import market
 from shards.ratios.distribution import Figures
-from shards.search.search import Base
-from shards.search.table import SearchTable
+from shards.search.generation_arrays import GenerationArrays
+from shards.search.search import ShardSet
 
 # The memo of a generation: from which country each next distinct turnover comes.
 _SEQUENCE: Final = "turnover sequence"
@@ -36,7 +36,7 @@ class TurnoverSequence(NamedTuple):
     middle: NDArray[np.int64]
 
 
-def turnover_sequence(base: Base) -> TurnoverSequence:
+def turnover_sequence(base: ShardSet) -> TurnoverSequence:
     """The order of all distinct turnovers, made once and kept in the memo of the generation."""
     found: TurnoverSequence | None = base.memo.get(_SEQUENCE)
     if found is None:
@@ -49,7 +49,7 @@ def turnover_sequence(base: Base) -> TurnoverSequence:
     return found
 
 
-class MarkedRows:
+class RowBitmap:
     """The rows of some shards, a bit each.
 
     Attributes:
@@ -57,11 +57,11 @@ class MarkedRows:
         totals: by number of a shard, how many are marked.
     """
 
-    def __init__(self, table: SearchTable, bits: Bits | None = None) -> None:
-        self._table = table
-        words = sum((shard.rows + 31) >> 5 for shard in table.shards) + 1
+    def __init__(self, arrays: GenerationArrays, bits: Bits | None = None) -> None:
+        self._arrays = arrays
+        words = sum((shard.rows + 31) >> 5 for shard in arrays.shards) + 1
         self.bits = np.zeros(words, np.uint32) if bits is None else bits
-        self.totals = [0] * len(table.shards)
+        self.totals = [0] * len(arrays.shards)
 
     def mark(self, rows: Rows, lists: Sequence[tuple[int, int, int]]) -> None:
         """Mark rows[first : first + count] of each shard, given as (number, first, count).
@@ -72,22 +72,22 @@ class MarkedRows:
         placed = Memory()
         record = placed.place(self.record(rows=view(rows)))
         for number, first, count in lists:
-            market.mark(self._table.address, record, number, first, count)
+            market.mark(self._arrays.address, record, number, first, count)
             self.totals[number] += count
 
     @classmethod
-    def union(cls, several: "Sequence[MarkedRows]") -> "MarkedRows":
+    def union(cls, several: "Sequence[RowBitmap]") -> "RowBitmap":
         """The rows of several, which are of different shards."""
         first, *others = several
         if not others:
             return first
-        made = cls(first._table, np.bitwise_or.reduce([one.bits for one in several]))
+        made = cls(first._arrays, np.bitwise_or.reduce([one.bits for one in several]))
         made.totals = [sum(totals) for totals in zip(*(one.totals for one in several), strict=True)]
         return made
 
     def of(self, number: int) -> NDArray[np.bool_]:
         """The marks of a shard, by row."""
-        shard = self._table.record.shards[number]
+        shard = self._arrays.record.shards[number]
         words = self.bits[shard.first_mark :][: (shard.rows + 31) >> 5]
         marks = np.unpackbits(words.view(np.uint8), count=shard.rows, bitorder="little")
         return marks.view(np.bool_)
@@ -98,13 +98,13 @@ class MarkedRows:
         Raises:
             CorruptError: a shard refers to what it does not have.
         """
-        counts = np.zeros(self._table.kinds[-1].stop + 1, np.int64)
+        counts = np.zeros(self._arrays.kinds[-1].stop + 1, np.int64)
         placed = Memory()
         record = placed.place(self.record(counts=view(counts)))
         for number, total in enumerate(self.totals):
             if total:
-                market.bands(self._table.address, record, number, kind, total)
-        return counts[self._table.kinds[kind]]
+                market.bands(self._arrays.address, record, number, kind, total)
+        return counts[self._arrays.kinds[kind]]
 
     def count_lesser(self, sequence: TurnoverSequence) -> int:
         """How many marked rows have a turnover in the first half of all distinct ones.
@@ -116,10 +116,10 @@ class MarkedRows:
         record = placed.place(self.record())
         found = 0
         for number, total in enumerate(self.totals):
-            steps = self._table.shards[number].steps("ca_desc")
+            steps = self._arrays.shards[number].steps("ca_desc")
             first = int(steps.places[len(steps.keys) - sequence.middle[number]])
             if total:
-                found += market.turnovers_from(self._table.address, record, number, first)
+                found += market.turnovers_from(self._arrays.address, record, number, first)
         return found
 
     def write(self, sequence: TurnoverSequence, half: int, figures: Figures) -> int:
@@ -129,7 +129,7 @@ class MarkedRows:
             CorruptError: a shard refers to what it does not have, or there are more than `figures` has room for.
         """
         middle = len(sequence.shards) // 2
-        sizes = [len(shard.steps("ca_desc").keys) for shard in self._table.shards]
+        sizes = [len(shard.steps("ca_desc").keys) for shard in self._arrays.shards]
         cursors = np.array(sizes, np.int64) - half * sequence.middle
         chosen = np.array([total > 0 for total in self.totals], np.int64)
         part = (
@@ -140,13 +140,13 @@ class MarkedRows:
         )
         record.sequence_size, record.room = len(part), len(figures)
         placed = Memory()
-        return market.turnovers(self._table.address, placed.place(record))
+        return market.turnovers(self._arrays.address, placed.place(record))
 
     def record(self, **arrays: memoryview) -> types.MarketArrays:
         """These rows for the compiled modules, with other arrays by the names of their fields."""
         made = types.MarketArrays()
         none = view(np.empty(0, np.uint32))
         for name, kind in types.MarketArrays.__annotations__.items():
-            setattr(made, name, 0 if kind is types.Int else arrays.get(name, none))
+            setattr(made, name, 0 if kind is types.i64 else arrays.get(name, none))
         made.bits = view(self.bits)
         return made

@@ -1,4 +1,4 @@
-"""One thread that searches: a query goes in, a total and the rows of a page come out."""
+"""Questions of one thread to the kernel: a query goes in, a total and the rows of a page come out."""
 
 from collections.abc import Collection, Mapping, Sequence
 from heapq import merge
@@ -24,11 +24,11 @@ from shards.kernel.text.near import run as near
 from shards.kernel.text.suggest import run as suggest
 from shards.query import DEEPEST, ORDERS, Query
 from shards.search.compiled_query import CompiledQuery, NameTerm, compile_query
+from shards.search.generation_arrays import CODE_COLUMNS, GenerationArrays
 from shards.search.id_lookup import rows_equal_to
 from shards.search.libzstd import libzstd
 from shards.search.reader import Shard
 from shards.search.result_page import MergedRow, Places, ResultPage, merged_rows
-from shards.search.table import CODE_COLUMNS, SearchTable
 
 # Nanoseconds, measured on 2.8 million rows; only their ratios matter.
 SPAN: float = 25.0  # a range of rows
@@ -45,8 +45,8 @@ SPARE: int = 4
 SHARES: int = 2
 
 _BLOCK: Final = 1_024
-# The fields of `types.Question` that differ from search to search, all of them numbers.
-_CHANGING: Final = list(types.Question.__annotations__).index("head_rows")
+# The fields of `types.KernelQuery` that differ from search to search, all of them numbers.
+_CHANGING: Final = list(types.KernelQuery.__annotations__).index("head_rows")
 _WORDS: Final = 1_024
 # Bytes for the records of a page, at first and at most.
 _LEAST: Final = 1 << 18
@@ -65,11 +65,11 @@ class Census(NamedTuple):
     rows: tuple[MergedRow, ...]
 
 
-class SearchWorker:
-    """Searches a table, one search at a time: a question and the working memory of one thread."""
+class KernelSession:
+    """Asks the kernel for one thread: a query and its working memory, one search at a time."""
 
-    def __init__(self, table: SearchTable) -> None:
-        self._table = table
+    def __init__(self, arrays: GenerationArrays) -> None:
+        self._arrays = arrays
         self._memory = Memory()
         self._values = _WORDS
         self._make_question()
@@ -79,9 +79,9 @@ class SearchWorker:
         self._room = _Room(_LEAST)
 
     @property
-    def table(self) -> SearchTable:
-        """The table that it searches."""
-        return self._table
+    def arrays(self) -> GenerationArrays:
+        """The arrays that it searches."""
+        return self._arrays
 
     def page(self, query: Query, budget: float, *, offset: int, limit: int) -> ResultPage | None:
         """The total, and rows [offset, offset + limit); None if that costs over `budget` nanoseconds.
@@ -89,7 +89,7 @@ class SearchWorker:
         Raises:
             CorruptError: a shard refers to what it does not have.
         """
-        isos = self._table.isos
+        isos = self._arrays.isos
         asked = compile_query(query)
         if asked is None or not isos:
             return ResultPage(0, isos, _NOWHERE)
@@ -107,8 +107,8 @@ class SearchWorker:
             CorruptError: a shard refers to what it does not have.
         """
         asked = compile_query(query)
-        slots = self._table.kinds
-        if asked is None or not self._table.shards:
+        slots = self._arrays.kinds
+        if asked is None or not self._arrays.shards:
             nothing = {
                 kind: np.zeros(slots[kind].stop - slots[kind].start, np.int64) for kind in kinds
             }
@@ -118,7 +118,7 @@ class SearchWorker:
             return None
         places = self._places(asked, total, 0, limit)
         counts = {kind: self._counts[slots[kind]].copy() for kind in kinds}
-        return Census(total, counts, merged_rows(self._table.isos, places))
+        return Census(total, counts, merged_rows(self._arrays.isos, places))
 
     def listed(self, query: Query) -> list[tuple[Shard, Rows]]:
         """All matches by shard, in no order; shards without any are left out.
@@ -128,18 +128,18 @@ class SearchWorker:
         """
         rows, lists = self.lists(query)
         return [
-            (self._table.shards[number], rows[first : first + count].copy())
+            (self._arrays.shards[number], rows[first : first + count].copy())
             for number, first, count in lists
         ]
 
     def lists(self, query: Query) -> tuple[Rows, list[tuple[int, int, int]]]:
-        """All matches, where they lie until the next search: of each shard its number, the first one and how many.
+        """(shard, first, count) of the matches in working memory; valid until the next search.
 
         Raises:
             CorruptError: a shard refers to what it does not have.
         """
         asked = compile_query(query)
-        if asked is None or not self._table.shards:
+        if asked is None or not self._arrays.shards:
             return np.empty(0, np.uint32), []
         if not self._run(asked, query, 0, 0, np.inf, listed=True):
             return self._rows, []
@@ -167,7 +167,7 @@ class SearchWorker:
             return []
         ranges = (self._found_shard, self._found_row, self._found_tie)
         numbers = zip(*(array[:found].tolist() for array in ranges), strict=True)
-        return [(self._table.shards[number], first, end) for number, first, end in numbers]
+        return [(self._arrays.shards[number], first, end) for number, first, end in numbers]
 
     def word_total(self, query: Query) -> int:
         """The companies of the chosen countries that have the first word of `q` as a whole word."""
@@ -180,26 +180,26 @@ class SearchWorker:
             CorruptError: a shard refers to what it does not have.
         """
         asked = compile_query(query)
-        if asked is None or not self._table.isos:
+        if asked is None or not self._arrays.isos:
             return []
         if self._width < 0:
             self._make_scratch(0)
         text = self._write(asked, query, 0, 0, False, np.inf)[0]
         text += END
-        found = near(self._table.address, self._question.address, self._scratch, text, distance)
+        found = near(self._arrays.address, self._question.address, self._scratch, text, distance)
         arrays = (self._found_shard, self._found_row, self._found_tie)
         numbers = zip(*(array[:found].tolist() for array in arrays), strict=True)
-        return [(self._table.shards[shard], word, far) for shard, word, far in numbers]
+        return [(self._arrays.shards[shard], word, far) for shard, word, far in numbers]
 
     def _suggest(self, query: Query, limit: int, task: int) -> int:
         """Run a task of `shards.kernel.text.suggest`; the number that it returns. `q` must have a word."""
         asked = compile_query(query)
-        if asked is None or not self._table.isos:
+        if asked is None or not self._arrays.isos:
             return 0
         if self._width < limit or self._width < 0:
             self._make_scratch(limit)
         text = self._write(asked, query, 0, limit, False, np.inf)[0]
-        return suggest(self._table.address, self._question.address, self._scratch, text, task)
+        return suggest(self._arrays.address, self._question.address, self._scratch, text, task)
 
     def records(self, places: Places, *, coordonnees: bool) -> bytes:
         """The JSON objects of companies, joined by commas; without `coordonnees` contact fields are null.
@@ -209,7 +209,7 @@ class SearchWorker:
         """
         library = libzstd()
         if library is None or not memory.COMPILED:
-            shards = self._table.shards
+            shards = self._arrays.shards
             return b",".join(
                 [shards[n].record(row, coordonnees=coordonnees) for n, row in places.tolist()]
             )
@@ -218,7 +218,7 @@ class SearchWorker:
         while True:
             room = self._room
             size = join_records(
-                self._table.address, first, len(places), nulls, library.decompress, self._context,
+                self._arrays.address, first, len(places), nulls, library.decompress, self._context,
                 room.work, room.work_size, room.joined, room.size,
             )  # fmt: skip
             if size != types.NO_ROOM:
@@ -242,11 +242,11 @@ class SearchWorker:
         if offset + limit > self._width:
             self._make_scratch(offset + limit)
         for kind in census:
-            self._counts[self._table.kinds[kind]] = 0
+            self._counts[self._arrays.kinds[kind]] = 0
         asked_kinds = sum(1 << kind for kind in census) + types.LISTED * listed
         texts = self._write(asked, query, offset, limit, asked_kinds, budget)
         try:
-            return run(self._table.address, self._question.address, self._scratch, *texts)
+            return run(self._arrays.address, self._question.address, self._scratch, *texts)
         except CorruptError:
             self._width = -1  # marks may be left in the working memory
             raise
@@ -288,25 +288,25 @@ class SearchWorker:
 
     def _raw_name(self, place: Place) -> tuple[str, int]:
         shard, row = place
-        return self._table.shards[shard].names([row])[0], shard
+        return self._arrays.shards[shard].names([row])[0], shard
 
     # -- the question ------------------------------------------------------------------------
 
     def _make_question(self) -> None:
-        made = types.Question()
-        for name in list(types.Question.__annotations__)[:_CHANGING]:
+        made = types.KernelQuery()
+        for name in list(types.KernelQuery.__annotations__)[:_CHANGING]:
             setattr(made, name, 0)
         made.head_rows, made.top_rows = format.HEAD_ROWS, format.TOP_ROWS
         made.room, made.spare, made.shares = ROOM, SPARE, SHARES
         made.span_cost, made.along_cost = SPAN, ALONG
         made.code_cost, made.sparse = CODED, SPARSE
         made.listed_cost, made.start_cost = LISTED, START
-        self._chosen = np.zeros(len(self._table.shards), np.int64)
-        self._codes = np.zeros(len(self._table.cells) + len(self._table.sectors), np.int64)
+        self._chosen = np.zeros(len(self._arrays.shards), np.int64)
+        self._codes = np.zeros(len(self._arrays.cells) + len(self._arrays.sectors), np.int64)
         self._starts, self._junctions = np.zeros(_WORDS, np.int64), np.zeros(_WORDS, np.uint64)
         made.shards, made.scope_codes = view(self._chosen), view(self._codes)
         made.word_starts, made.junctions = view(self._starts), view(self._junctions)
-        shards = len(self._table.shards)
+        shards = len(self._arrays.shards)
         self._lows, self._highs = np.zeros(shards, np.int64), np.zeros(shards, np.int64)
         self._value_columns = np.zeros(self._values, np.int64)
         self._value_starts = np.zeros(self._values + 1, np.int64)
@@ -316,7 +316,7 @@ class SearchWorker:
         made.value_columns, made.value_starts = view(self._value_columns), view(self._value_starts)
         made.given_starts, made.given_rows = view(self._given_starts), view(self._given_rows)
         made.text = made.endings = made.prefix = made.values = memoryview(b"")
-        self._question = self._memory.form(made, _CHANGING)
+        self._question = self._memory.place_mutable(made, _CHANGING)
 
     def _write(
         self,
@@ -332,7 +332,7 @@ class SearchWorker:
         if most_values > self._values:
             self._values = most_values
             self._make_question()
-        numbers = self._table.numbers
+        numbers = self._arrays.numbers
         pays = sorted({numbers[iso2] for iso2 in query.pays}) if query.pays else numbers.values()
         chosen = len(pays)
         self._chosen[:chosen] = list(pays)
@@ -369,7 +369,7 @@ class SearchWorker:
         if asked.assets:
             columns.add("actif")
             least, most = asked.assets
-            for number, listed in enumerate(self._table.amounts):
+            for number, listed in enumerate(self._arrays.amounts):
                 self._lows[number] = amount_bound(listed, least, after=False)
                 self._highs[number] = amount_bound(listed, most, after=True)
         bits = sum(1 << CODE_COLUMNS[name] for name in columns)
@@ -379,9 +379,9 @@ class SearchWorker:
         """Write the rows of these companies, by shard; those that do not exist have none."""
         alike: set[Place] = set()
         for iso2, identifier in sorted(set(ids)):
-            number = self._table.numbers.get(iso2, -1)
+            number = self._arrays.numbers.get(iso2, -1)
             if number >= 0:
-                rows = rows_equal_to(self._table.shards[number].idents, fold_id(identifier))
+                rows = rows_equal_to(self._arrays.shards[number].idents, fold_id(identifier))
                 alike.update((number, row) for row in rows.tolist())
         found = sorted(alike)
         packed = self.records(np.array(found, np.int64).reshape(-1, 2), coordonnees=False)
@@ -397,15 +397,15 @@ class SearchWorker:
 
     def _scope(self, asked: CompiledQuery) -> tuple[int, list[int]]:
         """The kind of scope, and the numbers of its sectors or cells, ascending."""
-        table = self._table
+        arrays = self._arrays
         if asked.sous_secteurs is not None:
-            groups = (table.groups.get(group, ()) for group in set(asked.sous_secteurs))
+            groups = (arrays.groups.get(group, ()) for group in set(asked.sous_secteurs))
             cells = [cell for group in groups for cell in group]
             if asked.secteurs:
                 cells = [cell for cell in cells if cell[0] in asked.secteurs]
-            return types.CELLS, sorted(table.cells[cell] for cell in cells)
+            return types.CELLS, sorted(arrays.cells[cell] for cell in cells)
         if asked.secteurs:
-            known = table.sectors
+            known = arrays.sectors
             return types.SECTORS, [known[code] for code in asked.secteurs if code in known]
         return types.EVERYWHERE, []
 
@@ -427,7 +427,7 @@ class SearchWorker:
     def _make_scratch(self, count: int) -> None:
         """Make the working memory for pages that end at `count` rows."""
         made = types.Scratch()
-        shards = self._table.record.shards
+        shards = self._arrays.record.shards
         rows = sum(shard.rows for shard in shards)
         self._width = max(count, DEEPEST)
         made.width, made.found_size = self._width, len(shards) * self._width
@@ -437,19 +437,19 @@ class SearchWorker:
         made.marks = view(np.zeros(sum((shard.rows + 31) >> 5 for shard in shards) + 1, np.uint32))
         cells = sum(shard.cell_count for shard in shards)
         made.cells = view(np.zeros(cells + 1, np.uint32))
-        self._counts = np.zeros(self._table.kinds[-1].stop + 1, np.int64)
+        self._counts = np.zeros(self._arrays.kinds[-1].stop + 1, np.int64)
         made.counts = view(self._counts)
-        made.selected = view(np.zeros(2 * len(self._table.record.parts) + 1, np.int64))
+        made.selected = view(np.zeros(2 * len(self._arrays.record.parts) + 1, np.int64))
         made.block = view(np.zeros(_BLOCK, np.int64))
         mask = np.zeros(types.MASKED, np.uint8)
         made.mask, made.mask_words = view(mask), view(mask.view(np.uint64))
-        made.allowed = view(np.zeros(self._table.allowed + 1, np.uint8))
+        made.allowed = view(np.zeros(self._arrays.allowed + 1, np.uint8))
         made.heap = view(np.zeros(2 * self._width + 1, np.int64))
         made.heads = view(np.zeros(made.found_size, np.int64))
-        made.sources = [types.Source() for _ in shards]
+        made.sources = [types.ShardSearch() for _ in shards]
         for source in made.sources:
-            for name, kind in types.Source.__annotations__.items():
-                lists = kind == list[types.Int]
+            for name, kind in types.ShardSearch.__annotations__.items():
+                lists = kind == types.PerColumn[types.i64]
                 setattr(source, name, [0] * types.COLUMNS if lists else 0)
         self._found_shard, self._found_row, self._found_tie = (
             np.zeros(made.found_size, np.int64) for _ in range(3)

@@ -9,10 +9,10 @@ import lmdb
 import pytest
 
 from shards import format
-from shards.build import lmdb_writer, writer
-from shards.build.writer import Columns
 from shards.codec import record, strings
 from shards.errors import OutOfOrderError
+from shards.writing import lmdb_writer, writer
+from shards.writing.writer import Columns
 from tests.world import Company, columns, company, in_layout, write_shard
 
 FOUND = in_layout(

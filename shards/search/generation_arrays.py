@@ -33,7 +33,7 @@ CellCode = tuple[str, str]  # of a sector and of a sub-sector
 _NO_CODE: Final = "\U0010ffff"  # for none: comes after every other code
 
 
-class SearchTable:
+class GenerationArrays:
     """The arrays of all shards in memory that compiled code reads, and sectors and cells by number.
 
     Raises:

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shards import format
-from shards.build import name_index
-from shards.build.name_index import FoldedNames
 from shards.codec import strings
 from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing
 from shards.codec.strings import Interval, Texts, interval_key, pair_key
+from shards.writing import name_index
+from shards.writing.name_index import FoldedNames
 from tests import world
 from tests.shards.unpacked import unpack
 

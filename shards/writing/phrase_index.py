@@ -13,11 +13,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shards.build.name_index import FoldedNames, Numbers
 from shards.codec.arrays import where
 from shards.codec.row_sets import Packing
 from shards.codec.strings import END
 from shards.format import FORMER_NAME, SUFFIX_BYTES, phrase_size
+from shards.writing.name_index import FoldedNames, Numbers
 
 Bytes = NDArray[np.uint8]
 

@@ -16,11 +16,6 @@ import zstandard
 from numpy.typing import NDArray
 
 from shards import format
-from shards.build import code_columns, name_index, order_index, phrase_index
-from shards.build.lmdb_writer import ChunkWriter, LmdbWriter, append_arrays, open_writer
-from shards.build.name_index import FoldedNames, FormerNames
-from shards.build.order_index import FactColumns
-from shards.build.set_tables import SetTables
 from shards.codec import aliases, bands, cells, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell
@@ -31,6 +26,11 @@ from shards.codec.strings import END, Texts
 from shards.errors import OutOfOrderError
 from shards.query import ORDERS
 from shards.ratios.last_year import NO_RATIOS, LastYearRatios
+from shards.writing import code_columns, name_index, order_index, phrase_index
+from shards.writing.lmdb_writer import ChunkWriter, LmdbWriter, append_arrays, open_writer
+from shards.writing.name_index import FoldedNames, FormerNames
+from shards.writing.order_index import FactColumns
+from shards.writing.set_tables import SetTables
 
 # A zstd dictionary is trained on about _SAMPLES rows; with fewer than FEWEST_SAMPLES it would cost more than it saves.
 _SAMPLES: Final = 4_000
@@ -99,12 +99,9 @@ def write(
     Raises:
         OutOfOrderError: the rows are not in layout order, or an identifier occurs twice; `path` is unchanged.
     """
-    for name, found, count in (
-        ("ids", columns.ids, len(columns.ca_eur)),
-        ("noms", columns.noms, len(columns.ca_eur)),
-        ("former", columns.former.noms, len(columns.former.rows)),
-    ):
-        _check_texts(name, found, count)
+    _check_texts("ids", columns.ids, len(columns.ca_eur))
+    _check_texts("noms", columns.noms, len(columns.ca_eur))
+    _check_texts("former", columns.former.noms, len(columns.former.rows))
     by_id = _by_id(columns)
     layout = _layout(columns, by_id)
     with open_writer(path) as tables:

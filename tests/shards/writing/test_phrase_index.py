@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 
 from shards import format
-from shards.build import phrase_index
 from shards.codec.folding import fold
-from tests.shards.build.test_name_index import NAMES, folded_names, packing
+from shards.writing import phrase_index
 from tests.shards.unpacked import unpack
+from tests.shards.writing.test_name_index import NAMES, folded_names, packing
 
 
 @pytest.mark.parametrize("least", [0, 1, 3])

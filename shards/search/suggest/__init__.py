@@ -1,0 +1,5 @@
+"""Proposals: what completes a text that somebody types, and what may have been meant.
+
+`suggestions` finds companies and words for the beginning of a name, `spelling` the texts that are
+spelt like a `q` that finds nothing. Both ask the compiled search (`shards/kernel/text/`).
+"""
