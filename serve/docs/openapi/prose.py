@@ -331,7 +331,7 @@ def _calls_a_day(plan: Plan, debit: BurstLimits) -> str:
 
 
 def _errors() -> str:
-    rows = (f"| {code.status} | `{name}` | {code.meaning} |" for name, code in CODES.items())
+    rows = (f"| {code.status} | `{name}` | {code.meaning.en} |" for name, code in CODES.items())
     return "| Status | Code | When |\n| --- | --- | --- |\n" + "\n".join(rows)
 
 
