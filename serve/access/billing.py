@@ -11,7 +11,7 @@ and costs no credits (G1).
 from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
-from typing import Final, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from quota.accounts import Account
 from quota.errors import StoreUnavailable
@@ -33,9 +33,6 @@ from serve.access.result import (
 )
 from serve.contract import errors
 from serve.contract.errors import ApiError
-
-# A record with statements, once a calendar month for the same company (§4.5, X0).
-RECORD_CREDITS: Final = 5
 
 T = TypeVar("T", bound=Content)
 

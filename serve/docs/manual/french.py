@@ -14,6 +14,7 @@ from typing import Final
 
 from serve.contract import seed_tables
 from serve.contract.error_codes import CODES
+from serve.contract.prices import priced
 from serve.contract.tables import read_rows
 
 FILE: Final = Path(__file__).with_name("french.csv")
@@ -39,7 +40,7 @@ def sentences() -> Mapping[str, str]:
     """The French texts by the English ones, those of the contract included."""
     fields = [field.definition for field in seed_tables.fields()]
     return {
-        **{row["en"]: row["fr"] for row in read_rows(FILE)},
+        **{priced(row["en"]): priced(row["fr"]) for row in read_rows(FILE)},
         # As in the other texts of the pages, an apostrophe is a typographic one.
         **{f"{said['en']}.": f"{said['fr']}.".replace("'", "’") for said in fields},
         **{code.meaning.en: code.meaning.fr for code in CODES.values()},
