@@ -34,9 +34,6 @@ from serve.access.result import (
 from serve.contract import errors
 from serve.contract.errors import ApiError
 
-# A record with statements, once a calendar month for the same company (§4.5, X0).
-RECORD_CREDITS: Final = 5
-
 # Seconds until one of the exports that run at once may have ended.
 _RETRY_AFTER: Final = 10
 

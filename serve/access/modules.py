@@ -1,12 +1,12 @@
 """The modules of §8 that make analyses (extension X11): who has them, who may try, what they cost. Pure."""
 
 from collections.abc import Mapping
-from functools import cache
 from typing import NamedTuple
 
 from quota.plans import Plan
 from serve.access.caller import Caller
-from serve.contract import errors, seed_tables
+from serve.contract import errors
+from serve.contract.prices import analysis_credits
 
 
 class AnalysisTerms(NamedTuple):
@@ -25,7 +25,7 @@ def terms(caller: Caller, module: str, plans: Mapping[str, Plan]) -> AnalysisTer
     plan = caller.plan
     bought = caller.account.modules if plan.sur_mesure and caller.account else plan.modules
     if module in bought:
-        return AnalysisTerms(scale()[module])
+        return AnalysisTerms(analysis_credits()[module])
     if plan.essais_par_mois:
         return AnalysisTerms(0, plan.essais_par_mois)
     raise errors.module_non_inclus(module, opening(module, plan, plans))
@@ -35,9 +35,3 @@ def opening(module: str, plan: Plan, plans: Mapping[str, Plan]) -> str:
     """The first plan of the grid that has a module, and all those of the caller's plan."""
     wanted = {module, *plan.modules}
     return next(slug for slug, other in plans.items() if wanted <= set(other.modules))
-
-
-@cache
-def scale() -> Mapping[str, int]:
-    """The credits of an analysis by module."""
-    return {row["module"]: int(row["credits"]) for row in seed_tables.rows("analyses.csv")}

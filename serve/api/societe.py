@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
-from serve.access.billing import RECORD_CREDITS
 from serve.access.envelope import COMPTES_MESSAGE, CREDITS_MESSAGE, Record
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.parameters import LONGEST_ID
+from serve.contract.prices import RECORD_CREDITS
 from serve.data import identifiers
 from serve.data.open_generation import OpenGeneration
 from serve.request import params

@@ -1,7 +1,8 @@
-"""Everything that the API declares once: error codes, errors, parameters, tables of `seeds/`.
+"""Everything that the API declares once: fields, error codes, errors, parameters, tables of `seeds/`.
 
-Start at `error_codes` and `errors`, then `parameters`. Parsers, routes and documents take their names,
-limits and texts from here, so that no document can promise what the code does not keep.
+Start at `tables`, `error_codes` and `errors`, then `parameters`. A text is a `Text`, in both languages.
+Parsers, routes and documents take their names, limits and texts from here, so that no document can
+promise what the code does not keep.
 """
 
 from typing import Final

@@ -3,11 +3,8 @@
 Codes are those of `tranche_effectif` (§2.1), the same in all countries.
 """
 
-from typing import Final
-
+from serve.contract import notation
 from shards.codec.bands import INSEE
-
-_THIN: Final = "\u202f"  # narrow no-break space
 
 
 def band(code: str | None, lang: str) -> str | None:
@@ -19,11 +16,7 @@ def band(code: str | None, lang: str) -> str | None:
     if code is None or code not in INSEE:
         return code
     least, most = INSEE[code]
-    low = _number(least, lang)
+    low = notation.whole(least, lang)
     if most is None:
         return f"{low} {'et plus' if lang == 'fr' else 'and more'}"
-    return low if least == most else f"{low}–{_number(most, lang)}"
-
-
-def _number(value: int, lang: str) -> str:
-    return f"{value:,}".replace(",", _THIN if lang == "fr" else ",")
+    return low if least == most else f"{low}–{notation.whole(most, lang)}"

@@ -10,92 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve.contract import seed_tables
+from serve.contract.tables import TABLES, read_texts
 from shards.ratios.ratio_table import ratios
 
 # French and English, as everywhere.
 Texts = tuple[str, str]
 
-MOTIFS: Final[Mapping[str, Texts]] = {
-    "aucun_ca": ("aucun chiffre d'affaires connu", "no turnover is known"),
-    "aucun_ratio": (
-        "aucune société comparée n'a publié les postes nécessaires",
-        "no compared company has published the lines that are needed",
-    ),
-    "aucune_relation": (
-        "les données LEI ne connaissent aucun lien de cette société",
-        "the LEI data know no link of this company",
-    ),
-    "aucune_societe": ("aucune société trouvée", "no company was found"),
-    "boucle": (
-        "les sociétés mères ramènent à l'une d'elles",
-        "the parents lead back to one of themselves",
-    ),
-    "ca_inconnu": (
-        "chiffre d'affaires inconnu d'une des deux sociétés ou des deux",
-        "the turnover of one of the two companies, or of both, is not known",
-    ),
-    "date_absente": (
-        "aucun fichier de registre n'a le jour d'une cessation",
-        "no register file has the day on which a company ceased",
-    ),
-    "comptes_retenus": (
-        "comptes retenus : ils se contredisent",
-        "accounts withheld, since they contradict themselves",
-    ),
-    "denominateur_negatif": ("dénominateur négatif", "the denominator is negative"),
-    "denominateur_nul": ("dénominateur nul", "the denominator is zero"),
-    "devise_changee": (
-        "devise changée depuis l'exercice précédent",
-        "the currency changed since the year before",
-    ),
-    "effectif_inconnu": (
-        "effectif inconnu d'une des deux sociétés ou des deux",
-        "the headcount of one of the two companies, or of both, is not known",
-    ),
-    "exercice_absent": ("exercice précédent absent", "the year before is missing"),
-    "lei_absent": ("la société n'a pas de LEI", "the company has no LEI"),
-    "parents_coupes": (
-        "plus de 100 sociétés mères : les suivantes sont coupées",
-        "more than 100 parents: further ones are cut off",
-    ),
-    "poste_absent": ("postes non déposés", "lines that were not filed"),
-    "secteur_absent": ("secteur inconnu", "the sector is not known"),
-    "taille_inconnue": (
-        "chiffre d'affaires et effectif inconnus d'une des deux sociétés ou des deux",
-        "the turnover and the headcount of one of the two companies, or of both, are not known",
-    ),
-    "taux_absent": ("taux de change absent", "there is no exchange rate"),
-}
+MOTIFS: Final = read_texts(TABLES / "motifs.csv")
 
 # By the code of an evidence (shards/search/matching/evidence.py).
-RAISONS: Final[Mapping[str, Texts]] = {
-    "id_identique": ("identifiant identique", "same identifier"),
-    "id_corrige": ("identifiant écrit autrement", "identifier written otherwise"),
-    "id_different": ("identifiant différent", "other identifier"),
-    "tva_identique": ("numéro de TVA identique", "same VAT number"),
-    "nom_identique": ("nom identique", "same name"),
-    "ancien_nom": ("ancien nom", "former name"),
-    "faute": ("une faute de frappe", "a typing error"),
-    "fautes": ("plusieurs fautes de frappe", "several typing errors"),
-    "abreviation": ("abréviation", "abbreviation"),
-    "debut_de_mot": ("mot abrégé", "shortened word"),
-    "espace": ("mots réunis ou séparés", "words joined or parted"),
-    "ordre": ("ordre des mots", "order of words"),
-    "mot_manquant": ("mot absent du registre", "a word that the register lacks"),
-    "mot_en_plus": ("mot en plus au registre", "a further word in the register"),
-    "nombre_different": ("numéro différent", "other number"),
-    "forme_autre": ("forme juridique différente", "other legal form"),
-    "forme_absente": ("forme juridique non indiquée", "no legal form given"),
-    "ville_identique": ("même ville", "same town"),
-    "ville_dans_le_nom": ("ville écrite avec le nom", "town written with the name"),
-    "ville_proche": ("ville écrite autrement", "town written otherwise"),
-    "ville_differente": ("ville différente", "other town"),
-    "code_postal_identique": ("même code postal", "same postcode"),
-    "code_postal_proche": ("code postal voisin", "neighbouring postcode"),
-    "code_postal_different": ("code postal différent", "other postcode"),
-    "date_identique": ("même date de création", "same date of creation"),
-    "date_differente": ("date de création différente", "other date of creation"),
-}
+RAISONS: Final = read_texts(TABLES / "raisons.csv")
 
 # A name of a line or of a row of the table of ratios, or a sign, in a formula.
 _PART: Final = re.compile(

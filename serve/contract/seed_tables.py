@@ -1,12 +1,13 @@
-"""The tables of `seeds/` that the server reads: fields, labels, sums of statements, euro rates, attributions."""
+"""The tables that the server reads: those of `seeds/`, and the fields of a company (tables/fields.csv)."""
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from seeds import TABLES
+from serve.contract import tables
+from serve.contract.tables import read_rows
 from shards.codec.folding import fold
 from shards.codec.record import CONTACTS
 from shards.search.matching.company_numbers import Derivation
@@ -26,10 +27,17 @@ TEXTS: Final = "liste"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a company as a column: its kind, and its heading and definition by language."""
+    """A field of a company: the kind of its values, and its heading and definition by language.
+
+    Attributes:
+        nullable: whether it is null where the register has no value.
+        in_tools: whether the tools for language models show it of every company that a search finds.
+    """
 
     champ: str
     genre: str
+    nullable: bool
+    in_tools: bool
     title: Mapping[str, str]
     definition: Mapping[str, str]
 
@@ -52,9 +60,8 @@ class Attribution:
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    """The rows of a table by column; serve reads every table of `seeds/` but plans.csv here."""
-    with (TABLES / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    """The rows of a table of `seeds/` by column; serve reads every one but plans.csv here."""
+    return read_rows(TABLES / name)
 
 
 @cache
@@ -82,10 +89,12 @@ def fields() -> tuple[Field, ...]:
         Field(
             row["champ"],
             row["genre"],
+            row["vide"] == "1",
+            row["outil"] == "1",
             {"fr": row["fr"], "en": row["en"]},
             {"fr": row["definition_fr"], "en": row["definition_en"]},
         )
-        for row in rows("champs.csv")
+        for row in read_rows(tables.TABLES / "fields.csv")
     )
 
 

@@ -15,6 +15,7 @@ from serve.api import static_pages
 from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
 from serve.contract import seed_tables
+from serve.contract.prices import priced
 from serve.docs.openapi import document
 from serve.mcp.arguments import MOST_ROWS
 from serve.mcp.sizes import LARGEST
@@ -38,7 +39,7 @@ state of a company: `active`, `procedure` (insolvency, liquidation), `cessee` (c
 
 Without a key a call is a visitor's: {visitor}. With `Authorization: Bearer <key>` it is that of an
 organisation's plan, the first of which is free: {free}. Larger plans: {larger}. Totals are exact on
-every plan. A search is one call and costs no credits; a record with its statements costs 5 credits,
+every plan. A search is one call and costs no credits; a record with its statements costs {prix.fiche} credits,
 once a month for the same company, one without statements none; lists are free. A wrong value is an
 error that names it and suggests others: nothing is ignored.
 
@@ -101,7 +102,7 @@ def summary(base_url: str) -> str:
     """The text of /llms.txt."""
     known = plans.load()
     larger = [plan for plan in known.values() if plan.prix_annuel_eur]
-    return _SUMMARY.format(
+    return priced(_SUMMARY).format(
         base=base_url,
         visitor=_figures(known["visiteur"]),
         free=_figures(known["free"]),

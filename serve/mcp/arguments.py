@@ -15,6 +15,7 @@ import orjson
 from serve.contract import errors, parameters
 from serve.contract.errors import ApiError, Texts
 from serve.contract.parameters import ID, IDS, ISO, LIMIT, SECTEUR_REQUIS, Parameter, words
+from serve.contract.prices import priced
 from serve.request import scalars
 from serve.request.place_names import suggestions
 
@@ -35,9 +36,11 @@ ROWS: Final = replace(
 COUNTRY: Final = replace(ISO, name="iso2")
 STATEMENTS: Final = Parameter(
     "etats_financiers",
-    "true: with the financial statements (états financiers) of the last five fiscal years. It "
-    "costs 5 credits, once a month for the same company; without it, or where the company has "
-    "no statements, none.",
+    priced(
+        "true: with the financial statements (états financiers) of the last five fiscal years. It "
+        "costs {prix.fiche} credits, once a month for the same company; without it, or where the "
+        "company has no statements, none."
+    ),
     "1",
     enum=_FLAG,
 )

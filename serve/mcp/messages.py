@@ -103,7 +103,7 @@ def forbidden(header: str, value: str) -> RpcError:
 def of_api(error: ApiError) -> RpcError:
     """An error of the transport or the service, as an error of the protocol."""
     code = INTERNAL if error.status >= 500 else INVALID_REQUEST
-    return RpcError(error.status, code, _ENGLISH.get(error.code, CODES[error.code].meaning))
+    return RpcError(error.status, code, _ENGLISH.get(error.code, CODES[error.code].meaning.en))
 
 
 class Message(NamedTuple):

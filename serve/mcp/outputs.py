@@ -13,10 +13,7 @@ from shards.codec.record import FIELDS
 Schema = dict[str, Any]
 
 # The fields of a company in a search: enough to choose one, not to describe it.
-COMPACT: Final = (
-    "iso2", "id", "nom", "statut", "ville", "date_creation", "effectif", "ca_eur", "ca_year",
-    "secteur", "sous_secteur", "site_web", "etat",
-)  # fmt: skip
+COMPACT: Final = tuple(field.champ for field in seed_tables.fields() if field.in_tools)
 _ALWAYS: Final = ("iso2", "id", "nom")
 
 _TYPES: Final[Mapping[str, str]] = {

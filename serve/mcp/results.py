@@ -87,7 +87,7 @@ def of_error(error: ApiError, document: Mapping[str, Any] | None = None) -> Tool
 
 def text(error: ApiError) -> str:
     """An error in a few lines: its meaning and remedy, its message, its values."""
-    meaning = f"{error.code}: {CODES[error.code].meaning}. {_remedy(error)}".strip()
+    meaning = f"{error.code}: {CODES[error.code].meaning.en}. {_remedy(error)}".strip()
     # The names of the arguments are ours, and few.
     beside = {
         name: value if name == "parametres_admis" else _short(value)

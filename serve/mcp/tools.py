@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from serve.contract.parameters import Parameter
+from serve.contract.prices import priced
 from serve.mcp import arguments, company_tool, list_tools, match_tool, outputs, search_tools
 from serve.mcp.outputs import Schema
 from serve.mcp.results import ToolCall, ToolResult
@@ -148,10 +149,12 @@ def _searches() -> list[Tool]:
         Tool(
             "analyse_market",
             "Analyse a market (analyse de marché)",
-            "All companies that match the filters (those of search_companies), exactly: sum and quantiles of "
-            "turnover, concentration, bands, births by year, growth, quartiles of ratios by country, "
-            "the ten first companies. Needs a key whose plan has the module `marche` or trials; 25 "
-            "credits, once a month for the same filters.",
+            priced(
+                "All companies that match the filters (those of search_companies), exactly: sum and quantiles of "
+                "turnover, concentration, bands, births by year, growth, quartiles of ratios by country, "
+                "the ten first companies. Needs a key whose plan has the module `marche` or trials; {prix.marche} "
+                "credits, once a month for the same filters."
+            ),
             search_tools.analyse,
             outputs.MARKET_ANALYSIS,
             arguments.SCOPE,
@@ -201,9 +204,11 @@ def _records() -> list[Tool]:
         Tool(
             "analyse_company",
             "Analyse one company (analyse)",
-            "Five years of financial ratios of one company beside the quantiles of its sector and its "
-            "rank there, ranks by turnover, warnings, the parts of its score. Needs a key whose plan "
-            "has the module `entreprise` or trials; 10 credits, once a month for the same company.",
+            priced(
+                "Five years of financial ratios of one company beside the quantiles of its sector and its "
+                "rank there, ranks by turnover, warnings, the parts of its score. Needs a key whose plan "
+                "has the module `entreprise` or trials; {prix.entreprise} credits, once a month for the same company."
+            ),
             company_tool.analyse,
             outputs.COMPANY_ANALYSIS,
             arguments.ANALYSED,

@@ -1,6 +1,6 @@
 """Errors as pages, in the visitor's language.
 
-A message is that of the API (serve/contract/errors.py), but for errors that have another for people.
+A message is that of the API (serve/contract/tables/errors.csv), but for errors that have another for people.
 """
 
 import re

@@ -15,12 +15,11 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from serve.contract import headcount_bands
+from serve.contract import headcount_bands, notation
 from serve.data.statement_table import MOST_PERCENT
 
 NONE: Final = "–"
 
-_THIN: Final = "\u202f"  # narrow no-break space
 _FIXED: Final = "\u00a0"  # no-break space
 _DIGITS: Final = 3
 _STEPS: Final = (
@@ -30,11 +29,6 @@ _STEPS: Final = (
 )
 # Bidirectional embeddings, overrides, isolates and marks (UAX #9), and controls.
 _UNSAFE: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\x00-\x1f\x7f-\x9f]")
-_MONTHS: Final = {
-    "fr": ("janv.", "févr.", "mars", "avr.", "mai", "juin", "juil.", "août", "sept.", "oct.",
-           "nov.", "déc."),
-    "en": ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
-}  # fmt: skip
 _SYMBOLS: Final = {"EUR": "€"}
 _CODE: Final = re.compile(r"`([^`]+)`")
 _LINK: Final = re.compile(r"\[([^\]]+)\]\((/[^)\s]*)\)")
@@ -47,8 +41,8 @@ class Formatting:
     """The formats of one language."""
 
     def __init__(self, lang: str) -> None:
+        self._lang = lang
         self._french = lang == "fr"
-        self._months = _MONTHS[lang]
 
     def number(self, value: int | float | Decimal | None) -> str:
         """A number in full.
@@ -94,14 +88,7 @@ class Formatting:
         >>> Formatting("fr").day("1864-05-04"), Formatting("en").day("1998-02"), Formatting("fr").day("2015")
         ('4 mai 1864', 'Feb 1998', '2015')
         """
-        if not text:
-            return NONE
-        year, _, rest = text.partition("-")
-        month, _, day = rest.partition("-")
-        if not (month.isdigit() and 1 <= int(month) <= 12):
-            return text
-        name = self._months[int(month) - 1]
-        return " ".join([str(int(day)), name, year]) if day.isdigit() else f"{name} {year}"
+        return notation.short_date(text, self._lang) if text else NONE
 
     def moment(self, moment: datetime) -> str:
         """A moment in UTC, to the minute."""
@@ -113,7 +100,7 @@ class Formatting:
         >>> Formatting("en").band("12"), Formatting("fr").band("53"), Formatting("fr").band("00")
         ('20–49', '10\u202f000 et plus', '0')
         """
-        return headcount_bands.band(code, "fr" if self._french else "en")
+        return headcount_bands.band(code, self._lang)
 
     def share(self, part: int, whole: int) -> str:
         """A part of a whole in percent.
@@ -123,7 +110,7 @@ class Formatting:
         """
         percent = 100 * part / whole if whole else 0
         text = "<1" if 0 < percent < 1 else f"{percent:.0f}"
-        return f"{text}{_THIN}%" if self._french else f"{text}%"
+        return f"{text}{notation.THIN}%" if self._french else f"{text}%"
 
     def percent(self, part: float) -> str:
         """A part of one in percent, with one decimal below ten.
@@ -133,7 +120,7 @@ class Formatting:
         """
         percent = Decimal(str(100 * part))
         number = self.number(percent.quantize(Decimal("0.1") if abs(percent) < 10 else Decimal(1)))
-        return f"{number}{_THIN}%" if self._french else f"{number}%"
+        return f"{number}{notation.THIN}%" if self._french else f"{number}%"
 
     def signed(self, part: float) -> str:
         """A change in percent with its sign.
@@ -195,9 +182,7 @@ class Formatting:
         return f"{minus}{sign}{gap}{digits}{english}"
 
     def _local(self, text: str) -> str:
-        if self._french:
-            text = text.replace(",", _THIN).replace(".", ",")
-        return text.replace("-", "−")
+        return notation.local(text, self._lang).replace("-", "−")
 
 
 def _spaced(number: str, letter: str, sign: str) -> str:

@@ -5,14 +5,14 @@ Counts are exact and depend on no plan, so there is nothing to withhold.
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, NamedTuple
 
 import orjson
 
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
-from serve.contract import seed_tables
+from serve.contract import notation, seed_tables
 from serve.data import company_ids
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import params
@@ -147,8 +147,7 @@ def _turnovers() -> Mapping[str, Named]:
     return found
 
 
-def _french(number: int) -> str:
-    return f"{number:,}".replace(",", "\u202f")
+_french: Final = partial(notation.whole, lang="fr")
 
 
 def _headcount(name: str) -> Named:

@@ -74,7 +74,7 @@ def _gathered(reference: ManualReference) -> Iterator[ManualEntry]:
         yield _entry("objet", f"/docs/objets/{thing.name}", names, _both(thing.description))
     for code, error in CODES.items():
         path = f"/docs/guides/erreurs#{code}"
-        yield _entry("erreur", path, (code, code), _both(error.meaning), str(error.status))
+        yield _entry("erreur", path, (code, code), error.meaning, str(error.status))
     for name, description in reference.headers.items():
         yield _entry("entete", f"/docs/guides/http#{name}", (name, name), _both(description))
     yield from _parts(reference)

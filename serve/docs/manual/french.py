@@ -1,15 +1,21 @@
 """French for the English texts of the OpenAPI document, by the text or by its sentences (french.csv).
 
+The tables of the contract have their own French: the fields of a company, the meanings of the error codes.
+
 A sentence that is not in the table, since it is new or was changed, leaves its text English, marked as such: a
 translation never says something else than the description. A test holds the table to the whole document.
 """
 
-import csv
 import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
+
+from serve.contract import seed_tables
+from serve.contract.error_codes import CODES
+from serve.contract.prices import priced
+from serve.contract.tables import read_rows
 
 FILE: Final = Path(__file__).with_name("french.csv")
 
@@ -31,9 +37,14 @@ _NEXT_CODE: Final = re.compile(r"; (?=`\w+`: )")
 
 @cache
 def sentences() -> Mapping[str, str]:
-    """The French texts by the English ones."""
-    with FILE.open(encoding="utf-8", newline="") as file:
-        return {row["en"]: row["fr"] for row in csv.DictReader(file)}
+    """The French texts by the English ones, those of the contract included."""
+    fields = [field.definition for field in seed_tables.fields()]
+    return {
+        **{priced(row["en"]): priced(row["fr"]) for row in read_rows(FILE)},
+        # As in the other texts of the pages, an apostrophe is a typographic one.
+        **{f"{said['en']}.": f"{said['fr']}.".replace("'", "’") for said in fields},
+        **{code.meaning.en: code.meaning.fr for code in CODES.values()},
+    }
 
 
 @cache

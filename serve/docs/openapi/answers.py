@@ -192,5 +192,5 @@ def _place(example: Example) -> str:
 
 
 def _meanings(status: int) -> str:
-    meanings = "; ".join(f"`{code}`: {CODES[code].meaning}" for code in of_status(status))
+    meanings = "; ".join(f"`{code}`: {CODES[code].meaning.en}" for code in of_status(status))
     return f"{HTTPStatus(status).phrase}. {meanings}."

@@ -13,6 +13,7 @@ from serve.config import BurstLimits
 from serve.contract import export_tables, seed_tables
 from serve.contract.error_codes import CODES
 from serve.contract.export_tables import ExportColumn
+from serve.contract.prices import priced
 from serve.request.line_list import MOST_LINES
 
 OperationText = tuple[str, str]  # summary, description
@@ -54,10 +55,12 @@ SOCIETES: Final[OperationText] = (
 )
 SOCIETE: Final[OperationText] = (
     "Read a company",
-    "The record (fiche) of a company, with its financial statements (comptes) for a caller with a "
-    "key. A record costs a call of the day; one with statements also costs 5 credits, once a calendar "
-    "month for the same company, and without credits the status is 402 and the public identity is "
-    "served. A company without statements costs no credits and has `comptes` empty.",
+    priced(
+        "The record (fiche) of a company, with its financial statements (comptes) for a caller with a "
+        "key. A record costs a call of the day; one with statements also costs {prix.fiche} credits, once a calendar "
+        "month for the same company, and without credits the status is 402 and the public identity is "
+        "served. A company without statements costs no credits and has `comptes` empty."
+    ),
 )
 MODIFICATIONS: Final[OperationText] = (
     "List what changed",
@@ -67,20 +70,24 @@ MODIFICATIONS: Final[OperationText] = (
 )
 ANALYSE_ENTREPRISE: Final[OperationText] = (
     "Analyse a company",
-    "Ratios of up to five years with their formulas, each beside the quantiles of the company's "
-    "sector and its rank there (all countries where fewer than 30 companies have the ratio); ranks "
-    "by turnover; warnings; the parts of the score. A figure that cannot be computed is null, with "
-    "the reason. Module `entreprise`: 10 credits, once a calendar month for the same company; plans "
-    "without modules may try some analyses a month. A company without statements costs a call alone.",
+    priced(
+        "Ratios of up to five years with their formulas, each beside the quantiles of the company's "
+        "sector and its rank there (all countries where fewer than 30 companies have the ratio); ranks "
+        "by turnover; warnings; the parts of the score. A figure that cannot be computed is null, with "
+        "the reason. Module `entreprise`: {prix.entreprise} credits, once a calendar month for the same company; plans "
+        "without modules may try some analyses a month. A company without statements costs a call alone."
+    ),
 )
 ANALYSE_MARCHE: Final[OperationText] = (
     "Analyse a market",
-    "All companies of a search, exactly: sum and quantiles of turnover, concentration (HHI, CR4, CR10, Gini), "
-    "bands of turnover and headcount, births by year (deaths are null: no data have their dates), growth, the "
-    "quartiles of each ratio by country (each company by its own last year, if that is one of the last three), "
-    "the ten first companies. Takes every filter of a search. Module `marche`: 25 credits, once a calendar month "
-    "for the same filters; plans without modules may try some analyses a month. A search that finds nothing "
-    "costs a call alone.",
+    priced(
+        "All companies of a search, exactly: sum and quantiles of turnover, concentration (HHI, CR4, CR10, Gini), "
+        "bands of turnover and headcount, births by year (deaths are null: no data have their dates), growth, the "
+        "quartiles of each ratio by country (each company by its own last year, if that is one of the last three), "
+        "the ten first companies. Takes every filter of a search. Module `marche`: {prix.marche} credits, once a "
+        "calendar month for the same filters; plans without modules may try some analyses a month. A search that "
+        "finds nothing costs a call alone."
+    ),
 )
 COMPARABLES: Final[OperationText] = (
     "Find comparable companies",
@@ -331,7 +338,7 @@ def _calls_a_day(plan: Plan, debit: BurstLimits) -> str:
 
 
 def _errors() -> str:
-    rows = (f"| {code.status} | `{name}` | {code.meaning} |" for name, code in CODES.items())
+    rows = (f"| {code.status} | `{name}` | {code.meaning.en} |" for name, code in CODES.items())
     return "| Status | Code | When |\n| --- | --- | --- |\n" + "\n".join(rows)
 
 

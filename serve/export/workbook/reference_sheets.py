@@ -17,7 +17,7 @@ from shards.ratios.ratio_table import ratios
 
 API_VERSION: Final = "1.1.0"  # §9, X
 _LIMITS: Final = ("limit_total", "limit_null", "limit_dissolved", "limit_comptes",
-                  "limit_columns", "limit_text")  # fmt: skip
+                  "limit_columns", "limit_text", "limit_dates")  # fmt: skip
 
 Facts = Iterable[tuple[str, Any]]
 

@@ -14,11 +14,10 @@ from quota.errors import NotAllowedError, UnknownError
 from quota.ledger.payments import Payment, served
 from quota.ledger.people import ADMINISTRATOR
 from quota.plans import Plan
-from serve.access.billing import RECORD_CREDITS
-from serve.access.modules import scale
 from serve.access.next_plan import monthly
 from serve.access.result import Response
 from serve.access.rights import apercu
+from serve.contract.prices import RECORD_CREDITS, analysis_credits
 from serve.services.settings import PACK_CREDITS
 from serve.services.stripe_account import Buyer, SignatureError, StripeAccount, StripeError
 from serve.website.errors import page_errors
@@ -54,7 +53,7 @@ async def prices(request: PageRequest) -> Response:
         contact=request.server.config.operator_address,
         mine=request.session.account.plan if request.session else None,
         cost=RECORD_CREDITS,
-        scale=scale(),
+        scale=analysis_credits(),
     )  # fmt: skip
 
 

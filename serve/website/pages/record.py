@@ -1,7 +1,7 @@
 """/societes/{iso}/{id}: one company, as far as the visitor may see it (§4.5).
 
 A person who is logged in first sees the public preview, for nothing, with the price of the rest: a
-record with statements costs 5 credits, and every full one a call, so only a form requests it, never a link.
+record with statements costs credits, and every full one a call, so only a form requests it, never a link.
 If the record was paid for this month, it comes at once and costs nothing more (decision 110).
 """
 
@@ -20,6 +20,7 @@ from serve.api.analyses.entreprise import ENTREPRISE
 from serve.api.analyses.groupe import groupe
 from serve.api.societe import locate, path_of, societe
 from serve.contract.errors import ApiError
+from serve.contract.prices import RECORD_CREDITS
 from serve.data.open_generation import OpenGeneration
 from serve.data.statement_table import arranged, currencies_of
 from serve.request import params
@@ -148,7 +149,7 @@ async def _beside(
     division = shard.cell_at(row).secteur
     peers = await peer_ranks.of_company(generation, shard.iso2, division, company["ca_eur"])
     return {
-        "cost": billing.RECORD_CREDITS if shard.has_comptes(row) else 0,
+        "cost": RECORD_CREDITS if shard.has_comptes(row) else 0,
         "peers": peers,
         "histogram_size": (histogram.WIDTH, histogram.HEIGHT),
         **await _comparable(request, generation),

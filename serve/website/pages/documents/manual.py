@@ -10,8 +10,6 @@ from typing import Any
 
 import orjson
 
-from serve.access.billing import RECORD_CREDITS
-from serve.access.modules import scale
 from serve.access.result import Response
 from serve.access.rights import apercu
 from serve.api import static_pages
@@ -19,6 +17,7 @@ from serve.api.matching.rapprochement import LINES_PER_CALL, VISITOR_LINES
 from serve.contract import errors
 from serve.contract.error_codes import CODES
 from serve.contract.parameters import DEPUIS
+from serve.contract.prices import RECORD_CREDITS, analysis_credits
 from serve.docs.documents import documents
 from serve.docs.manual import finder, french, guides
 from serve.docs.manual.manual import manual
@@ -57,7 +56,7 @@ async def guide(request: PageRequest) -> Response:
         debit=request.server.config.debit,
         codes=CODES,
         record_credits=RECORD_CREDITS,
-        analyses=scale(),
+        analyses=analysis_credits(),
         lines=MOST_LINES,
         lines_per_call=LINES_PER_CALL,
         visitor_lines=VISITOR_LINES,

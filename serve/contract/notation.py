@@ -1,0 +1,68 @@
+"""Numbers and dates as French and English write them. Pure.
+
+>>> whole(12_345, "en"), whole(12_345, "fr"), date("2026-11-01", "fr")
+('12,345', '12\u202f345', '1er novembre 2026')
+"""
+
+from typing import Final
+
+THIN: Final = "\u202f"  # narrow no-break space, between the thousands of a French number
+
+_MONTHS: Final = {
+    "fr": ("janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre",
+           "octobre", "novembre", "décembre"),
+    "en": ("January", "February", "March", "April", "May", "June", "July", "August", "September",
+           "October", "November", "December"),
+}  # fmt: skip
+_SHORT_MONTHS: Final = {
+    "fr": ("janv.", "févr.", "mars", "avr.", "mai", "juin", "juil.", "août", "sept.", "oct.",
+           "nov.", "déc."),
+    "en": tuple(month[:3] for month in _MONTHS["en"]),
+}  # fmt: skip
+
+
+def local(digits: str, lang: str) -> str:
+    """A number that has the commas and the point of English.
+
+    >>> local("1,234.5", "fr")
+    '1\u202f234,5'
+    """
+    return digits.replace(",", THIN).replace(".", ",") if lang == "fr" else digits
+
+
+def whole(value: int, lang: str) -> str:
+    """A whole number with its thousands apart."""
+    return local(f"{value:,}", lang)
+
+
+def date(text: str, lang: str) -> str:
+    """A date within a sentence: a day, a month or a year (C8).
+
+    >>> date("2024-09", "en"), date("2022", "fr")
+    ('September 2024', '2022')
+    """
+    year, month, day = _parts(text)
+    if not month:
+        return year
+    first = "1er" if lang == "fr" and day == 1 else day
+    return " ".join(str(part) for part in (first, _MONTHS[lang][month - 1], year) if part)
+
+
+def short_date(text: str, lang: str) -> str:
+    """The same in a table; a text that is no date is returned as it is.
+
+    >>> short_date("1998-02-01", "fr"), short_date("1998-02", "en"), short_date("1998-13", "en")
+    ('1 févr. 1998', 'Feb 1998', '1998-13')
+    """
+    year, month, day = _parts(text)
+    if not month:
+        return text
+    return " ".join(str(part) for part in (day, _SHORT_MONTHS[lang][month - 1], year) if part)
+
+
+def _parts(text: str) -> tuple[str, int, int]:
+    """The year, the month and the day of a date; 0 for what it lacks."""
+    year, _, rest = text.partition("-")
+    month, _, day = rest.partition("-")
+    known = month.isdigit() and 1 <= int(month) <= 12
+    return year, int(month) if known else 0, int(day) if known and day.isdigit() else 0

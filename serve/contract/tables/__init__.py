@@ -1,0 +1,26 @@
+"""The tables of the contract, and what reads a table of texts anywhere in the server.
+
+`fields.csv` has the fields of a company, `error_codes.csv` the codes of errors and `errors.csv` their messages,
+`motifs.csv` and `raisons.csv` the reasons in answers. A table is CSV in UTF-8 with a line of column names; it is read
+once, when its module is imported or first used.
+"""
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from serve.contract.text import Text
+
+TABLES: Final = Path(__file__).parent
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a table by column."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def read_texts(path: Path) -> Mapping[str, Text]:
+    """The texts of a table with the columns `name`, `fr` and `en`, by name."""
+    return {row["name"]: Text(row["fr"], row["en"]) for row in read_rows(path)}

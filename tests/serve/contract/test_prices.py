@@ -1,0 +1,59 @@
+"""Prices stand in one table; no sentence of the server has a number of its own."""
+
+import csv
+import re
+
+from serve.contract import prices
+from serve.docs import llms
+from serve.docs.manual import french
+from serve.mcp.tools import tools
+from tests import ROOT
+from tests.serve.conformance import DOCUMENT
+
+# A number before "credits"; a text of the source may break between the two.
+TYPED = re.compile(r'\b(\d+)[ "\n]+cr[eé]dits\b')
+ALL = {"5", "10", "25"}  # §4.5, X11
+
+
+def said() -> str:
+    """The texts for programs and for people that have prices."""
+    described = [str(tool.definition) for tool in tools().values()]
+    pairs = [text for pair in french.sentences().items() for text in pair]
+    return "\n".join([str(DOCUMENT), llms.summary("https://x"), *described, *pairs])
+
+
+def test_the_prices_are_those_of_the_specification() -> None:
+    """§4.5, X0, X11"""
+    with (ROOT / "seeds" / "analyses.csv").open(encoding="utf-8", newline="") as file:
+        modules = {row["module"]: row["credits"] for row in csv.DictReader(file)}
+
+    assert modules == {"entreprise": "10", "marche": "25"}
+    assert prices.RECORD_CREDITS == 5
+
+
+def test_every_text_has_its_price_filled_in() -> None:
+    """C5: no placeholder is served."""
+    text = said()
+
+    assert set(TYPED.findall(text)) == ALL
+    assert "{prix" not in text
+
+
+def test_no_sentence_of_the_server_types_a_price() -> None:
+    """C5: a price that changes, changes in one place."""
+    sources = [
+        path for ending in ("py", "csv", "html") for path in (ROOT / "serve").rglob(f"*.{ending}")
+    ]
+    typed = {
+        path.name: found
+        for path in sources
+        if (found := TYPED.findall(path.read_text(encoding="utf-8")))
+    }
+
+    assert typed == {"prices.py": ["5"]}  # its doctest
+
+
+def test_the_readme_has_the_price_of_a_record() -> None:
+    assert TYPED.findall((ROOT / "README.md").read_text(encoding="utf-8")) == [
+        str(prices.RECORD_CREDITS)
+    ]

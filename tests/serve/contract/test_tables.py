@@ -1,0 +1,95 @@
+"""The tables of texts: both languages say the same values, and every row is used."""
+
+import ast
+import csv
+import itertools
+import re
+import unicodedata
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from serve.contract import errors, tables
+from serve.contract.error_codes import CODES
+from tests.serve.contract.test_errors import ALL, QUOTA
+
+ROOT = Path(errors.__file__).parents[2]
+TABLES = sorted(path for room in ("serve", "pipeline") for path in (ROOT / room).rglob("*.csv"))
+NAMED = [path for path in TABLES if path.read_text(encoding="utf-8").startswith("name,")]
+# Messages of errors that have several.
+VARIANTS = (
+    errors.secteur_inconnu([], {}, ["X"]),
+    errors.secteur_inconnu(["X"], {}),
+    errors.societe_introuvable("", "1", ["FR:1"]),
+    errors.trop_de_requetes(QUOTA, 60, "jour"),
+)
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def places(text: str) -> set[tuple[str | None, str | None]]:
+    return {(field, conversion) for _, field, _, conversion in Formatter().parse(text)} - {
+        (None, None)
+    }
+
+
+@pytest.mark.parametrize("path", TABLES, ids=named)
+def test_a_table_is_utf_8_with_a_value_for_every_column(path: Path) -> None:
+    text = path.read_bytes()
+
+    header, *lines = csv.reader(text.decode("utf-8").splitlines(keepends=True))
+
+    assert b"\r" not in text
+    assert text.endswith(b"\n")
+    assert {len(line) for line in lines} == {len(set(header))} == {len(header)}
+    cells = list(itertools.chain(*lines))
+    assert [cell for cell in cells if cell != unicodedata.normalize("NFC", cell)] == []
+    assert [cell for cell in cells if cell != cell.strip()] == []
+
+
+@pytest.mark.parametrize("path", NAMED, ids=named)
+def test_the_languages_of_a_text_have_the_same_values(path: Path) -> None:
+    """F11, X0"""
+    rows = tables.read_rows(path)
+
+    assert len({row["name"] for row in rows}) == len(rows)
+    assert [row["name"] for row in rows if not row["fr"] or not row["en"]] == []
+    assert [row["name"] for row in rows if places(row["fr"]) != places(row["en"])] == []
+
+
+def test_every_message_is_raised_and_every_error_has_its_row() -> None:
+    """§7, G7"""
+    tree = ast.parse(Path(errors.__file__).read_text(encoding="utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    makers = [call for call in calls
+              if isinstance(call.func, ast.Name) and call.func.id in ("_error", "_filled", "_too_many")]  # fmt: skip
+    used = {call.args[0].value for call in makers if isinstance(call.args[0], ast.Constant)}
+
+    assert used | errors.PARTS == set(errors.MESSAGES)
+
+
+def test_every_function_of_an_error_is_called() -> None:
+    """§7"""
+    tree = ast.parse(Path(errors.__file__).read_text(encoding="utf-8"))
+    functions = {node.name for node in tree.body
+                 if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")}  # fmt: skip
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "serve").rglob("*.py"))
+
+    assert {name for name in functions if f"errors.{name}(" not in source} == set()
+
+
+@pytest.mark.parametrize("name", [name for name, (code, _) in errors.MESSAGES.items() if code])
+def test_a_message_is_given_all_its_values(name: str) -> None:
+    """Every row with a code is the message of an error here, its values filled in."""
+    code, text = errors.MESSAGES[name]
+    pattern = "".join(
+        re.escape(literal) + ("" if field is None else "(?s:.+)")
+        for literal, field, _, _ in Formatter().parse(text.en)
+    )
+
+    made = [one.texts[1] for one in (*ALL, *VARIANTS) if one.code == code]
+    assert any(re.fullmatch(pattern, one) for one in made), text.en
+    assert code in CODES
