@@ -25,7 +25,6 @@ PACK: Final = "pack"
 # States of a subscription in which its plan is served. Stripe tries a payment that failed again for
 # days (`past_due`), and then ends the subscription.
 LIVE: Final = frozenset({"active", "trialing", "past_due"})
-FAILED: Final = "past_due"
 
 
 @dataclass(frozen=True, slots=True)
