@@ -14,8 +14,8 @@ import orjson
 
 from quota.accounts import FREE
 from quota.ledger import row_format
+from quota.ledger.account_rows import account_of, set_plan
 from quota.ledger.calls import add_credits
-from quota.ledger.registry import account_of, set_plan
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.plans import Plan
 

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from quota.accounts import Account
 from quota.errors import NotAllowedError
-from quota.ledger import calls, exports, registry, row_format
+from quota.ledger import account_rows, calls, exports, row_format
 from quota.ledger.audit import AuditReport, audit
 from quota.ledger.purchase import Purchase
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
@@ -63,7 +63,7 @@ class RedisStore(LedgerStore):
             rows = RedisTransaction(self._queue.run)
             rows.fetched(row_format.KEY + digest, key)
             rows.fetched(row_format.ACCOUNT + account, stored)
-            return registry.identify(rows, digest)
+            return account_rows.identify(rows, digest)
 
         return self._queue.command(scripts.identify(digest), parse)
 

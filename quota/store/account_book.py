@@ -1,6 +1,6 @@
 """Accounts, keys, packs and people of a store.
 
-Each method is a function of the ledger (`registry.py`, `people.py`, `calls.py`) in one transaction
+Each method is a function of the ledger (`account_rows.py`, `people.py`, `calls.py`) in one transaction
 of the store. This module adds what such a function must not have: random ids and keys, and the
 clock's moment in the form in which it is stored.
 """
@@ -14,11 +14,11 @@ from typing import Final
 
 from quota import keys
 from quota.accounts import FREE, Account, Key
-from quota.ledger import activity, calls, exports, payments, people, registry, tickets
+from quota.ledger import account_rows, activity, calls, exports, payments, people, tickets
+from quota.ledger.account_rows import ADDRESSES
 from quota.ledger.openings import Opening
 from quota.ledger.payments import Payment, Unapplied
 from quota.ledger.people import Person
-from quota.ledger.registry import ADDRESSES
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import iso
 from quota.plans import Plan
@@ -49,11 +49,11 @@ class AccountBook:
 
     def get(self, account: str) -> StoreResult[Account]:
         """The account of this id; UnknownError if there is none."""
-        return self._transactions.read(lambda txn: registry.account_of(txn, account))
+        return self._transactions.read(lambda txn: account_rows.account_of(txn, account))
 
     def all(self) -> StoreResult[Sequence[Account]]:
         """All accounts, the oldest first."""
-        return self._transactions.read(registry.accounts)
+        return self._transactions.read(account_rows.accounts)
 
     def create(
         self,
@@ -68,7 +68,9 @@ class AccountBook:
         """Create an account with a new id."""
         name = keys.make_id(keys.ACCOUNT_ID, secrets.randbelow)
         account = Account(name, nom, plan, api_tool, tuple(modules), iso(now))
-        return self._transactions.submit(lambda txn: registry.create_account(txn, account, plans))
+        return self._transactions.submit(
+            lambda txn: account_rows.create_account(txn, account, plans)
+        )
 
     def set_plan(
         self,
@@ -81,16 +83,16 @@ class AccountBook:
     ) -> StoreFuture[Account]:
         """Change the plan; None leaves the API tool, or the modules, as they are."""
         return self._transactions.submit(
-            lambda txn: registry.set_plan(txn, account, plan, api_tool, modules, plans)
+            lambda txn: account_rows.set_plan(txn, account, plan, api_tool, modules, plans)
         )
 
     def add_credits(self, account: str, count: int) -> StoreFuture[int]:
         """Add a pack of credits; returns the credits that all packs have left."""
         return self._transactions.submit(lambda txn: calls.add_credits(txn, account, count))
 
-    def opened(self, account: str, now: datetime) -> StoreResult[Sequence[Opening]]:
+    def recent_charges(self, account: str, now: datetime) -> StoreResult[Sequence[Opening]]:
         """The last records and analyses that were charged in this month, the newest first."""
-        return self._transactions.read(lambda txn: calls.opened(txn, account, now))
+        return self._transactions.read(lambda txn: calls.recent_charges(txn, account, now))
 
     # -- payments ------------------------------------------------------------------
 
@@ -145,13 +147,13 @@ class AccountBook:
         text, key = _key(account, label, now, keys.PREFIX, keys.KEY_ID)
         digest = keys.digest(text)
         return self._transactions.submit(
-            lambda txn: (registry.create_key(txn, key, digest, plans), text)
+            lambda txn: (account_rows.create_key(txn, key, digest, plans), text)
         )
 
     def revoke_key(self, key_id: str, now: datetime) -> StoreFuture[Key]:
         """End a key; the next call with it is refused."""
         moment = iso(now)
-        return self._transactions.submit(lambda txn: registry.revoke_key(txn, key_id, moment))
+        return self._transactions.submit(lambda txn: account_rows.revoke_key(txn, key_id, moment))
 
     def add_key_calls(self, calls: Mapping[bytes, int], day: date) -> StoreFuture[None]:
         """Add calls of `day` to the statistics of keys, by the SHA-256 of each (`keys.digest`)."""
@@ -205,23 +207,23 @@ class AccountBook:
         text, address = _key(account, label, now, keys.ADDRESS_PREFIX, keys.ADDRESS_ID)
         digest = keys.digest(text)
         return self._transactions.submit(
-            lambda txn: (registry.create_key(txn, address, digest, plans, ADDRESSES), text)
+            lambda txn: (account_rows.create_key(txn, address, digest, plans, ADDRESSES), text)
         )
 
     def addresses_of(self, account: str) -> StoreResult[Sequence[Key]]:
         """The reconciliation addresses of an account, revoked ones included, the oldest first."""
-        return self._transactions.read(lambda txn: registry.keys_of(txn, account, ADDRESSES))
+        return self._transactions.read(lambda txn: account_rows.keys_of(txn, account, ADDRESSES))
 
     def by_address(self, token: str) -> StoreResult[Account | None]:
         """The account of a reconciliation address; None for any text that is none in force."""
         digest = keys.digest(token)
-        return self._transactions.read(lambda txn: registry.identify(txn, digest, ADDRESSES))
+        return self._transactions.read(lambda txn: account_rows.identify(txn, digest, ADDRESSES))
 
     def revoke_address(self, address_id: str, now: datetime) -> StoreFuture[Key]:
         """End a reconciliation address; the next request at it is refused."""
         moment = iso(now)
         return self._transactions.submit(
-            lambda txn: registry.revoke_key(txn, address_id, moment, ADDRESSES)
+            lambda txn: account_rows.revoke_key(txn, address_id, moment, ADDRESSES)
         )
 
     def last_used(self, key_ids: Sequence[str]) -> StoreResult[Mapping[str, str]]:
@@ -317,7 +319,7 @@ class AccountBook:
 
 
 def _sealed_name(token: str, session: bytes) -> bytes:
-    """The name of a sealed text, which tells nothing of the bytes that seal it."""
+    """Row name of a sealed text: a hash, from which the key cannot be derived."""
     return hashlib.sha256(b"name" + token.encode() + session).digest()
 
 

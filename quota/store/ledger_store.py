@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from quota import keys
 from quota.accounts import Account, Key
-from quota.ledger import calls, exports, registry, retention
+from quota.ledger import account_rows, calls, exports, retention
 from quota.ledger.audit import AuditReport
 from quota.ledger.purchase import Purchase
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
@@ -75,10 +75,10 @@ class LedgerStore(Store, ABC):
         return self._identify(keys.digest(key))
 
     def _identify(self, digest: bytes) -> StoreResult[Account | None]:
-        return self.read(lambda txn: registry.identify(txn, digest))
+        return self.read(lambda txn: account_rows.identify(txn, digest))
 
     def keys_of(self, account: str) -> StoreResult[Sequence[Key]]:
-        return self.read(lambda txn: registry.keys_of(txn, account))
+        return self.read(lambda txn: account_rows.keys_of(txn, account))
 
     def usage(self, account: str, plan: Plan, now: datetime) -> StoreResult[Usage]:
         return self.read(lambda txn: exports.usage(txn, account, plan, now))
