@@ -24,7 +24,7 @@ from quota.errors import QuotaError
 from quota.ledger.calls import PACK_MOST
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
 from quota.open_store import open_ledger
-from quota.plans import SLUGS, PlansError, load
+from quota.plans import SLUGS, load
 from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_file import FILE
 
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             result = asyncio.run(options.command(store, options, plans, datetime.now(UTC)))
         finally:
             store.close()
-    except (QuotaError, PlansError, OSError) as error:
+    except (QuotaError, OSError) as error:
         print(f"quota: {error}", file=sys.stderr)
         return 1
     _print(result, as_json=options.json)

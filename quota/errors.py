@@ -2,7 +2,7 @@
 
 
 class QuotaError(Exception):
-    """Base of the errors that this package raises about accounts, keys and counters."""
+    """Base of the errors that this package raises."""
 
 
 class UnknownError(QuotaError):

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from quota.errors import QuotaError
 from seeds import TABLES
 
 # The tiers of §1 (bullet 4), and the values of the field `plan` (§2.2).
@@ -25,7 +26,7 @@ MODULES: Final = ("entreprise", "marche")
 API_TOOL: Final = ("aucun", "gratuit", "option", "inclus")
 
 
-class PlansError(Exception):
+class PlansError(QuotaError):
     """The plan grid cannot be used; the message says where and why."""
 
 

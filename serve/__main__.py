@@ -9,7 +9,6 @@ from pathlib import Path
 from threading import Thread
 
 from quota.errors import QuotaError
-from quota.plans import PlansError
 from serve import config as configs
 from serve.config import Config, ConfigError, Setting
 from serve.observe import log
@@ -46,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         _serve(config)
-    except (OSError, HandoverError, PlansError, PortError, QuotaError, WorkersError) as error:
+    except (OSError, HandoverError, PortError, QuotaError, WorkersError) as error:
         print(f"serve: {error}", file=sys.stderr)
         return 1
     return 0

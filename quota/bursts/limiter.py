@@ -71,7 +71,7 @@ class BurstLimiter:
         self._path, self._env, self._lock = _open_first(state, memory)
 
     def allow(self, who: str, per_minute: int, now: float, calls: int = 1) -> Wait:
-        """Decide on `calls` of `who`, who has `per_minute` (>= 1); those that are refused cost nothing."""
+        """Count `calls` of client `who`, limited to `per_minute` (>= 1); those that are refused cost nothing."""
         caller = _digest(who)
 
         def draw(txn: "_Transaction[bytes]") -> Wait:
@@ -82,7 +82,7 @@ class BurstLimiter:
         return self._decide(draw, now) or _ALLOWED
 
     def day(self, who: str, limit: int, now: float) -> Wait:
-        """Decide on one call of `who`, who has `limit` calls until midnight UTC."""
+        """Count one call of client `who`, limited to `limit` until midnight UTC."""
         caller = _digest(who)
 
         def count(txn: "_Transaction[bytes]") -> Wait:
@@ -94,7 +94,7 @@ class BurstLimiter:
         return self._decide(count, now) or _ALLOWED
 
     def visit(self, who: str, per_minute: int, per_day: int, now: float) -> tuple[Wait, Wait]:
-        """Decide on one call of `who`, who has both limits; a call that one of them refuses costs nothing.
+        """Count one call of client `who`, who has both limits; a call that one refuses costs nothing.
 
         Returns:
             The decision by the minute, and the one by the day.

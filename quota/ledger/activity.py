@@ -15,7 +15,7 @@ from typing import Final
 
 from quota.accounts import load_key
 from quota.ledger import agenda, row_format
-from quota.ledger.calls import kept
+from quota.ledger.calls import clamp_to_retained
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 
 KEPT_DAYS: Final = 62
@@ -27,7 +27,7 @@ def calls_by_day(
     txn: ReadTransaction, account: str, days: int, now: datetime
 ) -> Sequence[tuple[date, int]]:
     """The calls of an organisation on each of the last `days` days, today last."""
-    today = kept(txn, now).date()
+    today = clamp_to_retained(txn, now).date()
     dates = [today - timedelta(days=back) for back in reversed(range(days))]
     rows = (row_format.join(row_format.CALLS, one.isoformat(), account) for one in dates)
     return [(one, row_format.number(txn.get(row))) for one, row in zip(dates, rows, strict=True)]
@@ -55,7 +55,7 @@ def key_calls(
     txn: ReadTransaction, account: str, days: int, now: datetime
 ) -> Mapping[str, Mapping[date, int]]:
     """The calls of each key on each of the last `days` days, by key id."""
-    first = kept(txn, now).date() - timedelta(days=days - 1)
+    first = clamp_to_retained(txn, now).date() - timedelta(days=days - 1)
     found: dict[str, dict[date, int]] = {}
     for row, stored in txn.scan(row_format.join(row_format.KEY_CALLS, account, "")):
         day, key = row.decode().split("/")[2:]

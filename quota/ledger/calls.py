@@ -3,7 +3,7 @@
 Each function decides first and writes afterwards, so a function that raises has changed nothing.
 The counts are exact because no other transaction writes at the same time (D6). `redis/lua/` has the
 functions of every request a second time, in Lua. Exports are in `exports.py`, accounts and keys in
-`registry.py`.
+`account_rows.py`.
 
 A clock that steps back gives nobody extra calls or credits: the counters of the earlier period
 still exist. Where `compact` dropped them, the first kept moment replaces the time.
@@ -17,9 +17,9 @@ from typing import Final
 
 from quota.errors import NotAllowedError
 from quota.ledger import openings, row_format
+from quota.ledger.account_rows import account_of
 from quota.ledger.openings import Opening
 from quota.ledger.purchase import Purchase
-from quota.ledger.registry import account_of
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import Period, day, month, start_of_month, utc
 from quota.plans import Plan
@@ -35,7 +35,7 @@ PACKS_MOST: Final = 10**12
 
 def take(txn: WriteTransaction, account: str, limit: int, now: datetime) -> Meter:
     """Count one call of the day if `limit` allows; a refused call is not counted (D6)."""
-    today = day(kept(txn, now))
+    today = day(clamp_to_retained(txn, now))
     key = row_format.join(row_format.CALLS, today.key, account)
     used = row_format.number(txn.get(key))
     granted = used < limit
@@ -46,14 +46,14 @@ def take(txn: WriteTransaction, account: str, limit: int, now: datetime) -> Mete
 
 def give_back(txn: WriteTransaction, account: str, taken: datetime) -> None:
     """Undo a call that was counted at `taken` and whose response failed (5xx: D1)."""
-    key = row_format.join(row_format.CALLS, day(kept(txn, taken)).key, account)
+    key = row_format.join(row_format.CALLS, day(clamp_to_retained(txn, taken)).key, account)
     if used := row_format.number(txn.get(key)):
         txn.put(key, row_format.pack(used - 1))
 
 
 def calls(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Meter:
     """The calls of the day so far."""
-    today = day(kept(txn, now))
+    today = day(clamp_to_retained(txn, now))
     used = row_format.number(txn.get(row_format.join(row_format.CALLS, today.key, account)))
     return Meter("appels_jour", limit, used, used < limit, today.end)
 
@@ -71,7 +71,7 @@ def take_and_charge(
     Raises:
         NotAllowedError: the company's identifier is too long for a store.
     """
-    charge_key(month(kept(txn, now)), purchase)  # raises before anything is written
+    charge_key(month(clamp_to_retained(txn, now)), purchase)  # raises before anything is written
     meter = take(txn, purchase.account, purchase.call_limit, now)
     if not meter.granted:
         return meter, None
@@ -85,7 +85,7 @@ def take_and_charge(
 def charge(txn: WriteTransaction, purchase: Purchase, now: datetime) -> Charge:
     """Charge a company once per calendar month (D9), from the grant first, then from packs (D8)."""
     account, cost, grant = purchase.account, purchase.cost, purchase.grant
-    moment = kept(txn, now)
+    moment = clamp_to_retained(txn, now)
     period = month(moment)
     key = charge_key(period, purchase)
     credit = _credits(txn, account, grant, period)
@@ -117,19 +117,19 @@ def _try(txn: WriteTransaction, purchase: Purchase, moment: datetime, tried: Cha
 
 def trials(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Meter:
     """The trials of the month so far."""
-    period = month(kept(txn, now))
+    period = month(clamp_to_retained(txn, now))
     used = row_format.number(txn.get(row_format.join(row_format.TRIALS, period.key, account)))
     return Meter("essais_mois", limit, used, used < limit, period.end)
 
 
 def is_charged(txn: ReadTransaction, account: str, company: str, now: datetime) -> bool:
     """Whether the company was charged in this calendar month, so that its record is free (D9)."""
-    return txn.get(_charge_key(month(kept(txn, now)), account, company)) is not None
+    return txn.get(_charge_key(month(clamp_to_retained(txn, now)), account, company)) is not None
 
 
-def opened(txn: ReadTransaction, account: str, now: datetime) -> Sequence[Opening]:
+def recent_charges(txn: ReadTransaction, account: str, now: datetime) -> Sequence[Opening]:
     """The last records and analyses that were charged in this month, the newest first."""
-    return openings.of_account(txn, month(kept(txn, now)), account)
+    return openings.of_account(txn, month(clamp_to_retained(txn, now)), account)
 
 
 def add_credits(txn: WriteTransaction, account: str, count: int) -> int:
@@ -157,7 +157,7 @@ def add_credits(txn: WriteTransaction, account: str, count: int) -> int:
 
 def credits_of(txn: ReadTransaction, account: str, plan: Plan, now: datetime) -> Credits:
     """The credits of the month so far."""
-    return _credits(txn, account, plan.credits_par_mois, month(kept(txn, now)))
+    return _credits(txn, account, plan.credits_par_mois, month(clamp_to_retained(txn, now)))
 
 
 def _credits(txn: ReadTransaction, account: str, grant: int, period: Period) -> Credits:
@@ -199,7 +199,7 @@ def _charge_key(period: Period, account: str, company: str) -> bytes:
 # -- retention ---------------------------------------------------------------------
 
 
-def kept(txn: ReadTransaction, now: datetime) -> datetime:
+def clamp_to_retained(txn: ReadTransaction, now: datetime) -> datetime:
     """`now` in UTC, or the first moment whose counters are kept, if that is later."""
     return since(now, txn.get(row_format.FLOOR))
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from quota.ledger import row_format
-from quota.ledger.calls import calls, credits_of, kept, trials
+from quota.ledger.calls import calls, clamp_to_retained, credits_of, trials
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import Period, month, start_of_month
 from quota.plans import Plan
@@ -34,7 +34,7 @@ class _Hold(NamedTuple):
 
 def exports(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Meter:
     """The exports of the month so far, including those under way."""
-    moment = kept(txn, now)
+    moment = clamp_to_retained(txn, now)
     period = month(moment)
     used = _counted(txn, account, period) + _held(_live(txn, account, moment), period)
     return Meter("exports_mois", limit, used, used < limit, period.end)
@@ -63,7 +63,7 @@ def reserve(
 
     `reservation` is a new id. Expired reservations of the account are deleted here.
     """
-    moment = kept(txn, now)
+    moment = clamp_to_retained(txn, now)
     period = month(moment)
     live = _live(txn, account, moment)
     used = _counted(txn, account, period) + _held(live, period)
@@ -95,9 +95,9 @@ def commit(
     Args:
         export: what to list among the last exports of the account, if it is counted.
     """
-    period = month(kept(txn, start_of_month(reservation.month)))
+    period = month(clamp_to_retained(txn, start_of_month(reservation.month)))
     key = row_format.join(row_format.RESERVED, reservation.account, reservation.id)
-    moment = kept(txn, now)
+    moment = clamp_to_retained(txn, now)
     live = {hold.key: hold for hold in _live(txn, reservation.account, moment)}
     own = live.pop(key, None)
     counted = _counted(txn, reservation.account, period)

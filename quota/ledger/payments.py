@@ -14,8 +14,8 @@ import orjson
 
 from quota.accounts import FREE
 from quota.ledger import row_format
+from quota.ledger.account_rows import account_of, set_plan
 from quota.ledger.calls import add_credits
-from quota.ledger.registry import account_of, set_plan
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.plans import Plan
 
@@ -25,7 +25,6 @@ PACK: Final = "pack"
 # States of a subscription in which its plan is served. Stripe tries a payment that failed again for
 # days (`past_due`), and then ends the subscription.
 LIVE: Final = frozenset({"active", "trialing", "past_due"})
-FAILED: Final = "past_due"
 
 
 @dataclass(frozen=True, slots=True)

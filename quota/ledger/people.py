@@ -21,7 +21,7 @@ import orjson
 from quota.accounts import Account
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger import row_format
-from quota.ledger.registry import account_of, create_account
+from quota.ledger.account_rows import account_of, create_account
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.plans import Plan
 

@@ -11,8 +11,8 @@ from typing import Final
 
 from quota.accounts import FREE, Account, load_account
 from quota.errors import UnknownError
-from quota.ledger import exports, people, registry, row_format, tickets
-from quota.ledger.registry import ADDRESSES, KEYS
+from quota.ledger import account_rows, exports, people, row_format, tickets
+from quota.ledger.account_rows import ADDRESSES, KEYS
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 
 Rows = Callable[[bytes], Iterable[tuple[bytes, bytes]]]
@@ -43,10 +43,10 @@ def remove(txn: WriteTransaction, account: str, before: str, today: str) -> bool
         today: the day whose calls would be a use ("2026-11-21").
     """
     try:
-        known = registry.account_of(txn, account)
+        known = account_rows.account_of(txn, account)
     except UnknownError:
         return False
-    keys, links = registry.keys_of(txn, account), registry.keys_of(txn, account, ADDRESSES)
+    keys, links = account_rows.keys_of(txn, account), account_rows.keys_of(txn, account, ADDRESSES)
     persons = people.people_of(txn, account)
     called = txn.get(row_format.join(row_format.CALLS, today, account)) is not None
     bought = next(iter(txn.scan(row_format.join(row_format.PAYMENT, account, ""))), None)
@@ -57,7 +57,7 @@ def remove(txn: WriteTransaction, account: str, before: str, today: str) -> bool
     if called or bought or newer or last or inside or not _may_go(known, before):
         return False
     for kind in (KEYS, ADDRESSES):
-        registry.delete_keys(txn, account, kind)
+        account_rows.delete_keys(txn, account, kind)
     for person in persons:
         people.delete(txn, person)
     exports.forget(txn, account)

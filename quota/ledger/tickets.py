@@ -19,8 +19,8 @@ import orjson
 
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger import agenda, people, row_format
+from quota.ledger.account_rows import account_of
 from quota.ledger.people import Person
-from quota.ledger.registry import account_of
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 
 INVITATION: Final = "invitation"

@@ -140,7 +140,7 @@ def move(
 
 
 def identify(digest: bytes) -> Command:
-    """The rows of `ledger.registry.identify`; the reply is empty, or (key, account id, account)."""
+    """The rows of `ledger.account_rows.identify`; the reply is empty, or (key, account id, account)."""
     return _evalsha(_IDENTIFY, (place(row_format.KEY)[0], place(row_format.ACCOUNT)[0]), digest)
 
 

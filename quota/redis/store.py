@@ -5,17 +5,17 @@ on the server. Everything else is a function of the ledger, in a transaction tha
 another writer changed its rows (`transaction.py`). Both go through one queue (`pipeline_queue.py`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from quota.accounts import Account
 from quota.errors import NotAllowedError
-from quota.ledger import calls, exports, registry, row_format
+from quota.ledger import account_rows, calls, exports, row_format
 from quota.ledger.audit import AuditReport, audit
 from quota.ledger.purchase import Purchase
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.transaction import ReadTransaction
 from quota.periods import day, month, utc
 from quota.plans import Plan
 from quota.redis import scripts
@@ -28,7 +28,9 @@ from quota.results import Charge, Meter, Usage
 from quota.store.future import StoreFuture
 from quota.store.ledger_store import LedgerStore
 from quota.store.row_migration import migrate
+from quota.store.transactions import Reading, Writing
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 # Rows of a piece of an audit; others wait that long.
@@ -63,7 +65,7 @@ class RedisStore(LedgerStore):
             rows = RedisTransaction(self._queue.run)
             rows.fetched(row_format.KEY + digest, key)
             rows.fetched(row_format.ACCOUNT + account, stored)
-            return registry.identify(rows, digest)
+            return account_rows.identify(rows, digest)
 
         return self._queue.command(scripts.identify(digest), parse)
 
@@ -121,16 +123,20 @@ class RedisStore(LedgerStore):
 
     # -- everything else -----------------------------------------------------------
 
-    def read(self, operation: Callable[[ReadTransaction], T], /) -> StoreFuture[T]:
-        return self._queue.transact(operation)
+    def read(
+        self, operation: Reading[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreFuture[T]:
+        return self._queue.transact(lambda txn: operation(txn, *args, **kwargs))
 
-    def submit(self, operation: Callable[[WriteTransaction], T], /) -> StoreFuture[T]:
-        return self._queue.transact(operation)
+    def submit(
+        self, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreFuture[T]:
+        return self._queue.transact(lambda txn: operation(txn, *args, **kwargs))
 
     # -- upkeep --------------------------------------------------------------------
 
     def compact(self, before: str) -> int:
-        self.submit(lambda txn: calls.raise_floor(txn, before)).result()
+        self.submit(calls.raise_floor, before).result()
         return self._queue.call(self._drop_periods).result()
 
     def _drop_periods(self) -> int:

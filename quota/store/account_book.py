@@ -1,6 +1,6 @@
 """Accounts, keys, packs and people of a store.
 
-Each method is a function of the ledger (`registry.py`, `people.py`, `calls.py`) in one transaction
+Each method is a function of the ledger (`account_rows.py`, `people.py`, `calls.py`) in one transaction
 of the store. This module adds what such a function must not have: random ids and keys, and the
 clock's moment in the form in which it is stored.
 """
@@ -14,11 +14,11 @@ from typing import Final
 
 from quota import keys
 from quota.accounts import FREE, Account, Key
-from quota.ledger import activity, calls, exports, payments, people, registry, tickets
+from quota.ledger import account_rows, activity, calls, exports, payments, people, tickets
+from quota.ledger.account_rows import ADDRESSES
 from quota.ledger.openings import Opening
 from quota.ledger.payments import Payment, Unapplied
 from quota.ledger.people import Person
-from quota.ledger.registry import ADDRESSES
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import iso
 from quota.plans import Plan
@@ -49,11 +49,11 @@ class AccountBook:
 
     def get(self, account: str) -> StoreResult[Account]:
         """The account of this id; UnknownError if there is none."""
-        return self._transactions.read(lambda txn: registry.account_of(txn, account))
+        return self._transactions.read(account_rows.account_of, account)
 
     def all(self) -> StoreResult[Sequence[Account]]:
         """All accounts, the oldest first."""
-        return self._transactions.read(registry.accounts)
+        return self._transactions.read(account_rows.accounts)
 
     def create(
         self,
@@ -68,7 +68,7 @@ class AccountBook:
         """Create an account with a new id."""
         name = keys.make_id(keys.ACCOUNT_ID, secrets.randbelow)
         account = Account(name, nom, plan, api_tool, tuple(modules), iso(now))
-        return self._transactions.submit(lambda txn: registry.create_account(txn, account, plans))
+        return self._transactions.submit(account_rows.create_account, account, plans)
 
     def set_plan(
         self,
@@ -81,41 +81,37 @@ class AccountBook:
     ) -> StoreFuture[Account]:
         """Change the plan; None leaves the API tool, or the modules, as they are."""
         return self._transactions.submit(
-            lambda txn: registry.set_plan(txn, account, plan, api_tool, modules, plans)
+            account_rows.set_plan, account, plan, api_tool, modules, plans
         )
 
     def add_credits(self, account: str, count: int) -> StoreFuture[int]:
         """Add a pack of credits; returns the credits that all packs have left."""
-        return self._transactions.submit(lambda txn: calls.add_credits(txn, account, count))
+        return self._transactions.submit(calls.add_credits, account, count)
 
-    def opened(self, account: str, now: datetime) -> StoreResult[Sequence[Opening]]:
+    def recent_charges(self, account: str, now: datetime) -> StoreResult[Sequence[Opening]]:
         """The last records and analyses that were charged in this month, the newest first."""
-        return self._transactions.read(lambda txn: calls.opened(txn, account, now))
+        return self._transactions.read(calls.recent_charges, account, now)
 
     # -- payments ------------------------------------------------------------------
 
     def payment_version(self, payment: str) -> StoreResult[int]:
         """How many states of a payment were stored, for `apply_subscription`."""
-        return self._transactions.read(lambda txn: payments.version(txn, payment))
+        return self._transactions.read(payments.version, payment)
 
     def apply_subscription(
         self, subscription: Payment, known: int, plans: Mapping[str, Plan]
     ) -> StoreFuture[bool]:
         """Store the state of a subscription and the plan that follows; False if `known` is old."""
-        return self._transactions.submit(
-            lambda txn: payments.apply(txn, subscription, known, plans)
-        )
+        return self._transactions.submit(payments.apply, subscription, known, plans)
 
     def add_pack(self, pack: Payment) -> StoreFuture[bool]:
         """Add the credits of a paid pack; False if they were added before."""
-        return self._transactions.submit(lambda txn: payments.add_pack(txn, pack))
+        return self._transactions.submit(payments.add_pack, pack)
 
     def note_unapplied(self, payment: Payment, error: str, now: datetime) -> StoreFuture[None]:
         """Note a payment that has no effect, until it is applied or settled."""
         moment = int(now.timestamp())
-        return self._transactions.submit(
-            lambda txn: payments.note_unapplied(txn, payment, error, moment)
-        )
+        return self._transactions.submit(payments.note_unapplied, payment, error, moment)
 
     def unapplied(self) -> StoreResult[Sequence[Unapplied]]:
         """The payments that have no effect, the oldest first."""
@@ -123,15 +119,15 @@ class AccountBook:
 
     def settle_unapplied(self, payment: str) -> StoreFuture[bool]:
         """Forget a payment that was settled by hand; False if there is none such."""
-        return self._transactions.submit(lambda txn: payments.settle_unapplied(txn, payment))
+        return self._transactions.submit(payments.settle_unapplied, payment)
 
     def payments_of(self, account: str) -> StoreResult[Sequence[Payment]]:
         """The subscriptions and packs of an account, the newest first."""
-        return self._transactions.read(lambda txn: payments.of_account(txn, account))
+        return self._transactions.read(payments.of_account, account)
 
     def last_exports(self, account: str) -> StoreResult[Sequence[CountedExport]]:
         """The last exports of an account, the newest first."""
-        return self._transactions.read(lambda txn: exports.last(txn, account))
+        return self._transactions.read(exports.last, account)
 
     # -- keys ----------------------------------------------------------------------
 
@@ -145,29 +141,29 @@ class AccountBook:
         text, key = _key(account, label, now, keys.PREFIX, keys.KEY_ID)
         digest = keys.digest(text)
         return self._transactions.submit(
-            lambda txn: (registry.create_key(txn, key, digest, plans), text)
+            lambda txn: (account_rows.create_key(txn, key, digest, plans), text)
         )
 
     def revoke_key(self, key_id: str, now: datetime) -> StoreFuture[Key]:
         """End a key; the next call with it is refused."""
         moment = iso(now)
-        return self._transactions.submit(lambda txn: registry.revoke_key(txn, key_id, moment))
+        return self._transactions.submit(account_rows.revoke_key, key_id, moment)
 
     def add_key_calls(self, calls: Mapping[bytes, int], day: date) -> StoreFuture[None]:
         """Add calls of `day` to the statistics of keys, by the SHA-256 of each (`keys.digest`)."""
-        return self._transactions.submit(lambda txn: activity.add_key_calls(txn, calls, day))
+        return self._transactions.submit(activity.add_key_calls, calls, day)
 
     def key_calls(
         self, account: str, days: int, now: datetime
     ) -> StoreResult[Mapping[str, Mapping[date, int]]]:
         """The calls of each key by day, as far as processes have added them; by key id."""
-        return self._transactions.read(lambda txn: activity.key_calls(txn, account, days, now))
+        return self._transactions.read(activity.key_calls, account, days, now)
 
     def calls_by_day(
         self, account: str, days: int, now: datetime
     ) -> StoreResult[Sequence[tuple[date, int]]]:
         """The calls of an account on each of the last `days` days, today last."""
-        return self._transactions.read(lambda txn: activity.calls_by_day(txn, account, days, now))
+        return self._transactions.read(activity.calls_by_day, account, days, now)
 
     def seal_key(self, text: str, session: bytes, now: datetime) -> StoreFuture[str]:
         """Keep the text of a new key or address until a page of this session shows it; returns its token.
@@ -205,24 +201,22 @@ class AccountBook:
         text, address = _key(account, label, now, keys.ADDRESS_PREFIX, keys.ADDRESS_ID)
         digest = keys.digest(text)
         return self._transactions.submit(
-            lambda txn: (registry.create_key(txn, address, digest, plans, ADDRESSES), text)
+            lambda txn: (account_rows.create_key(txn, address, digest, plans, ADDRESSES), text)
         )
 
     def addresses_of(self, account: str) -> StoreResult[Sequence[Key]]:
         """The reconciliation addresses of an account, revoked ones included, the oldest first."""
-        return self._transactions.read(lambda txn: registry.keys_of(txn, account, ADDRESSES))
+        return self._transactions.read(account_rows.keys_of, account, ADDRESSES)
 
     def by_address(self, token: str) -> StoreResult[Account | None]:
         """The account of a reconciliation address; None for any text that is none in force."""
         digest = keys.digest(token)
-        return self._transactions.read(lambda txn: registry.identify(txn, digest, ADDRESSES))
+        return self._transactions.read(account_rows.identify, digest, ADDRESSES)
 
     def revoke_address(self, address_id: str, now: datetime) -> StoreFuture[Key]:
         """End a reconciliation address; the next request at it is refused."""
         moment = iso(now)
-        return self._transactions.submit(
-            lambda txn: registry.revoke_key(txn, address_id, moment, ADDRESSES)
-        )
+        return self._transactions.submit(account_rows.revoke_key, address_id, moment, ADDRESSES)
 
     def last_used(self, key_ids: Sequence[str]) -> StoreResult[Mapping[str, str]]:
         """The day of the last use of each key that was used, as "2026-11-21", by key id."""
@@ -237,15 +231,15 @@ class AccountBook:
 
     def people_of(self, account: str) -> StoreResult[Sequence[Person]]:
         """The people of an account, by address."""
-        return self._transactions.read(lambda txn: people.people_of(txn, account))
+        return self._transactions.read(people.people_of, account)
 
     def count_of(self, account: str) -> StoreResult[int]:
         """How many people an account has."""
-        return self._transactions.read(lambda txn: people.count_of(txn, account))
+        return self._transactions.read(people.count_of, account)
 
     def person_by_email(self, email: str) -> StoreResult[Person | None]:
         """The person with this address, or None."""
-        return self._transactions.read(lambda txn: people.by_email(txn, email))
+        return self._transactions.read(people.by_email, email)
 
     def sign_up(
         self, nom: str, email: str, password: str, plans: Mapping[str, Plan], now: datetime
@@ -257,7 +251,7 @@ class AccountBook:
         name = keys.make_id(keys.ACCOUNT_ID, secrets.randbelow)
         account = Account(name, nom, FREE, False, (), iso(now))
         person = _person(name, email, password, now)
-        return self._transactions.submit(lambda txn: people.sign_up(txn, account, person, plans))
+        return self._transactions.submit(people.sign_up, account, person, plans)
 
     def add_person(
         self,
@@ -269,7 +263,7 @@ class AccountBook:
     ) -> StoreFuture[Person]:
         """Add a person to an account; the future raises NotAllowedError if the address is in use."""
         person = replace(_person(account, email, password, now), role=role)
-        return self._transactions.submit(lambda txn: people.add_person(txn, person))
+        return self._transactions.submit(people.add_person, person)
 
     def set_password(self, person: str, password: str) -> StoreFuture[Person]:
         """Replace a password; all sessions of the person, and links for another password, end."""
@@ -283,7 +277,7 @@ class AccountBook:
 
     def set_role(self, account: str, person: str, role: str) -> StoreFuture[Person]:
         """Give a person of an account another role; the last administrator keeps theirs."""
-        return self._transactions.submit(lambda txn: people.set_role(txn, account, person, role))
+        return self._transactions.submit(people.set_role, account, person, role)
 
     def remove_person(self, account: str, person: str) -> StoreFuture[Person]:
         """Remove a person from an account; the last administrator stays."""
@@ -302,22 +296,20 @@ class AccountBook:
     ) -> StoreFuture[None]:
         """Open a session of a person until `expires`."""
         start, end = int(now.timestamp()), int(expires.timestamp())
-        return self._transactions.submit(
-            lambda txn: people.open_session(txn, person, token, start, end)
-        )
+        return self._transactions.submit(people.open_session, person, token, start, end)
 
     def in_session(self, person: str, token: bytes, now: datetime) -> StoreResult[Person | None]:
         """The person, if this session of theirs is open."""
         seconds = int(now.timestamp())
-        return self._transactions.read(lambda txn: people.in_session(txn, person, token, seconds))
+        return self._transactions.read(people.in_session, person, token, seconds)
 
     def close_session(self, person: str, token: bytes) -> StoreFuture[None]:
         """End a session; ending it again changes nothing."""
-        return self._transactions.submit(lambda txn: people.close_session(txn, person, token))
+        return self._transactions.submit(people.close_session, person, token)
 
 
 def _sealed_name(token: str, session: bytes) -> bytes:
-    """The name of a sealed text, which tells nothing of the bytes that seal it."""
+    """Row name of a sealed text: a hash, from which the key cannot be derived."""
     return hashlib.sha256(b"name" + token.encode() + session).digest()
 
 

@@ -6,24 +6,25 @@ Each method is a function of the ledger in one transaction. A subclass supplies 
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from quota import keys
 from quota.accounts import Account, Key
-from quota.ledger import calls, exports, registry, retention
+from quota.ledger import account_rows, calls, exports, retention
 from quota.ledger.audit import AuditReport
 from quota.ledger.purchase import Purchase
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import day, iso, utc
 from quota.plans import Plan
 from quota.results import Charge, CountedExport, Meter, Refusal, Reservation, Usage
 from quota.store.account_book import AccountBook
 from quota.store.future import ReadyResult, StoreFuture, StoreResult
 from quota.store.interface import Store
+from quota.store.transactions import Reading, Writing
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -31,11 +32,15 @@ class LedgerStore(Store, ABC):
     """A store with all rows of the ledger."""
 
     @abstractmethod
-    def read(self, operation: Callable[[ReadTransaction], T], /) -> StoreResult[T]:
+    def read(
+        self, operation: Reading[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreResult[T]:
         """Run a function of the ledger on the rows as they are at this moment."""
 
     @abstractmethod
-    def submit(self, operation: Callable[[WriteTransaction], T], /) -> StoreFuture[T]:
+    def submit(
+        self, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreFuture[T]:
         """Run a function of the ledger in a transaction; the future resolves once it is durable."""
 
     @abstractmethod
@@ -61,7 +66,7 @@ class LedgerStore(Store, ABC):
     def remove_unused(self, account: str, before: datetime, now: datetime) -> StoreFuture[bool]:
         """Remove an account that `unused` found; False if it was used since."""
         moment, today = iso(before), day(now).key
-        return self.submit(lambda txn: retention.remove(txn, account, moment, today))
+        return self.submit(retention.remove, account, moment, today)
 
     @property
     def accounts(self) -> AccountBook:
@@ -75,35 +80,35 @@ class LedgerStore(Store, ABC):
         return self._identify(keys.digest(key))
 
     def _identify(self, digest: bytes) -> StoreResult[Account | None]:
-        return self.read(lambda txn: registry.identify(txn, digest))
+        return self.read(account_rows.identify, digest)
 
     def keys_of(self, account: str) -> StoreResult[Sequence[Key]]:
-        return self.read(lambda txn: registry.keys_of(txn, account))
+        return self.read(account_rows.keys_of, account)
 
     def usage(self, account: str, plan: Plan, now: datetime) -> StoreResult[Usage]:
-        return self.read(lambda txn: exports.usage(txn, account, plan, now))
+        return self.read(exports.usage, account, plan, now)
 
     def calls(self, account: str, limit: int, now: datetime) -> StoreResult[Meter]:
-        return self.read(lambda txn: calls.calls(txn, account, limit, now))
+        return self.read(calls.calls, account, limit, now)
 
     def is_charged(self, account: str, company: str, now: datetime) -> StoreResult[bool]:
-        return self.read(lambda txn: calls.is_charged(txn, account, company, now))
+        return self.read(calls.is_charged, account, company, now)
 
     # -- calls and credits ---------------------------------------------------------
 
     def take(self, account: str, limit: int, now: datetime) -> StoreFuture[Meter]:
         moment = utc(now)
-        return self.submit(lambda txn: calls.take(txn, account, limit, moment))
+        return self.submit(calls.take, account, limit, moment)
 
     def give_back(self, account: str, taken: datetime) -> StoreFuture[None]:
         moment = utc(taken)
-        return self.submit(lambda txn: calls.give_back(txn, account, moment))
+        return self.submit(calls.give_back, account, moment)
 
     def take_and_charge(
         self, purchase: Purchase, now: datetime
     ) -> StoreFuture[tuple[Meter, Charge | None]]:
         moment = utc(now)
-        return self.submit(lambda txn: calls.take_and_charge(txn, purchase, moment))
+        return self.submit(calls.take_and_charge, purchase, moment)
 
     # -- exports -------------------------------------------------------------------
 
@@ -111,15 +116,13 @@ class LedgerStore(Store, ABC):
         self, account: str, limit: int, at_once: int, ttl: timedelta, now: datetime
     ) -> StoreFuture[Reservation | Refusal]:
         moment, name = utc(now), secrets.token_hex(8)
-        return self.submit(
-            lambda txn: exports.reserve(txn, account, limit, at_once, ttl, name, moment)
-        )
+        return self.submit(exports.reserve, account, limit, at_once, ttl, name, moment)
 
     def commit(
         self, reservation: Reservation, now: datetime, export: CountedExport | None = None
     ) -> StoreFuture[Meter]:
         moment = utc(now)
-        return self.submit(lambda txn: exports.commit(txn, reservation, moment, export))
+        return self.submit(exports.commit, reservation, moment, export)
 
     def release(self, account: str, reservation: str) -> StoreFuture[None]:
-        return self.submit(lambda txn: exports.release(txn, account, reservation))
+        return self.submit(exports.release, account, reservation)

@@ -5,19 +5,20 @@ transaction of the file (`lmdb_file.py`). Reads are transactions of their own, o
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from quota.errors import NotAllowedError, StoreUnavailable
 from quota.ledger import calls
 from quota.ledger.audit import AuditReport, audit
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.store.future import ReadyResult, StoreFuture
 from quota.store.group_commit import GroupCommit
 from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_file import MAP_SIZE, LmdbFile, damage_of, sync
+from quota.store.transactions import Reading, Writing
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 # Rows that one transaction of `compact` deletes: other writers wait that long (about 2 ms).
@@ -37,18 +38,22 @@ class LmdbStore(LedgerStore):
         self._file = LmdbFile(folder, map_size)
         self._writer = GroupCommit(self._file.write, self._file.check_readers)
 
-    def read(self, operation: Callable[[ReadTransaction], T], /) -> ReadyResult[T]:
-        return ReadyResult(self._file.read(operation))
+    def read(
+        self, operation: Reading[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> ReadyResult[T]:
+        return ReadyResult(self._file.read(lambda txn: operation(txn, *args, **kwargs)))
 
-    def submit(self, operation: Callable[[WriteTransaction], T], /) -> StoreFuture[T]:
-        return self._writer.submit(operation)
+    def submit(
+        self, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreFuture[T]:
+        return self._writer.submit(lambda txn: operation(txn, *args, **kwargs))
 
     # -- upkeep --------------------------------------------------------------------
 
     def compact(self, before: str) -> int:
-        self.submit(lambda txn: calls.raise_floor(txn, before)).result()
+        self.submit(calls.raise_floor, before).result()
         total = 0
-        while dropped := self.submit(lambda txn: calls.drop(txn, _COMPACT_ROWS)).result():
+        while dropped := self.submit(calls.drop, _COMPACT_ROWS).result():
             total += dropped
         return total
 

@@ -55,37 +55,35 @@ class TicketBook:
     def find(self, token: str, kind: str, now: datetime) -> StoreResult[Ticket | None]:
         """The ticket of a token, if it can still be used."""
         digest, moment = _sha256(token), int(now.timestamp())
-        return self._transactions.read(lambda txn: tickets.open_ticket(txn, digest, kind, moment))
+        return self._transactions.read(tickets.open_ticket, digest, kind, moment)
 
     def accept(self, token: str, password: str, now: datetime) -> StoreFuture[Person | None]:
         """Use an invitation; None if it cannot be used, NotAllowedError if the address is in use."""
         name = keys.make_id(keys.PERSON_ID, secrets.randbelow)
         person = Person(name, "", "", password, iso(now), people.MEMBER)
         digest, moment = _sha256(token), int(now.timestamp())
-        return self._transactions.submit(lambda txn: tickets.accept(txn, digest, person, moment))
+        return self._transactions.submit(tickets.accept, digest, person, moment)
 
     def set_password(self, token: str, password: str, now: datetime) -> StoreFuture[Person | None]:
         """Use a ticket for another password; None if it cannot be used."""
         digest, moment = _sha256(token), int(now.timestamp())
-        return self._transactions.submit(
-            lambda txn: tickets.set_password(txn, digest, password, moment)
-        )
+        return self._transactions.submit(tickets.set_password, digest, password, moment)
 
     def of(self, account: str, now: datetime) -> StoreResult[Sequence[Ticket]]:
         """The tickets of an organisation that can be used, the newest first."""
         moment = int(now.timestamp())
-        return self._transactions.read(lambda txn: tickets.of_account(txn, account, moment))
+        return self._transactions.read(tickets.of_account, account, moment)
 
     def withdraw(self, account: str, ticket: str) -> StoreFuture[None]:
         """End a ticket of an organisation."""
-        return self._transactions.submit(lambda txn: tickets.withdraw(txn, account, ticket))
+        return self._transactions.submit(tickets.withdraw, account, ticket)
 
     # -- the outbox ----------------------------------------------------------------
 
     def is_due(self, now: datetime) -> StoreResult[bool]:
         """Whether `claim` has something to do."""
         moment = int(now.timestamp())
-        return self._transactions.read(lambda txn: tickets.is_due(txn, moment))
+        return self._transactions.read(tickets.is_due, moment)
 
     def claim(self, now: datetime) -> StoreFuture[tuple[Ticket | None, str]]:
         """The next ticket to be mailed, for this process alone, and a new token for its link."""
@@ -95,7 +93,7 @@ class TicketBook:
 
     def settle(self, ticket: str, mail: str, error: str = "") -> StoreFuture[None]:
         """Note the outcome of an attempt to send a mail."""
-        return self._transactions.submit(lambda txn: tickets.settle(txn, ticket, mail, error))
+        return self._transactions.submit(tickets.settle, ticket, mail, error)
 
 
 def new_token() -> str:

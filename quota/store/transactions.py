@@ -4,17 +4,26 @@
 """
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.store.future import StoreFuture, StoreResult
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+# A function of the ledger: its first parameter is the transaction, the others are passed on.
+Reading: TypeAlias = Callable[Concatenate[ReadTransaction, P], T]
+Writing: TypeAlias = Callable[Concatenate[WriteTransaction, P], T]
 
 
 class Transactions(Protocol):
     """Runs functions of the ledger, each in a transaction."""
 
-    def read(self, operation: Callable[[ReadTransaction], T], /) -> StoreResult[T]: ...
+    def read(
+        self, operation: Reading[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreResult[T]: ...
 
-    def submit(self, operation: Callable[[WriteTransaction], T], /) -> StoreFuture[T]: ...
+    def submit(
+        self, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreFuture[T]: ...

@@ -4,13 +4,15 @@ It has the methods of the real stores, so that the same state machine drives all
 """
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from quota.errors import QuotaError
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.transaction import ReadTransaction
 from quota.store.future import StoreFuture
 from quota.store.lmdb_store import LmdbStore
+from quota.store.transactions import Writing
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -45,12 +47,14 @@ class DictStore(LmdbStore):
     def __init__(self) -> None:
         self._file = DictRows()  # type: ignore[assignment]
 
-    def submit(self, operation: Callable[[WriteTransaction], T], /) -> StoreFuture[T]:
+    def submit(
+        self, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreFuture[T]:
         rows: DictRows = self._file  # type: ignore[assignment]
         before = dict(rows.rows)
         future: StoreFuture[T] = StoreFuture()
         try:
-            future.resolve(operation(rows))
+            future.resolve(operation(rows, *args, **kwargs))
         except QuotaError as refusal:
             assert rows.rows == before, "a refused operation has written"
             future.resolve(refusal)

@@ -243,7 +243,7 @@ class StoreAgainstModel(PeopleAgainstModel):
         for account in self.names:
             expected = self.model.opened.get((account, self.model.month(self.now)), [])
 
-            told = self.store.accounts.opened(account, self.now).result()
+            told = self.store.accounts.recent_charges(account, self.now).result()
 
             assert [(int(one.at.timestamp()), one.credits, one.subject) for one in told] == (
                 expected[: openings.KEPT]

@@ -1,4 +1,4 @@
--- The rows that ledger.registry.identify reads: a key and its account. Whether the key is in force
+-- The rows that ledger.account_rows.identify reads: a key and its account. Whether the key is in force
 -- is decided in Python.
 -- KEYS: keys, accounts. ARGV: digest. Reply: nothing, or the key's row, account id, account's row.
 local key = redis.call('HGET', KEYS[1], ARGV[1])

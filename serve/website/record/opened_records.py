@@ -36,7 +36,7 @@ async def of_account(request: PageRequest, account: str) -> Sequence[OpenedRecor
     Raises:
         StoreUnavailable
     """
-    opened = await request.accounts.opened(account, request.now)
+    opened = await request.accounts.recent_charges(account, request.now)
     try:
         with request.server.published.lease() as generation:
             return [_named(generation.shards, one.at, one.credits, one.subject) for one in opened]

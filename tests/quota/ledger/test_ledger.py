@@ -74,7 +74,7 @@ def check_the_last_openings(store: LedgerStore) -> None:
     store.take_and_charge(Purchase(A, 99, "EE/n° 7 Żabka", 5, 109), NOON).result()  # a second time
     store.take_and_charge(Purchase(A, 99, "marche/x", 0, 109, 3), NOON + HOUR).result()
 
-    told = store.accounts.opened(A, NOON).result()
+    told = store.accounts.recent_charges(A, NOON).result()
 
     assert [one.subject for one in told] == [  # the 22nd was refused: 105 of 109 credits are spent
         "marche/x", *(f"EE/n° {number} Żabka" for number in range(20, 1, -1)),
@@ -83,8 +83,8 @@ def check_the_last_openings(store: LedgerStore) -> None:
     assert told[:2] == [
         Opening(NOON + HOUR, 0, "marche/x"), Opening(NOON + HOUR / 3, 5, "EE/n° 20 Żabka"),
     ]  # fmt: skip
-    assert not store.accounts.opened(A, NOON + 31 * 24 * HOUR).result()
-    assert not store.accounts.opened("a_0000000000bB", NOON).result()
+    assert not store.accounts.recent_charges(A, NOON + 31 * 24 * HOUR).result()
+    assert not store.accounts.recent_charges("a_0000000000bB", NOON).result()
 
 
 def test_the_last_openings_of_a_month_are_told_the_newest_first() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from quota.accounts import Account, dump
-from quota.ledger import activity, people, registry, row_format, tickets
+from quota.ledger import account_rows, activity, people, row_format, tickets
 from quota.ledger.people import Person
 from quota.ledger.tickets import Ticket
 from quota.ledger.transaction import WriteTransaction
@@ -121,7 +121,7 @@ def test_what_one_account_or_person_can_pile_up_has_a_bound() -> None:
     for number in range(people.SESSIONS_MOST + 50):
         end = NOW + timedelta(days=14, seconds=number)
         store.accounts.open_session(person.id, number.to_bytes(4), NOW, end).result()
-        if number < registry.REVOKED_KEPT + 20:
+        if number < account_rows.REVOKED_KEPT + 20:
             moment = NOW + timedelta(seconds=number)
             key, _ = store.accounts.create_key(account, PLANS, moment).result()
             store.accounts.revoke_key(key.id, moment).result()
@@ -130,10 +130,10 @@ def test_what_one_account_or_person_can_pile_up_has_a_bound() -> None:
     last = (people.SESSIONS_MOST + 49).to_bytes(4)
     assert store.accounts.in_session(person.id, last, NOW).result()
     keys = store.keys_of(account).result()
-    assert len(keys) == registry.REVOKED_KEPT
+    assert len(keys) == account_rows.REVOKED_KEPT
     assert keys[-1].id == key.id
     for table in (row_format.KEY, row_format.KEY_ID, row_format.KEY_OF):
-        assert len(store.table_rows(table)) == registry.REVOKED_KEPT
+        assert len(store.table_rows(table)) == account_rows.REVOKED_KEPT
 
 
 def _as_version_1(rows: dict[bytes, bytes], token: bytes) -> dict[bytes, bytes]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from serve.data.statement_table import Lines
-from serve.export.workbook.export_data import AT, ExportData
+from serve.export.workbook.export_data import ExportData
 from shards.codec import record
 from shards.ratios import accounts
 from shards.ratios.accounts import Accounts, RatioValue
@@ -73,12 +73,6 @@ def amounts() -> Sequence[Ratio]:
 def proper() -> Sequence[Ratio]:
     """The rows of the table of ratios that are no amounts."""
     return [ratio for ratio in ratios().values() if not ratio.is_amount]
-
-
-def name_of(data: ExportData, one: CompanyAccounts, field: str) -> str | None:
-    """A text field of a company."""
-    value: str | None = data.rows[one.row][AT[field]]
-    return value
 
 
 def _accounts(row: int, sheet: str, stored: bytes) -> CompanyAccounts:
