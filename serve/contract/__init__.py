@@ -1,6 +1,6 @@
-"""Everything that the API declares once: error codes, errors, parameters, tables of `seeds/`.
+"""Everything that the API declares once: error codes, errors, parameters, objects of answers, tables of `seeds/`.
 
-Start at `error_codes` and `errors`, then `parameters`. Parsers, routes and documents take their names,
+Start at `error_codes` and `errors`, then `parameters` and `objects/`. Parsers, routes and documents take their names,
 limits and texts from here, so that no document can promise what the code does not keep.
 """
 

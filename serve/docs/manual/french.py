@@ -1,4 +1,6 @@
-"""French for the English texts of the OpenAPI document, by the text or by its sentences (french.csv).
+"""French for the English texts of the OpenAPI document, by the text or by its sentences.
+
+The texts of objects have theirs beside them (serve/contract/objects); the others are in french.csv.
 
 A sentence that is not in the table, since it is new or was changed, leaves its text English, marked as such: a
 translation never says something else than the description. A test holds the table to the whole document.
@@ -10,6 +12,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
+
+from serve.contract.objects import components
 
 FILE: Final = Path(__file__).with_name("french.csv")
 
@@ -33,7 +37,8 @@ _NEXT_CODE: Final = re.compile(r"; (?=`\w+`: )")
 def sentences() -> Mapping[str, str]:
     """The French texts by the English ones."""
     with FILE.open(encoding="utf-8", newline="") as file:
-        return {row["en"]: row["fr"] for row in csv.DictReader(file)}
+        rows = {row["en"]: row["fr"] for row in csv.DictReader(file)}
+    return {**rows, **components.french()}
 
 
 @cache

@@ -40,7 +40,7 @@ async def analysis(request: PageRequest) -> Response:
             request,
             "analysis.html",
             outcome=result.outcome,
-            found=result.content.document,
+            found=result.content,
             names=facet_bars.labels(request, generation.reference),
             credits=result.headers.get("X-Credits-Restants"),
             debited=result.headers.get("X-Credits-Debites"),

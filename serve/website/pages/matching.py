@@ -16,11 +16,11 @@ from serve.access.result import PreparedCall, Request, Response
 from serve.api.matching.rapprochement import (
     LINES_PER_CALL,
     VISITOR_LINES,
-    MatchedLines,
     rapprochement,
 )
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.contract.objects.matching import LigneRapprochee, Rapprochement
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.line_list import MOST_LINES, LineList
 from serve.request.lists import encodings, list_file, table_lines
@@ -125,11 +125,11 @@ def _read(request: PageRequest) -> ListFile:
     return list_file.read(text.encode(), "UTF-8", separator)
 
 
-async def _matched(request: PageRequest, asked: LineList) -> tuple[MatchedLines, str]:
+async def _matched(request: PageRequest, asked: LineList) -> tuple[Rapprochement, str]:
     """The answers to lines, and what happened to the counters."""
     server, trace = request.server, request.trace
 
-    def prepare(given: Request, generation: OpenGeneration) -> PreparedCall[MatchedLines]:
+    def prepare(given: Request, generation: OpenGeneration) -> PreparedCall[Rapprochement]:
         return rapprochement(asked, given, generation, request.lang)
 
     admitted = await admission.admit_caller(server, request.caller, trace)
@@ -155,11 +155,11 @@ async def _lines_left(request: PageRequest) -> int:
     return max(0, usage.calls.limit - usage.calls.used) * LINES_PER_CALL
 
 
-def _counted(matched: MatchedLines) -> dict[str, int]:
+def _counted(matched: Rapprochement) -> dict[str, int]:
     """How many lines have each verdict, or an error."""
     found = dict.fromkeys(("sur", "probable", "ambigu", "aucun", "erreur"), 0)
     for one in matched.resultats:
-        found[one.get("verdict", "erreur")] += 1
+        found[one.verdict if isinstance(one, LigneRapprochee) else "erreur"] += 1
     return found
 
 

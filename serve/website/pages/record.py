@@ -20,6 +20,7 @@ from serve.api.analyses.entreprise import ENTREPRISE
 from serve.api.analyses.groupe import groupe
 from serve.api.societe import locate, path_of, societe
 from serve.contract.errors import ApiError
+from serve.contract.objects.groups import Groupe
 from serve.data.open_generation import OpenGeneration
 from serve.data.statement_table import arranged, currencies_of
 from serve.request import params
@@ -161,12 +162,12 @@ async def _comparable(
 ) -> Sequence[Mapping[str, Any]]:
     """The comparable companies, as many as the visitor's plan shows."""
     found = await _asked(request, generation, comparables, ("n", str(_NEAR)))
-    return [one["societe"] for one in found.companies()]
+    return [one.societe for one in found.comparables]
 
 
-async def _group(request: PageRequest, generation: OpenGeneration) -> Mapping[str, Any]:
+async def _group(request: PageRequest, generation: OpenGeneration) -> Groupe:
     """The group of the company, as far as the visitor's plan shows it."""
-    return (await _asked(request, generation, groupe)).document
+    return await _asked(request, generation, groupe)
 
 
 async def _asked(
