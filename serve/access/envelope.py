@@ -118,17 +118,6 @@ class SearchResult(NamedTuple):
         return b"," + orjson.dumps(said)[1:-1] if said else b""
 
 
-class OfferedDocument(NamedTuple):
-    """A JSON object, to which the proposed plan (`offre_suivante`, as JSON) is added as the last key."""
-
-    document: Mapping[str, Any]
-    offer: bytes
-
-    def json(self) -> bytes:
-        """The answer as JSON."""
-        return orjson.dumps({**self.document, "offre_suivante": orjson.Fragment(self.offer)})
-
-
 class Record(NamedTuple):
     """One company, as the caller may see it.
 

@@ -5,9 +5,6 @@ resource is for accounts only: without a valid key it is 401 `compte_requis` (§
 for an invalid key alike, since there is nothing to show a visitor.
 """
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
-
 import orjson
 
 from quota.accounts import Account, Key, has_tool
@@ -15,19 +12,19 @@ from quota.results import Meter
 from serve.access import counter_headers
 from serve.access.billing import Counting
 from serve.access.result import NO_STORE, CallResult, Request
+from serve.contract.objects.account import (
+    Cle,
+    Compte,
+    Compteurs,
+    CreditsDuMois,
+    Limites,
+    Organisation,
+)
+from serve.contract.objects.common import Quota
 from serve.request import params
 
 
-class AccountContent(NamedTuple):
-    """The document of /compte, with the proposed plan as JSON text in it."""
-
-    document: Mapping[str, Any]
-
-    def json(self) -> bytes:
-        return orjson.dumps(self.document)
-
-
-async def compte(request: Request, counting: Counting) -> CallResult[AccountContent]:
+async def compte(request: Request, counting: Counting) -> CallResult[Compte]:
     """The plan, its limits, every counter, the credits and the keys of an account.
 
     Raises:
@@ -38,59 +35,59 @@ async def compte(request: Request, counting: Counting) -> CallResult[AccountCont
     account = counting.account
     plan = request.caller.plan
     usage = await counting.store.usage(account.id, plan, counting.now)
-    document = {
-        "compte": _account(account),
-        "plan": plan.slug,
-        "plan_souscrit": account.plan,
-        "outil_api": has_tool(account, counting.plans),
-        "limites": {
-            "resultats_par_recherche": plan.resultats_par_recherche,
-            "lignes_par_appel": plan.lignes_par_appel,
-            "appels_api_par_minute": counting.terms.par_minute,
-            "appels_api_par_jour": plan.appels_api_par_jour,
-            "exports_par_mois": plan.exports_par_mois,
-            "lignes_par_export": plan.lignes_par_export,
-            "societes_avec_comptes_par_export": plan.societes_avec_comptes_par_export,
-            "credits_par_mois": plan.credits_par_mois,
-            "cles_actives": counting.plans[account.plan].cles_actives,
-            "coordonnees": plan.coordonnees,
-            "etats_financiers": plan.etats_financiers,
-            "essais_par_mois": plan.essais_par_mois,
-        },
-        "compteurs": {meter.type: _meter(meter) for meter in usage.meters},
-        "credits": {
-            "dotation": usage.credits.grant,
-            "utilises": usage.credits.used,
-            "packs": usage.credits.packs,
-            "restants": usage.credits.left,
-            "reinitialisation": counter_headers.iso(usage.credits.reset),
-        },
-        "cles": [_key(key) for key in await counting.store.keys_of(account.id)],
-        "offre_suivante": orjson.Fragment(request.offer),
-    }
+    content = Compte(
+        compte=_account(account),
+        plan=plan.slug,
+        plan_souscrit=account.plan,
+        outil_api=has_tool(account, counting.plans),
+        limites=Limites(
+            resultats_par_recherche=plan.resultats_par_recherche,
+            lignes_par_appel=plan.lignes_par_appel,
+            appels_api_par_minute=counting.terms.par_minute,
+            appels_api_par_jour=plan.appels_api_par_jour,
+            exports_par_mois=plan.exports_par_mois,
+            lignes_par_export=plan.lignes_par_export,
+            societes_avec_comptes_par_export=plan.societes_avec_comptes_par_export,
+            credits_par_mois=plan.credits_par_mois,
+            cles_actives=counting.plans[account.plan].cles_actives,
+            coordonnees=plan.coordonnees,
+            etats_financiers=plan.etats_financiers,
+            essais_par_mois=plan.essais_par_mois,
+        ),
+        compteurs=Compteurs(**{meter.type: _meter(meter) for meter in usage.meters}),
+        credits=CreditsDuMois(
+            dotation=usage.credits.grant,
+            utilises=usage.credits.used,
+            packs=usage.credits.packs,
+            restants=usage.credits.left,
+            reinitialisation=counter_headers.iso(usage.credits.reset),
+        ),
+        cles=[_key(key) for key in await counting.store.keys_of(account.id)],
+        offre_suivante=orjson.Fragment(request.offer),
+    )
     headers = counter_headers.calls(counting.terms, usage.calls, counting.left, counting.now)
-    return CallResult(200, AccountContent(document), {**NO_STORE, **headers}, "free")
+    return CallResult(200, content, {**NO_STORE, **headers}, "free")
 
 
-def _account(account: Account) -> dict[str, Any]:
-    return {
-        "id": account.id,
-        "nom": account.nom,
-        "modules": account.modules,
-        "creation": account.created,
-    }
+def _account(account: Account) -> Organisation:
+    return Organisation(
+        id=account.id,
+        nom=account.nom,
+        modules=account.modules,
+        creation=account.created,
+    )
 
 
-def _meter(meter: Meter) -> dict[str, Any]:
-    return counter_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
+def _meter(meter: Meter) -> Quota:
+    return Quota(**counter_headers.quota(meter.type, meter.limit, meter.used, meter.reset))
 
 
-def _key(key: Key) -> dict[str, Any]:
+def _key(key: Key) -> Cle:
     """A key as its owner may see it: never more of its text than the last characters (A11)."""
-    return {
-        "id": key.id,
-        "libelle": key.label,
-        "fin": key.last4,
-        "creation": key.created,
-        "revocation": key.revoked,
-    }
+    return Cle(
+        id=key.id,
+        libelle=key.label,
+        fin=key.last4,
+        creation=key.created,
+        revocation=key.revoked,
+    )

@@ -4,28 +4,27 @@ Both must answer while nothing is published, so they read the status of the gene
 generation.
 """
 
-import orjson
-
 from serve.access.result import NO_STORE, Response, of_error
 from serve.contract import errors
+from serve.contract.objects.lists import Pret, Vivant
 from serve.data.generation_status import GenerationStatus
 
 
 def healthz(_status: GenerationStatus, _lang: str) -> Response:
     """200 whenever the process can answer."""
-    return Response(200, b'{"statut":"vivant"}', NO_STORE)
+    return Response(200, Vivant(statut="vivant").json(), NO_STORE)
 
 
 def readyz(status: GenerationStatus, lang: str) -> Response:
     """200 as long as anything is served, else 503; names a published generation that is refused."""
     if status.generation is None:
         return of_error(errors.indisponible(errors.NO_GENERATION), lang)
-    body = {
-        "statut": "pret",
-        "generation": status.generation,
-        "precedente": status.previous,
-        "refusee": status.refused,
-        "pays_manquants": status.missing,
-        "pid": status.pid,
-    }
-    return Response(200, orjson.dumps(body), NO_STORE)
+    found = Pret(
+        statut="pret",
+        generation=status.generation,
+        precedente=status.previous,
+        refusee=status.refused,
+        pays_manquants=status.missing,
+        pid=status.pid,
+    )
+    return Response(200, found.json(), NO_STORE)

@@ -1,13 +1,10 @@
 """GET /api/v1/identifiants/{valeur}: the companies with a number, whatever kind of number it is (X6)."""
 
-from typing import NamedTuple
-
-import orjson
-
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.api.societe import checked, named
 from serve.contract import errors
+from serve.contract.objects.search import Identification, SocieteNumerotee
 from serve.data import identifiers
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
@@ -16,18 +13,7 @@ from serve.request import params
 _MICROSECONDS = 30_000.0
 
 
-class Candidates(NamedTuple):
-    """The companies that a number may mean; `type` is of `identifiers.TYPES`."""
-
-    type: str
-    candidats: list[dict[str, str]]
-
-    def json(self) -> bytes:
-        """The answer as JSON."""
-        return orjson.dumps({"type": self.type, "candidats": self.candidats})
-
-
-def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[Candidates]:
+def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[Identification]:
     """The companies with a number, at most as many as the plan shows of a search.
 
     Raises:
@@ -41,7 +27,7 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[C
     tag = etag(generation.id, plan.slug, request.caller.souscrit, "identifiants", number)
     headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
 
-    async def run() -> "CallResult[Candidates]":
+    async def run() -> "CallResult[Identification]":
         if not found.places:
             near = await generation.aside(
                 _MICROSECONDS, lambda: identifiers.nearest(shards, number)
@@ -50,8 +36,11 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[C
             raise errors.societe_introuvable("", number, named(shards, near))
         most = min(plan.resultats_par_recherche, plan.lignes_par_appel)
         companies = [shards[iso2].company(row) for iso2, row in found.places[:most]]
-        kept = [{name: one[name] for name in ("iso2", "id", "nom")} for one in companies]
-        return CallResult(200, Candidates(found.type, kept), headers)
+        candidates = [
+            SocieteNumerotee(iso2=one["iso2"], id=one["id"], nom=one["nom"]) for one in companies
+        ]
+        content = Identification(type=found.type, candidats=candidates)
+        return CallResult(200, content, headers)
 
     # Whoever has the answer of an absent company has none to compare with.
     return PreparedCall(run, tag if found.places else None, headers)

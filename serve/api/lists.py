@@ -5,36 +5,44 @@ the same for every caller: keys are not even read (A2), and any cache may keep t
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import asdict
-from typing import Any, Final, NamedTuple
-
-import orjson
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from serve.access.etag import etag, matches
 from serve.access.result import DATA_VERSION, CallResult, Request, not_modified
 from serve.contract import seed_tables
+from serve.contract.objects.described import AnswerObject
+from serve.contract.objects.lists import (
+    ListePays,
+    ListeSecteurs,
+    ListeSousSecteurs,
+    PaysDeListe,
+    Perimetre,
+    SecteurDeListe,
+    SousSecteurDeListe,
+)
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.params import SearchScope
 from shards.generations.reference import CellCount, Reference
 
-Document = dict[str, Any]
+A_co = TypeVar("A_co", bound=AnswerObject, covariant=True)
 
 _CACHED: Final = {"Cache-Control": "public, max-age=300"}
 
 
-class ListContent(NamedTuple):
-    """A public list, and its bytes; both are kept in the generation, and never changed."""
+class ListContent(NamedTuple, Generic[A_co]):
+    """A public list, and its bytes; both are kept in the generation."""
 
-    document: Mapping[str, Any]
+    answer: A_co
     body: bytes
 
     def json(self) -> bytes:
         return self.body
 
 
-def pays(request: Request, generation: OpenGeneration) -> CallResult[ListContent]:
+def pays(request: Request, generation: OpenGeneration) -> CallResult[ListContent[ListePays]]:
     """GET /api/v1/pays: every country, in the order of the reference.
 
     Raises:
@@ -43,40 +51,45 @@ def pays(request: Request, generation: OpenGeneration) -> CallResult[ListContent
     generation = generation.of(params.version(request.pairs))
     reference = generation.reference
 
-    def document() -> Document:
+    def answer() -> ListePays:
         entries = [
-            {**asdict(one), "n_societes": reference.societes(one.iso2)} for one in reference.pays
+            PaysDeListe(**asdict(one), n_societes=reference.societes(one.iso2))
+            for one in reference.pays
         ]
-        return {"total": len(entries), "pays": entries}
+        return ListePays(total=len(entries), pays=entries)
 
-    return cached(request, generation, ("pays",), document)
+    return cached(request, generation, ("pays",), answer)
 
 
-def secteurs(request: Request, generation: OpenGeneration) -> CallResult[ListContent]:
+def secteurs(
+    request: Request, generation: OpenGeneration
+) -> CallResult[ListContent[ListeSecteurs]]:
     """GET /api/v1/secteurs: every sector, also those without a company in the scope (G5)."""
     asked = params.sectors(request.pairs, generation.names)
     generation, scope = generation.of(asked.version), asked.scope
 
-    def document() -> Document:
+    def answer() -> ListeSecteurs:
         counts: Counter[str | None] = Counter()
         for cell in _cells(generation.reference, scope):
             counts[cell.secteur] += cell.n
         entries = [
-            {
-                "secteur": one.secteur,
-                "secteur_en": one.secteur_en,
-                "slug": one.slug,
-                "grand_secteur": one.grand_secteur,
-                "n_societes": counts[one.code],
-            }
+            SecteurDeListe(
+                secteur=one.secteur,
+                secteur_en=one.secteur_en,
+                slug=one.slug,
+                grand_secteur=one.grand_secteur,
+                n_societes=counts[one.code],
+            )
             for one in generation.reference.secteurs
         ]
-        return {"total": len(entries), "secteurs": entries}
+        return ListeSecteurs(total=len(entries), secteurs=entries)
 
-    return cached(request, generation, ("secteurs", scope), document)
+    return cached(request, generation, ("secteurs", scope), answer)
 
 
-def sous_secteurs(request: Request, generation: OpenGeneration) -> CallResult[ListContent]:
+def sous_secteurs(
+    request: Request, generation: OpenGeneration
+) -> CallResult[ListContent[ListeSousSecteurs]]:
     """GET /api/v1/sous-secteurs: the sub-sectors that have a company in the scope.
 
     A label that two chosen sectors share is one entry, with the companies that a search for it
@@ -86,7 +99,7 @@ def sous_secteurs(request: Request, generation: OpenGeneration) -> CallResult[Li
     generation, scope = generation.of(asked.version), asked.scope
     reference, english = generation.reference, seed_tables.nace_labels()
 
-    def document() -> Document:
+    def answer() -> ListeSousSecteurs:
         counts: Counter[tuple[str | None, str | None]] = Counter()
         for cell in _cells(reference, scope):
             counts[cell.secteur, cell.sous_secteur] += cell.n
@@ -97,38 +110,38 @@ def sous_secteurs(request: Request, generation: OpenGeneration) -> CallResult[Li
                 by_label[one.sous_secteur] += counts[one.secteur, one.code]
                 codes.setdefault(one.sous_secteur, one.code)
         entries = [
-            {
-                "sous_secteur": label,
-                "n_societes": number,
-                "sous_secteur_en": english.get(codes[label], (label, label))[1],
-            }
+            SousSecteurDeListe(
+                sous_secteur=label,
+                n_societes=number,
+                sous_secteur_en=english.get(codes[label], (label, label))[1],
+            )
             for label, number in by_label.items()
             if number
         ]
-        perimetre = {
-            "pays": scope.pays or generation.names.pays,
-            "secteurs": [one.secteur for one in reference.secteurs if one.code in scope.secteurs],
-        }
-        return {"total": len(entries), "perimetre": perimetre, "sous_secteurs": entries}
+        perimetre = Perimetre(
+            pays=scope.pays or generation.names.pays,
+            secteurs=[one.secteur for one in reference.secteurs if one.code in scope.secteurs],
+        )
+        return ListeSousSecteurs(total=len(entries), perimetre=perimetre, sous_secteurs=entries)
 
-    return cached(request, generation, ("sous-secteurs", scope), document)
+    return cached(request, generation, ("sous-secteurs", scope), answer)
 
 
 def cached(
     request: Request,
     generation: OpenGeneration,
     what: tuple[Hashable, ...],
-    document: Callable[[], Document],
-) -> CallResult[ListContent]:
+    answer: Callable[[], A_co],
+) -> CallResult[ListContent[A_co]]:
     """The list that `what` determines, made once for each generation, or a 304."""
     tag = etag(generation.id, *what)
     headers = {"ETag": tag, **_CACHED, DATA_VERSION: generation.id}
     if matches(request.if_none_match, tag):
         return not_modified(headers)
 
-    def content() -> ListContent:
-        value = document()
-        return ListContent(value, orjson.dumps(value))
+    def content() -> ListContent[A_co]:
+        made = answer()
+        return ListContent(made, made.json())
 
     return CallResult(200, generation.document(what, content), headers)
 

@@ -3,11 +3,18 @@
 A public list like `/pays`: free, the same for every caller, and kept by any cache.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from serve.access.result import CallResult, Request
 from serve.api import lists
-from serve.api.lists import Document, ListContent
+from serve.api.lists import ListContent
+from serve.contract.objects.lists import (
+    FichierSource,
+    Licence,
+    ListeSources,
+    SourceDeDonnees,
+    SourcesPays,
+)
 from serve.data import country_sources
 from serve.data.country_sources import COMPANIES, CountrySources
 from serve.data.open_generation import OpenGeneration
@@ -19,7 +26,7 @@ _TABLES: Final = {COMPANIES: "societes"}
 _DIGITS: Final = 4  # of a share
 
 
-def sources(request: Request, generation: OpenGeneration) -> CallResult[ListContent]:
+def sources(request: Request, generation: OpenGeneration) -> CallResult[ListContent[ListeSources]]:
     """The countries of the scope, each with its sources; those without data are named.
 
     Raises:
@@ -29,56 +36,56 @@ def sources(request: Request, generation: OpenGeneration) -> CallResult[ListCont
     generation = generation.of(asked.version)
     reference = generation.reference
 
-    def document() -> Document:
+    def answer() -> ListeSources:
         shown = [one for one in reference.pays if not asked.pays or one.iso2 in asked.pays]
         known = [generation.sources[one.iso2] for one in shown]
         oldest, newest = country_sources.period(known) or (None, None)
-        return {
-            "total": len(shown),
-            "date_min": oldest,
-            "date_max": newest,
-            "pays_sans_donnees": [one.iso2 for one in known if not one.n_societes],
-            "pays": [_country(*pair) for pair in zip(shown, known, strict=True)],
-        }
+        return ListeSources(
+            total=len(shown),
+            date_min=oldest,
+            date_max=newest,
+            pays_sans_donnees=[one.iso2 for one in known if not one.n_societes],
+            pays=[_country(*pair) for pair in zip(shown, known, strict=True)],
+        )
 
-    return lists.cached(request, generation, ("sources", asked.pays), document)
+    return lists.cached(request, generation, ("sources", asked.pays), answer)
 
 
-def _country(pays: Pays, known: CountrySources) -> dict[str, Any]:
-    return {
-        "iso2": pays.iso2,
-        "slug": pays.slug,
-        "nom_fr": pays.nom_fr,
-        "nom_en": pays.nom_en,
-        "registre": pays.registre,
-        "n_societes": known.n_societes,
-        "date_source": known.date,
-        "sources": [_source(one, pays.iso2) for one in known.imports],
-        "champs": {
+def _country(pays: Pays, known: CountrySources) -> SourcesPays:
+    return SourcesPays(
+        iso2=pays.iso2,
+        slug=pays.slug,
+        nom_fr=pays.nom_fr,
+        nom_en=pays.nom_en,
+        registre=pays.registre,
+        n_societes=known.n_societes,
+        date_source=known.date,
+        sources=[_source(one, pays.iso2) for one in known.imports],
+        champs={
             name: round(count / known.n_societes, _DIGITS)
             for name, count in known.filled.items()
             if known.n_societes
         },
-    }
+    )
 
 
-def _source(one: RegisterImport, iso2: str) -> dict[str, Any]:
-    return {
-        "source": one.source,
-        "table": _TABLES.get(one.table, one.table),
-        "complement": one.completes(iso2),
-        "registre": one.registre,
-        "adresse": one.adresse or None,
-        "licence": {
-            "nom": one.licence,
-            "adresse": one.licence_adresse or None,
-            "attribution": one.attribution,
-            "attribution_en": one.attribution_en,
-        },
-        "importe": one.importe,
-        "lignes": one.lignes,
-        "fichiers": [
-            {"nom": file.nom, "date": file.date, "origine_date": file.origine_date}
+def _source(one: RegisterImport, iso2: str) -> SourceDeDonnees:
+    return SourceDeDonnees(
+        source=one.source,
+        table=_TABLES.get(one.table, one.table),
+        complement=one.completes(iso2),
+        registre=one.registre,
+        adresse=one.adresse or None,
+        licence=Licence(
+            nom=one.licence,
+            adresse=one.licence_adresse or None,
+            attribution=one.attribution,
+            attribution_en=one.attribution_en,
+        ),
+        importe=one.importe,
+        lignes=one.lignes,
+        fichiers=[
+            FichierSource(nom=file.nom, date=file.date, origine_date=file.origine_date)
             for file in one.fichiers
         ],
-    }
+    )

@@ -4,14 +4,18 @@ Free and limited as the public lists are; but the companies in it are those of a
 shows.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
-
-import orjson
+from typing import Final
 
 from serve.access import rights
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
+from serve.contract.objects.search import (
+    Mot,
+    SecteurSuggere,
+    SocieteSuggeree,
+    Suggestions,
+    VilleSuggeree,
+)
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import params
 from serve.request.params import SuggestionText
@@ -27,16 +31,7 @@ _MOST_TOWNS: Final = 5
 _SHOWN: Final = ("iso2", "id", "nom", "ville", "etat")
 
 
-class SuggestionContent(NamedTuple):
-    """The document of /suggestions."""
-
-    document: Mapping[str, Any]
-
-    def json(self) -> bytes:
-        return orjson.dumps(self.document)
-
-
-def suggestions(request: Request, generation: OpenGeneration) -> PreparedCall[SuggestionContent]:
+def suggestions(request: Request, generation: OpenGeneration) -> PreparedCall[Suggestions]:
     """Companies, words, sectors and towns that complete `q`, for the caller's plan.
 
     Raises:
@@ -48,33 +43,31 @@ def suggestions(request: Request, generation: OpenGeneration) -> PreparedCall[Su
     tag = etag(generation.id, "suggestions", asked.q, asked.pays, limit)
     headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
 
-    async def run() -> "CallResult[SuggestionContent]":
-        document = await generation.aside(
-            EXPENSIVE_MICROSECONDS, lambda: _document(generation, asked, limit)
+    async def run() -> "CallResult[Suggestions]":
+        found = await generation.aside(
+            EXPENSIVE_MICROSECONDS, lambda: _suggestions(generation, asked, limit)
         )
-        return CallResult(200, SuggestionContent(document), headers)
+        return CallResult(200, found, headers)
 
     return PreparedCall(run, tag, headers)
 
 
-def _document(generation: OpenGeneration, asked: SuggestionText, limit: int) -> dict[str, Any]:
+def _suggestions(generation: OpenGeneration, asked: SuggestionText, limit: int) -> Suggestions:
     base = generation.shards
     places = completions.companies(base, asked.q, asked.pays, limit)
     rows = record.companies(records(base, places, coordonnees=False))
-    return {
-        "q": asked.q,
-        "societes": [{name: row[name] for name in _SHOWN} for row in rows],
-        "mots": [
-            word._asdict() for word in completions.words(base, asked.q, asked.pays, _MOST_WORDS)
-        ],
-        "secteurs": _sectors(generation, fold(asked.q)),
-        "villes": [
-            town._asdict() for town in completions.towns(base, asked.q, asked.pays, _MOST_TOWNS)
-        ],
-    }
+    words = completions.words(base, asked.q, asked.pays, _MOST_WORDS)
+    towns = completions.towns(base, asked.q, asked.pays, _MOST_TOWNS)
+    return Suggestions(
+        q=asked.q,
+        societes=[SocieteSuggeree(**{name: row[name] for name in _SHOWN}) for row in rows],
+        mots=[Mot(**word._asdict()) for word in words],
+        secteurs=_sectors(generation, fold(asked.q)),
+        villes=[VilleSuggeree(**town._asdict()) for town in towns],
+    )
 
 
-def _sectors(generation: OpenGeneration, text: str) -> list[dict[str, str]]:
+def _sectors(generation: OpenGeneration, text: str) -> list[SecteurSuggere]:
     """The sectors whose French or English name begins with a folded text."""
 
     def folded() -> list[tuple[str, str, Secteur]]:
@@ -82,7 +75,7 @@ def _sectors(generation: OpenGeneration, text: str) -> list[dict[str, str]]:
         return [(fold(one.secteur), fold(one.secteur_en), one) for one in known]
 
     return [
-        {"slug": one.slug, "secteur": one.secteur, "secteur_en": one.secteur_en}
+        SecteurSuggere(slug=one.slug, secteur=one.secteur, secteur_en=one.secteur_en)
         for french, english, one in generation.document(("secteurs pliés",), folded)
         if text and (french.startswith(text) or english.startswith(text))
     ]

@@ -7,6 +7,7 @@ them for programs (`motif_code`, `raisons_codes`, `formule_code`).
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
 from typing import Any, Final
 
 from serve.contract import seed_tables
@@ -71,18 +72,16 @@ def formule(text: str, lang: str) -> str:
 
 
 def told(value: Any, lang: str) -> Any:
-    """A document with its reasons and formulas in words; their codes are the last keys of each object."""
+    """An object with its reasons and formulas in words (`motif`), made from their codes (`motif_code`)."""
     if isinstance(value, list):
         return [told(one, lang) for one in value]
-    if not isinstance(value, dict):
+    if not is_dataclass(value) or isinstance(value, type):
         return value
-    found = {name: told(member, lang) for name, member in value.items()}
+    found = {name: told(member, lang) for name, member in vars(value).items()}
     for name, words in _WORDS.items():
-        if name in found:
-            code = found[name]
-            found[name] = None if code is None else words(code, lang)
-            found[f"{name}_code"] = code
-    return found
+        if (code := found.get(f"{name}_code")) is not None:
+            found[name] = words(code, lang)
+    return type(value)(**found)
 
 
 def matched(codes: Sequence[str], lang: str) -> list[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 from serve.contract import errors
+from serve.contract.objects.markets import ChiffresDuMarche
 from serve.contract.parameters import VERSION
 from serve.data import country_sources, legal_forms
 from serve.data.country_sources import CountrySources
@@ -72,7 +73,7 @@ class OpenGeneration:
     _read: Callable[[tuple[tuple[str, str], ...]], Search]
     steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
     peers: Memo = field(default_factory=dict)
-    markets: dict[Query, dict[str, Any]] = field(default_factory=dict)
+    markets: dict[Query, ChiffresDuMarche] = field(default_factory=dict)
     _documents: dict[Hashable, Any] = field(default_factory=dict)
     _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)
     _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)

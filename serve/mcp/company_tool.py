@@ -9,15 +9,19 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from serve.access import admission
-from serve.access.envelope import OfferedDocument, Record
+from serve.access.envelope import Record
 from serve.access.result import CallResult, PreparedCall, Request
-from serve.api.analyses.comparables import Comparables, comparables
+from serve.api.analyses.comparables import comparables
 from serve.api.analyses.entreprise import entreprise
 from serve.api.analyses.groupe import groupe
-from serve.api.identifiants import Candidates, identifiants
+from serve.api.identifiants import identifiants
 from serve.api.societe import exercices, identite, societe
 from serve.contract import errors, reasons
 from serve.contract.errors import ApiError
+from serve.contract.objects.analyses import AnalyseEntreprise, Comparables
+from serve.contract.objects.described import members, plain
+from serve.contract.objects.groups import Groupe
+from serve.contract.objects.search import Identification
 from serve.contract.parameters import VALEUR, N
 from serve.data.open_generation import OpenGeneration
 from serve.data.statement_table import label_of
@@ -124,14 +128,16 @@ async def look_up(call: ToolCall) -> ToolResult:
     context, trace = call.context, call.trace
     admitted = await admission.admit(context, call.authorization, trace)
 
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Candidates]:
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Identification]:
         number = results.first(request.pairs, VALEUR.name)
         return identifiants(request._replace(segments=(number,), pairs=()), generation)
 
     result = await admission.perform(context, admitted, prepare, call.call, trace)
     if result.content is None:
         return results.of_result(result, None)
-    return results.of_result(result, result.content._asdict())
+    found = result.content
+    candidates = [members(one) for one in found.candidats]
+    return results.of_result(result, {"type": found.type, "candidats": candidates})
 
 
 async def analyse(call: ToolCall) -> ToolResult:
@@ -140,13 +146,13 @@ async def analyse(call: ToolCall) -> ToolResult:
     admitted = await admission.admit(context, call.authorization, trace)
     admission.require_account(admitted)
 
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[OfferedDocument]:
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[AnalyseEntreprise]:
         return entreprise(_of_company(request), generation, context.plans)
 
     result = await admission.perform(context, admitted, prepare, call.call, trace)
     if result.content is None:
         return results.of_result(result, None)
-    found = result.content.document
+    found = plain(result.content)
     kept = ("societe", "plan", "rangs", "alertes", "score")
     about = {name: found[name] for name in kept} | results.credits(result.headers)
 
@@ -183,14 +189,14 @@ async def compare(call: ToolCall) -> ToolResult:
         return results.of_result(result, None)
     found = result.content
     rows = [
-        _worded(one)
-        | {"societe": sizes.known({name: one["societe"][name] for name in outputs.COMPACT})}
-        for one in found.companies()
+        _worded(plain(one))
+        | {"societe": sizes.known({name: one.societe[name] for name in outputs.COMPACT})}
+        for one in found.comparables
     ]
 
     def document(shown: list[Any]) -> dict[str, Any]:
-        about = {"societe": sizes.known(dict(found.societe)), "plan": found.plan}
-        motif = {"motif": reasons.motif(found.motif, "en")} if found.motif else {}
+        about = {"societe": sizes.known(members(found.societe)), "plan": found.plan}
+        motif = {"motif": reasons.motif(found.motif_code, "en")} if found.motif_code else {}
         return {**about, "comparables": shown, **motif}
 
     return results.of_result(result, document(sizes.most(rows, document)))
@@ -201,13 +207,13 @@ async def read_group(call: ToolCall) -> ToolResult:
     context, trace = call.context, call.trace
     admitted = await admission.admit(context, call.authorization, trace)
 
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[OfferedDocument]:
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]:
         return groupe(_of_company(request), generation)
 
     result = await admission.perform(context, admitted, prepare, call.call, trace)
     if result.content is None:
         return results.of_result(result, None)
-    found = result.content.document
+    found = plain(result.content)
     lists = {name: [_link(one) for one in found[name] or ()] for name in ("parents", "enfants")}
     credits = [one["attribution_en"] for one in found["sources"]]
     about = _worded({**found, "societe": sizes.known(found["societe"]), "sources": credits})

@@ -4,8 +4,7 @@ A key changes nothing in the lists (A2). The plan tool reports its limits, what 
 next plan allows.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from serve.access import admission, next_plan
 from serve.access.admission import Admitted
@@ -18,9 +17,14 @@ from serve.api.lists import ListContent
 from serve.api.sources import sources as list_of_sources
 from serve.api.suggestions import suggestions
 from serve.contract import errors
+from serve.contract.objects.common import Quota
+from serve.contract.objects.described import AnswerObject, members
+from serve.contract.objects.lists import SourcesPays
 from serve.contract.parameters import PAYS
 from serve.mcp import results, sizes
 from serve.mcp.results import ToolCall, ToolResult
+
+A = TypeVar("A", bound=AnswerObject)
 
 # The figures of a plan that a visitor sees; an account sees those of GET /api/v1/compte.
 _LIMITS: Final = (
@@ -36,16 +40,16 @@ async def countries(call: ToolCall) -> ToolResult:
     """Every country."""
     result, found = _listed(call, lists.pays)
     kept = ("iso2", "nom_fr", "nom_en", "n_societes")
-    entries = [{name: one[name] for name in kept} for one in found["pays"]]
-    return results.of_result(result, {"total": found["total"], "pays": entries})
+    entries = [results.picked(one, kept) for one in found.pays]
+    return results.of_result(result, {"total": found.total, "pays": entries})
 
 
 async def sectors(call: ToolCall) -> ToolResult:
     """Every sector, counted in the given countries."""
     result, found = _listed(call, lists.secteurs)
     kept = ("slug", "secteur_en", "n_societes")
-    entries = [{name: one[name] for name in kept} for one in found["secteurs"]]
-    return results.of_result(result, {"total": found["total"], "secteurs": entries})
+    entries = [results.picked(one, kept) for one in found.secteurs]
+    return results.of_result(result, {"total": found.total, "secteurs": entries})
 
 
 async def sub_sectors(call: ToolCall) -> ToolResult:
@@ -53,10 +57,10 @@ async def sub_sectors(call: ToolCall) -> ToolResult:
     result, found = _listed(call, lists.sous_secteurs)
 
     def document(entries: list[Any]) -> dict[str, Any]:
-        return {"total": found["total"], "sous_secteurs": entries}
+        return {"total": found.total, "sous_secteurs": entries}
 
     kept = ("sous_secteur", "n_societes")
-    known = [{name: one[name] for name in kept} for one in found["sous_secteurs"]]
+    known = [results.picked(one, kept) for one in found.sous_secteurs]
     entries = sizes.most(known, document)
     if len(entries) == len(known):
         return results.of_result(result, document(entries))
@@ -68,12 +72,12 @@ async def sources(call: ToolCall) -> ToolResult:
     """The sources of each country with data; the share of each field only of countries that are named."""
     result, found = _listed(call, list_of_sources)
     named = any(name == PAYS.name for name, _ in call.call.read())
-    entries = [_sourced(one, named) for one in found["pays"] if one["n_societes"]]
+    entries = [_sourced(one, named) for one in found.pays if one.n_societes]
 
     def document(entries: list[Any]) -> dict[str, Any]:
         return {
-            "total": found["total"],
-            "pays_sans_donnees": found["pays_sans_donnees"],
+            "total": found.total,
+            "pays_sans_donnees": found.pays_sans_donnees,
             "pays": entries,
         }
 
@@ -90,31 +94,33 @@ async def suggest(call: ToolCall) -> ToolResult:
         call.context, call.authorization, suggestions, call.call, call.trace
     )
     assert result.content is not None  # without If-None-Match there is no 304
-    found = result.content.document
-    companies = [sizes.known(one) for one in found["societes"]]
-    sectors = [{name: one[name] for name in ("slug", "secteur_en")} for one in found["secteurs"]]
-    shown = {"societes": companies, "mots": found["mots"], "secteurs": sectors}
-    shown["villes"] = found["villes"]
+    found = result.content
+    shown = {
+        "societes": [sizes.known(members(one)) for one in found.societes],
+        "mots": [members(one) for one in found.mots],
+        "secteurs": [results.picked(one, ("slug", "secteur_en")) for one in found.secteurs],
+        "villes": [members(one) for one in found.villes],
+    }
     return results.of_result(result, shown)
 
 
-def _sourced(country: Mapping[str, Any], named: bool) -> dict[str, Any]:
+def _sourced(country: SourcesPays, named: bool) -> dict[str, Any]:
     """A country as a model needs it: whom to credit, and how old and how complete the data are."""
     sources = [
         {
-            "registre": one["registre"],
-            "table": one["table"],
-            "licence": one["licence"]["nom"],
-            "attribution_en": one["licence"]["attribution_en"],
-            "dates": sorted({file["date"] for file in one["fichiers"]}),
+            "registre": one.registre,
+            "table": one.table,
+            "licence": one.licence.nom,
+            "attribution_en": one.licence.attribution_en,
+            "dates": sorted({file.date for file in one.fichiers}),
         }
-        for one in country["sources"]
+        for one in country.sources
     ]
-    kept = {name: country[name] for name in ("iso2", "nom_en", "n_societes", "date_source")}
+    kept = results.picked(country, ("iso2", "nom_en", "n_societes", "date_source"))
     return {
         **sizes.known(kept),
         "sources": sources,
-        **({"champs": country["champs"]} if named else {}),
+        **({"champs": country.champs} if named else {}),
     }
 
 
@@ -131,13 +137,13 @@ async def explain(call: ToolCall) -> ToolResult:
         return ToolResult(shown, {}, outcome="free")
     result = await compte(admission.read(context, call.call, caller), counting)
     assert result.content is not None  # /compte is never a 304
-    found = result.content.document
+    found = result.content
     shown = {
-        "plan": found["plan"],
+        "plan": found.plan,
         "nom": caller.plan.nom,
-        "limites": found["limites"],
-        **{kind: _meter(meter) for kind, meter in found["compteurs"].items()},
-        "credits": found["credits"],
+        "limites": members(found.limites),
+        **{kind: _meter(meter) for kind, meter in members(found.compteurs).items()},
+        "credits": members(found.credits),
         **_offer(call, caller),
     }
     if caller.souscrit is not None:
@@ -147,11 +153,11 @@ async def explain(call: ToolCall) -> ToolResult:
 
 
 def _listed(
-    call: ToolCall, route: PublicList[ListContent]
-) -> tuple[CallResult[ListContent], Mapping[str, Any]]:
+    call: ToolCall, route: PublicList[ListContent[A]]
+) -> tuple[CallResult[ListContent[A]], A]:
     result = admission.public_list(call.context, route, call.call, call.trace)
     assert result.content is not None  # without If-None-Match there is no 304
-    return result, result.content.document
+    return result, result.content.answer
 
 
 def _of_visitor(call: ToolCall, admitted: Admitted) -> dict[str, Any]:
@@ -172,5 +178,5 @@ def _offer(call: ToolCall, caller: Caller) -> dict[str, Any]:
     return {} if offer is None else {"offre_suivante": offer}
 
 
-def _meter(meter: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in meter.items() if name != "type"}
+def _meter(meter: Quota) -> dict[str, Any]:
+    return {name: value for name, value in members(meter).items() if name != "type"}

@@ -1,12 +1,14 @@
 """The tool that matches a list: the lines and the price are those of the route (extensions X5)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from serve.access import admission
 from serve.access.result import PreparedCall, Request
-from serve.api.matching.rapprochement import MatchedLines, rapprochement
+from serve.api.matching.rapprochement import rapprochement
 from serve.contract import errors
+from serve.contract.objects.described import members
+from serve.contract.objects.matching import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
 from serve.data.open_generation import OpenGeneration
 from serve.mcp import results, sizes
 from serve.mcp.outputs import Schema
@@ -99,7 +101,7 @@ async def match(call: ToolCall) -> ToolResult:
     """
     given = call.given
 
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[MatchedLines]:
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Rapprochement]:
         lines = given.get("lignes")
         if isinstance(lines, list) and len(lines) > MOST_LINES:
             raise errors.trop_de_lignes(len(lines), MOST_LINES)
@@ -114,28 +116,34 @@ async def match(call: ToolCall) -> ToolResult:
     return results.of_result(result, _fitting(result.content.resultats))
 
 
-def _fitting(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _fitting(found: Sequence[LigneRapprochee | LigneRefusee]) -> dict[str, Any]:
     """The answers, with as many candidates each as fit into one message."""
     for most in range(MOST_CANDIDATES, 0, -1):
         shown: dict[str, Any] = {"resultats": [_known(one, most) for one in found]}
-        if most < max((len(one.get("candidats", ())) for one in found), default=0):
+        if most < max((len(_candidates(one)) for one in found), default=0):
             shown["note"] = _FEWER
         if sizes.fits(shown):
             break
     return shown
 
 
-def _known(one: Mapping[str, Any], most: int) -> dict[str, Any]:
-    shown = {name: value for name, value in one.items() if value is not None}
-    if "candidats" in one:
-        shown["candidats"] = [_short(candidate) for candidate in one["candidats"][:most]]
+def _candidates(one: LigneRapprochee | LigneRefusee) -> Sequence[Candidat]:
+    return one.candidats if isinstance(one, LigneRapprochee) else ()
+
+
+def _known(one: LigneRapprochee | LigneRefusee, most: int) -> dict[str, Any]:
+    shown = {name: value for name, value in members(one).items() if value is not None}
+    if isinstance(one, LigneRefusee):
+        shown["erreur"] = members(one.erreur)
+    else:
+        shown["candidats"] = [_short(candidate) for candidate in one.candidats[:most]]
     return shown
 
 
-def _short(candidate: Mapping[str, Any]) -> dict[str, Any]:
+def _short(candidate: Candidat) -> dict[str, Any]:
     """A candidate without nulls and codes, and without the end of a very long name."""
     return {
         name: value[:_LONGEST] if isinstance(value, str) else value
-        for name, value in candidate.items()
+        for name, value in members(candidate).items()
         if value is not None and name != "raisons_codes"
     }

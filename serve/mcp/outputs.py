@@ -8,6 +8,17 @@ from functools import cache
 from typing import Any, Final
 
 from serve.contract import seed_tables
+from serve.contract.objects.common import Quota
+from serve.contract.objects.json_schema import component_schema
+from serve.contract.objects.lists import PaysDeListe, SecteurDeListe, SousSecteurDeListe
+from serve.contract.objects.search import (
+    Mot,
+    SecteurSuggere,
+    SocieteNumerotee,
+    SocieteSuggeree,
+    TexteVoulu,
+    VilleSuggeree,
+)
 from shards.codec.record import FIELDS
 
 Schema = dict[str, Any]
@@ -37,6 +48,28 @@ def _object(required: Mapping[str, Any], optional: Mapping[str, Any] | None = No
     }
 
 
+def _brief(kind: type, *names: str, **said: Schema) -> Schema:
+    """An object of an answer with these of its fields, without texts; one that may be null is left out then.
+
+    `said`: the fields that a tool describes in words of its own.
+    """
+    declared = component_schema(kind, "en")["properties"]
+    required: dict[str, Schema] = {}
+    optional: dict[str, Schema] = {}
+    for name in names:
+        one = said.get(name) or _bare(declared[name])
+        (optional if "null" in declared[name]["type"] else required)[name] = one
+    return _object(required, optional)
+
+
+def _bare(schema: Schema) -> Schema:
+    """A schema without texts and without null."""
+    kept = {name: value for name, value in schema.items() if name in ("type", "minimum")}
+    if isinstance(kept["type"], list):
+        kept["type"] = kept["type"][0]
+    return kept | ({"items": _bare(schema["items"])} if "items" in schema else {})
+
+
 def _list(of: Schema) -> Schema:
     return {"type": "array", "items": of}
 
@@ -57,16 +90,18 @@ def _company(names: Sequence[str], *, described: bool) -> Schema:
 
 COUNTRIES: Final = _object({
     "total": _COUNT,
-    "pays": _list(_object({"iso2": _TEXT, "nom_fr": _TEXT, "nom_en": _TEXT, "n_societes": _N})),
+    "pays": _list(_brief(PaysDeListe, "iso2", "nom_fr", "nom_en", "n_societes", n_societes=_N)),
 })  # fmt: skip
 SECTORS: Final = _object({
     "total": _COUNT,
-    "secteurs": _list(_object({"slug": _TEXT, "secteur_en": _TEXT, "n_societes": _N})),
+    "secteurs": _list(_brief(SecteurDeListe, "slug", "secteur_en", "n_societes", n_societes=_N)),
 })  # fmt: skip
 SUB_SECTORS: Final = _object(
     {
         "total": {**_COUNT, "description": "Sub-sectors that have a company."},
-        "sous_secteurs": _list(_object({"sous_secteur": _TEXT, "n_societes": _N})),
+        "sous_secteurs": _list(
+            _brief(SousSecteurDeListe, "sous_secteur", "n_societes", n_societes=_N)
+        ),
     },
     {"note": _NOTE},
 )
@@ -105,16 +140,14 @@ SOURCES: Final = _object(
 )
 SUGGESTIONS: Final = _object(
     {
-        "societes": _list(
-            _object({"iso2": _TEXT, "id": _TEXT, "nom": _TEXT}, {"ville": _TEXT, "etat": _TEXT})
-        ),
-        "mots": _list(_object({"mot": _TEXT, "n": _COUNT})),
-        "secteurs": _list(_object({"slug": _TEXT, "secteur_en": _TEXT})),
-        "villes": _list(_object({"ville": _TEXT, "n": _N})),
+        "societes": _list(_brief(SocieteSuggeree, "iso2", "id", "nom", "ville", "etat")),
+        "mots": _list(_brief(Mot, "mot", "n")),
+        "secteurs": _list(_brief(SecteurSuggere, "slug", "secteur_en")),
+        "villes": _list(_brief(VilleSuggeree, "ville", "n", n=_N)),
     }
 )
 _MEANT: Final = {
-    **_list(_object({"q": _TEXT, "total": _COUNT})),
+    **_list(_brief(TexteVoulu, "q", "total")),
     "description": "Nothing was found: what q may have meant, and how many companies that finds.",
 }
 _TOTAL: Final = {**_COUNT, "description": "Companies that match in the whole base, exactly."}
@@ -145,7 +178,7 @@ BREAKDOWN: Final = _object(
 
 CANDIDATES: Final = _object({
     "type": {**_TEXT, "description": "What number it is: immatriculation, tva, siret or lei."},
-    "candidats": _list(_object({"iso2": _TEXT, "id": _TEXT, "nom": _TEXT})),
+    "candidats": _list(_brief(SocieteNumerotee, "iso2", "id", "nom")),
 })  # fmt: skip
 
 
@@ -270,9 +303,9 @@ GROUP: Final = _object(
     },
 )
 
-_METER: Final = _object({
-    "limite": _COUNT, "utilise": _COUNT, "restant": _COUNT, "reinitialisation": _TEXT,
-})  # fmt: skip
+_METER: Final = _brief(
+    Quota, "limite", "utilise", "restant", "reinitialisation", limite=_COUNT, utilise=_COUNT
+)
 _FIGURES: Final[Schema] = {"type": "object"}
 PLAN: Final = _object(
     {"plan": _TEXT, "nom": _TEXT, "limites": _FIGURES},

@@ -103,6 +103,11 @@ def credits(headers: Mapping[str, str]) -> dict[str, int]:
     return {name: int(headers[header]) for name, header in names.items() if header in headers}
 
 
+def picked(answer: object, names: Sequence[str]) -> dict[str, Any]:
+    """Some fields of an object of an answer."""
+    return {name: getattr(answer, name) for name in names}
+
+
 def first(pairs: Pairs, name: str) -> str:
     """The value of an argument that is no list, trimmed; "" if it was not given."""
     return dict(pairs).get(name, "").strip()

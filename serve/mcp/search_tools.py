@@ -7,12 +7,15 @@ import orjson
 
 from quota.plans import Plan
 from serve.access import admission
-from serve.access.envelope import OfferedDocument, SearchResult
+from serve.access.envelope import SearchResult
 from serve.access.result import CallResult, PreparedCall, Request
 from serve.api.analyses.marche import marche
 from serve.api.analyses.repartition import repartition
 from serve.api.changes.watching import WatchResult, watching
 from serve.api.societes import societes
+from serve.contract.objects.described import members, plain
+from serve.contract.objects.markets import AnalyseMarche
+from serve.contract.objects.search import Effectifs
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
 from serve.data.open_generation import OpenGeneration
 from serve.mcp import arguments, outputs, results, sizes
@@ -124,7 +127,7 @@ def _changed(found: WatchResult) -> dict[str, Any]:
             **_unknown(found.unknown or ()),
         }
 
-    changes = [sizes.briefest(one, _CHANGE) for one in found.changes]
+    changes = [sizes.briefest(members(one), _CHANGE) for one in found.changes]
     shown = document(sizes.most(changes, document))
     if found.shown < found.total:
         shown["note"] = f"The plan shows {found.shown} of {found.total} changes of a search."
@@ -137,16 +140,16 @@ async def break_down(call: ToolCall) -> ToolResult:
     admitted = await admission.admit(context, call.authorization, trace)
     result = await admission.perform(context, admitted, repartition, call.call, trace)
     assert result.content is not None  # without If-None-Match there is no 304
-    found = result.content.document
-    entries = [(name, one) for name, counted in found["repartitions"].items() for one in counted]
+    found = result.content
+    entries = [(name, one) for name, counted in found.repartitions.items() for one in counted]
 
     def document(shown: list[Any]) -> dict[str, Any]:
-        counts: dict[str, list[Any]] = {name: [] for name in found["repartitions"]}
+        counts: dict[str, list[Any]] = {name: [] for name in found.repartitions}
         for name, one in shown:
             counts[name].append(_counted(one))
-        left = {name: found["total"] - sum(one["n"] for one in counts[name]) for name in counts}
+        left = {name: found.total - sum(one["n"] for one in counts[name]) for name in counts}
         others = {name: n for name, n in left.items() if n}
-        return {**found, "repartitions": counts, "autres": others}
+        return {**members(found), "repartitions": counts, "autres": others}
 
     shown = sizes.most(entries, document)
     if len(shown) == len(entries):
@@ -161,13 +164,13 @@ async def analyse(call: ToolCall) -> ToolResult:
     admitted = await admission.admit(context, call.authorization, trace)
     admission.require_account(admitted)
 
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[OfferedDocument]:
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[AnalyseMarche]:
         return marche(request, generation, context.plans)
 
     result = await admission.perform(context, admitted, prepare, call.call, trace)
     if result.content is None:
         return results.of_result(result, None)
-    found = sizes.known(dict(result.content.document))
+    found = sizes.known(plain(result.content))
     unknown = _unknown(found.get("ids_inconnus", ()))
     about = {name: value for name, value in found.items() if name not in ("module", "ids_inconnus")}
     about |= unknown | results.credits(result.headers)
@@ -185,10 +188,10 @@ async def analyse(call: ToolCall) -> ToolResult:
     return results.of_result(result, {**document(shown), **note})
 
 
-def _counted(one: dict[str, Any]) -> dict[str, Any]:
+def _counted(one: Effectifs) -> dict[str, Any]:
     """A value, with its English label if that says more."""
-    label = {} if one["libelle_en"] == one["valeur"] else {"libelle_en": one["libelle_en"]}
-    return {"valeur": one["valeur"], **label, "n": one["n"]}
+    label = {} if one.libelle_en == one.valeur else {"libelle_en": one.libelle_en}
+    return {"valeur": one.valeur, **label, "n": one.n}
 
 
 async def _searched(

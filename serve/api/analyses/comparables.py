@@ -7,7 +7,7 @@ has the right to them.
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import orjson
@@ -24,6 +24,12 @@ from serve.access.result import (
 )
 from serve.api.societe import absent, locate, path_of
 from serve.contract import reasons
+from serve.contract.objects.analyses import (
+    Comparables,
+    Ecarts,
+    SocieteEtSecteur,
+    SocieteProche,
+)
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from shards.codec import record as codec
@@ -33,38 +39,6 @@ from shards.search.search import ShardSet, records
 
 # A row of the sub-sector, of which a few columns are read.
 _MICROSECONDS_A_ROW: Final = 0.02
-
-
-class Comparables(NamedTuple):
-    """The answer: the company as a few fields, and the near ones as JSON, in the order of `found`."""
-
-    societe: Mapping[str, Any]
-    found: Sequence[Comparable]
-    rows: bytes
-    offer: bytes
-    plan: str
-    motif: str | None
-    lang: str
-
-    def companies(self) -> list[dict[str, Any]]:
-        """The near companies with their distances, decoded."""
-        rows = codec.companies(self.rows)
-        return [
-            {**_gaps(one), "societe": row, **reasons.told({"motif": _unknown(one)}, self.lang)}
-            for one, row in zip(self.found, rows, strict=True)
-        ]
-
-    def json(self) -> bytes:
-        """The answer as JSON."""
-        document = {
-            "societe": self.societe,
-            "plan": self.plan,
-            "motif": self.motif and reasons.motif(self.motif, self.lang),
-            "comparables": self.companies(),
-            "offre_suivante": orjson.Fragment(self.offer),
-            "motif_code": self.motif,
-        }
-        return orjson.dumps(document)
 
 
 def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Comparables]:
@@ -89,7 +63,8 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
     headers = in_language(
         {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id, **location}, request.lang
     )
-    shown = {name: record[name] for name in ("iso2", "id", "nom", "secteur", "sous_secteur")}
+    kept = ("iso2", "id", "nom", "secteur", "sous_secteur")
+    shown = SocieteEtSecteur(**{name: record[name] for name in kept})
     motif = None if record["secteur"] else "secteur_absent"
 
     async def run() -> "CallResult[Comparables]":
@@ -99,7 +74,14 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
             cost, lambda: nearest.comparables(base, shard.iso2, row, limit)
         )
         rows = records(base, _places(base, found), coordonnees=plan.coordonnees)
-        content = Comparables(shown, found, rows, request.offer, plan.slug, motif, request.lang)
+        content = Comparables(
+            societe=shown,
+            plan=plan.slug,
+            motif=motif and reasons.motif(motif, request.lang),
+            comparables=_companies(found, rows, request.lang),
+            offre_suivante=orjson.Fragment(request.offer),
+            motif_code=motif,
+        )
         return CallResult(200, content, headers)
 
     return PreparedCall(run, tag, headers)
@@ -120,6 +102,19 @@ def _unknown(one: Comparable) -> str | None:
     return "effectif_inconnu" if one.effectif is None else None
 
 
-def _gaps(one: Comparable) -> dict[str, Any]:
-    gaps = {"ca_eur": one.ca, "effectif": one.effectif, "lieu": one.lieu}
-    return {"distance": one.distance, "ecarts": gaps}
+def _companies(found: Sequence[Comparable], rows: bytes, lang: str) -> list[SocieteProche]:
+    """The near companies with their distances; `rows` is their JSON, in the same order."""
+    return [
+        _company(one, row, _unknown(one), lang)
+        for one, row in zip(found, codec.companies(rows), strict=True)
+    ]
+
+
+def _company(one: Comparable, row: Mapping[str, Any], code: str | None, lang: str) -> SocieteProche:
+    return SocieteProche(
+        distance=one.distance,
+        ecarts=Ecarts(ca_eur=one.ca, effectif=one.effectif, lieu=one.lieu),
+        societe=row,
+        motif=code and reasons.motif(code, lang),
+        motif_code=code,
+    )

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from quota.plans import Plan
 from serve.access import modules
-from serve.access.caller import Caller
-from serve.access.envelope import OfferedDocument
 from serve.access.etag import etag
 from serve.access.modules import AnalysisTerms
 from serve.access.result import (
@@ -25,6 +25,20 @@ from serve.access.result import (
 )
 from serve.api.societe import absent, locate, path_of
 from serve.contract import reasons, seed_tables
+from serve.contract.objects.analyses import (
+    Alerte,
+    AnalyseEntreprise,
+    ExerciceDepose,
+    PartDuScore,
+    PerimetreCompare,
+    RangParCa,
+    Rangs,
+    RatioAnalyse,
+    ReperesDuSecteur,
+    Score,
+    SocieteAnalysee,
+    ValeurDeRatio,
+)
 from serve.data import ratio_peers
 from serve.data.open_generation import OpenGeneration
 from serve.data.ratio_peers import SectorPeers
@@ -55,7 +69,7 @@ class _Company(NamedTuple):
 
 def entreprise(
     request: Request, generation: OpenGeneration, plans: Mapping[str, Plan]
-) -> PreparedCall[OfferedDocument]:
+) -> PreparedCall[AnalyseEntreprise]:
     """The analysis of a company.
 
     Raises:
@@ -84,12 +98,12 @@ def entreprise(
     if not shard.has_comptes(row):
         terms = AnalysisTerms(0)
 
-    async def run() -> "CallResult[OfferedDocument]":
+    async def run() -> "CallResult[AnalyseEntreprise]":
         made = await generation.aside(
-            _MICROSECONDS, lambda: _document(_company(shard, row), generation, caller)
+            _MICROSECONDS,
+            lambda: _analysis(_company(shard, row), generation, caller.plan.slug, request.offer),
         )
-        told = reasons.told(made, request.lang)
-        return CallResult(200, OfferedDocument(told, request.offer), headers)
+        return CallResult(200, reasons.told(made, request.lang), headers)
 
     subject = f"{ENTREPRISE}/{company}"
     return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)
@@ -101,25 +115,29 @@ def _company(shard: Shard, row: int) -> _Company:
     return _Company(shard, row, shard.company(row), by_year, values)
 
 
-def _document(company: _Company, generation: OpenGeneration, caller: Caller) -> dict[str, Any]:
+def _analysis(
+    company: _Company, generation: OpenGeneration, plan: str, offer: bytes
+) -> AnalyseEntreprise:
     record = company.record
     newest = generation.document("newest year", lambda: ratio_peers.newest_year(generation.shards))
-    return {
-        "societe": {name: record[name] for name in ("iso2", "id", "nom", "secteur")},
-        "plan": caller.plan.slug,
-        "module": ENTREPRISE,
-        "exercices": [
-            {"exercice": year, "devise": found.devise, "duree_mois": found.months}
+    named = {name: record[name] for name in ("iso2", "id", "nom", "secteur")}
+    return AnalyseEntreprise(
+        societe=SocieteAnalysee(**named),
+        plan=plan,
+        module=ENTREPRISE,
+        exercices=[
+            ExerciceDepose(exercice=year, devise=found.devise, duree_mois=found.months)
             for year, found in company.accounts.items()
         ],
-        "ratios": _ratios(company, generation, newest),
-        "rangs": _ranks(company, generation),
-        "alertes": _warnings(company.values, newest),
-        "score": _score(record),
-    }
+        ratios=_ratios(company, generation, newest),
+        rangs=_ranks(company, generation),
+        alertes=_warnings(company.values, newest),
+        score=_score(record),
+        offre_suivante=orjson.Fragment(offer),
+    )
 
 
-def _ratios(company: _Company, generation: OpenGeneration, newest: int) -> list[dict[str, Any]]:
+def _ratios(company: _Company, generation: OpenGeneration, newest: int) -> list[RatioAnalyse]:
     if not company.values:
         return []
     division = company.shard.cell_at(company.row).secteur
@@ -128,65 +146,70 @@ def _ratios(company: _Company, generation: OpenGeneration, newest: int) -> list[
         shards, iso2 = generation.shards, company.shard.iso2
         peers = SectorPeers(shards, iso2, division, newest, generation.peers)
     return [
-        {
+        RatioAnalyse(
             **described(ratio),
-            "valeurs": [_value(year, of_year[code]) for year, of_year in company.values.items()],
-            "secteur": _beside(company, code, peers, newest),
-        }
+            valeurs=[_value(year, of_year[code]) for year, of_year in company.values.items()],
+            secteur=_beside(company, code, peers, newest),
+        )
         for code, ratio in ratios().items()
         if not ratio.is_amount
     ]
 
 
 def described(ratio: Ratio) -> dict[str, Any]:
-    """A ratio as the answers describe it."""
+    """What the answers say of a ratio, by field."""
     return {
         "code": ratio.code,
         "libelle": ratio.libelle["fr"],
         "libelle_en": ratio.libelle["en"],
-        "formule": ratio.formule,
+        "formule_code": ratio.formule,
         "unite": ratio.unite,
         "source": ratio.source,
     }
 
 
-def _value(year: int, found: RatioValue) -> dict[str, Any]:
+def _value(year: int, found: RatioValue) -> ValeurDeRatio:
     """A value with its reason: what lacks stands behind a colon."""
     lacking = f": {', '.join(found.lacking)}" if found.lacking else ""
-    motif = f"{found.reason}{lacking}" if found.reason else None
-    return {"exercice": year, "valeur": found.value, "motif": motif}
+    code = f"{found.reason}{lacking}" if found.reason else None
+    return ValeurDeRatio(exercice=year, valeur=found.value, motif_code=code)
 
 
 def _beside(
     company: _Company, code: str, peers: SectorPeers | None, newest: int
-) -> dict[str, Any] | None:
+) -> ReperesDuSecteur | None:
     """The sector beside the last year of the company; None for a company without a sector."""
     if peers is None:
         return None
     year, of_year = next(iter(company.values.items()))
     found = peers.compare(code, of_year[code].value)
-    scope = {
-        "pays": found.pays,
-        "secteur": company.record["secteur"],
-        "exercices": [newest - ratio_peers.YEARS + 1, newest],
-        "exercice_compare": year,
-    }
-    quantiles = dict(zip(QUANTILES, found.quantiles.values, strict=True))
+    scope = PerimetreCompare(
+        pays=found.pays,
+        secteur=company.record["secteur"],
+        exercices=[newest - ratio_peers.YEARS + 1, newest],
+        exercice_compare=year,
+    )
+    quantiles: dict[str, Any] = dict(zip(QUANTILES, found.quantiles.values, strict=True))
     n = found.quantiles.n
-    rang, motif = (found.rang, None) if n else (None, "aucun_ratio")
-    return {"perimetre": scope, "n": n, **quantiles, "rang": rang, "motif": motif}
+    return ReperesDuSecteur(
+        perimetre=scope,
+        n=n,
+        **quantiles,
+        rang=found.rang if n else None,
+        motif_code=None if n else "aucun_ratio",
+    )
 
 
-def _ranks(company: _Company, generation: OpenGeneration) -> dict[str, Any]:
+def _ranks(company: _Company, generation: OpenGeneration) -> Rangs:
     euros, shards = company.record["ca_eur"], generation.shards
     country = {company.shard.iso2: company.shard}
-    return {
-        "pays": ratio_peers.turnover_rank(country, euros)._asdict(),
-        "europe": ratio_peers.turnover_rank(shards, euros)._asdict(),
-    }
+    return Rangs(
+        pays=RangParCa(**ratio_peers.turnover_rank(country, euros)._asdict()),
+        europe=RangParCa(**ratio_peers.turnover_rank(shards, euros)._asdict()),
+    )
 
 
-def _warnings(values: Values, newest: int) -> list[dict[str, Any]]:
+def _warnings(values: Values, newest: int) -> list[Alerte]:
     """What the last accounts warn of, each with the year that it is about."""
     if not values:
         return []
@@ -199,18 +222,18 @@ def _warnings(values: Values, newest: int) -> list[dict[str, Any]]:
         "ca_en_baisse": _is_below_zero(last["croissance_ca"]),
         "comptes_anciens": year <= newest - ratio_peers.YEARS,
     }
-    return [{"code": code, "exercice": year} for code, holds in found.items() if holds]
+    return [Alerte(code=code, exercice=year) for code, holds in found.items() if holds]
 
 
 def _is_below_zero(found: RatioValue) -> bool:
     return found.value is not None and found.value < 0
 
 
-def _score(record: Mapping[str, Any]) -> dict[str, Any]:
+def _score(record: Mapping[str, Any]) -> Score:
     """The score, and what each known field adds to it."""
     points = seed_tables.score_points()
     parts = [
-        {"champ": name, "points": most if record[name] is not None else 0, "maximum": most}
+        PartDuScore(champ=name, points=most if record[name] is not None else 0, maximum=most)
         for name, most in points.items()
     ]
-    return {"valeur": record["score"], "maximum": sum(points.values()), "parts": parts}
+    return Score(valeur=record["score"], maximum=sum(points.values()), parts=parts)

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from serve.access import rights
-from serve.access.envelope import OfferedDocument
 from serve.access.etag import etag
 from serve.access.result import (
     DATA_VERSION,
@@ -22,6 +23,8 @@ from serve.access.result import (
 )
 from serve.api.societe import absent, locate, path_of
 from serve.contract import reasons
+from serve.contract.objects.common import SocieteNommee
+from serve.contract.objects.groups import AncienLien, Groupe, Lien, SocieteDuGroupe, SourceDesLiens
 from serve.data import identifiers
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
@@ -55,7 +58,7 @@ class _Links(NamedTuple):
     motif: str | None
 
 
-def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[OfferedDocument]:
+def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]:
     """The group of a company: parents up to the top, and children, at most as many as the plan shows of a search.
 
     Raises:
@@ -82,9 +85,10 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Offered
     headers = in_language(
         {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id, **location}, request.lang
     )
-    subject = {name: record[name] for name in ("iso2", "id", "nom", "lei")} | {"plan": plan.slug}
+    names = {name: record[name] for name in ("iso2", "id", "nom", "lei")}
+    subject = SocieteDuGroupe(**names)
 
-    async def run() -> "CallResult[OfferedDocument]":
+    async def run() -> "CallResult[Groupe]":
         groups, imports = generation.groups
         links = _links(groups, record["lei"], limit) if record["lei"] else None
         others = dict.fromkeys(_named(links)) if links else {}
@@ -94,8 +98,8 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Offered
         )
         # Records are read on the event loop: a shard's decompressor is not for two threads at once.
         known = {lei: _company(generation, lei, found) for lei, found in places.items()}
-        document = reasons.told(_document(subject, links, known, imports), request.lang)
-        return CallResult(200, OfferedDocument(document, request.offer), headers)
+        content = _group(subject, links, known, imports, request)
+        return CallResult(200, content, headers)
 
     return PreparedCall(run, tag, headers)
 
@@ -159,49 +163,60 @@ def _named(links: _Links) -> Iterator[str]:
 
 def _company(
     generation: OpenGeneration, lei: str, places: Iterable[CompanyPlace]
-) -> Mapping[str, Any] | None:
-    """The company among these places that has the LEI, as a few fields."""
+) -> SocieteNommee | None:
+    """The company among these places that has the LEI."""
     for iso2, row in places:
         record = generation.shards[iso2].company(row)
         if record["lei"] == lei:
-            return {name: record[name] for name in ("iso2", "id", "nom")}
+            return SocieteNommee(iso2=record["iso2"], id=record["id"], nom=record["nom"])
     return None
 
 
-def _document(
-    subject: Mapping[str, Any],
+def _group(
+    subject: SocieteDuGroupe,
     links: _Links | None,
-    known: Mapping[str, Mapping[str, Any] | None],
+    known: Mapping[str, SocieteNommee | None],
     imports: Iterable[RegisterImport],
-) -> dict[str, Any]:
-    def shown(lei: str, one: Relationship) -> dict[str, Any]:
+    request: Request,
+) -> Groupe:
+    def members(lei: str, one: Relationship) -> dict[str, Any]:
         dates = {"nature": one.nature, "debut": one.debut, "fin": one.fin}
         return {"lei": lei, "societe": known[lei], **dates}
 
-    nothing = "lei_absent" if subject["lei"] is None else "aucune_relation"
-    up = [shown(one.parent, one) for one in links.up] if links else None
+    def shown(lei: str, one: Relationship) -> Lien:
+        return Lien(**members(lei, one))
+
+    nothing = "lei_absent" if subject.lei is None else "aucune_relation"
+    code = nothing if links is None else links.motif
     former = [
         *((MOTHER, one.parent, one) for one in (links.ended_up if links else ())),
         *((DAUGHTER, one.child, one) for one in (links.ended_down if links else ())),
     ]
-    return {
-        "societe": {name: subject[name] for name in ("iso2", "id", "nom", "lei")},
-        "plan": subject["plan"],
-        "motif": nothing if links is None else links.motif,
-        "parents": up,
-        "tete": shown(links.top.parent, links.top) if links and links.top else None,
-        "enfants": [shown(one.child, one) for one in links.down] if links else None,
-        "total_enfants": links.children if links else None,
-        "total_consolidees": links.ultimate if links else None,
-        "anciens_liens": [{"role": role, **shown(lei, one)} for role, lei, one in former]
-        if links
-        else None,
-        "sources": [_source(one) for one in imports] if links else [],
-    }
+    ended = [AncienLien(role=role, **members(lei, one)) for role, lei, one in former]
+    return Groupe(
+        societe=subject,
+        plan=request.caller.plan.slug,
+        motif=code and reasons.motif(code, request.lang),
+        parents=[shown(one.parent, one) for one in links.up] if links else None,
+        tete=shown(links.top.parent, links.top) if links and links.top else None,
+        enfants=[shown(one.child, one) for one in links.down] if links else None,
+        total_enfants=links.children if links else None,
+        total_consolidees=links.ultimate if links else None,
+        anciens_liens=ended if links else None,
+        sources=[_source(one) for one in imports] if links else [],
+        motif_code=code,
+        offre_suivante=orjson.Fragment(request.offer),
+    )
 
 
-def _source(one: RegisterImport) -> dict[str, Any]:
+def _source(one: RegisterImport) -> SourceDesLiens:
     """Where the links come from, with the date of the file."""
-    named = ("source", "registre", "licence", "licence_adresse", "attribution", "attribution_en")
-    days = [file.date for file in one.fichiers]
-    return {name: getattr(one, name) for name in named} | {"date": min(days, default=None)}
+    return SourceDesLiens(
+        source=one.source,
+        registre=one.registre,
+        licence=one.licence,
+        licence_adresse=one.licence_adresse,
+        attribution=one.attribution,
+        attribution_en=one.attribution_en,
+        date=min((file.date for file in one.fichiers), default=None),
+    )

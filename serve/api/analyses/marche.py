@@ -13,10 +13,10 @@ from hashlib import blake2b
 from typing import Any, Final
 
 import numpy as np
+import orjson
 
 from quota.plans import Plan
 from serve.access import modules
-from serve.access.envelope import OfferedDocument
 from serve.access.etag import etag
 from serve.access.result import (
     DATA_VERSION,
@@ -28,6 +28,22 @@ from serve.access.result import (
 )
 from serve.api.analyses.entreprise import QUANTILES, described
 from serve.contract import reasons
+from serve.contract.objects.described import ABSENT
+from serve.contract.objects.markets import (
+    AnalyseMarche,
+    Annee,
+    Cessations,
+    ChiffresDuMarche,
+    Creations,
+    Croissance,
+    PartsDuMarche,
+    PremiereSociete,
+    QuartilesDuPays,
+    RatioDuMarche,
+    Taille,
+    Tranche,
+    Tranches,
+)
 from serve.data import company_ids, ratio_peers
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
@@ -56,12 +72,10 @@ _NO_RATIO: Final = "aucun_ratio"
 # No register file that is read has a day on which a company ceased.
 _NO_DATE: Final = "date_absente"
 
-Figure = dict[str, Any]
-
 
 def marche(
     request: Request, generation: OpenGeneration, plans: Mapping[str, Plan]
-) -> PreparedCall[OfferedDocument]:
+) -> PreparedCall[AnalyseMarche]:
     """The analysis of a market.
 
     Raises:
@@ -84,17 +98,19 @@ def marche(
     )
     headers = in_language({"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}, request.lang)
 
-    async def run() -> "CallResult[OfferedDocument]":
+    async def run() -> "CallResult[AnalyseMarche]":
         base = generation.shards
         query, unknown = await company_ids.looked_up(base, asked)
         figures = generation.markets.get(query) or await _figures(generation, query)
-        document = {"plan": caller.plan.slug, "module": MARCHE, **figures}
-        if empty := [iso2 for iso2 in query.pays if not base[iso2].rows]:
-            document["pays_sans_donnees"] = empty
-        if unknown is not None:
-            document["ids_inconnus"] = unknown
-        found = OfferedDocument(reasons.told(document, request.lang), request.offer)
-        return CallResult(200, found, headers, free=not figures["total"])
+        content = AnalyseMarche(
+            plan=caller.plan.slug,
+            module=MARCHE,
+            **vars(reasons.told(figures, request.lang)),
+            pays_sans_donnees=[iso2 for iso2 in query.pays if not base[iso2].rows] or ABSENT,
+            ids_inconnus=ABSENT if unknown is None else unknown,
+            offre_suivante=orjson.Fragment(request.offer),
+        )
+        return CallResult(200, content, headers, free=not figures.total)
 
     return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)
 
@@ -125,7 +141,7 @@ async def whole_base(generation: OpenGeneration) -> None:
     await _figures(generation, Query())
 
 
-async def _figures(generation: OpenGeneration, query: Query) -> Figure:
+async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche:
     """The analysis without what depends on the caller; those of plain markets are remembered.
 
     Its parts are made beside each other, in the threads of the generation.
@@ -153,8 +169,8 @@ async def _figures(generation: OpenGeneration, query: Query) -> Figure:
             lambda: _document(parts, figures, first, [oldest, newest] if newest else None),
         ),
     )
-    lacking = _NO_TURNOVER if made["total"] else _NO_COMPANY
-    made["concentration"] = _concentration(shares, lacking)
+    lacking = _NO_TURNOVER if made.total else _NO_COMPANY
+    made = replace(made, concentration=_concentration(shares, lacking))
     if _is_plain(query):
         remembered = generation.markets
         while len(remembered) >= _REMEMBERED:
@@ -172,118 +188,121 @@ def _is_plain(query: Query) -> bool:
 def _document(
     parts: Sequence[MarketPart],
     turnovers: Figures,
-    first: Sequence[Figure],
+    first: Sequence[PremiereSociete],
     years: list[int] | None,
-) -> Figure:
+) -> ChiffresDuMarche:
     total = sum(one.total for one in parts)
     lacking = None if total else _NO_COMPANY
     headcounts, births = (
         market.counted(parts, name) for name in ("tranche_effectif", "annee_creation")
     )
     growth = np.concatenate([one.growth for one in parts])
-    return {
-        "total": total,
-        "exercices": years,
-        "taille": _size(turnovers, lacking or _NO_TURNOVER),
-        "concentration": None,  # beside it, since it takes as long
-        "tranches": {
-            "ca": _turnover_bands(turnovers, total),
-            "effectif": _entries(headcounts, bands.headcount_names()),
-        },
-        "creations": _births(births),
-        "cessations": {
-            "annees": None, "motif": _NO_DATE, "societes": sum(one.ceased for one in parts),
-        },
-        "croissance": _growth(growth, lacking or _NO_RATIO),
-        "ratios": _ratios(parts, lacking or _NO_RATIO),
-        "premieres": _with_shares(first, turnovers),
-    }  # fmt: skip
+    return ChiffresDuMarche(
+        total=total,
+        exercices=years,
+        taille=_size(turnovers, lacking or _NO_TURNOVER),
+        concentration=_concentration(None, ""),  # made beside it, since it takes as long
+        tranches=Tranches(
+            ca=_turnover_bands(turnovers, total),
+            effectif=_entries(headcounts, bands.headcount_names()),
+        ),
+        creations=_births(births),
+        cessations=Cessations(
+            annees=None, societes=sum(one.ceased for one in parts), motif_code=_NO_DATE
+        ),
+        croissance=_growth(growth, lacking or _NO_RATIO),
+        ratios=_ratios(parts, lacking or _NO_RATIO),
+        premieres=_with_shares(first, turnovers),
+    )
 
 
-def _size(turnovers: Figures, lacking: str) -> Figure:
+def _size(turnovers: Figures, lacking: str) -> Taille:
     known = len(turnovers)
-    return {
-        "avec_ca": known,
-        "ca_total": float(turnovers.sum()) if known else None,
+    return Taille(
+        avec_ca=known,
+        ca_total=float(turnovers.sum()) if known else None,
         **_quantiles(_of_sorted(turnovers)),
-        "motif": None if known else lacking,
-    }
+        motif_code=None if known else lacking,
+    )
 
 
 def _of_sorted(turnovers: Figures) -> Quantiles:
     return quantiles(turnovers, ascending=True)
 
 
-def _quantiles(found: Quantiles) -> Figure:
+def _quantiles(found: Quantiles) -> dict[str, Any]:
     return dict(zip(QUANTILES, found.values, strict=True))
 
 
-def _concentration(found: Concentration | None, lacking: str) -> Figure:
+def _concentration(found: Concentration | None, lacking: str) -> PartsDuMarche:
     if found is None:
-        return {"hhi": None, "cr4": None, "cr10": None, "gini": None, "motif": lacking}
-    shares = {"hhi": found.hhi, "cr4": found.cr4, "cr10": found.cr10, "gini": found.gini}
-    return {**shares, "motif": None}
+        return PartsDuMarche(hhi=None, cr4=None, cr10=None, gini=None, motif_code=lacking)
+    return PartsDuMarche(
+        hhi=found.hhi, cr4=found.cr4, cr10=found.cr10, gini=found.gini, motif_code=None
+    )
 
 
-def _turnover_bands(turnovers: Figures, total: int) -> list[Figure]:
+def _turnover_bands(turnovers: Figures, total: int) -> list[Tranche]:
     """The companies of each band, ascending, and those without a turnover."""
     stops = [*turnovers.searchsorted(bands.TURNOVERS).tolist(), len(turnovers)]
     counts = np.diff([0, *stops]).tolist()
     named = zip(bands.turnover_names(), counts, strict=True)
-    return _with_null([{"valeur": name, "n": n} for name, n in named], total - len(turnovers))
+    return _with_null([Tranche(valeur=name, n=n) for name, n in named], total - len(turnovers))
 
 
-def _entries(found: Distribution, names: Sequence[str]) -> list[Figure]:
+def _entries(found: Distribution, names: Sequence[str]) -> list[Tranche]:
     """The companies of each of these values, and those without one."""
     counts = dict(found.first())
-    return _with_null([{"valeur": name, "n": counts.get(name, 0)} for name in names], found.null)
+    return _with_null([Tranche(valeur=name, n=counts.get(name, 0)) for name in names], found.null)
 
 
-def _with_null(entries: list[Figure], null: int) -> list[Figure]:
-    return [*entries, {"valeur": None, "n": null}]
+def _with_null(entries: list[Tranche], null: int) -> list[Tranche]:
+    return [*entries, Tranche(valeur=None, n=null)]
 
 
-def _births(found: Distribution) -> Figure:
+def _births(found: Distribution) -> Creations:
     years = sorted((int(year), n) for year, n in found.first())
-    return {"annees": [{"annee": year, "n": n} for year, n in years], "sans_date": found.null}
+    return Creations(annees=[Annee(annee=year, n=n) for year, n in years], sans_date=found.null)
 
 
-def _growth(figures: Figures, lacking: str) -> Figure:
+def _growth(figures: Figures, lacking: str) -> Croissance:
     found = quantiles(figures)
     growing = int(np.count_nonzero(figures > 0))
-    return {
-        "n": found.n, "en_hausse": growing, **_quantiles(found),
-        "motif": None if found.n else lacking,
-    }  # fmt: skip
+    return Croissance(
+        n=found.n,
+        en_hausse=growing,
+        **_quantiles(found),
+        motif_code=None if found.n else lacking,
+    )
 
 
-def _ratios(parts: Sequence[MarketPart], lacking: str) -> list[Figure]:
+def _ratios(parts: Sequence[MarketPart], lacking: str) -> list[RatioDuMarche]:
     by_code = {
         code: sorted(pair for part in parts for pair in part.quantiles[code].items())
         for code in stored_codes()
     }
     return [
-        {
+        RatioDuMarche(
             **described(ratios()[code]),
-            "pays": [
-                {"pays": iso2, "n": one.n, **dict(list(_quantiles(one).items())[1:-1])}
+            pays=[
+                QuartilesDuPays(pays=iso2, n=one.n, **dict(list(_quantiles(one).items())[1:-1]))
                 for iso2, one in by_country
             ],
-            "motif": None if by_country else lacking,
-        }
+            motif_code=None if by_country else lacking,
+        )
         for code, by_country in by_code.items()
     ]
 
 
-def _first(base: ShardSet, query: Query) -> list[Figure]:
+def _first(base: ShardSet, query: Query) -> list[PremiereSociete]:
     """The companies with the greatest turnovers."""
     largest = replace(query, tri=ORDERS[0], avec_ca=True)
     page = search(base, largest, offset=0, limit=_FIRST)
     rows = record.companies(records(base, page.places, coordonnees=False))
-    return [{name: row[name] for name in _SHOWN} for row in rows]
+    return [PremiereSociete(**{name: row[name] for name in _SHOWN}, part=None) for row in rows]
 
 
-def _with_shares(first: Sequence[Figure], turnovers: Figures) -> list[Figure]:
+def _with_shares(first: Sequence[PremiereSociete], turnovers: Figures) -> list[PremiereSociete]:
     """These companies with their shares of all positive turnovers."""
     whole = float(turnovers[turnovers.searchsorted(0, side="right") :].sum())
-    return [{**one, "part": one["ca_eur"] / whole if one["ca_eur"] > 0 else None} for one in first]
+    return [replace(one, part=one.ca_eur / whole if one.ca_eur > 0 else None) for one in first]

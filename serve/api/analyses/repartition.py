@@ -6,13 +6,13 @@ Counts are exact and depend on no plan, so there is nothing to withhold.
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import Any, Final, NamedTuple
-
-import orjson
+from typing import Final
 
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.contract import notation, seed_tables
+from serve.contract.objects.described import ABSENT
+from serve.contract.objects.search import Effectifs, Repartition
 from serve.data import company_ids
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import params
@@ -25,19 +25,8 @@ from shards.search.search import UNLIMITED
 LIMITED: Final = ("nace", "forme", "ville")
 _UNKNOWN: Final = ("Non renseigné", "Not known")
 
-Entry = dict[str, Any]
 # A value as the filter of the dimension takes it, and its French and English labels.
 Named = tuple[str, str, str]
-
-
-class Repartition(NamedTuple):
-    """The counts of a search, as they are sent."""
-
-    document: Mapping[str, Any]
-
-    def json(self) -> bytes:
-        """The answer as JSON."""
-        return orjson.dumps(self.document)
 
 
 def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Repartition]:
@@ -67,20 +56,22 @@ def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Re
             limit = asked.limite if name in LIMITED else None
             shown[name] = _entries(one, name, reference, limit)
             if limit is not None:
-                others[name] = total - sum(entry["n"] for entry in shown[name])
-        document = {"total": total, "repartitions": shown, "autres": others}
-        if empty := [iso2 for iso2 in query.pays if not base[iso2].rows]:
-            document["pays_sans_donnees"] = empty
-        if unknown is not None:
-            document["ids_inconnus"] = unknown
-        return CallResult(200, Repartition(document), headers)
+                others[name] = total - sum(entry.n for entry in shown[name])
+        content = Repartition(
+            total=total,
+            repartitions=shown,
+            autres=others,
+            pays_sans_donnees=[iso2 for iso2 in query.pays if not base[iso2].rows] or ABSENT,
+            ids_inconnus=ABSENT if unknown is None else unknown,
+        )
+        return CallResult(200, content, headers)
 
     return PreparedCall(run, tag, headers)
 
 
 def _entries(
     found: Distribution, dimension: str, reference: Reference, limit: int | None
-) -> list[Entry]:
+) -> list[Effectifs]:
     """The values by count, descending, then as texts; null is the last."""
     named = _namer(dimension, reference)
     counts: Counter[str] = Counter()
@@ -98,8 +89,8 @@ def _entries(
     return entries
 
 
-def _entry(valeur: str | None, libelle: str, libelle_en: str, number: int) -> Entry:
-    return {"valeur": valeur, "libelle": libelle, "libelle_en": libelle_en, "n": number}
+def _entry(valeur: str | None, libelle: str, libelle_en: str, number: int) -> Effectifs:
+    return Effectifs(valeur=valeur, libelle=libelle, libelle_en=libelle_en, n=number)
 
 
 def _namer(dimension: str, reference: Reference) -> Callable[[str], Named]:

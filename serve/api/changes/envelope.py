@@ -26,8 +26,8 @@ class ChangesEnvelope(NamedTuple):
     limit: int
     suivant: str | None
 
-    def fields(self, request: Request, modifications: object) -> dict[str, Any]:
-        """The keys of the answer in their order; `modifications` is what orjson takes."""
+    def fields(self, request: Request) -> dict[str, Any]:
+        """The fields of a page but its changes."""
         plan = request.caller.plan
         return {
             "depuis": self.depuis,
@@ -42,5 +42,4 @@ class ChangesEnvelope(NamedTuple):
             "restantes": self.total - self.visibles,
             "offre_suivante": orjson.Fragment(request.offer),
             "suivant": self.suivant,
-            "modifications": modifications,
         }

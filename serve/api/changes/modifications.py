@@ -20,6 +20,7 @@ from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.api.changes.envelope import ChangesEnvelope
 from serve.contract import errors
+from serve.contract.objects.changes import ListeModifications
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.params import Modifications
@@ -100,7 +101,8 @@ class ChangesResult(NamedTuple):
             suivant,
         )
         entries = orjson.Fragment(b"[" + b",".join(self.entries) + b"]")
-        return orjson.dumps(envelope.fields(self.request, entries))
+        found = ListeModifications(**envelope.fields(self.request), modifications=entries)
+        return found.json()
 
 
 def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[ChangesResult]:

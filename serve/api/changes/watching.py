@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-import orjson
-
 from serve.access.caller import Caller
 from serve.access.result import NO_STORE, CallResult, PreparedCall, Request
 from serve.api.changes.envelope import ChangesEnvelope
 from serve.contract import errors
+from serve.contract.objects.changes import ModificationsSuivies, ModificationSuivie
+from serve.contract.objects.described import ABSENT
 from serve.data import company_ids
 from serve.data.company_ids import LookedUp
 from serve.data.open_generation import OpenGeneration
@@ -67,7 +67,7 @@ class WatchResult(NamedTuple):
     total: int
     shown: int
     start: int
-    changes: Sequence[Mapping[str, Any]]
+    changes: Sequence[ModificationSuivie]
     unknown: Sequence[str] | None
 
     @property
@@ -88,10 +88,11 @@ class WatchResult(NamedTuple):
             limit,
             self.suivant,
         )
-        fields = envelope.fields(self.request, self.changes)
-        if self.unknown is not None:
-            fields["ids_inconnus"] = self.unknown
-        return orjson.dumps(fields)
+        return ModificationsSuivies(
+            **envelope.fields(self.request),
+            modifications=self.changes,
+            ids_inconnus=ABSENT if self.unknown is None else self.unknown,
+        ).json()
 
 
 def watching(request: Request, generation: OpenGeneration, raw: bytes) -> PreparedCall[WatchResult]:
@@ -242,8 +243,8 @@ def _page(
     end: int,
     wanted: Sequence[Filter] | None,
     caller: Caller,
-) -> list[dict[str, Any]]:
-    """The changes [start, end) of those that `sections` show, with French keys."""
+) -> list[ModificationSuivie]:
+    """The changes [start, end) of those that `sections` show."""
     page = []
     first = 0
     for section in sections:
@@ -257,17 +258,18 @@ def _page(
 
 def _entry(
     section: _Concerned, change: NetChange, wanted: Sequence[Filter] | None, *, contacts: bool
-) -> dict[str, Any]:
+) -> ModificationSuivie:
     kind = section.kind if wanted is not None else _OF_COMPANIES[section.kind]
-    entry: dict[str, Any] = {"nature": kind, "iso2": section.iso2, "id": change.identifier}
-    if change.nature == CHANGED:
-        entry["champs"] = {
-            field: _values(field, values, contacts=contacts)
-            for field, values in change.champs.items()
-        }
-    if wanted is not None and kind != STAYING:
-        entry["cause"] = _cause(change, wanted)
-    return entry
+    values = {
+        field: _values(field, values, contacts=contacts) for field, values in change.champs.items()
+    }
+    return ModificationSuivie(
+        nature=kind,
+        iso2=section.iso2,
+        id=change.identifier,
+        champs=values if change.nature == CHANGED else ABSENT,
+        cause=ABSENT if wanted is None or kind == STAYING else _cause(change, wanted),
+    )
 
 
 def _values(field: str, values: tuple[Any, Any], *, contacts: bool) -> Sequence[Any]:

@@ -5,11 +5,8 @@ has two lines of a request matched, the others say what they need.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
-from typing import Any, Final, NamedTuple
-
-import orjson
+from typing import Final
 
 from serve.access.result import (
     DATA_VERSION,
@@ -21,9 +18,11 @@ from serve.access.result import (
 )
 from serve.contract import errors, reasons, seed_tables
 from serve.contract.errors import ApiError
+from serve.contract.objects.common import Erreur
+from serve.contract.objects.matching import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
 from serve.data.open_generation import OpenGeneration
 from serve.request.line_list import LineList, ListedLine
-from shards.search.matching.line import Line, MatchResult
+from shards.search.matching.line import Candidate, Line, MatchResult
 from shards.search.matching.matcher import Matcher
 from shards.search.search import ShardSet
 
@@ -33,18 +32,9 @@ VISITOR_LINES: Final = 2
 _AT_ONCE: Final = 10
 
 
-class MatchedLines(NamedTuple):
-    """The answers to the lines of a request, in their order."""
-
-    resultats: Sequence[dict[str, Any]]
-
-    def json(self) -> bytes:
-        return orjson.dumps({"resultats": self.resultats})
-
-
 def rapprochement(
     asked: LineList, request: Request, generation: OpenGeneration, lang: str
-) -> PreparedCall[MatchedLines]:
+) -> PreparedCall[Rapprochement]:
     """The companies that lines mean; reasons and errors of lines are in `lang`.
 
     Raises:
@@ -56,14 +46,14 @@ def rapprochement(
         lines = _for_visitor(lines)
     wanted = [one.line for one in lines if one.line is not None]
 
-    async def run() -> "CallResult[MatchedLines]":
+    async def run() -> "CallResult[Rapprochement]":
         found = iter(await matched(generation, wanted, asked.limite))
         answers = [
             _refused(one, lang) if one.line is None else _answered(one, next(found), lang)
             for one in lines
         ]
         headers = in_language({**NO_STORE, DATA_VERSION: generation.id}, lang)
-        return CallResult(200, MatchedLines(answers), headers)
+        return CallResult(200, Rapprochement(resultats=answers), headers)
 
     return PreparedCall(run, calls=-(-len(wanted) // LINES_PER_CALL))
 
@@ -102,15 +92,26 @@ def _for_visitor(lines: Sequence[ListedLine]) -> tuple[ListedLine, ...]:
     return tuple(found)
 
 
-def _refused(one: ListedLine, lang: str) -> dict[str, Any]:
+def _refused(one: ListedLine, lang: str) -> LigneRefusee:
     assert one.error is not None
-    return {"cle": one.cle, "erreur": one.error.erreur(lang)}
+    return LigneRefusee(cle=one.cle, erreur=Erreur(**one.error.erreur(lang)))
 
 
-def _answered(one: ListedLine, result: MatchResult, lang: str) -> dict[str, Any]:
-    candidates = [
-        asdict(candidate)
-        | {"raisons": reasons.matched(candidate.raisons, lang), "raisons_codes": candidate.raisons}
-        for candidate in result.candidats
-    ]
-    return {"cle": one.cle, "verdict": result.verdict, "candidats": candidates}
+def _answered(one: ListedLine, result: MatchResult, lang: str) -> LigneRapprochee:
+    assert one.cle is not None
+    candidates = [_candidate(candidate, lang) for candidate in result.candidats]
+    return LigneRapprochee(cle=one.cle, verdict=result.verdict, candidats=candidates)
+
+
+def _candidate(found: Candidate, lang: str) -> Candidat:
+    return Candidat(
+        iso2=found.iso2,
+        id=found.id,
+        nom=found.nom,
+        ville=found.ville,
+        code_postal=found.code_postal,
+        etat=found.etat,
+        note=found.note,
+        raisons=reasons.matched(found.raisons, lang),
+        raisons_codes=found.raisons,
+    )

@@ -1,4 +1,6 @@
-"""French for the English texts of the OpenAPI document, by the text or by its sentences (french.csv).
+"""French for the English texts of the OpenAPI document, by the text or by its sentences.
+
+The texts of objects have theirs beside them (serve/contract/objects); the others are in french.csv.
 
 The tables of the contract have their own French: the fields of a company, the meanings of the error codes.
 
@@ -14,6 +16,7 @@ from typing import Final
 
 from serve.contract import seed_tables
 from serve.contract.error_codes import CODES
+from serve.contract.objects import components
 from serve.contract.prices import priced
 from serve.contract.tables import read_rows
 
@@ -44,6 +47,7 @@ def sentences() -> Mapping[str, str]:
         # As in the other texts of the pages, an apostrophe is a typographic one.
         **{f"{said['en']}.": f"{said['fr']}.".replace("'", "’") for said in fields},
         **{code.meaning.en: code.meaning.fr for code in CODES.values()},
+        **{priced(english): priced(french) for english, french in components.french().items()},
     }
 
 

@@ -9,15 +9,15 @@ from serve.api import routes, static_pages
 from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
 from serve.contract import VERSION, parameters
+from serve.contract.objects import components
 from serve.contract.parameters import Parameter, SeedWords
 from serve.docs.openapi import answers, prose
 from serve.docs.openapi.examples import EXAMPLES
 from serve.docs.openapi.headers import HEADERS
 from serve.docs.openapi.matching import match_shapes, reconciliation
-from serve.docs.openapi.objects import CHANGES, COMPTE
+from serve.docs.openapi.objects import SOCIETE
 from serve.docs.openapi.operations import operations, request_body, variables, watch_body
 from serve.docs.openapi.schema import Schema
-from serve.docs.openapi.shapes import SHAPES
 
 OPENAPI: Final = "3.1.0"
 
@@ -56,11 +56,10 @@ def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[st
         "paths": _paths(),
         "components": {
             "schemas": {
-                **SHAPES,
-                **CHANGES,
+                **components.schemas("en"),
+                "Societe": SOCIETE,
                 **match_shapes.SHAPES,
                 **reconciliation.SHAPES,
-                "Compte": COMPTE,
                 "DemandeExport": request_body(words),
                 "DemandeModifications": watch_body(words),
                 **error_schemas,

@@ -1,7 +1,7 @@
-"""Short functions for JSON Schema (2020-12), with which the shapes of the API are written. Pure."""
+"""Short functions for JSON Schema (2020-12), with which bodies, errors and companies are described. Pure."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 Schema = dict[str, Any]
 
@@ -44,22 +44,6 @@ def nullable(schema: Schema) -> Schema:
     {'type': ['integer', 'null'], 'description': 'Headcount.'}
     """
     return {**schema, "type": [schema["type"], "null"]}
-
-
-def reason(codes: str) -> dict[str, Schema]:
-    """The keys that say why a figure is null, in words and as one of `codes` (serve/contract/reasons.py)."""
-    said = "Why something is null, in the language of `Accept-Language`; null where nothing is."
-    return {
-        "motif": nullable(text(said)),
-        "motif_code": nullable(text(f"Code of `motif`: {codes}")),
-    }
-
-
-# How a ratio is computed.
-FORMULA: Final[dict[str, Schema]] = {
-    "formule": text("Formula in words, in the language of `Accept-Language`."),
-    "formule_code": text("The same over statement lines (CamelCase) and other ratios."),
-}
 
 
 def array(items: Schema, description: str) -> Schema:

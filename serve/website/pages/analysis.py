@@ -5,9 +5,9 @@ It is the analysis of the API, with its price: once a month for the same company
 
 from serve.access import admission, billing
 from serve.access.admission import Call
-from serve.access.envelope import OfferedDocument
 from serve.access.result import PreparedCall, Request, Response
 from serve.api.analyses.entreprise import entreprise
+from serve.contract.objects.analyses import AnalyseEntreprise
 from serve.data.open_generation import OpenGeneration
 from serve.website import formatting
 from serve.website.page_request import PageRequest
@@ -40,7 +40,7 @@ async def show(request: PageRequest) -> Response:
             request,
             "analysis.html",
             outcome=result.outcome,
-            found=result.content.document,
+            found=result.content,
             names=facet_bars.labels(request, generation.reference),
         )
 
@@ -65,7 +65,7 @@ async def buy(request: PageRequest) -> Response:
 
 def _prepared(
     request: PageRequest, generation: OpenGeneration
-) -> tuple[PreparedCall[OfferedDocument], Request]:
+) -> tuple[PreparedCall[AnalyseEntreprise], Request]:
     request.trace.generation = generation.id
     call = Call("/api/v1/societes", request.segments, lambda: request.pairs, lang=request.lang)
     asked = admission.read(request.server, call, request.caller)

@@ -5,9 +5,10 @@ apostrophe. Pure.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
+from serve.contract.objects.matching import LigneRapprochee, LigneRefusee
 from serve.export.tables import csv_table
 from serve.request.lists import list_file
 from serve.request.lists.list_file import ListFile
@@ -22,7 +23,7 @@ _NUMBER: Final = re.compile(r"[+-]?[\d ., ()]*")
 
 
 def written(
-    table: ListFile, results: Sequence[Mapping[str, Any]], *, heading: bool = True
+    table: ListFile, results: Sequence[LigneRapprochee | LigneRefusee], *, heading: bool = True
 ) -> bytes:
     """The file.
 
@@ -46,17 +47,21 @@ def written(
     return rest.encode()
 
 
-def _found(result: Mapping[str, Any]) -> tuple[str, ...]:
-    if "erreur" in result:
-        return (*[""] * (len(COLUMNS) - 1), result["erreur"]["message"])
-    verdict, candidates = result["verdict"], result["candidats"]
+def _found(result: LigneRapprochee | LigneRefusee) -> tuple[str, ...]:
+    if isinstance(result, LigneRefusee):
+        return (*[""] * (len(COLUMNS) - 1), result.erreur.message)
+    verdict, candidates = result.verdict, result.candidats
     # A company that may not be the one is named, but not put into the columns that programs read.
     best = candidates[0] if candidates and verdict in ("sur", "probable") else None
     others = candidates[1:] if best else candidates
-    values = [str(best[name] if best[name] is not None else "") if best else "" for name in _FIELDS]
-    reasons = " ; ".join(best["raisons"]) if best else ""
-    named = (f"{one['iso2']}:{one['id']} {one['nom']} ({one['note']:.2f})" for one in others)
+    values = [_text(getattr(best, name)) if best else "" for name in _FIELDS]
+    reasons = " ; ".join(best.raisons) if best else ""
+    named = (f"{one.iso2}:{one.id} {one.nom} ({one.note:.2f})" for one in others)
     return (verdict, *values, reasons, " ; ".join(named), "")
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
 
 
 def _safe(cell: str, separator: str) -> str:

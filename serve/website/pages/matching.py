@@ -7,7 +7,6 @@ is read once (`sortie=lecture`), comes back in pieces, and each piece is sent by
 
 import re
 from base64 import b64encode
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -17,11 +16,11 @@ from serve.access.result import PreparedCall, Request, Response
 from serve.api.matching.rapprochement import (
     LINES_PER_CALL,
     VISITOR_LINES,
-    MatchedLines,
     rapprochement,
 )
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.contract.objects.matching import LigneRapprochee, LigneRefusee, Rapprochement
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.line_list import MOST_LINES, LineList
 from serve.request.lists import encodings, list_file, table_lines
@@ -129,11 +128,11 @@ def _read(request: PageRequest) -> ListFile:
     return list_file.read(text.encode(), "UTF-8", separator)
 
 
-async def _matched(request: PageRequest, asked: LineList) -> tuple[MatchedLines, str]:
+async def _matched(request: PageRequest, asked: LineList) -> tuple[Rapprochement, str]:
     """The answers to lines, and what happened to the counters."""
     server, trace = request.server, request.trace
 
-    def prepare(given: Request, generation: OpenGeneration) -> PreparedCall[MatchedLines]:
+    def prepare(given: Request, generation: OpenGeneration) -> PreparedCall[Rapprochement]:
         return rapprochement(asked, given, generation, request.lang)
 
     admitted = await admission.admit_caller(server, request.caller, trace)
@@ -159,18 +158,18 @@ async def _lines_left(request: PageRequest) -> int:
     return max(0, usage.calls.limit - usage.calls.used) * LINES_PER_CALL
 
 
-def _counted(matched: MatchedLines) -> dict[str, int]:
+def _counted(matched: Rapprochement) -> dict[str, int]:
     """How many lines have each verdict, or an error."""
     found = dict.fromkeys(("sur", "probable", "ambigu", "aucun", "erreur"), 0)
     for one in matched.resultats:
         if not _is_beyond(one):
-            found[one.get("verdict", "erreur")] += 1
+            found[one.verdict if isinstance(one, LigneRapprochee) else "erreur"] += 1
     return found
 
 
-def _is_beyond(one: Mapping[str, Any]) -> bool:
+def _is_beyond(one: LigneRapprochee | LigneRefusee) -> bool:
     """Whether a line was not matched since its sender has no account."""
-    return "erreur" in one and one["erreur"]["code"] == "compte_requis"
+    return isinstance(one, LigneRefusee) and one.erreur.code == "compte_requis"
 
 
 async def _page(

@@ -5,7 +5,7 @@ record with statements costs credits, and every full one a call, so only a form 
 If the record was paid for this month, it comes at once and costs nothing more (decision 110).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from serve.access import admission, billing, modules, next_plan
@@ -20,6 +20,7 @@ from serve.api.analyses.entreprise import ENTREPRISE
 from serve.api.analyses.groupe import groupe
 from serve.api.societe import locate, path_of, societe
 from serve.contract.errors import ApiError
+from serve.contract.objects.groups import Groupe
 from serve.contract.prices import RECORD_CREDITS
 from serve.data.open_generation import OpenGeneration
 from serve.data.statement_table import arranged, currencies_of
@@ -159,15 +160,15 @@ async def _beside(
 
 async def _comparable(request: PageRequest, generation: OpenGeneration) -> dict[str, Any]:
     """The comparable companies, as many as the visitor's plan shows, and whether a size was compared."""
-    found = (await _asked(request, generation, comparables, ("n", str(_NEAR)))).companies()
-    gaps = [one["ecarts"] for one in found]
-    is_sized = any(gap["ca_eur"] is not None or gap["effectif"] is not None for gap in gaps)
-    return {"near": [one["societe"] for one in found], "is_sized": is_sized}
+    found = (await _asked(request, generation, comparables, ("n", str(_NEAR)))).comparables
+    gaps = [one.ecarts for one in found]
+    is_sized = any(gap.ca_eur is not None or gap.effectif is not None for gap in gaps)
+    return {"near": [one.societe for one in found], "is_sized": is_sized}
 
 
-async def _group(request: PageRequest, generation: OpenGeneration) -> Mapping[str, Any]:
+async def _group(request: PageRequest, generation: OpenGeneration) -> Groupe:
     """The group of the company, as far as the visitor's plan shows it."""
-    return (await _asked(request, generation, groupe)).document
+    return await _asked(request, generation, groupe)
 
 
 async def _asked(

@@ -3,12 +3,13 @@
 It is /suggestions of the API with the rights of the person, and costs no call.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from serve.access import admission
 from serve.access.admission import Call
 from serve.access.result import Response
 from serve.api.suggestions import suggestions as of_api
+from serve.contract.objects.search import Suggestions
 from serve.data.open_generation import OpenGeneration
 from serve.website import formatting
 from serve.website.page_request import PageRequest
@@ -39,37 +40,39 @@ async def suggestions(request: PageRequest) -> Response:
         asked = admission.read(request.server, call, request.caller)
         content = (await of_api(asked, generation).run()).content
         assert content is not None  # without If-None-Match there is no 304
-        found = _proposals(request, generation, content.document)
+        found = _proposals(request, generation, content)
     return page(request, "suggestions.html", options=found)
 
 
-def _proposals(request: PageRequest, generation: OpenGeneration, found: Any) -> list[Proposal]:
+def _proposals(
+    request: PageRequest, generation: OpenGeneration, found: Suggestions
+) -> list[Proposal]:
     """Companies, then sectors, towns and words."""
     names = facet_bars.labels(request, generation.reference)
     shown, t = formatting.of(request.lang), request.t
     proposals = [
         Proposal(
-            one["nom"],
-            ", ".join(part for part in (one["ville"], names[one["iso2"]]) if part),
-            formatting.record_path(one["iso2"], one["id"]),
-            one["etat"],
+            one.nom,
+            ", ".join(part for part in (one.ville, names[one.iso2]) if part),
+            formatting.record_path(one.iso2, one.id),
+            one.etat,
         )
-        for one in found["societes"]
+        for one in found.societes
     ]
     proposals += [
-        Proposal(t(one["secteur"], one["secteur_en"]), t("secteur", "sector"),
-                 f"/?{query_string([('secteur', one['slug'])])}")
-        for one in found["secteurs"]
+        Proposal(t(one.secteur, one.secteur_en), t("secteur", "sector"),
+                 f"/?{query_string([('secteur', one.slug)])}")
+        for one in found.secteurs
     ]  # fmt: skip
     proposals += [
-        Proposal(one["ville"], t("ville · ", "town · ") + shown.number(one["n"]),
-                 f"/?{query_string([('ville', one['ville'])])}")
-        for one in found["villes"]
+        Proposal(one.ville, t("ville · ", "town · ") + shown.number(one.n),
+                 f"/?{query_string([('ville', one.ville)])}")
+        for one in found.villes
     ]  # fmt: skip
-    *typed, _ = found["q"].split() or [""]
+    *typed, _ = found.q.split() or [""]
     proposals += [
-        Proposal(" ".join([*typed, one["mot"]]), t("mot · ", "word · ") + shown.number(one["n"]),
-                 f"/?{query_string([('q', ' '.join([*typed, one['mot']]))])}")
-        for one in found["mots"]
+        Proposal(" ".join([*typed, one.mot]), t("mot · ", "word · ") + shown.number(one.n),
+                 f"/?{query_string([('q', ' '.join([*typed, one.mot]))])}")
+        for one in found.mots
     ]  # fmt: skip
     return proposals

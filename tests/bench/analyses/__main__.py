@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
 from serve.api.analyses import entreprise, marche
+from serve.contract.objects.described import plain
 from serve.data import open_generation, ratio_peers
 from serve.data.open_generation import OpenGeneration
 from shards.generations import pointer
@@ -43,7 +43,6 @@ _NEAREST: Final = 10
 # Sums of millions of floats differ by their order; quantiles are the same figures.
 _SUM: Final = 1e-9
 _EQUAL: Final = 1e-12
-_CALLER: Final = SimpleNamespace(plan=SimpleNamespace(slug="integral"))
 
 
 class Times(NamedTuple):
@@ -110,7 +109,7 @@ class Bench:
 
         made, times = _timed(ours)
         theirs, took = _once(lambda: self._duck.market(self._generation.shards, query, self._years))
-        _expect_market(Question("", "", query).text, made, theirs)
+        _expect_market(Question("", "", query).text, plain(made), theirs)
         return times._replace(duckdb=took)
 
     def companies(self, count: int, compared: int) -> None:
@@ -127,7 +126,7 @@ class Bench:
 
     def _company(self, shard: Shard, row: int) -> Any:
         found = entreprise._company(shard, row)
-        return entreprise._document(found, self._generation, _CALLER)  # type: ignore[arg-type]
+        return plain(entreprise._analysis(found, self._generation, "integral", b"null"))
 
     def _expect_company(self, shard: Shard, row: int, made: Any) -> None:
         text = f"{shard.iso2} row {row}"

@@ -281,7 +281,7 @@ def test_nothing_is_computed_for_an_analysis_without_a_trial_left(
     for number in range(3):
         served.ask(path("UK", f"P{number}"), headers=customer.headers)
 
-    monkeypatch.setattr("serve.api.analyses.entreprise._document", None)
+    monkeypatch.setattr("serve.api.analyses.entreprise._analysis", None)
 
     assert served.ask(path(*FIRM), headers=customer.headers).code == "essai_epuise"
     assert served.usage(customer).calls.used == 3

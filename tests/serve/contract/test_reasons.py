@@ -1,10 +1,12 @@
 """Reasons and formulas in words: whatever a table or a route may name has French and English."""
 
+from dataclasses import replace
 from typing import get_args
 
 import pytest
 
 from serve.contract import reasons
+from serve.contract.objects.markets import Annee, Cessations
 from shards.ratios.accounts import Reason
 from shards.ratios.ratio_table import chart_lines, ratios
 
@@ -29,13 +31,9 @@ def test_every_reason_of_a_value_has_words(reason: str) -> None:
 
 
 def test_words_replace_codes_at_every_depth_and_nothing_else() -> None:
-    found = reasons.told(
-        {"a": [{"motif": "aucun_ca", "n": 1}], "motif": None, "b": "aucun_ca"}, "en"
-    )
+    ended = Cessations(annees=[Annee(annee=2024, n=1)], societes=1, motif_code="aucun_ca")
+    nothing = Cessations(annees=None, societes=0, motif_code=None)
 
-    assert found == {
-        "a": [{"motif": "no turnover is known", "n": 1, "motif_code": "aucun_ca"}],
-        "motif": None,
-        "b": "aucun_ca",
-        "motif_code": None,
-    }
+    found = reasons.told([ended, [nothing], "aucun_ca"], "en")
+
+    assert found == [replace(ended, motif="no turnover is known"), [nothing], "aucun_ca"]

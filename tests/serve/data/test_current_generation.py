@@ -81,13 +81,13 @@ def test_the_market_of_all_companies_is_analysed_before_a_generation_is_served(
         published.start()
         with published.lease() as first:
             await marche.whole_base(first)
-            assert first.markets[Query()]["total"] == len(named("Un"))
+            assert first.markets[Query()].total == len(named("Un"))
         published.prepare_with(marche.whole_base)
         world.publish(tmp_path, named("Deux"))
         await published.refresh()
         with published.lease() as new:
             assert new.id != first.id
-            assert new.markets[Query()]["total"] == len(named("Deux"))
+            assert new.markets[Query()].total == len(named("Deux"))
 
         async def fail(_: OpenGeneration) -> None:
             raise CorruptError("a row that is not there")

@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from dataclasses import replace
+from dataclasses import fields, replace
 from io import BytesIO
 from pathlib import Path
 from zipfile import ZipFile
@@ -14,7 +14,8 @@ import pytest
 
 from pipeline import canonical
 from serve.contract import export_tables
-from serve.docs.openapi.objects import LIGNE_EXPORTEE, SOCIETE
+from serve.contract.objects.record import LigneComptesExportee
+from serve.docs.openapi.objects import SOCIETE
 from serve.export.tables import table_files
 from serve.export.workbook.export_request import ExportResult
 from serve.request.export_options import FileOptions
@@ -44,7 +45,7 @@ def test_the_columns_are_those_of_a_company_with_the_types_of_the_canonical_sche
     for name, kind in canonical.COMPANIES.items():
         assert name not in columns or types[columns[name].type] == kind, name
     assert statements == dict(canonical.COMPTES)
-    assert list(statements) == list(LIGNE_EXPORTEE["properties"])
+    assert list(statements) == [one.name for one in fields(LigneComptesExportee)]
 
 
 def test_ndjson_is_the_objects_of_the_api(place: Place) -> None:

@@ -1,0 +1,360 @@
+"""The analysis of a company: ratios, ranks, warnings, score; and the companies that are most like it (X11)."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from serve.contract.objects.common import (
+    CodePlan,
+    Erreur,
+    Motif,
+    OffreSuivante,
+    Societe,
+    SocieteNommee,
+)
+from serve.contract.objects.described import AnswerObject, Count, component, limited, part
+from serve.contract.text import Text
+
+P25 = Annotated[
+    float | None,
+    Text(
+        "Le quantile 0,25 (type 7 de Hyndman et Fan).",
+        "Quantile 0.25 (type 7 of Hyndman and Fan).",
+    ),
+]
+Mediane = Annotated[
+    float | None,
+    Text(
+        "Le quantile 0,50 (type 7 de Hyndman et Fan).",
+        "Quantile 0.50 (type 7 of Hyndman and Fan).",
+    ),
+]
+P75 = Annotated[
+    float | None,
+    Text(
+        "Le quantile 0,75 (type 7 de Hyndman et Fan).",
+        "Quantile 0.75 (type 7 of Hyndman and Fan).",
+    ),
+]
+# Words of a formula stand in `formule` (serve/contract/reasons.py).
+FormuleCode = Annotated[
+    str,
+    Text(
+        "La même sur des postes (CamelCase) et d’autres ratios.",
+        "The same over statement lines (CamelCase) and other ratios.",
+    ),
+]
+
+
+@part("Un ratio d’une année.", "A ratio of a year.")
+class ValeurDeRatio:
+    exercice: Annotated[int, Text("L’exercice.", "Fiscal year.")]
+    valeur: Annotated[
+        float | None,
+        Text(
+            "La valeur, en `unite` ; null avec un `motif`.",
+            "The value, in `unite`; null with a `motif`.",
+        ),
+    ]
+    motif: Motif = None
+    motif_code: Annotated[
+        str | None,
+        Text(
+            "Le code de `motif` : `poste_absent` avec les postes manquants, `exercice_absent` "
+            "(le précédent), `denominateur_nul`, `denominateur_negatif`, `taux_absent`, "
+            "`devise_changee`, `comptes_retenus` (des comptes qui se contredisent).",
+            "Code of `motif`: `poste_absent` with the lines that lack, `exercice_absent` (the "
+            "year before), `denominateur_nul`, `denominateur_negatif`, `taux_absent`, "
+            "`devise_changee`, `comptes_retenus` (accounts that contradict themselves).",
+        ),
+    ]
+
+
+@part("Qui est comparé.", "Who is compared.")
+class PerimetreCompare:
+    pays: Annotated[
+        str | None,
+        Text(
+            "Le pays ; null : tous, là où il a moins de 30 sociétés.",
+            "Country; null for all, where it has under 30 companies.",
+        ),
+    ]
+    secteur: Annotated[str | None, Text("Le secteur, en français.", "Sector, French.")]
+    exercices: Annotated[
+        Sequence[Annotated[int, Text("L’exercice.", "Fiscal year.")]],
+        Text("La première et la dernière année des pairs.", "First and last year of the peers."),
+    ]
+    exercice_compare: Annotated[
+        int,
+        Text(
+            "L’année de la société elle-même, celle du `rang`.",
+            "The company's own year, which has the `rang`.",
+        ),
+    ]
+
+
+@part(
+    "Le secteur, chaque société par sa propre dernière année ; null pour une société sans secteur.",
+    "The sector, each company by its own last year; null for a company without a sector.",
+)
+class ReperesDuSecteur:
+    perimetre: PerimetreCompare
+    n: Annotated[Count, Text("Les sociétés qui ont une valeur.", "Companies with a value.")]
+    p10: Annotated[
+        float | None,
+        Text(
+            "Le quantile 0,10 (type 7 de Hyndman et Fan).",
+            "Quantile 0.10 (type 7 of Hyndman and Fan).",
+        ),
+    ]
+    p25: P25
+    mediane: Mediane
+    p75: P75
+    p90: Annotated[
+        float | None,
+        Text(
+            "Le quantile 0,90 (type 7 de Hyndman et Fan).",
+            "Quantile 0.90 (type 7 of Hyndman and Fan).",
+        ),
+    ]
+    rang: Annotated[
+        int | None,
+        limited(minimum=1),
+        Text(
+            "La place, le plus grand d’abord ; null sans valeur, et si `n` vaut 0.",
+            "Place, the greatest first; null without a value, and where `n` is 0.",
+        ),
+    ]
+    motif: Motif = None
+    motif_code: Annotated[
+        str | None,
+        Text(
+            "Le code de `motif` : `aucun_ratio` : aucune société n’a de valeur, donc ni "
+            "quantiles ni rang.",
+            "Code of `motif`: `aucun_ratio`: no company has a value, so there are no quantiles "
+            "and no rank.",
+        ),
+    ]
+
+
+@part("Un ratio.", "A ratio.")
+class RatioDecrit:
+    code: Annotated[str, Text("Le code.", "Code.")]
+    libelle: Annotated[str, Text("Le nom, en français.", "Name, French.")]
+    libelle_en: Annotated[str, Text("Le nom, en anglais.", "Name, English.")]
+    formule: Annotated[
+        str,
+        Text(
+            "La formule en mots, dans la langue d’`Accept-Language`.",
+            "Formula in words, in the language of `Accept-Language`.",
+        ),
+    ] = ""
+    unite: Annotated[
+        str,
+        Text(
+            "`part` (de 1), `fois`, `jours`, `EUR` ou `indice`.",
+            "`part` (of 1), `fois`, `jours`, `EUR` or `indice`.",
+        ),
+    ]
+    source: Annotated[str, Text("Le manuel ou la norme.", "Textbook or standard.")]
+
+
+@component("Un ratio de comptes annuels.", "A ratio of annual accounts.", name="Ratio")
+class RatioAnalyse(RatioDecrit):
+    valeurs: Annotated[
+        Sequence[ValeurDeRatio], Text("Le dernier exercice d’abord.", "The last year first.")
+    ]
+    secteur: ReperesDuSecteur | None
+    formule_code: FormuleCode
+
+
+@part("La société.", "The company.")
+class SocieteAnalysee(SocieteNommee):
+    secteur: Annotated[str | None, Text("Le secteur, en français.", "Sector, French.")]
+
+
+@part("Une année qui a des comptes.", "A year with statements.")
+class ExerciceDepose:
+    exercice: Annotated[int, Text("L’exercice.", "Fiscal year.")]
+    devise: Annotated[
+        str | None,
+        Text(
+            "La devise ; null là où il y en a eu plusieurs.",
+            "Currency; null where several were used.",
+        ),
+    ]
+    duree_mois: Annotated[
+        float,
+        Text(
+            "Les mois ; là où ce ne sont pas 12, les flux comptent comme ceux de douze mois.",
+            "Months; where they are not 12, flows count as those of twelve months.",
+        ),
+    ]
+
+
+@part("Un rang par chiffre d’affaires.", "A place by turnover.")
+class RangParCa:
+    rang: Annotated[
+        int | None,
+        limited(minimum=1),
+        Text(
+            "Le rang, le plus grand d’abord ; null sans valeur.",
+            "Place, the greatest first; null without a value.",
+        ),
+    ]
+    n: Annotated[
+        Count, Text("Les sociétés qui ont un chiffre d’affaires.", "Companies with a turnover.")
+    ]
+
+
+@part("Les rangs par chiffre d’affaires.", "Places by turnover.")
+class Rangs:
+    pays: RangParCa
+    europe: RangParCa
+
+
+@part("Ce dont les comptes avertissent.", "What the accounts warn of.")
+class Alerte:
+    code: Annotated[
+        str,
+        Text(
+            "`capitaux_propres_negatifs`, `pertes_consecutives` (deux ans), `ca_en_baisse` ou "
+            "`comptes_anciens` (d’avant les années des pairs).",
+            "`capitaux_propres_negatifs`, `pertes_consecutives` (two years), `ca_en_baisse` or "
+            "`comptes_anciens` (before the years of the peers).",
+        ),
+    ]
+    exercice: Annotated[int, Text("Le dernier exercice.", "The last fiscal year.")]
+
+
+@part("Ce qu’un champ ajoute.", "What a field adds.")
+class PartDuScore:
+    champ: Annotated[str, Text("Le champ de la société.", "Field of the company.")]
+    points: Annotated[
+        int,
+        Text(
+            "Les points ; 0 là où le champ n’est pas connu.",
+            "Points; 0 where the field is not known.",
+        ),
+    ]
+    maximum: Annotated[
+        int,
+        Text("Les points du champ là où il est connu.", "Points of the field where it is known."),
+    ]
+
+
+@part("Le score et ses parts.", "The score and its parts.")
+class Score:
+    valeur: Annotated[int | None, Text("Comme dans la fiche.", "As in the record.")]
+    maximum: Annotated[int, Text("Le plus qu’il puisse valoir.", "The most that it can be.")]
+    parts: Annotated[
+        Sequence[PartDuScore], Text("Dans l’ordre de la table.", "In the order of the table.")
+    ]
+
+
+@component("L’analyse d’une société.", "The analysis of a company.")
+class AnalyseEntreprise(AnswerObject):
+    societe: SocieteAnalysee
+    plan: CodePlan
+    module: Annotated[str, Text("Le module.", "Module.")]
+    exercices: Annotated[
+        Sequence[ExerciceDepose], Text("Le dernier exercice d’abord.", "The last year first.")
+    ]
+    ratios: Annotated[
+        Sequence[RatioAnalyse],
+        Text("Vide là où aucun compte n’est connu.", "None where no statements are known."),
+    ]
+    rangs: Rangs
+    alertes: Annotated[
+        Sequence[Alerte],
+        Text(
+            "Les alertes ; aucune si les chiffres n’y donnent pas lieu.",
+            "Warnings, none if the figures give no cause.",
+        ),
+    ]
+    score: Score
+    offre_suivante: OffreSuivante
+
+
+@part("La société.", "The company.")
+class SocieteEtSecteur(SocieteNommee):
+    secteur: Annotated[str | None, Text("Le secteur, en français.", "Sector, French.")]
+    sous_secteur: Annotated[
+        str | None, Text("Le sous-secteur, en français.", "Sub-sector, French.")
+    ]
+
+
+@part("Les écarts.", "The gaps.")
+class Ecarts:
+    ca_eur: Annotated[
+        float | None,
+        Text(
+            "De chiffre d’affaires : différence des ln(1 + euros) ; null si l’un des deux est "
+            "inconnu.",
+            "Of turnover: difference of ln(1 + euros); null where one is not known.",
+        ),
+    ]
+    effectif: Annotated[
+        float | None,
+        Text("De l’effectif : de même pour les personnes.", "Of headcount: the same of persons."),
+    ]
+    lieu: Annotated[
+        float,
+        Text(
+            "0 : même ville ; 0,25 : mêmes deux premiers caractères du code postal ; sinon 0,5.",
+            "0: same town; 0.25: same first two characters of the postcode; else 0.5.",
+        ),
+    ]
+
+
+@part("Une société proche.", "A near company.")
+class SocieteProche:
+    distance: Annotated[
+        float,
+        Text(
+            "La somme des écarts ; un écart null compte 3, ou 0 si aucune des deux n’a de chiffre.",
+            "Sum of the gaps; one that is null counts 3, or 0 where neither has a figure.",
+        ),
+    ]
+    ecarts: Ecarts
+    societe: Societe
+    motif: Motif
+    motif_code: Annotated[
+        str | None,
+        Text(
+            "Le code de `motif` : `ca_inconnu`, `effectif_inconnu`, `taille_inconnue` (les deux).",
+            "Code of `motif`: `ca_inconnu`, `effectif_inconnu`, `taille_inconnue` (both).",
+        ),
+    ]
+
+
+@component("Les sociétés les plus semblables à une autre.", "The companies that are most like one.")
+class Comparables(AnswerObject):
+    societe: SocieteEtSecteur
+    plan: CodePlan
+    motif: Motif
+    comparables: Annotated[
+        Sequence[SocieteProche],
+        Text(
+            "Celles qui ont un chiffre d’affaires d’abord ; parmi elles comme parmi les autres, "
+            "celles du pays d’abord, les plus proches de chaque pays en tête.",
+            "Those with a turnover first; of these and of the others the country's first, each "
+            "country's nearest first.",
+        ),
+    ]
+    offre_suivante: OffreSuivante
+    motif_code: Annotated[
+        str | None,
+        Text(
+            "Le code de `motif` : `secteur_absent` : une société sans secteur n’a pas de "
+            "comparables.",
+            "Code of `motif`: `secteur_absent`: a company without a sector has no comparables.",
+        ),
+    ]
+
+
+@component(
+    "La clé n’est pas valable : ce qu’obtient un visiteur, et `erreur`.",
+    "The key is not valid: what a visitor gets, and `erreur`.",
+)
+class ComparablesRefuses(Comparables):
+    erreur: Erreur

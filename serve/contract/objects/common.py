@@ -1,0 +1,161 @@
+"""Objects that several answers have: the plan and the next one, an error, the figures of a limit."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+import orjson
+
+from quota.plans import SLUGS
+from serve.contract.objects.described import (
+    Absent,
+    Component,
+    Count,
+    Encoded,
+    KnownValues,
+    Moment,
+    component,
+    part,
+)
+from serve.contract.text import Text
+
+_VISITOR: Final = "visiteur"
+
+CodePlan = Annotated[
+    str,
+    Component("CodePlan"),
+    KnownValues(SLUGS),
+    Text(
+        "Une offre. `plan` est celle qui est servie ; là où il lui manque l’outil API, "
+        "`plan_souscrit` est celle qui est payée.",
+        "A plan. `plan` is the one that is served; where the API tool is missing to it, "
+        "`plan_souscrit` is the one that is paid for.",
+    ),
+]
+# With `plan_souscrit`, where the plan that is paid for lacks the API tool (contract A7).
+OutilApi = Annotated[
+    bool | Absent,
+    Text(
+        "Faux là où l’outil API manque à l’offre payée.",
+        "False where the API tool (outil API) is missing to the plan paid for.",
+    ),
+]
+# A company as it is stored: the fields of it are described in serve/docs/openapi/objects.py.
+Societe = Annotated[Mapping[str, Any], Component("Societe")]
+
+
+@component(
+    "L’offre suivante, avec son prix et ses chiffres.",
+    "The next plan up (offre suivante), with its price and figures.",
+)
+class Offre:
+    plan: Annotated[
+        str,
+        KnownValues(tuple(slug for slug in SLUGS if slug != _VISITOR)),
+        Text("L’offre.", "Plan."),
+    ]
+    nom: Annotated[str, Text("Le nom, en français.", "Name, French.")]
+    nom_en: Annotated[str, Text("Le nom, en anglais.", "Name, English.")]
+    prix_mensuel_eur: Annotated[
+        float,
+        Text(
+            "Le prix d’un mois payé au mois, en euros hors taxes ; payé à l’année, 10 % de moins.",
+            "Price of a month billed monthly, in euros before VAT; annual billing costs 10 % less.",
+        ),
+    ]
+    prix_annuel_eur: Annotated[
+        float,
+        Text(
+            "Le prix d’une année payée d’avance, en euros hors taxes.",
+            "Price of a year paid in advance, in euros before VAT.",
+        ),
+    ]
+    resultats_par_recherche: Annotated[
+        int, Text("Sociétés qu’une recherche peut montrer.", "Companies that a search may show.")
+    ]
+    exports_par_mois: Annotated[int, Text("Exports par mois.", "Exports a month.")]
+    lignes_par_export: Annotated[int, Text("Sociétés par export.", "Companies an export.")]
+    appels_api_par_jour: Annotated[int, Text("Appels de l’API par jour.", "API calls a day.")]
+    lignes_par_appel: Annotated[int, Text("Sociétés par appel.", "Companies a call.")]
+    societes_avec_comptes_par_export: Annotated[
+        int, Text("Sociétés avec comptes par export.", "Companies with statements an export.")
+    ]
+    coordonnees: Annotated[
+        bool, Text("Les coordonnées sont servies.", "Contact fields are served.")
+    ]
+    etats_financiers: Annotated[
+        bool, Text("Les comptes sont servis.", "Financial statements are served.")
+    ]
+    url: Annotated[
+        str,
+        KnownValues(("/inscription", "/tarifs")),
+        Text("Où l’obtenir.", "Where it is to be had."),
+    ]
+
+
+@component(
+    "Ce qui n’a pas marché. `code` est pour les programmes et stable, `message` pour les "
+    "personnes.",
+    "What went wrong. `code` is for programs and stable, `message` for people.",
+)
+class Erreur:
+    code: Annotated[str, Text("Le code de l’erreur.", "Code of the error.")]
+    message: Annotated[str, Text("Ce que c’est, et que faire.", "What it is, and what to do.")]
+
+
+@component(
+    "Ce que coûte une fiche complète, et ce qu’il y a.",
+    "What a full record costs, and what there is.",
+    name="Credits",
+)
+class CoutEtSolde:
+    cout: Annotated[int, Text("Les crédits que la fiche coûte.", "Credits that the record costs.")]
+    solde: Annotated[int, Text("Les crédits restants.", "Credits left.")]
+    reinitialisation: Annotated[
+        Moment,
+        Text(
+            "Le moment où les crédits du mois reviennent (UTC, ISO 8601).",
+            "When the credits of the month come again (UTC, ISO 8601).",
+        ),
+    ]
+
+
+@component("La limite qui est atteinte.", "The limit that was reached.")
+class Quota:
+    type: Annotated[
+        str,
+        KnownValues(("appels_jour", "exports_mois", "essais_mois", "debit")),
+        Text(
+            "Laquelle : appels du jour, exports ou essais du mois, ou la limite de débit.",
+            "Which: calls a day, exports or trials a month, or the burst limit.",
+        ),
+    ]
+    limite: Annotated[int, Text("La limite.", "Limit.")]
+    utilise: Annotated[int, Text("Utilisé.", "Used.")]
+    restant: Annotated[Count, Text("Restant.", "Left.")]
+    reinitialisation: Annotated[
+        Moment,
+        Text(
+            "Le moment de la remise à zéro (UTC, ISO 8601).", "When it begins anew (UTC, ISO 8601)."
+        ),
+    ]
+
+
+# Words that tell why a figure is null (serve/contract/reasons.py); its code stands in `motif_code`.
+Motif = Annotated[
+    str | None,
+    Text(
+        "Pourquoi une valeur est null, dans la langue d’`Accept-Language` ; null si aucune "
+        "ne l’est.",
+        "Why something is null, in the language of `Accept-Language`; null where nothing is.",
+    ),
+]
+
+# JSON of the next plan, which is the same for all answers to a caller.
+OffreSuivante = Annotated[orjson.Fragment, Encoded(Offre | None)]
+
+
+@part("Une société.", "A company.")
+class SocieteNommee:
+    iso2: Annotated[str, Text("Le pays.", "Country.")]
+    id: Annotated[str, Text("L’identifiant national.", "National identifier.")]
+    nom: Annotated[str, Text("Le nom.", "Name.")]

@@ -1,0 +1,73 @@
+"""All objects that have a name of their own in documents, and the French of their texts."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import ModuleType
+from typing import Annotated, Any, Final, get_args, get_origin
+
+from serve.contract.objects import (
+    account,
+    analyses,
+    changes,
+    common,
+    groups,
+    lists,
+    markets,
+    matching,
+    record,
+    search,
+)
+from serve.contract.objects.described import Component, component_name
+from serve.contract.objects.json_schema import Schema, component_schema
+from serve.contract.text import Lang, Text
+
+_MODULES: Final = (
+    common,
+    search,
+    record,
+    lists,
+    account,
+    changes,
+    matching,
+    groups,
+    analyses,
+    markets,
+)
+
+
+def schemas(lang: Lang) -> dict[str, Schema]:
+    """The schemas by name, module by module, with texts in `lang`."""
+    return {name: component_schema(kind, lang) for name, kind in _components().items()}
+
+
+@cache
+def french() -> Mapping[str, str]:
+    """The French text of every English one."""
+    return dict(zip(_texts(schemas("en")), _texts(schemas("fr")), strict=True))
+
+
+def _components() -> dict[str, Any]:
+    return {name: kind for module in _MODULES for name, kind in _declared(module)}
+
+
+def _declared(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """What a module declares: classes, and types that have a name."""
+    for value in vars(module).values():
+        if (name := component_name(value)) and value.__module__ == module.__name__:
+            yield name, value
+        elif get_origin(value) is Annotated:
+            _, *notes = get_args(value)
+            if any(isinstance(one, Text) for one in notes):  # else it is described elsewhere
+                yield from ((one.name, value) for one in notes if isinstance(one, Component))
+
+
+def _texts(node: Any) -> Iterator[str]:
+    """The descriptions of a schema, in its order."""
+    if isinstance(node, Mapping):
+        if isinstance(said := node.get("description"), str):
+            yield said
+        for value in node.values():
+            yield from _texts(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _texts(value)

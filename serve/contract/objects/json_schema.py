@@ -1,0 +1,131 @@
+"""The JSON Schema (2020-12) of an object of an answer, made from its class.
+
+>>> from serve.contract.objects.lists import Perimetre
+>>> component_schema(Perimetre, "en")["properties"]["pays"]
+{'type': 'array', 'description': 'Countries: codes.', 'items': {'type': 'string'}}
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from serve.contract.objects.described import (
+    Absent,
+    Component,
+    Encoded,
+    Keywords,
+    KnownKeys,
+    KnownValues,
+    component_name,
+    text_of,
+)
+from serve.contract.text import Lang, Text
+
+Schema = dict[str, Any]
+N = TypeVar("N")
+
+_NAMES: Final[Mapping[Any, str]] = {
+    int: "integer", float: "number", str: "string", bool: "boolean", Mapping: "object",
+    Sequence: "array",
+}  # fmt: skip
+_TODAY: Final = Text(
+    "{text} Aujourd’hui {values} ; d’autres peuvent venir.",
+    "{text} Today {values}; others may come.",
+)
+
+
+def component_schema(kind: Any, lang: Lang) -> Schema:
+    """The schema of a class, or of a type that has a name of its own, with texts in `lang`."""
+    if get_origin(kind) is not Annotated:
+        return _object(kind, lang, text_of(kind))
+    bare, *notes = get_args(kind)
+    return _value(bare, lang, [one for one in notes if not isinstance(one, Component)])
+
+
+def schema(kind: Any, lang: Lang, notes: Sequence[Any] = ()) -> Schema:
+    """The schema of a type where it is used, with texts in `lang`; `notes` are its annotations."""
+    if get_origin(kind) is Annotated:
+        bare, *inner = get_args(kind)
+        return schema(bare, lang, [*inner, *notes])
+    if encoded := _note(notes, Encoded):
+        return schema(encoded.kind, lang, [one for one in notes if one is not encoded])
+    if get_origin(kind) in (Union, UnionType):
+        return _union([one for one in get_args(kind) if one is not Absent], lang, notes)
+    if named := _note(notes, Component):
+        return reference(named.name)
+    if name := component_name(kind):
+        return reference(name)
+    return _value(kind, lang, notes)
+
+
+def reference(name: str) -> Schema:
+    """A reference to a component of the document."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _union(kinds: Sequence[Any], lang: Lang, notes: Sequence[Any]) -> Schema:
+    """One of several types; a value that has one type or is null has both as its `type`."""
+    found = [schema(one, lang, notes) for one in kinds if one is not NoneType]
+    if NoneType not in kinds:
+        return found[0] if len(found) == 1 else {"anyOf": found}
+    if len(found) == 1 and "$ref" not in found[0] and "properties" not in found[0]:
+        return {**found[0], "type": [found[0]["type"], "null"]}
+    return {"anyOf": [*found, {"type": "null"}]}
+
+
+def _value(kind: Any, lang: Lang, notes: Sequence[Any]) -> Schema:
+    """The schema of what is no reference and never null."""
+    text = _note(notes, Text)
+    if hasattr(kind, "__dataclass_fields__"):
+        return _object(kind, lang, text or text_of(kind))
+    if kind is Any:
+        return {}
+    origin = get_origin(kind) or kind
+    found: Schema = {"type": _NAMES[origin]}
+    if text:
+        found["description"] = text.of(lang)
+    if values := _note(notes, KnownValues):
+        listed = ", ".join(f"`{one}`" for one in values.values)
+        found["description"] = _TODAY.of(lang).format(text=found["description"], values=listed)
+        found["examples"] = list(values.values)
+    if origin is Sequence:
+        found["items"] = schema(get_args(kind)[0], lang)
+    elif origin is Mapping:
+        found |= _entries(schema(get_args(kind)[1], lang), _note(notes, KnownKeys))
+    for one in notes:
+        found |= one.keywords if isinstance(one, Keywords) else {}
+    return found
+
+
+def _entries(value: Schema, known: KnownKeys | None) -> Schema:
+    if known:
+        return {"properties": dict.fromkeys(known.keys, value)}
+    return {"additionalProperties": value}
+
+
+def _object(kind: type, lang: Lang, text: Text) -> Schema:
+    """An object; all keys but those that may be absent are required.
+
+    It is not closed: later versions may add properties (README.md, change policy).
+    """
+    hints = get_type_hints(kind, include_extras=True)
+    names = [one.name for one in fields(kind)]
+    found: Schema = {
+        "type": "object",
+        "description": text.of(lang),
+        "properties": {name: schema(hints[name], lang) for name in names},
+    }
+    required = [name for name in names if not may_be_absent(hints[name])]
+    return {**found, "required": required} if required else found
+
+
+def may_be_absent(kind: Any) -> bool:
+    """Can an answer leave a key of this type out?"""
+    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    return Absent in get_args(bare)
+
+
+def _note(notes: Sequence[Any], kind: type[N]) -> N | None:
+    """The outermost note of a kind: a field overrides what the name of its type says."""
+    return next((one for one in reversed(notes) if isinstance(one, kind)), None)

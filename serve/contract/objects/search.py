@@ -1,0 +1,328 @@
+"""A page of a search and its counts (§2.2, X3), what completes a text (X4), the companies with a number (X6)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Final
+
+import orjson
+
+from serve.contract.objects.common import CodePlan, Erreur, OffreSuivante, OutilApi, Societe
+from serve.contract.objects.described import (
+    ABSENT,
+    Absent,
+    AnswerObject,
+    Count,
+    Encoded,
+    KnownKeys,
+    KnownValues,
+    component,
+    limited,
+    part,
+)
+from serve.contract.parameters import DIMENSIONS
+from serve.contract.text import Text
+
+_SansDonnees = Annotated[
+    Sequence[str] | Absent,
+    Text(
+        "Les pays nommés par `pays` dont la base n’a aucune société, quelle que soit la "
+        "recherche ; absent s’il n’y en a pas.",
+        "Countries named by `pays` of which there is no company in the base, whatever the "
+        "search; absent where there is none.",
+    ),
+]
+_Inconnus = Annotated[
+    Sequence[str] | Absent,
+    Text(
+        "Les éléments de `ids` qui ne désignent aucune société, comme ils ont été envoyés ; "
+        "absent sans `ids`.",
+        "Items of `ids` that name no company, as they were sent; absent without `ids`.",
+    ),
+]
+
+
+@component("Un texte que `q` voulait peut-être dire.", "A text that `q` may have meant.")
+class TexteVoulu:
+    q: Annotated[str, Text("Le texte.", "The text.")]
+    total: Annotated[
+        int,
+        limited(minimum=1),
+        Text("Les sociétés qu’il trouve, exactement.", "Companies that it finds, exactly."),
+    ]
+
+
+@component("Une page d’une recherche.", "A page of a search.")
+class Recherche(AnswerObject):
+    total: Annotated[
+        Count,
+        Text(
+            "Les sociétés qui répondent à la recherche, dans toute la base ; jamais tronqué.",
+            "Companies that match, in the whole base; never truncated.",
+        ),
+    ]
+    limit: Annotated[Count, Text("La limite appliquée.", "Limit that was applied.")]
+    offset: Annotated[
+        Count, Text("Le décalage ; toujours 0 pour un visiteur.", "Offset; always 0 for a visitor.")
+    ]
+    plan: CodePlan
+    plan_souscrit: CodePlan | Absent = ABSENT
+    outil_api: OutilApi = ABSENT
+    plafond_resultats: Annotated[
+        Count,
+        Text(
+            "Sociétés que l’offre peut montrer d’une recherche.",
+            "Companies that the plan may show of one search.",
+        ),
+    ]
+    visibles: Annotated[
+        Count,
+        Text(
+            "Sociétés de cette recherche que l’offre peut montrer.",
+            "Companies of this search that the plan may show.",
+        ),
+    ]
+    tronque: Annotated[
+        bool,
+        Text(
+            "Vrai si l’offre ne peut pas toutes les montrer.",
+            "Whether the plan may not show them all.",
+        ),
+    ]
+    restantes: Annotated[Count, Text("`total` moins `visibles`.", "`total` minus `visibles`.")]
+    coordonnees: Annotated[
+        bool,
+        Text(
+            "Faux : les quatre champs de coordonnées sont null.",
+            "False: the four contact fields are null.",
+        ),
+    ]
+    offre_suivante: OffreSuivante
+    apercu: Annotated[
+        bool,
+        Text(
+            "Vrai : l’appel n’est pas identifié, c’est l’aperçu d’un visiteur.",
+            "True: the call is not identified, this is the preview of a visitor.",
+        ),
+    ]
+    societes: Annotated[
+        orjson.Fragment,
+        Encoded(Sequence[Societe]),
+        Text("Les sociétés, dans l’ordre demandé.", "Companies, in the order asked for."),
+    ]
+    pays_sans_donnees: _SansDonnees = ABSENT
+    ids_inconnus: _Inconnus = ABSENT
+    noms_trouves: Annotated[
+        Mapping[str, str] | Absent,
+        limited(examples=[{"UK:00944111": "ROYAL TOOL LIMITED"}]),
+        Text(
+            "Les sociétés de cette page qui n’ont `q` que dans un ancien nom, sous la forme "
+            "`<iso2>:<id>`, chacune avec ce nom tel que publié ; absent s’il n’y en a pas.",
+            "The companies of this page that have `q` in a former name only, as `<iso2>:<id>`, "
+            "each with that name as published; absent where there is none.",
+        ),
+    ] = ABSENT
+    vouliez_vous_dire: Annotated[
+        Sequence[TexteVoulu] | Absent,
+        Text(
+            "Seulement là où `total` est 0 à cause de `q` : 3 textes au plus qui trouvent des "
+            "sociétés avec les autres filtres de cette recherche, les plus proches d’abord.",
+            "Only where `total` is 0 because of `q`: at most 3 texts that find companies with "
+            "the other filters of this search, the nearest first.",
+        ),
+    ] = ABSENT
+
+
+@component(
+    "La page qu’obtient un visiteur, et pourquoi ce n’est pas plus : la clé n’est pas valable.",
+    "The page that a visitor gets, and why it is no more: the key is not valid.",
+)
+class RechercheRefusee(Recherche):
+    erreur: Erreur
+
+
+@component("Les sociétés d’une valeur.", "The companies of a value.")
+class Effectifs:
+    valeur: Annotated[
+        str | None,
+        Text(
+            "Comme le filtre de la dimension la prend ; null : les sociétés sans valeur.",
+            "As the filter of the dimension takes it; null: companies without a value.",
+        ),
+    ]
+    libelle: Annotated[str, Text("Le libellé, en français.", "Label, French.")]
+    libelle_en: Annotated[str, Text("Le libellé, en anglais.", "Label, English.")]
+    n: Annotated[Count, Text("Les sociétés.", "Companies.")]
+
+
+@component("Les nombres d’une recherche.", "The counts of a search.")
+class Repartition(AnswerObject):
+    total: Annotated[
+        Count,
+        Text(
+            "Les sociétés qui répondent à la recherche, dans toute la base.",
+            "Companies that match, in the whole base.",
+        ),
+    ]
+    repartitions: Annotated[
+        Mapping[
+            str,
+            Annotated[
+                Sequence[Effectifs],
+                Text(
+                    "Les valeurs par nombre de sociétés, décroissant.",
+                    "Values by number of companies, descending.",
+                ),
+            ],
+        ],
+        KnownKeys(tuple(DIMENSIONS)),
+        Text(
+            "Par dimension de `par`, les valeurs qui se rencontrent.",
+            "By dimension of `par`, the values that occur.",
+        ),
+    ]
+    autres: Annotated[
+        Mapping[str, Annotated[Count, Text("Les sociétés.", "Companies.")]],
+        Text(
+            "Les sociétés dont `limite` écarte la valeur, par dimension de `par` qui a une limite.",
+            "Companies with a value that `limite` leaves out, by dimension of `par` that has a "
+            "limit.",
+        ),
+    ]
+    pays_sans_donnees: _SansDonnees = ABSENT
+    ids_inconnus: _Inconnus = ABSENT
+
+
+@component(
+    "La clé n’est pas valable : ce qu’obtient un visiteur, et `erreur`.",
+    "The key is not valid: what a visitor gets, and `erreur`.",
+)
+class RepartitionRefusee(Repartition):
+    erreur: Erreur
+
+
+_STATES: Final = ("active", "procedure", "cessee", "inconnu")
+
+
+@component("Une société que le texte désigne peut-être.", "A company that the text may mean.")
+class SocieteSuggeree:
+    iso2: Annotated[str, Text("Le pays.", "Country.")]
+    id: Annotated[str, Text("L’identifiant national.", "National identifier.")]
+    nom: Annotated[str, Text("Le nom, tel qu’enregistré.", "Name, as registered.")]
+    ville: Annotated[str | None, Text("La ville.", "Town.")]
+    etat: Annotated[str, KnownValues(_STATES), Text("L’état.", "State.")]
+
+
+@component(
+    "Un mot qui complète le dernier du texte.", "A word that completes the last one of the text."
+)
+class Mot:
+    mot: Annotated[
+        str, Text("Le mot, sans casse ni accents.", "The word, without case and accents.")
+    ]
+    n: Annotated[
+        int,
+        limited(minimum=1),
+        Text(
+            "Les sociétés qui ont ce mot dans un nom, présent ou ancien.",
+            "Companies with this word in a name, present or former.",
+        ),
+    ]
+
+
+@component("Un secteur.", "A sector.")
+class SecteurSuggere:
+    slug: Annotated[str, Text("La valeur pour `secteur`.", "Value for `secteur`.")]
+    secteur: Annotated[str, Text("Le nom, en français.", "Name, French.")]
+    secteur_en: Annotated[str, Text("Le nom, en anglais.", "Name, English.")]
+
+
+@component("Une ville.", "A town.")
+class VilleSuggeree:
+    ville: Annotated[
+        str,
+        Text(
+            "La valeur pour `ville`, dans sa graphie la plus fréquente.",
+            "Value for `ville`, in its most frequent spelling.",
+        ),
+    ]
+    n: Annotated[int, limited(minimum=1), Text("Les sociétés qui y sont.", "Companies in it.")]
+
+
+@component("Ce qui complète un texte.", "What completes a text.")
+class Suggestions(AnswerObject):
+    q: Annotated[str, Text("Le texte.", "The text.")]
+    societes: Annotated[
+        Sequence[SocieteSuggeree],
+        Text(
+            "Les sociétés, les meilleures d’abord ; 8 au plus.",
+            "Companies, the best first; at most 8.",
+        ),
+    ]
+    mots: Annotated[
+        Sequence[Mot],
+        Text(
+            "Les mots de noms, les plus fréquents d’abord ; 5 au plus.",
+            "Words of names, the most frequent first; at most 5.",
+        ),
+    ]
+    secteurs: Annotated[
+        Sequence[SecteurSuggere],
+        Text(
+            "Les secteurs dont le nom commence par le texte.",
+            "Sectors whose name begins with the text.",
+        ),
+    ]
+    villes: Annotated[
+        Sequence[VilleSuggeree],
+        Text(
+            "Les villes qui commencent par le texte, les plus grandes d’abord ; 5 au plus.",
+            "Towns that begin with the text, the largest first; at most 5.",
+        ),
+    ]
+
+
+@component(
+    "Ce qu’obtient un visiteur, et pourquoi ce n’est pas plus : la clé n’est pas valable.",
+    "What a visitor gets, and why it is no more: the key is not valid.",
+)
+class SuggestionsRefusees(Suggestions):
+    erreur: Erreur
+
+
+@part("Une société.", "A company.")
+class SocieteNumerotee:
+    iso2: Annotated[str, Text("Le pays.", "Country.")]
+    id: Annotated[
+        str,
+        Text(
+            "L’identifiant national, comme le registre l’écrit.",
+            "National identifier, as the register writes it.",
+        ),
+    ]
+    nom: Annotated[str, Text("Le nom.", "Name.")]
+
+
+@component("Les sociétés qui ont un numéro.", "The companies with a number.")
+class Identification(AnswerObject):
+    type: Annotated[
+        str,
+        KnownValues(("immatriculation", "tva", "siret", "lei")),
+        Text(
+            "La sorte de numéro : identifiant national, numéro de TVA, SIRET ou LEI.",
+            "Kind of number: national identifier, VAT number, SIRET or LEI.",
+        ),
+    ]
+    candidats: Annotated[
+        Sequence[SocieteNumerotee],
+        Text(
+            "Les sociétés qui ont ce numéro, autant que l’offre en montre.",
+            "The companies with this number, as many as the plan shows.",
+        ),
+    ]
+
+
+@component(
+    "La clé n’est pas valable : ce qu’obtient un visiteur, et `erreur`.",
+    "The key is not valid: what a visitor gets, and `erreur`.",
+)
+class IdentificationRefusee(Identification):
+    erreur: Erreur
