@@ -21,7 +21,7 @@ from serve.access import billing, counter_headers
 from serve.access.billing import Counting, UnchargedError
 from serve.access.caller import Caller, identify
 from serve.access.context import ServerContext
-from serve.access.counter_headers import Headers, Left
+from serve.access.counter_headers import BurstRemaining, Headers
 from serve.access.result import (
     NO_STORE,
     CallResult,
@@ -79,7 +79,7 @@ class Admitted(NamedTuple):
     """
 
     caller: Caller
-    left: Left
+    left: BurstRemaining
     counting: Counting | None
     headers: Headers
 
@@ -119,7 +119,7 @@ async def admit_caller(
     try:
         left = context.gate.identified(caller, trace.address, now)
     except ApiError as error:
-        counting = _counting(context, caller, Left(0), now)
+        counting = _counting(context, caller, BurstRemaining(0), now)
         if counting is not None:
             # Every 429 reports the meter of its route (§7 rule 1).
             error.headers |= await meter_headers(caller.plan, counting) | error.headers
@@ -240,7 +240,9 @@ def unavailable(
     return of_error(errors.indisponible(errors.NO_COUNTERS), lang)
 
 
-def _counting(context: ServerContext, caller: Caller, left: Left, now: datetime) -> Counting | None:
+def _counting(
+    context: ServerContext, caller: Caller, left: BurstRemaining, now: datetime
+) -> Counting | None:
     if caller.account is None:
         return None
     terms = context.gate.terms[caller.plan.slug]

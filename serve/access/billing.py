@@ -20,7 +20,7 @@ from quota.results import Charge, CountedExport, Meter, Refusal, Reservation
 from quota.store.interface import Store
 from serve.access import counter_headers
 from serve.access.caller import Caller
-from serve.access.counter_headers import Headers, Left, Terms
+from serve.access.counter_headers import BurstRemaining, Headers, PlanLimits
 from serve.access.modules import opening
 from serve.access.next_plan import remedy
 from serve.access.result import (
@@ -53,8 +53,8 @@ class Counting(NamedTuple):
 
     store: Store
     account: Account
-    terms: Terms
-    left: Left
+    terms: PlanLimits
+    left: BurstRemaining
     plans: Mapping[str, Plan]
     now: datetime
 

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 from quota.bursts.gcra import Wait
 from serve.access import counter_headers
 from serve.access.caller import Caller
-from serve.access.counter_headers import Left, Terms
+from serve.access.counter_headers import BurstRemaining, PlanLimits
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.request.client_address import bucket
@@ -39,10 +39,10 @@ class BurstGate:
     """The burst limits of each plan, by slug, and that of the public lists (calls per minute)."""
 
     limiter: Limiter
-    terms: Mapping[str, Terms]
+    terms: Mapping[str, PlanLimits]
     listes: int
 
-    def identified(self, caller: Caller, address: str | None, now: datetime) -> Left:
+    def identified(self, caller: Caller, address: str | None, now: datetime) -> BurstRemaining:
         """Count a search, a record or a look at the account.
 
         Raises:
@@ -51,7 +51,7 @@ class BurstGate:
         terms = self.terms[caller.plan.slug]
         if caller.account is not None:
             who = f"compte {caller.account.id}"
-            return Left(self._minute(who, terms.par_minute, now, terms.fixed))
+            return BurstRemaining(self._minute(who, terms.par_minute, now, terms.fixed))
         who = f"visiteur {bucket(address)}"
         minute, day = self.limiter.visit(who, terms.par_minute, terms.par_jour, now.timestamp())
         for window, limit, wait in (
@@ -61,7 +61,7 @@ class BurstGate:
             if wait.seconds:
                 headers = counter_headers.unmetered(terms)
                 raise _refused(window, limit, wait.seconds, now, headers)
-        return Left(minute.remaining, day.remaining)
+        return BurstRemaining(minute.remaining, day.remaining)
 
     def lists(self, address: str | None, now: datetime, sent: int = 0) -> None:
         """Count a public list; one that was sent counts once more for each SENT of its bytes.

@@ -27,7 +27,7 @@ Headers = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class PlanLimits:
     """The limits of a plan.
 
     Attributes:
@@ -41,14 +41,14 @@ class Terms:
     fixed: Mapping[str, str]
 
 
-class Left(NamedTuple):
+class BurstRemaining(NamedTuple):
     """The requests that the burst limits leave after this one; only a visitor has a `jour`."""
 
     minute: int
     jour: int = 0
 
 
-def terms(plan: Plan, debit: BurstLimits) -> Terms:
+def terms(plan: Plan, debit: BurstLimits) -> PlanLimits:
     """The terms of a plan under the limits of the section `[debit]`."""
     par_minute = int(getattr(debit, plan.slug))
     par_jour = debit.visiteur_jour if apercu(plan) else plan.appels_api_par_jour
@@ -57,10 +57,10 @@ def terms(plan: Plan, debit: BurstLimits) -> Terms:
         "X-Quota-Limit": str(plan.appels_api_par_jour),
         "RateLimit-Policy": f'"jour";q={par_jour};w={DAY}, "minute";q={par_minute};w={MINUTE}',
     }
-    return Terms(par_minute, par_jour, fixed)
+    return PlanLimits(par_minute, par_jour, fixed)
 
 
-def visitor(terms: Terms, left: Left, now: datetime) -> Headers:
+def visitor(terms: PlanLimits, left: BurstRemaining, now: datetime) -> Headers:
     """The headers of a visitor, whose calls are limited by address but not metered (A10)."""
     reset = DAY - int(now.timestamp()) % DAY
     return {
@@ -71,7 +71,7 @@ def visitor(terms: Terms, left: Left, now: datetime) -> Headers:
     }
 
 
-def calls(terms: Terms, meter: Meter, left: Left, now: datetime) -> Headers:
+def calls(terms: PlanLimits, meter: Meter, left: BurstRemaining, now: datetime) -> Headers:
     """The calls of an organisation today, this one included (D3)."""
     reset = seconds(meter.reset, now)
     rest = max(0, meter.limit - meter.used)
@@ -83,7 +83,7 @@ def calls(terms: Terms, meter: Meter, left: Left, now: datetime) -> Headers:
     }
 
 
-def exports(terms: Terms, meter: Meter, left: Left, now: datetime) -> Headers:
+def exports(terms: PlanLimits, meter: Meter, left: BurstRemaining, now: datetime) -> Headers:
     """The exports of an organisation this month, this one included if it counts (D3)."""
     reset = seconds(meter.reset, now)
     start = (meter.reset - timedelta(days=1)).replace(day=1)
@@ -104,7 +104,7 @@ def credits(cost: int, left: int) -> Headers:
     return {"X-Credits-Debites": str(cost), "X-Credits-Restants": str(left)}
 
 
-def unmetered(terms: Terms) -> Headers:
+def unmetered(terms: PlanLimits) -> Headers:
     """The daily quota of a visitor who was refused."""
     return {**terms.fixed, "X-Quota-Used": "0"}
 

@@ -85,9 +85,9 @@ async def requested(
     with published.lease() as generation:
         trace.generation = generation.id
         trace.pairs = await call.read()
-        generation = generation.answering(trace.pairs)
+        generation = generation.named_by(trace.pairs)
         found = params.export(trace.pairs, generation.names, call.accepted)
-        generation = generation.of(found.version)
+        generation = generation.at_version(found.version)
         trace.generation = generation.id
         generation.shards.require(found.query.pays)
         query, unknown = await company_ids.looked_up(generation.shards, found)

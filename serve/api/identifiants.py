@@ -19,7 +19,7 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    generation = generation.of(params.version(request.pairs))
+    generation = generation.at_version(params.version(request.pairs))
     number = checked(request.segments[0])
     plan = request.caller.plan
     shards = generation.shards
@@ -29,7 +29,7 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
 
     async def run() -> "CallResult[Identification]":
         if not found.places:
-            near = await generation.aside(
+            near = await generation.in_thread(
                 _MICROSECONDS, lambda: identifiers.nearest(shards, number)
             )
             # Records are read on the event loop: a shard's decompressor is not for two threads at once.

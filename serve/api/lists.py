@@ -48,7 +48,7 @@ def pays(request: Request, generation: OpenGeneration) -> CallResult[ListContent
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more, as for all these lists.
     """
-    generation = generation.of(params.version(request.pairs))
+    generation = generation.at_version(params.version(request.pairs))
     reference = generation.reference
 
     def answer() -> ListePays:
@@ -66,7 +66,7 @@ def secteurs(
 ) -> CallResult[ListContent[ListeSecteurs]]:
     """GET /api/v1/secteurs: every sector, also those without a company in the scope (G5)."""
     asked = params.sectors(request.pairs, generation.names)
-    generation, scope = generation.of(asked.version), asked.scope
+    generation, scope = generation.at_version(asked.version), asked.scope
 
     def answer() -> ListeSecteurs:
         counts: Counter[str | None] = Counter()
@@ -96,7 +96,7 @@ def sous_secteurs(
     would find. `perimetre` spells the scope out: without `pays` it is every country.
     """
     asked = params.sub_sectors(request.pairs, generation.names)
-    generation, scope = generation.of(asked.version), asked.scope
+    generation, scope = generation.at_version(asked.version), asked.scope
     reference, english = generation.reference, seed_tables.nace_labels()
 
     def answer() -> ListeSousSecteurs:
@@ -143,7 +143,7 @@ def cached(
         made = answer()
         return ListContent(made, made.json())
 
-    return CallResult(200, generation.document(what, content), headers)
+    return CallResult(200, generation.cached(what, content), headers)
 
 
 def _cells(reference: Reference, scope: SearchScope) -> Iterable[CellCount]:

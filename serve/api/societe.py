@@ -64,7 +64,7 @@ def path_of(company: str) -> str:
 def _prepared(
     request: Request, generation: OpenGeneration, *, with_statements: bool
 ) -> PreparedCall[Record]:
-    generation = generation.of(params.version(request.pairs))
+    generation = generation.at_version(params.version(request.pairs))
     shard, row = locate(request, generation)
     if row is None:
         return PreparedCall(partial(absent, shard, request.segments[1]))

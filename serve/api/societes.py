@@ -28,9 +28,9 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    generation = generation.answering(request.pairs)
+    generation = generation.named_by(request.pairs)
     asked = generation.search(request.pairs)
-    generation = generation.of(asked.version)
+    generation = generation.at_version(asked.version)
     caller = request.caller
     plan = caller.plan
     window = rights.window(plan, asked.limit, asked.offset)
@@ -45,7 +45,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
         query, unknown = await company_ids.looked_up(base, asked)
         page = search_within(base, query, EXPENSIVE_MICROSECONDS, offset=first, limit=limit)
         if page is None:
-            page = await generation.aside(
+            page = await generation.in_thread(
                 EXPENSIVE_MICROSECONDS, lambda: search(base, query, offset=first, limit=limit)
             )
         rows = records(base, page.places, coordonnees=plan.coordonnees)
@@ -54,7 +54,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
         named = {f"{one.iso2}:{one.id}": one.nom for one in former}
         meant = None
         if query.q and not page.total:
-            meant = await generation.aside(
+            meant = await generation.in_thread(
                 EXPENSIVE_MICROSECONDS, lambda: spelling.nearest(base, query)
             )
         result = SearchResult(

@@ -33,7 +33,7 @@ def sources(request: Request, generation: OpenGeneration) -> CallResult[ListCont
         ApiError: 400; 409 for a `version` that is not open any more.
     """
     asked = params.sources(request.pairs, generation.names)
-    generation = generation.of(asked.version)
+    generation = generation.at_version(asked.version)
     reference = generation.reference
 
     def answer() -> ListeSources:

@@ -38,13 +38,13 @@ def suggestions(request: Request, generation: OpenGeneration) -> PreparedCall[Su
         ApiError: 400; 409 for a `version` that is not open any more.
     """
     asked = params.suggestions_of(request.pairs, generation.names)
-    generation = generation.of(asked.version)
+    generation = generation.at_version(asked.version)
     limit = rights.window(request.caller.plan, MOST_COMPANIES, 0).limit
     tag = etag(generation.id, "suggestions", asked.q, asked.pays, limit)
     headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
 
     async def run() -> "CallResult[Suggestions]":
-        found = await generation.aside(
+        found = await generation.in_thread(
             EXPENSIVE_MICROSECONDS, lambda: _suggestions(generation, asked, limit)
         )
         return CallResult(200, found, headers)
@@ -76,6 +76,6 @@ def _sectors(generation: OpenGeneration, text: str) -> list[SecteurSuggere]:
 
     return [
         SecteurSuggere(slug=one.slug, secteur=one.secteur, secteur_en=one.secteur_en)
-        for french, english, one in generation.document(("secteurs pliés",), folded)
+        for french, english, one in generation.cached(("secteurs pliés",), folded)
         if text and (french.startswith(text) or english.startswith(text))
     ]

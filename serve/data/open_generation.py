@@ -98,7 +98,7 @@ class OpenGeneration:
     def shards(self) -> ShardSet:
         return self.generation.shards
 
-    def of(self, version: str | None) -> "OpenGeneration":
+    def at_version(self, version: str | None) -> "OpenGeneration":
         """The generation that a request names (G10): this one, or the previous one.
 
         Raises:
@@ -111,7 +111,7 @@ class OpenGeneration:
             raise errors.version_expiree(version, [self.id, *self._previous])
         return previous
 
-    def answering(self, pairs: Pairs) -> "OpenGeneration":
+    def named_by(self, pairs: Pairs) -> "OpenGeneration":
         """The previous generation if it is named by these parameters, else this one.
 
         It is chosen before they are checked, since each generation has legal forms of its own.
@@ -124,7 +124,7 @@ class OpenGeneration:
     @property
     def groups(self) -> GroupsRead:
         """The groups of companies, and where they come from (X12)."""
-        return self.document("groups", lambda: _groups(self.generation))
+        return self.cached("groups", lambda: _groups(self.generation))
 
     def set_previous(self, previous: "OpenGeneration | None") -> None:
         """Let requests name `previous`, which stays open as long as this one is leased."""
@@ -155,7 +155,7 @@ class OpenGeneration:
             return params.search(pairs, self.names)
         return self._read(tuple(pairs))
 
-    def document(self, what: Hashable, make: Callable[[], T]) -> T:
+    def cached(self, what: Hashable, make: Callable[[], T]) -> T:
         """The value that `what` determines, made once and kept while there is room."""
         found: T | None = self._documents.get(what)
         if found is None:
@@ -164,11 +164,11 @@ class OpenGeneration:
                 self._documents[what] = found
         return found
 
-    def remembered(self, what: Hashable) -> Any:
-        """The value of `document` if it was made before, else None."""
+    def peek(self, what: Hashable) -> Any:
+        """The value of `cached` if it was made before, else None."""
         return self._documents.get(what)
 
-    async def aside(self, cost: float, make: Callable[[], T]) -> T:
+    async def in_thread(self, cost: float, make: Callable[[], T]) -> T:
         """Run `make`, in a thread if its `cost` in microseconds is high.
 
         A cancelled caller still waits for the thread, which cannot be stopped: the lease of the caller
@@ -186,10 +186,10 @@ class OpenGeneration:
                 except asyncio.CancelledError:
                     continue
 
-    async def aside_of_a_list(self, make: Callable[[], T]) -> T:
-        """`aside` for a part of a long work: all such works together leave a thread to searches."""
+    async def in_shared_thread(self, make: Callable[[], T]) -> T:
+        """Like `in_thread`, for long jobs: they share one thread, so that searches keep the other."""
         async with self._lists:
-            return await self.aside(EXPENSIVE_MICROSECONDS, make)
+            return await self.in_thread(EXPENSIVE_MICROSECONDS, make)
 
     def close(self) -> None:
         """Wait for the threads, then close every file."""

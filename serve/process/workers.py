@@ -65,7 +65,7 @@ def run(
     signals = _signals()
     assert config.state
     with metrics.shared(config.state):
-        crew = _Crew(config, listeners, relieving)
+        crew = _WorkerSet(config, listeners, relieving)
         try:
             _keep(crew, signals, lambda: ready(crew.pids))
         finally:
@@ -107,7 +107,7 @@ def _signals() -> int:
     return readable
 
 
-class _Crew:
+class _WorkerSet:
     """The workers of a server."""
 
     def __init__(self, config: Config, listeners: Sequence[socket.socket], relieving: bool) -> None:
@@ -125,7 +125,7 @@ class _Crew:
         ours, theirs = context.Pipe()
         listeners = self._listeners[place :: self._config.workers]
         process = context.Process(
-            target=work, args=(self._config, listeners, relieving, self._doubted(), theirs)
+            target=work, args=(self._config, listeners, relieving, self._suspect(), theirs)
         )
         process.start()
         theirs.close()
@@ -138,7 +138,7 @@ class _Crew:
             self._faults.append(time.monotonic())
         return faulty
 
-    def _doubted(self) -> bool:
+    def _suspect(self) -> bool:
         """Whether several workers ended within a minute as they do where a mapped file is damaged."""
         faults = self._faults
         return len(faults) == _FAULTS and time.monotonic() - faults[0] < _FAULT_SECONDS
@@ -153,7 +153,7 @@ class _Crew:
                 time.sleep(_PAUSE_SECONDS)
 
 
-def _keep(crew: _Crew, signals: int, ready: Callable[[], None]) -> None:
+def _keep(crew: _WorkerSet, signals: int, ready: Callable[[], None]) -> None:
     """Replace dead workers and forward SIGHUP; return at SIGTERM or SIGINT."""
     workers = crew.workers
     announced = False

@@ -83,7 +83,7 @@ class FacetCounter:
                 found = self.known(generation, query, dimensions)
                 if found is not None:
                     return found
-                counts = await generation.aside(
+                counts = await generation.in_thread(
                     EXPENSIVE_MICROSECONDS,
                     lambda: _count(generation, query, dimensions, UNLIMITED),
                 )

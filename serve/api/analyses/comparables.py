@@ -48,7 +48,7 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
         ApiError: 400; 409 for a `version` that is not open any more.
     """
     wanted = params.comparables(request.pairs)
-    generation = generation.of(wanted.version)
+    generation = generation.at_version(wanted.version)
     shard, row = locate(request, generation)
     if row is None:
         return PreparedCall(partial(absent, shard, request.segments[1]))
@@ -70,7 +70,7 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
     async def run() -> "CallResult[Comparables]":
         base = generation.shards
         cost = _MICROSECONDS_A_ROW * nearest.rows_beside(base, shard.iso2, row)
-        found = await generation.aside(
+        found = await generation.in_thread(
             cost, lambda: nearest.comparables(base, shard.iso2, row, limit)
         )
         rows = records(base, _places(base, found), coordonnees=plan.coordonnees)

@@ -75,7 +75,7 @@ def entreprise(
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more; 403 `module_non_inclus`.
     """
-    generation = generation.of(params.version(request.pairs))
+    generation = generation.at_version(params.version(request.pairs))
     shard, row = locate(request, generation)
     caller = request.caller
     terms = modules.terms(caller, ENTREPRISE, plans)
@@ -99,7 +99,7 @@ def entreprise(
         terms = AnalysisTerms(0)
 
     async def run() -> "CallResult[AnalyseEntreprise]":
-        made = await generation.aside(
+        made = await generation.in_thread(
             _MICROSECONDS,
             lambda: _analysis(_company(shard, row), generation, caller.plan.slug, request.offer),
         )
@@ -119,7 +119,7 @@ def _analysis(
     company: _Company, generation: OpenGeneration, plan: str, offer: bytes
 ) -> AnalyseEntreprise:
     record = company.record
-    newest = generation.document("newest year", lambda: ratio_peers.newest_year(generation.shards))
+    newest = generation.cached("newest year", lambda: ratio_peers.newest_year(generation.shards))
     named = {name: record[name] for name in ("iso2", "id", "nom", "secteur")}
     return AnalyseEntreprise(
         societe=SocieteAnalysee(**named),

@@ -64,7 +64,7 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    generation = generation.of(params.version(request.pairs))
+    generation = generation.at_version(params.version(request.pairs))
     shard, row = locate(request, generation)
     if row is None:
         return PreparedCall(partial(absent, shard, request.segments[1]))
@@ -92,7 +92,7 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]
         groups, imports = generation.groups
         links = _links(groups, record["lei"], limit) if record["lei"] else None
         others = dict.fromkeys(_named(links)) if links else {}
-        places = await generation.aside(
+        places = await generation.in_thread(
             _MICROSECONDS_AN_LEI * len(others),
             lambda: {lei: identifiers.maybe_numbered(generation.shards, lei) for lei in others},
         )

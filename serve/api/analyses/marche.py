@@ -81,9 +81,9 @@ def marche(
     Raises:
         ApiError: 400; 403 `module_non_inclus`; 409 for a `version` that is not open any more.
     """
-    generation = generation.answering(request.pairs)
+    generation = generation.named_by(request.pairs)
     asked = params.market(request.pairs, generation.names)
-    generation = generation.of(asked.version)
+    generation = generation.at_version(asked.version)
     caller = request.caller
     terms = modules.terms(caller, MARCHE, plans)
     subject = _subject(asked, generation.shards)
@@ -147,24 +147,24 @@ async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche
     Its parts are made beside each other, in the threads of the generation.
     """
     base = generation.shards
-    newest = generation.document("newest year", lambda: ratio_peers.newest_year(base))
+    newest = generation.cached("newest year", lambda: ratio_peers.newest_year(base))
     oldest = newest - ratio_peers.YEARS + 1
     parts = await asyncio.gather(
         *(
-            generation.aside(_MICROSECONDS, partial(market.part, base, one, oldest))
+            generation.in_thread(_MICROSECONDS, partial(market.part, base, one, oldest))
             for one in market.parts(base, query)
         )
     )
     turnovers = MarketTurnovers(base, parts)
     first, _, _ = await asyncio.gather(
-        generation.aside(_MICROSECONDS, lambda: _first(base, query)),
-        generation.aside(_MICROSECONDS, lambda: turnovers.write(0)),
-        generation.aside(_MICROSECONDS, lambda: turnovers.write(1)),
+        generation.in_thread(_MICROSECONDS, lambda: _first(base, query)),
+        generation.in_thread(_MICROSECONDS, lambda: turnovers.write(0)),
+        generation.in_thread(_MICROSECONDS, lambda: turnovers.write(1)),
     )
     figures = turnovers.figures()
     shares, made = await asyncio.gather(
-        generation.aside(_MICROSECONDS, lambda: concentration(figures)),
-        generation.aside(
+        generation.in_thread(_MICROSECONDS, lambda: concentration(figures)),
+        generation.in_thread(
             _MICROSECONDS,
             lambda: _document(parts, figures, first, [oldest, newest] if newest else None),
         ),

@@ -35,9 +35,9 @@ def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Re
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    generation = generation.answering(request.pairs)
+    generation = generation.named_by(request.pairs)
     asked = params.breakdown(request.pairs, generation.names)
-    generation = generation.of(asked.version)
+    generation = generation.at_version(asked.version)
     tag = etag(generation.id, "repartition", asked)
     headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
 
@@ -46,7 +46,7 @@ def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Re
         query, unknown = await company_ids.looked_up(base, asked)
         found = distributions(base, query, asked.par, EXPENSIVE_MICROSECONDS)
         if found is None:
-            found = await generation.aside(
+            found = await generation.in_thread(
                 EXPENSIVE_MICROSECONDS, lambda: distributions(base, query, asked.par, UNLIMITED)
             )
         assert found is not None

@@ -116,7 +116,7 @@ def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[
     if caller.account is None:
         raise errors.compte_requis(refused=caller.refused)
     asked = params.modifications(request.pairs, generation.names)
-    generation = generation.of(asked.version)
+    generation = generation.at_version(asked.version)
     page = _page(asked, _step(asked, generation), caller)
     parts = _parts(page, generation)
     tag = etag(generation.id, caller.plan.slug, caller.souscrit, request.offer, asked)

@@ -117,7 +117,7 @@ def watching(request: Request, generation: OpenGeneration, raw: bytes) -> Prepar
         def make() -> WatchResult:
             return _result(request, watch, generation, files, named, jusque, start)
 
-        return CallResult(200, await generation.aside(_MICROSECONDS * changes, make), NO_STORE)
+        return CallResult(200, await generation.in_thread(_MICROSECONDS * changes, make), NO_STORE)
 
     return PreparedCall(run, headers=NO_STORE)
 

@@ -40,7 +40,7 @@ def rapprochement(
     Raises:
         ApiError: 409 for a `version` that is not open any more.
     """
-    generation = generation.of(asked.version)
+    generation = generation.at_version(asked.version)
     lines = asked.lines
     if request.caller.account is None:
         lines = _for_visitor(lines)
@@ -66,7 +66,7 @@ async def matched(
     for first in range(0, len(lines), _AT_ONCE):
         part = lines[first : first + _AT_ONCE]
         work = partial(_match, generation.shards, part, limit)
-        found += await generation.aside_of_a_list(work)
+        found += await generation.in_shared_thread(work)
     return found
 
 

@@ -209,7 +209,7 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
         return rows | {one: _cells(None, fields) for one in map(str, ids) if one not in rows}
 
     async def run() -> "CallResult[JsonContent]":
-        rows = await generation.aside(_MICROSECONDS * len(shown), read)
+        rows = await generation.in_thread(_MICROSECONDS * len(shown), read)
         meta = [{"id": field, "name": names[field]} for field in fields]
         return CallResult(200, JsonContent({"meta": meta, "rows": rows}), headers)
 
@@ -273,7 +273,7 @@ def suggest_entities(
         found: list[dict[str, Any]] = []
         if fold(prefix):
             base, query = generation.shards, Query(q=prefix[:120], tri="score")
-            page = await generation.aside(
+            page = await generation.in_thread(
                 EXPENSIVE_MICROSECONDS, lambda: search(base, query, offset=0, limit=most)
             )
             found = record.companies(records(base, page.places, coordonnees=False))

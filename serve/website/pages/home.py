@@ -80,10 +80,12 @@ async def home(request: PageRequest) -> Response:
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
         reference, day = generation.reference, int(f"{request.now:%Y%m%d}")
-        lists = generation.remembered(("home", day))
+        lists = generation.peek(("home", day))
         if lists is None:
-            made = await generation.aside(EXPENSIVE_MICROSECONDS, lambda: _lists(generation, day))
-            lists = generation.document(("home", day), lambda: made)
+            made = await generation.in_thread(
+                EXPENSIVE_MICROSECONDS, lambda: _lists(generation, day)
+            )
+            lists = generation.cached(("home", day), lambda: made)
         counts = {one.iso2: reference.societes(one.iso2) for one in reference.pays}
         tiles = tile_map.tiles(counts)
         return page(

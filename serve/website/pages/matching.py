@@ -83,7 +83,7 @@ async def _answer(request: PageRequest) -> Response:
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
         reading = partial(_read, request)
-        table = await generation.aside(EXPENSIVE_MICROSECONDS, reading)
+        table = await generation.in_thread(EXPENSIVE_MICROSECONDS, reading)
         if output == _READING:
             return await _page(request, table=table, pieces=await _pieces(request, table))
         asked = table_lines.lines(table, generation.names, _CANDIDATES, form.get("pays", ""))

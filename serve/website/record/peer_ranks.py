@@ -41,7 +41,7 @@ async def of_company(
     if division is None or turnover is None or base.missing:
         return None
     query = Query(pays=(iso2,), secteurs=(division,), avec_ca=True)
-    return await generation.aside(EXPENSIVE_MICROSECONDS, lambda: _ranks(base, query, turnover))
+    return await generation.in_thread(EXPENSIVE_MICROSECONDS, lambda: _ranks(base, query, turnover))
 
 
 def _ranks(base: ShardSet, query: Query, turnover: float) -> PeerRanks | None:

@@ -32,7 +32,7 @@ async def without_each(
         return ()
     tried = restrictions[:_MOST]
     queries = [await _query(generation, one.href) for one in tried]
-    totals = await generation.aside(
+    totals = await generation.in_thread(
         EXPENSIVE_MICROSECONDS,
         lambda: [search(generation.shards, one, offset=0, limit=0).total for one in queries],
     )

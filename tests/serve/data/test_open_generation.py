@@ -20,7 +20,9 @@ def test_a_cheap_search_stays_on_its_thread_and_a_dear_one_leaves_it(
     open_edition: OpenGeneration,
 ) -> None:
     async def threads() -> list[int]:
-        return [await open_edition.aside(cost, threading.get_ident) for cost in (DEAR - 1, DEAR)]
+        return [
+            await open_edition.in_thread(cost, threading.get_ident) for cost in (DEAR - 1, DEAR)
+        ]
 
     cheap, dear = asyncio.run(threads())
 
@@ -32,15 +34,15 @@ def test_the_error_of_a_dear_search_is_raised_where_it_is_awaited(
     open_edition: OpenGeneration,
 ) -> None:
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(open_edition.aside(DEAR, lambda: 1 // 0))
+        asyncio.run(open_edition.in_thread(DEAR, lambda: 1 // 0))
 
 
 def test_the_loop_answers_others_while_a_dear_search_is_made(open_edition: OpenGeneration) -> None:
     async def scenario() -> str:
         held = threading.Event()
-        dear = asyncio.create_task(open_edition.aside(DEAR, lambda: held.wait(20)))
+        dear = asyncio.create_task(open_edition.in_thread(DEAR, lambda: held.wait(20)))
         await asyncio.sleep(0)
-        cheap = await open_edition.aside(1.0, lambda: "cheap")
+        cheap = await open_edition.in_thread(1.0, lambda: "cheap")
         held.set()
         assert await dear
         return cheap
@@ -54,12 +56,12 @@ def test_long_lists_leave_a_thread_to_searches(open_edition: OpenGeneration) -> 
     async def scenario() -> str:
         held = threading.Event()
         lists = [
-            asyncio.create_task(open_edition.aside_of_a_list(lambda: held.wait(20)))
+            asyncio.create_task(open_edition.in_shared_thread(lambda: held.wait(20)))
             for _ in range(2 * open_generation.THREADS)
         ]
         await asyncio.sleep(0)
         try:
-            return await asyncio.wait_for(open_edition.aside(DEAR, lambda: "found"), 5)
+            return await asyncio.wait_for(open_edition.in_thread(DEAR, lambda: "found"), 5)
         finally:
             held.set()
             await asyncio.gather(*lists)
@@ -107,7 +109,7 @@ def test_a_generation_outlives_a_search_that_was_cancelled(tmp_path: Path) -> No
 
         async def request() -> None:
             with published.lease() as generation:
-                await generation.aside(DEAR, search)
+                await generation.in_thread(DEAR, search)
 
         asked = asyncio.create_task(request())
         await asyncio.to_thread(begun.wait, 20)
@@ -158,8 +160,8 @@ def test_no_more_lists_are_kept_than_there_is_room_for(
     open_edition: OpenGeneration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(open_generation, "_DOCUMENTS", 1)
-    known = [open_edition.document(("x", number), lambda: b"first") for number in range(2)]
-    again = [open_edition.document(("x", number), lambda: b"again") for number in range(2)]
+    known = [open_edition.cached(("x", number), lambda: b"first") for number in range(2)]
+    again = [open_edition.cached(("x", number), lambda: b"again") for number in range(2)]
 
     assert known == [b"first", b"first"]
     assert again == [b"first", b"again"]

@@ -31,7 +31,7 @@ def test_a_generation_that_is_withdrawn_is_served_no_more(tmp_path: Path) -> Non
         with published.lease() as before:
             assert before.id == new
             old = str(published.standing.previous)
-            assert before.of(old).id == old
+            assert before.at_version(old).id == old
             (step,) = (step for step in before.steps[old] if step.after == new)
             assert before.changes(step, "FR").identifiers([0]) == ["Un0"]
 
@@ -43,7 +43,7 @@ def test_a_generation_that_is_withdrawn_is_served_no_more(tmp_path: Path) -> Non
             assert after.id == new
             assert published.standing.previous is None
             with pytest.raises(ApiError, match="version_expiree"):
-                after.of(old)
+                after.at_version(old)
             (step,) = (step for step in after.steps[old] if step.after == new)
             changes = after.changes(step, "FR")
             _, _, change = next(one for one in changes.changes() if one[1] == "Un0")

@@ -168,11 +168,11 @@ def test_damaged_shards_silence_their_countries_only(data: Path) -> None:
 
 def test_workers_that_die_by_sigbus_before_they_are_ready_are_started_in_doubt() -> None:
     """They compare all shards before they read any"""
-    crew = workers._Crew.__new__(workers._Crew)
+    crew = workers._WorkerSet.__new__(workers._WorkerSet)
     crew._faults = deque(maxlen=2)
     doubts = []
     for code in (1, -signal.SIGBUS, -signal.SIGSEGV):
-        doubts.append((crew.note_end(code), crew._doubted()))
+        doubts.append((crew.note_end(code), crew._suspect()))
 
     assert doubts == [(False, False), (True, False), (True, True)]
 
