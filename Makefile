@@ -140,9 +140,9 @@ $(BENCH): requirements-bench.lock $(READY)
 # A test that rewrites its golden file fails on purpose: read the diff, then run the tests again.
 golden: $(READY) ## rewrite tests/golden and the examples of the API; read the diff, then run the tests
 	-@UPDATE_GOLDEN=1 $(PY) -m pytest -k golden
-	@git --no-pager diff --stat -- tests/golden serve/docs/openapi/examples.json
+	@git --no-pager diff --stat -- tests/golden serve/guests/docs/openapi/examples.json
 
-viewer: $(JUDGE) ## fetch the viewer of /docs again from npm, in the version that serve/docs/viewer names
+viewer: $(JUDGE) ## fetch the viewer of /docs again from npm, in the version that serve/guests/docs/viewer names
 	$(PY) tests/judges/openapi/viewer.py
 
 lock: $(READY) ## write the Python lock files again from pyproject.toml

@@ -13,11 +13,11 @@ import polars as pl
 
 from pipeline import argument_types as types
 from pipeline import importing
-from pipeline.build import build, dry_run
-from pipeline.build.plan import BuildOptions
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.nightly import command as nightly
+from pipeline.publishing import build, dry_run
+from pipeline.publishing.plan import BuildOptions
 from pipeline.registers import REGISTERS
 from pipeline.stages import quality_report
 from pipeline.stages.rejections import MAX_SHARE

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Final
 
 from pipeline import seeds
-from pipeline.build import plan
 from pipeline.errors import BuildError
+from pipeline.publishing import plan
 from pipeline.workers import memory
 from shards.publish import publication
 

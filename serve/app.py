@@ -7,15 +7,17 @@ them could be left out here.
 from collections.abc import Mapping
 from functools import partial
 
-from serve.docs.documents import documents
-from serve.docs.manual.manual import manual
-from serve.export.worker_pool import Exporter
-from serve.http import documents_adapter, export_adapter, mcp_adapter
+from serve.guests.docs import adapter as documents_adapter
+from serve.guests.docs.documents import documents
+from serve.guests.docs.manual.manual import manual
+from serve.guests.files import adapter as files_adapter
+from serve.guests.files.worker_pool import Exporter
+from serve.guests.mcp import adapter as mcp_adapter
+from serve.guests.site import render
+from serve.guests.site.adapter import Website
+from serve.guests.site.page_request import PageContext
 from serve.http.app import Handler, make_handler
 from serve.http.guests import Guests, RouteHandler
-from serve.http.website_adapter import Website
-from serve.website import render
-from serve.website.page_request import PageContext
 
 
 def make_app(pages: PageContext) -> Handler:
@@ -32,7 +34,7 @@ def make_app(pages: PageContext) -> Handler:
 def guest_handlers(exporter: Exporter | None) -> Mapping[str, RouteHandler]:
     """The handlers of the routes of guests; `exporter` is None where no files are made."""
     return {
-        "export": partial(export_adapter.respond, exporter),
+        "export": partial(files_adapter.respond, exporter),
         "mcp": mcp_adapter.respond,
         **dict.fromkeys(documents_adapter.ROUTES, documents_adapter.respond),
     }

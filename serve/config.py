@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 
 from quota import open_store
-from serve.services.settings import EditorSettings, MailSettings, PaymentSettings
+from serve.guest_settings import EditorSettings, MailSettings, PaymentSettings
 
 PREFIX: Final = "SOCIETES_"
 _DEBIT: Final = "debit"

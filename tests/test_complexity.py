@@ -29,8 +29,8 @@ from quota.ledger.people import is_email
 from serve.access import etag
 from serve.api.routes import read
 from serve.contract.errors import ApiError
+from serve.guests.site import languages
 from serve.request import accept, client_address, json_body, params, scalars
-from serve.website import languages
 from shards.codec import folding
 
 SIZES = (24, 2_000, 32_000)

@@ -13,9 +13,8 @@ from tests.prose import DOCUMENTS, FOLDERS, ROOMS, expect_none, modules, name, t
 # As many as one sees at once. The pages, the workbook and the kernel are one subject each and have more.
 MOST_IN_A_FOLDER: Final = 14
 LARGER_FOLDERS: Final = {
-    "serve": 15,
-    "serve/website": 19,
-    "serve/export/workbook": 18,
+    "serve/guests/site": 19,
+    "serve/guests/files/workbook": 18,
     "shards/kernel": 16,
 }
 

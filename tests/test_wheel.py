@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 ROOMS: Final = ("pipeline", "quota", "serve", "shards")
 # What a person reads, or an administrator copies: no command opens it.
 NOT_INSTALLED: Final = ("*.md", "*.pxd", "deploy/*", "screenshots/*")
-INSTALLED_NOTICES: Final = PurePosixPath("serve/docs/viewer/vendor/README.md")
+INSTALLED_NOTICES: Final = PurePosixPath("serve/guests/docs/viewer/vendor/README.md")
 _SKIPPED: Final = shutil.ignore_patterns("__pycache__", "*.so", "*.pxd", "raw", "spec")
 
 

@@ -28,7 +28,7 @@ from tests import ROOT
 OUTSIDE: Final = frozenset({"playwright.sync_api", "tests.proof.tools"})
 # Ways to start servers and processes, functions of ours that take seconds, and tests that take as long.
 SERVER: Final = frozenset({
-    "aiohttp", "http.server", "multiprocessing", "pipeline.__main__", "pipeline.build.build",
+    "aiohttp", "http.server", "multiprocessing", "pipeline.__main__", "pipeline.publishing.build",
     "pipeline.importing", "pipeline.synth.lexicon", "pipeline.synth.writer", "subprocess",
     "tests.bench.__main__", "tests.test_citations", "tests.test_complexity",
 })  # fmt: skip

@@ -14,9 +14,6 @@ from typing import Final
 
 import polars as pl
 
-from pipeline.build import build
-from pipeline.build.build import Built
-from pipeline.build.plan import BuildOptions
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.nightly import imports, report
@@ -25,6 +22,9 @@ from pipeline.nightly.fetch import fetching, published
 from pipeline.nightly.fetch.fetching import FetchSettings
 from pipeline.nightly.imports import SourceImports
 from pipeline.nightly.report import NightlyReport
+from pipeline.publishing import build
+from pipeline.publishing.build import Built
+from pipeline.publishing.plan import BuildOptions
 from shards.errors import ShardError
 from shards.generations import atomic_files, generation_files, locks, pointer
 from shards.generations.generation_files import Generation, Inode

@@ -14,7 +14,7 @@ from serve.access.burst_gate import BurstGate, Limiter
 from serve.access.next_plan import offers
 from serve.access.store_holder import KeyUsage, StoreHolder
 from serve.config import Config
-from serve.data.current_generation import CurrentGeneration
+from serve.generation.current_generation import CurrentGeneration
 from serve.observe.metrics import Metrics
 
 Clock = Callable[[], datetime]

@@ -18,8 +18,8 @@ from serve.access import envelope
 from serve.access.caller import Caller
 from serve.access.etag import matches
 from serve.contract.errors import ApiError
-from serve.data.generation_status import GenerationStatus
-from serve.data.open_generation import OpenGeneration
+from serve.generation.generation_status import GenerationStatus
+from serve.generation.open_generation import OpenGeneration
 from serve.request.params import Pairs
 
 # The header that names the generation of a response (G10).

@@ -7,7 +7,7 @@ generation.
 from serve.access.result import NO_STORE, Response, of_error
 from serve.contract import errors
 from serve.contract.objects.lists import Pret, Vivant
-from serve.data.generation_status import GenerationStatus
+from serve.generation.generation_status import GenerationStatus
 
 
 def healthz(_status: GenerationStatus, _lang: str) -> Response:

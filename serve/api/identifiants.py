@@ -5,8 +5,8 @@ from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall,
 from serve.api.societe import checked, named
 from serve.contract import errors
 from serve.contract.objects.search import Identification, SocieteNumerotee
-from serve.data import identifiers
-from serve.data.open_generation import OpenGeneration
+from serve.generation import identifiers
+from serve.generation.open_generation import OpenGeneration
 from serve.request import params
 
 # A number without a match is compared with its neighbours in 25 countries: about 30 ms.

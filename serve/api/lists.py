@@ -22,7 +22,7 @@ from serve.contract.objects.lists import (
     SecteurDeListe,
     SousSecteurDeListe,
 )
-from serve.data.open_generation import OpenGeneration
+from serve.generation.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.params import SearchScope
 from shards.generations.reference import CellCount, Reference

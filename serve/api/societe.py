@@ -13,8 +13,8 @@ from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.parameters import LONGEST_ID
 from serve.contract.prices import RECORD_CREDITS
-from serve.data import identifiers
-from serve.data.open_generation import OpenGeneration
+from serve.generation import identifiers
+from serve.generation.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.place_names import PlaceNames, suggestions
 from shards.codec import record

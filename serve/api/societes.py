@@ -8,8 +8,8 @@ from serve.access.envelope import SearchResult
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.access.rights import Window
-from serve.data import company_ids
-from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.generation import company_ids
+from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.memo import remembering
 from shards.search import former_names
 from shards.search.search import records, search, search_within

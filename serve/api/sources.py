@@ -15,9 +15,9 @@ from serve.contract.objects.lists import (
     SourceDeDonnees,
     SourcesPays,
 )
-from serve.data import country_sources
-from serve.data.country_sources import COMPANIES, CountrySources
-from serve.data.open_generation import OpenGeneration
+from serve.generation import country_sources
+from serve.generation.country_sources import COMPANIES, CountrySources
+from serve.generation.open_generation import OpenGeneration
 from serve.request import params
 from shards.generations.reference import Pays
 from shards.generations.register_sources import RegisterImport

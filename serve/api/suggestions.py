@@ -16,7 +16,7 @@ from serve.contract.objects.search import (
     Suggestions,
     VilleSuggeree,
 )
-from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import params
 from serve.request.params import SuggestionText
 from shards.codec import record

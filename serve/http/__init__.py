@@ -1,6 +1,6 @@
 """HTTP: the only folder, with the process that starts it, that knows aiohttp.
 
-Read `app` first (one function that a request passes through), then `handlers` (the table of routes and the few ways
-to serve one). `export_adapter`, `mcp_adapter` and `website_adapter` are the HTTP side of the folders they are named
-after; `connection`, `headers`, `reply` and `body_reader` deal with sockets and bytes.
+Read `app` first (the steps of every request), then `handlers` (the table of routes and the few ways to serve one) and
+`guests` (what is handed to the server at its start). `connection`, `headers`, `reply` and `body_reader` deal with
+sockets and bytes.
 """

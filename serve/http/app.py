@@ -7,7 +7,7 @@ low-level `web.Server` with one handler instead of an aiohttp Application: so fe
 framework, and the order of the steps stays visible.
 
 A search that takes a millisecond or two is made on the event loop, since a hop to a thread takes a
-tenth of one. An expensive search is made in a thread (serve/data/open_generation.py), and the loop answers
+tenth of one. An expensive search is made in a thread (serve/generation/open_generation.py), and the loop answers
 others meanwhile.
 """
 

@@ -35,7 +35,7 @@ from serve.api.societe import societe
 from serve.api.societes import societes
 from serve.api.sources import sources
 from serve.api.suggestions import suggestions
-from serve.data.open_generation import OpenGeneration
+from serve.generation.open_generation import OpenGeneration
 from serve.http import body_reader, match_adapter, reconciliation_adapter
 from serve.http.guests import RouteHandler
 from serve.http.http_request import HttpRequest

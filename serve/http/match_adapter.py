@@ -3,7 +3,7 @@
 from serve.access import admission
 from serve.access.result import Content, PreparedCall, Request, Response
 from serve.api.matching.rapprochement import rapprochement
-from serve.data.open_generation import OpenGeneration
+from serve.generation.open_generation import OpenGeneration
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
 from serve.request import line_list

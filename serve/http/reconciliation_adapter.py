@@ -25,7 +25,7 @@ from serve.api import routes
 from serve.api.matching import reconciliation
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.data.open_generation import OpenGeneration
+from serve.generation.open_generation import OpenGeneration
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
 from serve.request import line_list, params

@@ -26,15 +26,15 @@ from serve.api.analyses import marche
 from serve.app import make_app
 from serve.config import Config
 from serve.contract.errors import ApiError
-from serve.data.current_generation import CurrentGeneration
-from serve.export.worker_pool import WorkerPool
+from serve.generation.current_generation import CurrentGeneration
+from serve.guests.files.worker_pool import WorkerPool
+from serve.guests.site import signing
+from serve.guests.site.page_request import PageContext, make_page_context
 from serve.http.connection import make_server
 from serve.observe.log import stderr
 from serve.process.handover import HandoverError
 from serve.process.port import DRAIN_SECONDS, LINGER_SECONDS
 from serve.process.read_ahead import ReadAhead
-from serve.website import signing
-from serve.website.page_request import PageContext, make_page_context
 from shards.errors import ShardError
 from shards.generations import generation_files
 from shards.generations.generation_files import Generation

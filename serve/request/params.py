@@ -87,7 +87,7 @@ class Search:
     Attributes:
         query: its `ids` are those of `companies`, which nobody has looked up yet.
         version: the generation that must answer, None for the current one.
-        companies: the items of `ids`, None if it is absent (serve/data/company_ids.py looks them up).
+        companies: the items of `ids`, None if it is absent (serve/generation/company_ids.py looks them up).
     """
 
     query: Query

@@ -26,9 +26,9 @@ import orjson
 
 from quota.plans import load
 from serve.contract.export_tables import CSV, NDJSON, PARQUET
-from serve.export.tables import table_files
-from serve.export.workbook import book
-from serve.export.workbook.export_request import ExportRequest
+from serve.guests.files.tables import table_files
+from serve.guests.files.workbook import book
+from serve.guests.files.workbook.export_request import ExportRequest
 from serve.request.export_options import FileOptions
 from shards.generations import generation_files, pointer
 from shards.query import Query

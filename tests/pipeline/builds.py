@@ -5,8 +5,8 @@ from typing import Any
 
 import orjson
 
-from pipeline.build import build
-from pipeline.build.plan import BuildOptions
+from pipeline.publishing import build
+from pipeline.publishing.plan import BuildOptions
 from pipeline.stages.quality_report import Quality
 from shards.generations import generation_files, pointer
 from shards.publish.publication import Gates

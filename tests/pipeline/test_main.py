@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.__main__ import main
-from pipeline.build import country, dry_run
-from pipeline.build.plan import BuildOptions
+from pipeline.publishing import country, dry_run
+from pipeline.publishing.plan import BuildOptions
 from shards.generations import pointer
 from tests.pipeline.rows import companies, company, comptes, line, two_countries, write
 

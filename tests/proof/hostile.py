@@ -24,9 +24,9 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 
 from serve.api.routes import ROUTES
-from serve.mcp.tools import tools
+from serve.guests.mcp.tools import tools
+from serve.guests.site.routes import _PLAIN as PAGES
 from serve.request.params import SEARCH
-from serve.website.routes import _PLAIN as PAGES
 from tests.bench.served import keys, serving
 
 CLIENTS: Final = 16

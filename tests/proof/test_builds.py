@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.build.workdir import FOLDER
+from pipeline.publishing.workdir import FOLDER
 from shards.changes import change_steps
 from shards.errors import ShardError
 from shards.generations import atomic_files, generation_files, pointer

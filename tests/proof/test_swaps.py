@@ -19,7 +19,7 @@ import pytest
 
 from quota.plans import load
 from quota.store.lmdb_store import LmdbStore
-from serve.data.current_generation import CurrentGeneration
+from serve.generation.current_generation import CurrentGeneration
 from tests import world
 from tests.proof.reading import Readers, Response
 from tests.serve.processes import ask, line_of, started, stop

@@ -30,13 +30,13 @@ from serve.access.context import Clock, ServerContext, make_context, utc_now
 from serve.access.store_holder import StoreHolder
 from serve.app import make_app
 from serve.config import BurstLimits, Config, Network
-from serve.data.current_generation import CurrentGeneration
-from serve.export.worker_pool import WorkerPool
+from serve.generation.current_generation import CurrentGeneration
+from serve.guest_settings import EditorSettings, MailSettings, PaymentSettings
+from serve.guests.files.worker_pool import WorkerPool
+from serve.guests.site import signing
+from serve.guests.site.page_request import PageContext, make_page_context
+from serve.guests.site.signing import Signer
 from serve.http.connection import make_server
-from serve.services.settings import EditorSettings, MailSettings, PaymentSettings
-from serve.website import signing
-from serve.website.page_request import PageContext, make_page_context
-from serve.website.signing import Signer
 from tests.serve import conformance
 
 # One path of each route that reads a generation, and paths that are refused in different ways.

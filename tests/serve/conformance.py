@@ -17,8 +17,8 @@ from openapi_core import OpenAPI
 from openapi_core.testing import MockRequest, MockResponse
 
 from serve.api import routes
-from serve.docs.openapi import document
-from serve.website import routes as website
+from serve.guests.docs.openapi import document
+from serve.guests.site import routes as website
 
 # What is on answers whatever the route, and told once in the description of the whole.
 _EVERYWHERE: Final = frozenset({
@@ -39,7 +39,7 @@ def check(method: str, target: str, status: int, headers: Mapping[str, str], bod
     found = routes.resolve(path)
     kind = headers.get("Content-Type", "").partition(";")[0]
     if found is None and (website.resolve(path) or kind == "text/html"):
-        return  # a page for people (serve/website), which is no part of the API
+        return  # a page for people (serve/guests/site), which is no part of the API
     if found and found[0] is routes.MCP:  # another protocol, whose judges are in tests/judges/mcp
         return
     template = document.template(found[0]) if found else None

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from serve.data import open_generation
-from serve.data.open_generation import OpenGeneration
+from serve.generation import open_generation
+from serve.generation.open_generation import OpenGeneration
 from tests.serve import world
 from tests.serve.client import Served, serving
 

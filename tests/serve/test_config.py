@@ -9,7 +9,7 @@ import pytest
 
 from serve import config as configs
 from serve.config import SETTINGS, BurstLimits, Config, ConfigError, read, to_toml
-from serve.services.settings import EditorSettings
+from serve.guest_settings import EditorSettings
 
 
 def written(tmp_path: Path, text: str) -> dict[str, str]:

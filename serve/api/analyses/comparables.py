@@ -30,7 +30,7 @@ from serve.contract.objects.analyses import (
     SocieteEtSecteur,
     SocieteProche,
 )
-from serve.data.open_generation import OpenGeneration
+from serve.generation.open_generation import OpenGeneration
 from serve.request import params
 from shards.codec import record as codec
 from shards.search.counts import comparables as nearest

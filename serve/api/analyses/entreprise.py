@@ -39,9 +39,9 @@ from serve.contract.objects.analyses import (
     SocieteAnalysee,
     ValeurDeRatio,
 )
-from serve.data import ratio_peers
-from serve.data.open_generation import OpenGeneration
-from serve.data.ratio_peers import SectorPeers
+from serve.generation import ratio_peers
+from serve.generation.open_generation import OpenGeneration
+from serve.generation.ratio_peers import SectorPeers
 from serve.request import params
 from shards.codec import record as codec
 from shards.ratios import accounts

@@ -25,8 +25,8 @@ from serve.api.societe import absent, locate, path_of
 from serve.contract import reasons
 from serve.contract.objects.common import SocieteNommee
 from serve.contract.objects.groups import AncienLien, Groupe, Lien, SocieteDuGroupe, SourceDesLiens
-from serve.data import identifiers
-from serve.data.open_generation import OpenGeneration
+from serve.generation import identifiers
+from serve.generation.open_generation import OpenGeneration
 from serve.request import params
 from shards.generations.groups import NATURES, Groups, Relationship
 from shards.generations.register_sources import RegisterImport

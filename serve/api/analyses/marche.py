@@ -44,8 +44,8 @@ from serve.contract.objects.markets import (
     Tranche,
     Tranches,
 )
-from serve.data import company_ids, ratio_peers
-from serve.data.open_generation import OpenGeneration
+from serve.generation import company_ids, ratio_peers
+from serve.generation.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.params import Market
 from shards.codec import bands, record

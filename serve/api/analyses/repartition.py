@@ -13,8 +13,8 @@ from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall,
 from serve.contract import notation, seed_tables
 from serve.contract.objects.described import ABSENT
 from serve.contract.objects.search import Effectifs, Repartition
-from serve.data import company_ids
-from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.generation import company_ids
+from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import params
 from shards.codec import bands
 from shards.generations.reference import Reference

@@ -21,7 +21,7 @@ from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall,
 from serve.api.changes.envelope import ChangesEnvelope
 from serve.contract import errors
 from serve.contract.objects.changes import ListeModifications
-from serve.data.open_generation import OpenGeneration
+from serve.generation.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.params import Modifications
 from shards.changes import change_steps

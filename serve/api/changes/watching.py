@@ -17,9 +17,9 @@ from serve.api.changes.envelope import ChangesEnvelope
 from serve.contract import errors
 from serve.contract.objects.changes import ModificationsSuivies, ModificationSuivie
 from serve.contract.objects.described import ABSENT
-from serve.data import company_ids
-from serve.data.company_ids import LookedUp
-from serve.data.open_generation import OpenGeneration
+from serve.generation import company_ids
+from serve.generation.company_ids import LookedUp
+from serve.generation.open_generation import OpenGeneration
 from serve.request import watch_body
 from serve.request.watch_body import Watch
 from shards.changes import change_steps, net_changes

@@ -20,7 +20,7 @@ from serve.contract import errors, reasons, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.objects.common import Erreur
 from serve.contract.objects.matching import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
-from serve.data.open_generation import OpenGeneration
+from serve.generation.open_generation import OpenGeneration
 from serve.request.line_list import LineList, ListedLine
 from shards.search.matching.line import Candidate, Line, MatchResult
 from shards.search.matching.matcher import Matcher

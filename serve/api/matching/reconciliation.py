@@ -25,7 +25,7 @@ from serve.api.matching import reconciliation_query
 from serve.api.matching.rapprochement import LINES_PER_CALL, VISITOR_LINES, matched
 from serve.api.matching.reconciliation_query import GIVEN, ReconciliationQuery
 from serve.contract import errors, seed_tables
-from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import line_list
 from shards.codec import record
 from shards.codec.folding import fold

@@ -21,8 +21,8 @@ import numpy as np
 
 from serve.api.analyses import entreprise, marche
 from serve.contract.objects.described import plain
-from serve.data import open_generation, ratio_peers
-from serve.data.open_generation import OpenGeneration
+from serve.generation import open_generation, ratio_peers
+from serve.generation.open_generation import OpenGeneration
 from shards.generations import pointer
 from shards.query import Query
 from shards.search.counts import comparables

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from serve.mcp.tools import tools
+from serve.guests.mcp.tools import tools
 from tests.judges.conftest import Live
 from tests.judges.mcp.running import HERE, MODULES, PATH, python, run
 from tests.serve.processes import ask

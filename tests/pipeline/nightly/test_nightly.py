@@ -361,7 +361,7 @@ MOMENTS = [
     ("pipeline.nightly.fetch.receipt", "end_begun", "before"),
     ("pipeline.importing", "_write", "before"),
     ("pipeline.nightly.imports", "_import", "after"),
-    ("pipeline.build.reference_lists", "reference", "before"),
+    ("pipeline.publishing.reference_lists", "reference", "before"),
     ("shards.verify.invariants", "verify", "after"),
     ("shards.generations.pointer", "point_to", "before"),
     ("shards.generations.pointer", "point_to", "after"),

@@ -14,7 +14,7 @@ from serve.access.caller import Caller
 from serve.access.result import Content, PreparedCall, Request, Response
 from serve.api.societe import societe
 from serve.api.societes import societes
-from serve.data.open_generation import OpenGeneration
+from serve.generation.open_generation import OpenGeneration
 from serve.request.params import Pairs
 from shards.codec.record import CONTACTS
 from shards.query import ORDERS

@@ -11,7 +11,7 @@ from shards.publish import publication
 from shards.publish.publication import Gates
 from tests import world
 from tests.serve.client import Customer, Served, serving
-from tests.serve.data.test_current_generation import until
+from tests.serve.generation.test_current_generation import until
 from tests.serve.processes import eventually
 from tests.world import Company, company
 

@@ -4,9 +4,9 @@ import pytest
 
 from tests import oracle
 from tests.serve.client import Served
-from tests.serve.mcp.client import shown
-from tests.serve.website.test_explorer import links
-from tests.serve.website.visitor import Visitor
+from tests.serve.guests.mcp.client import shown
+from tests.serve.guests.site.test_explorer import links
+from tests.serve.guests.site.visitor import Visitor
 from tests.serve.world import COMPANIES, CONTACT, LISTS
 
 PATH = "/api/v1/suggestions"

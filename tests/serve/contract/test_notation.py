@@ -3,8 +3,8 @@
 import pytest
 
 from serve.contract import notation
-from serve.export.workbook.labels import Labels
-from serve.website.formatting import Formatting
+from serve.guests.files.workbook.labels import Labels
+from serve.guests.site.formatting import Formatting
 from tests import ROOT
 
 # The escapes and the first month by which a notation of its own would show.
@@ -13,7 +13,7 @@ OWN = ("\\u202f", "\u202f", "janv", "Jan")
 
 def test_no_other_module_has_a_notation_of_its_own() -> None:
     """Doctests show what the notation makes, and a pattern of OpenAPI lists all blanks."""
-    shown = {"serve/docs/openapi/document.py"}
+    shown = {"serve/guests/docs/openapi/document.py"}
     found = set()
     for path in (ROOT / "serve").rglob("*.py"):
         code = [line for line in path.read_text(encoding="utf-8").splitlines()

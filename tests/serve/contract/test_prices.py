@@ -4,9 +4,9 @@ import csv
 import re
 
 from serve.contract import prices
-from serve.docs import llms
-from serve.docs.manual import french
-from serve.mcp.tools import tools
+from serve.guests.docs import llms
+from serve.guests.docs.manual import french
+from serve.guests.mcp.tools import tools
 from tests import ROOT
 from tests.serve.conformance import DOCUMENT
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline import seeds as tables
-from pipeline.build import build
 from pipeline.canonical import Origin
 from pipeline.errors import BuildError
+from pipeline.publishing import build
 from pipeline.stages.persons import objections
 from pipeline.stages.persons.objections import FIELDS, Objections, ObjectionsError
 from shards.changes import change_steps

@@ -1,0 +1,252 @@
+"""The build: canonical Parquet becomes a published generation.
+
+Each country is a task of its own (`country`), from its rows in the input to its shard. Tasks run in
+processes, and a build that was interrupted continues with the countries that are left (`resume`). A
+country that has not changed since the published generation is not built again (`reuse`).
+
+Invariants: the same input gives the same bytes, whatever the number of processes, the memory, the
+order of files and the number of interruptions. Nothing is published before everything is whole. A
+build that fails or dies leaves the published generation as it was.
+"""
+
+import shutil
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from pipeline import canonical
+from pipeline import seeds as tables
+from pipeline.canonical import TABLES
+from pipeline.errors import BuildError
+from pipeline.publishing import (
+    country,
+    country_sources,
+    diff,
+    groups,
+    kept_countries,
+    plan,
+    reference_lists,
+    resume,
+    reuse,
+    workdir,
+)
+from pipeline.publishing.country import Task
+from pipeline.publishing.plan import BuildInput, BuildOptions
+from pipeline.publishing.resume import BuiltCountry
+from pipeline.publishing.workdir import WorkFolder
+from pipeline.seeds import Seeds
+from pipeline.stages import input_files, quality_report, rejections
+from pipeline.stages.input_files import Survey
+from pipeline.stages.persons import objections
+from pipeline.stages.persons.objections import Objections
+from pipeline.stages.quality_report import Quality
+from pipeline.stages.rejections import NO_COUNTRY, REASON, UNKNOWN_ISO2
+from pipeline.workers import dask_cluster, processes
+from pipeline.workers.dask_cluster import Cluster
+from pipeline.workers.processes import Processes
+from shards.changes import forgetting
+from shards.generations import atomic_files, generation_files, reference, register_sources
+from shards.publish import publication
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A published generation and its report.
+
+    Attributes:
+        pays: the report of each country.
+        hors_pays: the report of the rows of no known country.
+        resumed: countries that an interrupted build had finished.
+        reused: countries with companies that have not changed since the previous generation.
+    """
+
+    generation: str
+    pays: Mapping[str, Quality]
+    hors_pays: Quality
+    resumed: tuple[str, ...]
+    reused: tuple[str, ...]
+
+
+def run(options: BuildOptions) -> Built:
+    """Build and publish a generation.
+
+    Raises:
+        BuildError: an input, a table, a share of rejected rows or an amount of memory that cannot
+            be accepted.
+        InputError: a file of the input that is not canonical.
+        ShardError: a closed gate of the publication, or another build in the same folder.
+    """
+    if options.cluster:  # a relative path would be another file on a worker
+        inputs = tuple(folder.resolve() for folder in options.inputs)
+        options = replace(options, inputs=inputs, out=options.out.resolve())
+    seeds = tables.read(options.seeds)
+    input_files.check_folders(options.inputs)
+    wanted = plan.wanted_countries(options.pays, seeds)
+    kept = [pays.iso2 for pays in seeds.pays if pays.iso2 not in wanted]
+    with workdir.open_workdir(options.out) as work:
+        previous = kept_countries.read_published(options.out) if kept else None
+        known = objections.collect(options.out, options.objections, seeds)
+        _check_objections(options.out, known, kept)
+        build_input = plan.read_input(options.inputs)
+        elsewhere = _reject_unknown_countries(options, seeds, build_input, work)
+        published = reuse.published_build(options.out)
+        local = plan.local_processes(options, wanted, build_input)
+        with _executor(options, local, work) as executor:
+            tasks = plan.tasks(options, seeds, wanted, build_input, work, executor.share)
+            reused = reuse.find_unchanged(published, options.out, tasks)
+            fresh, resumed = _build_countries(executor, tasks, work, reused)
+        built = [*reused.values(), *fresh]
+        counts = {one.iso2: one.cells for one in built}
+        qualities = {one.iso2: one.quality for one in built}
+        files = {generation_files.shard_name(one.iso2): one.file for one in built}
+        sources = list(build_input.digests.values())
+        with _staging_folder(options.out) as staged:
+            for folder, group in ((published.folder, reused.values()), (work.done, fresh)):
+                for one in group:
+                    name = generation_files.shard_name(one.iso2)
+                    atomic_files.link(folder / name, staged / name)
+            if previous:
+                files |= kept_countries.link_shards(previous, kept, staged)
+                counts |= {iso2: previous.counts[iso2] for iso2 in kept}
+                qualities |= {iso2: previous.qualities[iso2] for iso2 in kept}
+                sources = kept_countries.merge_sources(previous, sources)
+            others = {iso2: previous.sources.get(iso2, ()) for iso2 in kept} if previous else {}
+            registers = country_sources.by_country(options.inputs, build_input, wanted, others)
+            for name, document in (
+                (
+                    generation_files.REFERENCE,
+                    reference.dump(reference_lists.reference(seeds, counts)),
+                ),
+                (generation_files.QUALITY, quality_report.dump(qualities, elsewhere)),
+                (register_sources.SOURCES, register_sources.dump(registers)),
+            ):
+                (staged / name).write_bytes(document)
+            groups.write(options.inputs, previous, staged)
+            generation = publication.publish(
+                options.out,
+                staged,
+                sources=sources,
+                known=files,
+                gates=options.gates,
+                closed=quality_report.closed_gates(qualities),
+                keep=options.keep,
+                compare=partial(diff.compare, here=local),
+                check=options.check,
+            )
+        _forget(options.out, known)
+        reuse.keep_receipts(options.out, work.done)
+    unchanged = (iso2 for iso2, one in reused.items() if one.cells)
+    return Built(generation, qualities, elsewhere, resumed, tuple(sorted(unchanged)))
+
+
+def _check_objections(out: Path, known: Objections, kept: Collection[str]) -> None:
+    """Refuse to publish again what a generation has left out.
+
+    Raises:
+        BuildError: DATA has lost what it remembered, or a new objection is of a country that is not built.
+    """
+    if unbuilt := sorted(known.countries & set(kept)):
+        raise BuildError(
+            f"objections: a new one is of {unbuilt[0]}, which stays as published; add {unbuilt[0]} to --pays"
+        )
+    if not known.known and kept_countries.has_objections(out):
+        raise BuildError(
+            f"the published generation honours objections, and {out / objections.KEPT} is gone; give "
+            "their file as --objections"
+        )
+
+
+def _forget(out: Path, known: Objections) -> None:
+    """Take what new objections are about out of the history and of older generations; remember all objections.
+
+    They are remembered at last: a build that dies before does this again.
+    """
+    if known.fresh:
+        countries = {iso2: known.hidden(iso2, fresh=True) for iso2 in sorted(known.countries)}
+        forgetting.forget(out, countries)
+        publication.keep_published(out)
+    objections.keep(out, known)
+
+
+def _reject_unknown_countries(
+    options: BuildOptions, seeds: Seeds, build_input: BuildInput, work: WorkFolder
+) -> Quality:
+    """Write the rows of no known country apart; stop if they are too many of the whole input."""
+    known = [pays.iso2 for pays in seeds.pays]
+    rows, lines = (
+        _unknown_rows(build_input.companies, known),
+        _unknown_rows(build_input.comptes, known),
+    )
+    path = rejections.rows_path(options.out, UNKNOWN_ISO2)
+    lines_path = rejections.lines_path(options.out, UNKNOWN_ISO2)
+    _write_rejected(build_input.companies, "companies", known, path, work)
+    _write_rejected(build_input.comptes, "comptes", known, lines_path, work)
+    total = sum(input_files.rows_per_country(build_input.companies).values())
+    refused = {f"pays {iso2!r}": count for iso2, count in rows.items()}
+    rejections.refuse_too_many(UNKNOWN_ISO2, "rows", total, refused, options.max_rejected, path)
+    return Quality(
+        lues=sum(rows.values()),
+        rejetees={NO_COUNTRY: sum(rows.values())} if rows else {},
+        lignes_lues=sum(lines.values()),
+        lignes_ecartees={NO_COUNTRY: sum(lines.values())} if lines else {},
+    )
+
+
+def _write_rejected(
+    survey: Survey, table: str, known: Collection[str], path: Path, work: WorkFolder
+) -> None:
+    files = [file for file, rows in survey.items() if not rows.keys() <= set(known)]
+    found = input_files.scan_unknown_countries(files, table, known)
+    with canonical.name_unreadable(files):
+        rejected = found.with_columns(pl.lit(NO_COUNTRY).alias(REASON))
+        rejections.write(rejected, list(TABLES[table][0]), path, work.work)
+
+
+def _unknown_rows(survey: Survey, known: Iterable[str]) -> dict[str, int]:
+    rows = input_files.rows_per_country(survey)
+    return {iso2: count for iso2, count in rows.items() if iso2 not in known}
+
+
+def _build_countries(
+    executor: Cluster | Processes,
+    tasks: Sequence[Task],
+    work: WorkFolder,
+    reused: Collection[str],
+) -> tuple[list[BuiltCountry], tuple[str, ...]]:
+    """Build the countries that are not reused; return them and the names of the resumed ones."""
+    tasks = [task for task in tasks if task.iso2 not in reused]
+    resume.discard_others(work.done, {task.iso2 for task in tasks})
+    found = [resume.find_done(task.done, task.iso2, task.key, task.rejected) for task in tasks]
+    done = [one for one in found if one]
+    left = [task for task, one in zip(tasks, found, strict=True) if not one]
+    large = executor.run(country.build, [task for task in left if task.rows])
+    # A country without companies does not pay for a process.
+    local = Processes(1, processes.UNBOUNDED)
+    small = local.run(country.build, [task for task in left if not task.rows])
+    return [*done, *large, *small], tuple(sorted(one.iso2 for one in done))
+
+
+@contextmanager
+def _executor(
+    options: BuildOptions, local: Processes, work: WorkFolder
+) -> Iterator[Cluster | Processes]:
+    """The cluster of `--cluster`, else the processes of this machine."""
+    if options.cluster:
+        with dask_cluster.connect(options.cluster, work.work, options.memory) as cluster:
+            yield cluster
+    else:
+        yield local
+
+
+@contextmanager
+def _staging_folder(out: Path) -> Iterator[Path]:
+    """A folder for the files of the next generation, removed when the build ends."""
+    staged = publication.staging(out)
+    try:
+        yield staged
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)

@@ -1,0 +1,188 @@
+"""The input of the shard writer: columns, records and statement arrays of a country.
+
+A row in layout order is a row of the shard. Texts and numbers go from Polars to NumPy without
+becoming Python objects. Polars renders records, a block at a time, to the same bytes as
+`record.encode` (orjson and Polars write JSON alike: shortest floats, the same escapes).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import BytesIO
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final
+
+import numpy as np
+import orjson
+import polars as pl
+from numpy.typing import NDArray
+
+from pipeline.canonical import ETATS
+from pipeline.canonical import GROUP as OF_GROUP
+from pipeline.publishing import sorted_runs
+from pipeline.publishing.sorted_runs import Run
+from pipeline.stages.codes.sectors import DIVISION, GROUP
+from pipeline.stages.layout_order import HAS_SITE
+from pipeline.stages.money import ASSETS, CAPITAL
+from pipeline.stages.rejections import REASON
+from shards.codec import aliases, record
+from shards.codec.codes import Distinct
+from shards.codec.strings import END, Texts
+from shards.format import DATE_NULL, EFFECTIF_NULL
+from shards.query import STATES
+from shards.writing.name_index import FormerNames
+from shards.writing.writer import Columns
+
+# The keys of a statement line, in the order of contract E5.
+LINE: Final = ("etat", "code", "libelle", "valeur", "devise", "exercice", "ordre")
+# By row: the codes of the lines that were withheld, by year.
+Withheld = Mapping[int, Mapping[str, Sequence[str]]]
+# Digits of a date, yyyymmdd.
+_DATE_DIGITS: Final = 8
+
+
+def columns(frame: pl.DataFrame) -> Columns:
+    """The searched and sorted columns, one entry per row; `frame` is in layout order."""
+    return Columns(
+        ids=texts(frame["id"]),
+        noms=texts(frame["nom"]),
+        former=former_names(frame["noms_anterieurs"]),
+        cells=cells(frame),
+        ca_eur=_numbers(frame["ca_eur"].fill_null(np.nan), np.float64),
+        effectif=_numbers(frame["effectif"].fill_null(EFFECTIF_NULL), np.int32),
+        dates=_numbers(dates(frame["date_creation"]), np.int32),
+        capital_eur=_numbers(frame[CAPITAL].fill_null(np.nan), np.float64),
+        score=_numbers(frame["score"], np.int16),
+        site_web=_numbers(frame[HAS_SITE], np.bool_),
+        etat=_numbers(
+            frame["etat"].replace_strict(STATES, range(len(STATES)), return_dtype=pl.UInt8),
+            np.uint8,
+        ),
+        texts={
+            "forme": distinct(frame["forme"]),
+            "nace": distinct(frame["nace_code"]),
+            "ville": distinct(frame["ville"]),
+            "code_postal": distinct(frame["code_postal"]),
+        },
+        actif_eur=_numbers(frame[ASSETS].fill_null(np.nan), np.float64),
+        tranche=distinct(frame["tranche_effectif"]),
+        numbers=numbers(frame),
+    )
+
+
+def numbers(frame: pl.DataFrame) -> list[tuple[int, str]]:
+    """Row and number of each LEI and VAT number."""
+    rows = frame.select(aliases.FIELDS).with_row_index("row")
+    known = [rows.select("row", field).drop_nulls().iter_rows() for field in aliases.FIELDS]
+    return [(row, number) for pairs in known for row, number in pairs]
+
+
+def cells(frame: pl.DataFrame) -> tuple[tuple[str | None, str | None, int], ...]:
+    """The number of companies per sector and sub-sector, in layout order."""
+    counted = frame.group_by(DIVISION, GROUP).len().sort(DIVISION, GROUP, nulls_last=True)
+    return tuple(counted.iter_rows())
+
+
+def texts(values: pl.Series) -> Texts:
+    """A text column without nulls, as bytes and start offsets.
+
+    >>> texts(pl.Series(["ab", "", "é"])).data.tobytes()
+    b'ab\\n\\n\\xc3\\xa9\\n'
+    """
+    ended = pl.select(pl.concat_str(values, pl.lit(END.decode()))).to_series()
+    stored = ended.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    _, starts, data = stored.buffers()
+    offsets = np.frombuffer(starts, dtype=np.int64)[: len(values) + 1]
+    return Texts(memoryview(data or b"")[: offsets[-1]], offsets.astype(np.uint32))
+
+
+def former_names(values: pl.Series) -> FormerNames:
+    """The texts of a column of lists, and the row of each."""
+    listed = pl.DataFrame({"nom": values}).with_row_index("row").drop_nulls().explode("nom")
+    return FormerNames(texts(listed["nom"]), _numbers(listed["row"], np.uint32))
+
+
+def distinct(values: pl.Series) -> Distinct:
+    """A text column as its distinct values, null first, and their numbers by row."""
+    known = values.drop_nulls().unique()
+    numbers = values.replace_strict(
+        known, pl.int_range(1, len(known) + 1, eager=True), default=None, return_dtype=pl.UInt32
+    )
+    return Distinct([None, *known], _numbers(numbers.fill_null(0), np.uint32))
+
+
+def dates(values: pl.Series) -> pl.Series:
+    """Dates as `shards.codec.sort_keys` numbers them: yyyymmdd, 0 for an unknown part."""
+    digits = values.str.replace_all("-", "", literal=True).str.pad_end(_DATE_DIGITS, "0")
+    return digits.cast(pl.Int32).fill_null(DATE_NULL)
+
+
+def _numbers(values: pl.Series, dtype: type[np.generic]) -> NDArray[Any]:
+    return np.ascontiguousarray(values.to_numpy(), dtype=dtype)
+
+
+# -- records -------------------------------------------------------------------------
+
+
+def json_lines(companies: pl.DataFrame) -> Iterator[bytes]:
+    """Companies as lines of JSON, in blocks of a run."""
+    for part in companies.select(record.FIELDS).iter_slices(sorted_runs.BLOCK):
+        stream = BytesIO()
+        part.write_ndjson(stream)
+        yield stream.getvalue()
+
+
+def records(runs: Sequence[Run], order: NDArray[np.uint32]) -> Callable[[range], Iterator[bytes]]:
+    """A function from a range of rows to their stored bytes, for the shard writer.
+
+    Args:
+        order: for each row, the number of its company in the runs.
+    """
+    return lambda rows: map(
+        record.cut, sorted_runs.read(runs, order[rows.start : rows.stop : rows.step])
+    )
+
+
+# -- statements ----------------------------------------------------------------------
+
+
+def sort_lines(ids: pl.Series, lines: pl.LazyFrame) -> pl.DataFrame:
+    """The statement lines of each row, rows ascending, in the order of contract E5.
+
+    Args:
+        ids: the identifiers, in layout order.
+    """
+    place = pl.LazyFrame({"id": ids}).with_row_index("row")
+    rank = pl.col("etat").replace_strict(list(ETATS), range(len(ETATS)), return_dtype=pl.Int8)
+    order = ("row", "exercice", "rang", "ordre", "code", "libelle", "valeur", "devise")
+    return (
+        lines.join(place, on="id", how="inner")
+        .with_columns(rank.alias("rang"))
+        .sort(order, descending=[name == "exercice" for name in order], nulls_last=True)
+        .select("row", *LINE)
+        .collect(engine="streaming")
+    )
+
+
+def withheld_codes(ids: pl.Series, weighed: pl.LazyFrame) -> Withheld:
+    """The codes of the withheld lines of each row, by year; those of a group's accounts are not the company's."""
+    place = pl.LazyFrame({"id": ids}).with_row_index("row")
+    code = pl.col("code")
+    found = (
+        weighed.filter(pl.col(REASON).is_not_null(), ~code.str.ends_with(OF_GROUP))
+        .join(place, on="id", how="inner")
+        .group_by("row", "exercice")
+        .agg(code.unique().sort())
+        .sort("row", "exercice", descending=[False, True])
+        .collect(engine="streaming")
+    )
+    by_row: dict[int, dict[str, list[str]]] = {}
+    for row, year, codes in found.iter_rows():
+        by_row.setdefault(row, {})[str(year)] = codes
+    return by_row
+
+
+def statements(found: pl.DataFrame, withheld: Withheld) -> Iterator[tuple[int, bytes]]:
+    """Each row that has statement lines, ascending, with its statements (FORMAT.md §6); `found` is sorted."""
+    for row, group in groupby(found.iter_rows(), key=itemgetter(0)):
+        lines = orjson.dumps([dict(zip(LINE, line[1:], strict=True)) for line in group])
+        yield row, b"\n".join([lines, orjson.dumps(withheld[row])]) if row in withheld else lines

@@ -1,0 +1,226 @@
+"""An open generation: its shards, the words that callers may use for them, and its caches.
+
+The caches hold values that depend on the generation alone, and are closed with it: parsed searches,
+the bodies of the public lists, open files of changes. Its threads read its shards.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
+
+from serve.contract import errors
+from serve.contract.objects.markets import ChiffresDuMarche
+from serve.contract.parameters import VERSION
+from serve.generation import country_sources, legal_forms
+from serve.generation.country_sources import CountrySources
+from serve.generation.ratio_peers import Memo
+from serve.request import params, place_names
+from serve.request.params import Pairs, Search
+from serve.request.place_names import PlaceNames
+from shards.changes import change_steps
+from shards.changes.change_file import ChangeFile
+from shards.changes.change_steps import ChangeStep
+from shards.generations import generation_files, groups, register_sources
+from shards.generations.generation_files import Generation
+from shards.generations.groups import Groups
+from shards.generations.reference import Reference
+from shards.generations.register_sources import RegisterImport
+from shards.query import Query
+from shards.search.search import ShardSet
+
+T = TypeVar("T")
+
+# Parsed searches that are remembered, if their values are short: a few megabytes at most.
+_REMEMBERED: Final = 1_024
+_LONGEST: Final = 200
+
+# Bodies of public lists that are remembered: the common scopes, some 15 kB each.
+_DOCUMENTS: Final = 64
+
+# A search that may take longer runs in a thread, so that other requests do not wait for it. The compiled search frees
+# Python's lock, so such threads run beside the event loop; there are as many as a small machine has processors.
+EXPENSIVE_MICROSECONDS: Final = 1_000.0
+THREADS: Final = 2
+
+
+class GroupsRead(NamedTuple):
+    """The groups of a generation, and the imports that they come from."""
+
+    groups: Groups
+    imports: Sequence[RegisterImport]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenGeneration:
+    """Everything that changes when a new generation is published; a request uses one of them.
+
+    Attributes:
+        names: the words that callers may send for its countries and sectors.
+        sources: where the companies of each country come from.
+        steps: the known changes from one generation to another (`/modifications`), by the first.
+        peers: quantiles of ratios by country, sector and ratio, as far as they were asked for.
+        markets: analyses of markets without other filters than countries and sectors, of late.
+    """
+
+    generation: Generation
+    names: PlaceNames
+    sources: Mapping[str, CountrySources]
+    _read: Callable[[tuple[tuple[str, str], ...]], Search]
+    steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
+    peers: Memo = field(default_factory=dict)
+    markets: dict[Query, ChiffresDuMarche] = field(default_factory=dict)
+    _documents: dict[Hashable, Any] = field(default_factory=dict)
+    _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)
+    _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)
+    _lists: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(THREADS - 1))
+    _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS))
+
+    @property
+    def id(self) -> str:
+        return self.generation.id
+
+    @property
+    def written(self) -> datetime:
+        """The time at which its files were written here (UTC)."""
+        manifest = self.generation.folder / generation_files.MANIFEST
+        return datetime.fromtimestamp(manifest.stat().st_mtime, UTC)
+
+    @property
+    def reference(self) -> Reference:
+        return self.generation.reference
+
+    @property
+    def shards(self) -> ShardSet:
+        return self.generation.shards
+
+    def at_version(self, version: str | None) -> "OpenGeneration":
+        """The generation that a request names (G10): this one, or the previous one.
+
+        Raises:
+            ApiError: 409 `version_expiree`: the named one is not open any more.
+        """
+        if version is None or version == self.id:
+            return self
+        previous = self._previous.get(version)
+        if previous is None:
+            raise errors.version_expiree(version, [self.id, *self._previous])
+        return previous
+
+    def named_by(self, pairs: Pairs) -> "OpenGeneration":
+        """The previous generation if it is named by these parameters, else this one.
+
+        It is chosen before they are checked, since each generation has legal forms of its own.
+        """
+        for name, value in pairs if self._previous else ():
+            if name == VERSION.name and value.strip() in self._previous:
+                return self._previous[value.strip()]
+        return self
+
+    @property
+    def groups(self) -> GroupsRead:
+        """The groups of companies, and where they come from (X12)."""
+        return self.cached("groups", lambda: _groups(self.generation))
+
+    def set_previous(self, previous: "OpenGeneration | None") -> None:
+        """Let requests name `previous`, which stays open as long as this one is leased."""
+        self._previous.clear()
+        if previous is not None:
+            self._previous[previous.id] = previous
+
+    def changes(self, step: ChangeStep, iso2: str) -> ChangeFile:
+        """The open file of what a step changed in a country.
+
+        Raises:
+            ShardError: the file is damaged.
+            FileNotFoundError: the step was removed.
+        """
+        place = (step.folder, f"{iso2} {step.backwards}")
+        found = self._changes.get(place)
+        if found is None:
+            found = self._changes[place] = step.changes(iso2)
+        return found
+
+    def search(self, pairs: Pairs) -> Search:
+        """`params.search` with a memo: a 304 would spend most of its time parsing parameters.
+
+        Raises:
+            ApiError: 400.
+        """
+        if len(pairs) > len(params.SEARCH) or any(len(value) > _LONGEST for _, value in pairs):
+            return params.search(pairs, self.names)
+        return self._read(tuple(pairs))
+
+    def cached(self, what: Hashable, make: Callable[[], T]) -> T:
+        """The value that `what` determines, made once and kept while there is room."""
+        found: T | None = self._documents.get(what)
+        if found is None:
+            found = make()
+            if len(self._documents) < _DOCUMENTS:
+                self._documents[what] = found
+        return found
+
+    def peek(self, what: Hashable) -> Any:
+        """The value of `cached` if it was made before, else None."""
+        return self._documents.get(what)
+
+    async def in_thread(self, cost: float, make: Callable[[], T]) -> T:
+        """Run `make`, in a thread if its `cost` in microseconds is high.
+
+        A cancelled caller still waits for the thread, which cannot be stopped: the lease of the caller
+        must not end while the thread reads.
+        """
+        if cost < EXPENSIVE_MICROSECONDS:
+            return make()
+        made = asyncio.get_running_loop().run_in_executor(self._threads, make)
+        try:
+            return await asyncio.shield(made)
+        finally:
+            while not made.done():
+                try:
+                    await asyncio.wait([made])
+                except asyncio.CancelledError:
+                    continue
+
+    async def in_shared_thread(self, make: Callable[[], T]) -> T:
+        """Like `in_thread`, for long jobs: they share one thread, so that searches keep the other."""
+        async with self._lists:
+            return await self.in_thread(EXPENSIVE_MICROSECONDS, make)
+
+    def close(self) -> None:
+        """Wait for the threads, then close every file."""
+        self._threads.shutdown()
+        for changes in self._changes.values():
+            changes.close()
+        self.generation.close()
+
+
+def _groups(generation: Generation) -> GroupsRead:
+    known, folder = generation.manifest.files, generation.folder
+    if groups.GROUPS not in known:
+        return GroupsRead(groups.NO_GROUPS, ())
+    sources = register_sources.load((folder / groups.GROUP_SOURCES).read_bytes())
+    imports = [one for entries in sources.values() for one in entries]
+    return GroupsRead(groups.read(folder / groups.GROUPS), imports)
+
+
+def load(data: Path, generation: str, without: Collection[str] = ()) -> OpenGeneration:
+    """Open a generation of `data`, without the shards of some countries.
+
+    Raises:
+        ShardError: the generation is absent, not whole, or of another format.
+        ValueError: its sources or its quality report are damaged.
+    """
+    opened = generation_files.load(data, generation, without)
+    try:
+        known = place_names.read(opened.reference, legal_forms.known(opened))
+        sources = country_sources.read(opened)
+    except BaseException:
+        opened.close()
+        raise
+    read = lru_cache(_REMEMBERED)(lambda pairs: params.search(pairs, known))
+    return OpenGeneration(opened, known, sources, read, change_steps.steps(data))

@@ -1,0 +1,32 @@
+"""The HTTP side of the documents: a request for one of them, by the path of its route."""
+
+from typing import Final
+
+from serve.access.result import Response
+from serve.api import static_pages
+from serve.guests.docs.documents import documents
+from serve.http.http_request import HttpRequest
+from serve.request import params
+
+# The names of the routes (serve/api/routes.py).
+ROUTES: Final = ("openapi", "docs-markdown", "llms", "llms-full", "docs-file")
+
+_VIEWER: Final = "docs-file"
+
+
+async def respond(request: HttpRequest) -> Response:
+    """The document that a request asks for, or 304.
+
+    Raises:
+        ApiError: 404: there is no such file; 400: a query string.
+    """
+    target, config = request.target, request.context.config
+    assert target.route
+    path = "/".join(part or target.segments[0] for part in target.route.segments)
+    pages = documents(config.base_url, config.debit)
+    pairs = params.pairs(target.query)
+    if (
+        target.route.name == _VIEWER
+    ):  # a page that speaks one language; every other page takes `lang`
+        pairs = tuple(pair for pair in pairs if pair[0] != "lang")
+    return static_pages.response(pages, path, pairs, request.if_none_match)

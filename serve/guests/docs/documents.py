@@ -1,0 +1,22 @@
+"""All documents by path: the description of the API for programs, browsers and language models."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from serve.api.static_pages import StaticPage
+from serve.config import BurstLimits
+from serve.guests.docs import llms
+from serve.guests.docs.openapi import document
+from serve.guests.docs.viewer import viewer
+
+
+@cache
+def documents(base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
+    """The documents of a server, made once.
+
+    Args:
+        base_url: the address of the service as callers write it.
+        debit: the burst limits of the server.
+    """
+    described = {"openapi.json": document.page(base_url, debit)}
+    return {**described, **viewer(base_url), **llms.made(base_url, debit)}

@@ -1,0 +1,218 @@
+"""The pages /llms.txt (a summary of the service for language models) and /llms-full.txt (everything).
+
+They are made from what the server itself uses: plans, limits, the parameters and operations of
+/openapi.json, the tools. The form is that of llmstxt.org: a title, a quoted summary, a few paragraphs,
+then sections of links. The text of /llms-full.txt is also served at /docs if the client prefers
+Markdown.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from quota import plans
+from quota.plans import Plan
+from serve.api import static_pages
+from serve.api.static_pages import StaticPage
+from serve.config import BurstLimits
+from serve.contract import seed_tables
+from serve.contract.prices import priced
+from serve.guests.docs.openapi import document
+from serve.guests.mcp.arguments import MOST_ROWS
+from serve.guests.mcp.sizes import LARGEST
+from serve.guests.mcp.tools import Tool, tools
+
+MARKDOWN: Final = "text/markdown; charset=utf-8"
+# Every client shows this type, and none offers to save it.
+_PLAIN: Final = "text/plain; charset=utf-8"
+
+_SUMMARY: Final = """\
+# European companies
+
+> A read-only API over the companies of 25 European countries as their business registers publish
+> them: search by country, sector, activity, town, legal form, state, age, name, turnover, assets and
+> headcount, with an exact total for every search. Over HTTP (JSON), as tools for language models
+> (MCP), and as files of whole searches (`/api/v1/export`: xlsx, csv, ndjson, parquet).
+
+Names of fields, labels and messages are French: `pays` country, `secteur` sector, `societe`
+company, `nom` name, `effectif` headcount, `ca_eur` turnover in euros, `comptes` statements, `etat`
+state of a company: `active`, `procedure` (insolvency, liquidation), `cessee` (ceased), `inconnu`.
+
+Without a key a call is a visitor's: {visitor}. With `Authorization: Bearer <key>` it is that of an
+organisation's plan, the first of which is free: {free}. Larger plans: {larger}. Totals are exact on
+every plan. A search is one call and costs no credits; a record with its statements costs {prix.fiche} credits,
+once a month for the same company, one without statements none; lists are free. A wrong value is an
+error that names it and suggests others: nothing is ignored.
+
+Language models use the tools of `{base}/api/mcp` (Model Context Protocol, Streamable HTTP, POST
+only, revisions 2026-07-28 and 2025-11-25, the key optional as above): {tools}. A search shows
+{rows} companies at most, and no answer is larger than {size} KiB.
+
+Whoever shows the data owes the attributions of the registers in them, with the dates of their files
+(`{base}/api/v1/sources`): {attributions}.
+
+## API
+
+- [OpenAPI 3.1]({base}/openapi.json): every route, parameter, answer and error
+- [Countries]({base}/api/v1/pays): codes for `pays`, with numbers of companies
+- [Sectors]({base}/api/v1/secteurs): labels and slugs for `secteur`, with numbers of companies
+- [Sub-sectors]({base}/api/v1/sous-secteurs?secteur=restauration): labels for `sous_secteur`
+- [Sources]({base}/api/v1/sources): registers, licences, attributions, dates of the files, by country
+- [Suggestions]({base}/api/v1/suggestions?q=royal%20to): companies, words, sectors that complete a text
+- [A search]({base}/api/v1/societes?pays=EE,UK&q=steel): companies with `steel` in their name
+- [Counts]({base}/api/v1/repartition?par=secteur,etat&pays=EE): a search by sector, state, town, …
+- [More filters]({base}/api/v1/societes?nace=56.1&etat=active&cree_min=2020): active restaurants since 2020
+- [A number]({base}/openapi.json#lookUp): `GET /api/v1/identifiants/{{valeur}}`, by identifier, VAT number, SIRET or LEI
+- [A company]({base}/openapi.json#readCompany): `GET /api/v1/societes/{{iso}}/{{id}}`, the record with its statements
+- [Below it]({base}/openapi.json#analyseCompany): `/comparables`, `/groupe`, `/analyses/entreprise` (ratios, sector)
+- [A market]({base}/openapi.json#analyseMarket): `GET /api/v1/analyses/marche`, all companies of a search, analysed
+- [A list]({base}/openapi.json#matchCompanies): `POST /api/v1/rapprochement`, the companies that its lines mean
+- [Reconciliation]({base}/api/v1/reconciliation): the same for OpenRefine (Reconciliation Service API 0.2)
+- [Changes]({base}/openapi.json#listChanges): `GET` and `POST /api/v1/modifications`, since a generation
+- [Files]({base}/openapi.json#exportCompanies): `GET` and `POST /api/v1/export`, a whole search as a file
+- [The account]({base}/openapi.json#readAccount): `GET /api/v1/compte`, limits, counters, credits
+
+## Documentation
+
+- [Everything in one file]({base}/llms-full.txt): plans, errors, parameters, operations, tools
+- [The same as a page]({base}/docs.md): in Markdown
+
+## Optional
+
+- [For people]({base}/docs): guides, routes, objects
+- [Is it ready?]({base}/readyz): the state of the service and the name of its data
+"""
+
+
+def made(base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
+    """The pages by path.
+
+    Args:
+        base_url: the beginning of links; "" makes them relative to the host.
+        debit: the burst limits of this server.
+    """
+    whole = full(base_url, debit).encode()
+    return {
+        "llms.txt": static_pages.page(summary(base_url).encode(), _PLAIN),
+        "llms-full.txt": static_pages.page(whole, _PLAIN),
+        "docs.md": static_pages.page(whole, MARKDOWN, Vary="Accept"),
+    }
+
+
+def summary(base_url: str) -> str:
+    """The text of /llms.txt."""
+    known = plans.load()
+    larger = [plan for plan in known.values() if plan.prix_annuel_eur]
+    return priced(_SUMMARY).format(
+        base=base_url,
+        visitor=_figures(known["visiteur"]),
+        free=_figures(known["free"]),
+        larger="; ".join(f"{plan.nom_en} ({_figures(plan)})" for plan in larger),
+        tools=", ".join(f"`{name}`" for name in tools()),
+        rows=MOST_ROWS,
+        size=LARGEST // 1024,
+        attributions="; ".join(
+            one.attribution["en"].removeprefix("Source: ") for one in seed_tables.attributions()
+        ),
+    )
+
+
+def full(base_url: str, debit: BurstLimits) -> str:
+    """The text of /llms-full.txt."""
+    described = document.document(base_url, debit)
+    parts = [
+        f"# {described['info']['title']}: the whole description\n\n"
+        f"> {described['info']['summary']} A shorter one: {base_url}/llms.txt\n",
+        described["info"]["description"],
+        "## Operations\n",
+        *_operations(described),
+        f"## Tools of {base_url}/api/mcp\n",
+        *(_tool(tool) for tool in tools().values()),
+    ]
+    return "\n".join(parts)
+
+
+def _figures(plan: Plan) -> str:
+    """The rights of a plan, in the order of §8.1."""
+    rights = [
+        f"{plan.resultats_par_recherche:,} companies per search",
+        f"{plan.appels_api_par_jour:,} calls a day" if plan.appels_api_par_jour else "",
+        f"{plan.exports_par_mois} exports a month with up to {plan.lignes_par_export:,} companies each"
+        if plan.exports_par_mois
+        else "",
+        "statements" if plan.etats_financiers else "",
+        "contacts" if plan.coordonnees else "",
+    ]
+    price = f", {plan.prix_annuel_eur:,} EUR a year" if plan.prix_annuel_eur else ""
+    return ", ".join(right for right in rights if right) + price
+
+
+def _operations(described: Mapping[str, Any]) -> Iterator[str]:
+    first: dict[str, str] = {}
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            title = f"{method.upper()} {path}"
+            lines = dict(_parameters(operation, described["components"]["parameters"]))
+            parts = [
+                f"### {title}\n",
+                f"{_sentence(operation['summary'])} {operation['description']}\n",
+                *_said_once(lines, title, first),
+                f"\nAnswers with {', '.join(operation['responses'])}.\n",
+            ]
+            yield "\n".join(parts)
+
+
+def _said_once(lines: Mapping[str, str], title: str, first: dict[str, str]) -> Iterator[str]:
+    """The lines of parameters; those that stand under an earlier operation are named together.
+
+    Args:
+        lines: the line of each parameter.
+        first: the operation under which a line stands; those of `title` are added.
+    """
+    earlier: dict[str, list[str]] = {}
+    for name, line in lines.items():
+        if (where := first.setdefault(line, title)) == title:
+            yield line
+        else:
+            earlier.setdefault(where, []).append(f"`{name}`")
+    for where, names in earlier.items():
+        yield f"- {', '.join(names)}: as for {where}"
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith("?") else f"{text}."
+
+
+def _parameters(
+    operation: Mapping[str, Any], named: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """The name and the line of each parameter of an operation, headers left out."""
+    for one in operation["parameters"]:
+        parameter = named[one["$ref"].rpartition("/")[2]] if "$ref" in one else one
+        if parameter["in"] != "header":
+            schema = parameter["schema"]
+            limits = [f"{said} {schema[name]}" for name, said in _SAID.items() if name in schema]
+            example = [f"example `{parameter['example']}`"] if "example" in parameter else []
+            facts = f" ({'; '.join(example + limits)})" if example + limits else ""
+            line = f"- `{parameter['name']}`: {parameter['description']}{facts}"
+            yield parameter["name"], line
+
+
+# The limits that fit into a line; /openapi.json has the patterns and the long lists of words.
+_SAID: Final = {
+    "default": "default",
+    "minimum": "at least",
+    "maximum": "at most",
+    "maxLength": "characters, at most",
+}
+
+
+def _tool(tool: Tool) -> str:
+    schema = tool.definition["inputSchema"]
+    arguments = schema.get("properties", {})
+    required = schema.get("required", [])
+    lines = [
+        f"- `{name}`{' (required)' if name in required else ''}: "
+        f"{one.get('description', 'as for search_companies')}\n"
+        for name, one in arguments.items()
+    ]
+    return f"### {tool.name}\n\n{tool.title}. {tool.description}\n\n" + "".join(lines)

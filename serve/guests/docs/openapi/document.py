@@ -1,0 +1,139 @@
+"""The OpenAPI document, put together once when a server starts."""
+
+from typing import Any, Final
+
+import orjson
+
+from quota import plans
+from serve.api import routes, static_pages
+from serve.api.static_pages import StaticPage
+from serve.config import BurstLimits
+from serve.contract import VERSION, parameters
+from serve.contract.objects import components
+from serve.contract.parameters import Parameter, SeedWords
+from serve.guests.docs.openapi import answers, prose
+from serve.guests.docs.openapi.examples import EXAMPLES
+from serve.guests.docs.openapi.headers import HEADERS
+from serve.guests.docs.openapi.matching import match_shapes, reconciliation
+from serve.guests.docs.openapi.objects import SOCIETE
+from serve.guests.docs.openapi.operations import operations, request_body, variables, watch_body
+from serve.guests.docs.openapi.schema import Schema
+
+OPENAPI: Final = "3.1.0"
+
+_DEFAULT_DEBIT: Final = BurstLimits()
+# A character that `str.strip` leaves: the blanks of Unicode and the separators U+001C to U+001F are none.
+_NOT_BLANK: Final = r"[^\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+
+
+def page(base_url: str, debit: BurstLimits) -> StaticPage:
+    """The document as a page.
+
+    Args:
+        base_url: the address of the service as callers write it; "" for that of the document.
+        debit: the burst limits of this server.
+    """
+    return static_pages.page(
+        orjson.dumps(document(base_url, debit)), "application/json; charset=utf-8"
+    )
+
+
+def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[str, Any]:
+    """The document; only the address and the burst limits depend on the server."""
+    words = parameters.words()
+    error_schemas, error_responses = answers.components()
+    return {
+        "openapi": OPENAPI,
+        "info": {
+            "title": "European companies",
+            "version": VERSION,
+            "summary": "What 25 business registers publish, with an exact total for every search.",
+            "description": prose.description(plans.load(), debit),
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": base_url or "/", "description": "This service"}],
+        "tags": [{"name": name, "description": text} for name, text in prose.TAGS.items()],
+        "paths": _paths(),
+        "components": {
+            "schemas": {
+                **components.schemas("en"),
+                "Societe": SOCIETE,
+                **match_shapes.SHAPES,
+                **reconciliation.SHAPES,
+                "DemandeExport": request_body(words),
+                "DemandeModifications": watch_body(words),
+                **error_schemas,
+            },
+            "responses": error_responses,
+            "parameters": _parameters(words),
+            "headers": HEADERS,
+            "examples": {
+                name: {"summary": example.summary, "value": example.value}
+                for name, example in EXAMPLES.items()
+            },
+            "securitySchemes": {
+                "cle": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "bearerFormat": "soc_live_ and 38 letters and digits",
+                    "description": "A key of the account area; shown once, when it is made.",
+                }
+            },
+        },
+    }
+
+
+def template(path: routes.Route) -> str:
+    """The path with names for its variable parts: `/api/v1/societes/{iso}/{id}`."""
+    named = iter(variables(path.name))
+    return "/" + "/".join(part or f"{{{next(named)}}}" for part in path.segments)
+
+
+def _paths() -> dict[str, Any]:
+    described = operations()
+    # Messages of another protocol are no operations: /api/mcp describes itself (tools/list).
+    return {
+        template(path): described[path.name] for path in routes.ROUTES if path is not routes.MCP
+    }
+
+
+def _parameters(words: SeedWords) -> dict[str, Schema]:
+    """Every parameter by the name with which operations refer to it."""
+    found = {one.name: _parameter(one, words) for one in parameters.SEARCH}
+    for one in (parameters.LANG, parameters.FORMAT, parameters.COLONNES, parameters.COMPTES):
+        found[one.name] = _parameter(one, words)
+    found["limit-export"] = _parameter(parameters.EXPORT_LIMIT, words)
+    sector = _parameter(parameters.SECTEUR_REQUIS, words)
+    some = {**sector["schema"], "minLength": 1}
+    needed = {"required": True, "example": parameters.SECTEUR_REQUIS.example}
+    found["secteur-requis"] = {**sector, **needed, "schema": some}
+    name = _parameter(parameters.Q_REQUIS, words)
+    needed = {"required": True, "example": parameters.Q_REQUIS.example}
+    some = {**name["schema"], "minLength": 1, "pattern": _NOT_BLANK}
+    found["q-requis"] = {**name, **needed, "schema": some}
+    for one in (*parameters.MODIFICATIONS, *parameters.REPARTITION, *parameters.COMPARABLES):
+        found.setdefault(one.name, _parameter(one, words))
+    needed = {"required": True, "example": parameters.DEPUIS.example}
+    found[parameters.DEPUIS.name] |= needed
+    found[parameters.PAR.name] |= {"required": True, "example": parameters.PAR.example}
+    found[parameters.PAR.name]["schema"] |= {"minLength": 1}
+    for one in (*parameters.RECORD, parameters.VALEUR):
+        needed = {"in": "path", "required": True, "example": one.example}
+        found[one.name] = {**_parameter(one, words), **needed}
+    found["If-None-Match"] = {
+        "name": "If-None-Match",
+        "in": "header",
+        "description": "The `ETag` of an answer that the caller has: if it is still true, 304.",
+        "schema": {"type": "string", "examples": ['"6d0f1b2c3a4e5f60718293a4"']},
+    }
+    return found
+
+
+def _parameter(parameter: Parameter, words: SeedWords) -> Schema:
+    return {
+        "name": parameter.name,
+        "in": "query",
+        "description": parameter.description,
+        # Examples beside the schema would make a viewer fill in every field of its form.
+        "schema": {**parameter.schema(words), "examples": [parameter.example]},
+    }

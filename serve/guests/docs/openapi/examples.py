@@ -1,0 +1,31 @@
+"""The examples of the document: recorded answers of a server with the bundled data.
+
+`make golden` records them again (tests/serve/guests/docs/openapi/test_examples.py) in examples.json, so none is
+invented and none goes stale.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+FILE: Final = Path(__file__).with_name("examples.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A recorded answer of a route (a name of serve/api/routes.py); `summary` describes the request."""
+
+    route: str
+    status: int
+    summary: str
+    value: Any
+
+
+def read() -> dict[str, Example]:
+    """Read the examples, by name."""
+    return {name: Example(**entry) for name, entry in orjson.loads(FILE.read_bytes()).items()}
+
+
+EXAMPLES: Final = read()

@@ -1,0 +1,47 @@
+"""The HTTP side of an export: its parameters, from a query string or a body, and the client's presence.
+
+The export itself and its price are in serve/guests/files/export.py.
+"""
+
+from serve.access import admission, billing, caller
+from serve.access.result import Response
+from serve.guests.files import export
+from serve.guests.files.export import ExportCall
+from serve.guests.files.worker_pool import Exporter
+from serve.http import body_reader
+from serve.http.http_request import HttpRequest
+from serve.request import json_body, params
+from serve.request.params import Pairs
+
+
+async def respond(exporter: Exporter | None, request: HttpRequest) -> Response:
+    """The file that a request asks for, for a caller with an account (A3); without an exporter none is made.
+
+    Raises:
+        ApiError: 400, 406, 413, 415: the request is invalid; 401, 429, 503: see `export.requested`.
+        StoreUnavailable: nothing was counted.
+    """
+    message = request.message
+    admitted = await admission.admit(
+        request.context, request.authorization, request.trace, billing.current_exports
+    )
+    return await export.requested(
+        request.context,
+        exporter,
+        admitted,
+        ExportCall(
+            lambda: _pairs(request),
+            message.headers.get("Accept"),
+            request.is_gone,
+            # An account was found, so there is one header with a key.
+            (caller.token(request.authorization[0]) or "")[-4:] if admitted.counting else "",
+        ),
+        request.trace,
+    )
+
+
+async def _pairs(request: HttpRequest) -> Pairs:
+    message, target = request.message, request.target
+    if message.method != "POST":
+        return params.pairs(target.query)
+    return json_body.pairs(await body_reader.json_body(message, target.query))

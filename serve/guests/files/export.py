@@ -1,0 +1,198 @@
+"""GET and POST /api/v1/export: a file, and what it costs (§4.6, contract D2, F5, X7).
+
+The export is reserved before the work begins, and counted when the file is complete. A failure in
+between releases the reservation, and so does a search that finds nothing; if the process is killed,
+the next one releases it or, where there is none, it expires. Bytes are sent only after that: anyone
+who has paid for a file can have all of it.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Final, NamedTuple
+from urllib.parse import urlencode
+
+from quota.errors import StoreUnavailable
+from quota.periods import iso
+from quota.plans import Plan
+from quota.results import CountedExport
+from serve.access import admission, billing
+from serve.access.admission import Admitted
+from serve.access.billing import Counting
+from serve.access.caller import Caller
+from serve.access.context import ServerContext
+from serve.access.counter_headers import Headers
+from serve.access.result import Response
+from serve.contract import errors
+from serve.generation import company_ids
+from serve.guests.files import worker_pool
+from serve.guests.files.file_name import attachment, file_name
+from serve.guests.files.workbook.export_request import ExportRequest, ExportResult
+from serve.guests.files.worker_pool import ClientGoneError, Exporter, ExportFile, MakingError
+from serve.observe.request_trace import RequestTrace
+from serve.request import params
+from serve.request.params import Pairs
+
+# Longer than any export can take, so that a reservation expires only if its process is gone.
+HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
+# Characters of parameters that the list of the last exports keeps; those of long lists of companies are more.
+_LONGEST_SEARCH: Final = 1_000
+
+# The attributions that the licences of the data demand, for files that have no place for them (X9).
+_LICENCES: Final = '</sources>; rel="license"'
+
+_log: Final = logging.getLogger("serve.guests.files.export")
+
+
+class ExportCall(NamedTuple):
+    """An export whose parameters are not read yet.
+
+    Attributes:
+        read: reads the parameters when it is their turn; raises ApiError 400, 413, 415.
+        accepted: the header Accept, which decides where no format is named.
+        is_gone: whether the client has left, so that nobody waits for the file any more.
+        key: the last four characters of the key; "" for a form of a page.
+    """
+
+    read: Callable[[], Awaitable[Pairs]]
+    accepted: str | None
+    is_gone: Callable[[], bool]
+    key: str = ""
+
+
+async def requested(
+    context: ServerContext,
+    exporter: Exporter | None,
+    admitted: Admitted,
+    call: ExportCall,
+    trace: RequestTrace,
+) -> Response:
+    """The file that a call to the API or a form of a page asks for, counted.
+
+    Args:
+        exporter: None where this process makes no files.
+
+    Raises:
+        ApiError: 401 `compte_requis`; 400; 406; 409; 503; those of `export`.
+        StoreUnavailable: nothing was counted.
+    """
+    counting = admission.require_account(admitted)
+    if exporter is None:
+        raise errors.config(("les exports", "exports"))
+    plan, published = admitted.caller.plan, context.published
+    # The lease lasts until the file is made: the generation is not removed meanwhile.
+    with published.lease() as generation:
+        trace.generation = generation.id
+        trace.pairs = await call.read()
+        generation = generation.named_by(trace.pairs)
+        found = params.export(trace.pairs, generation.names, call.accepted)
+        generation = generation.at_version(found.version)
+        trace.generation = generation.id
+        generation.shards.require(found.query.pays)
+        query, unknown = await company_ids.looked_up(generation.shards, found)
+        cap = plan.lignes_par_export
+        standing = published.standing
+        assert standing.since  # something is published, for it is leased
+        current = generation.id == standing.generation
+        wanted = ExportRequest(
+            folder=published.data / generation.id,
+            published=standing.since if current else generation.written,
+            query=query,
+            ids_inconnus=None if unknown is None else tuple(unknown),
+            limit=min(found.limit or cap, cap),
+            lang=found.lang,
+            plan=plan,
+            given=tuple(trace.pairs),
+            request_id=trace.request_id,
+            now=counting.now,
+            missing=generation.shards.missing,
+            file=found.file,
+        )
+        return await export(exporter, wanted, admitted.caller, counting, call)
+
+
+async def export(
+    exporter: Exporter,
+    wanted: ExportRequest,
+    caller: Caller,
+    counting: Counting,
+    call: ExportCall,
+) -> Response:
+    """The file that is `wanted`, counted.
+
+    Raises:
+        ApiError: 429 `quota_export` or `trop_de_requetes`; 503: the file could not be made.
+        StoreUnavailable: nothing was counted.
+    """
+    reservation = await billing.reserve_export(caller, counting, exporter.at_once, HELD)
+    exporter.makers.note(reservation.account, reservation.id)
+    name = file_name(wanted.query, wanted.now.date(), wanted.file.extension)
+    try:
+        file = await _made(exporter, wanted, call.is_gone)
+        try:
+            listed = _listed(wanted, file.made, name, call.key)
+            counted = await billing.count_export(
+                reservation, listed, caller, counting, exporter.now()
+            )
+        except BaseException:
+            file.file.close()
+            raise
+    except BaseException:
+        # The release is submitted before it is awaited: it is done even if this task is being
+        # cancelled. If it cannot be done, the reservation expires.
+        with suppress(StoreUnavailable):
+            await billing.release_export(counting.store, reservation.account, reservation.id)
+            exporter.makers.forget(reservation.account, reservation.id)
+        raise
+    exporter.makers.forget(reservation.account, reservation.id)
+    headers = {
+        "Content-Type": wanted.file.media_type,
+        "Content-Length": str(file.size),
+        "Content-Disposition": attachment(name),
+        "Cache-Control": "private, no-store",
+        "Vary": "Authorization, Accept",
+        "Link": _LICENCES,
+        **_figures(file.made, caller.plan),
+        **counted,
+    }
+    outcome = "taken" if file.made.total else "free"
+    return Response(200, b"", headers, outcome, file.file)
+
+
+async def _made(
+    exporter: Exporter, wanted: ExportRequest, is_gone: Callable[[], bool]
+) -> ExportFile:
+    try:
+        return await exporter.makers.make(wanted, is_gone)
+    except (MakingError, ClientGoneError) as error:
+        fields = {"request_id": wanted.request_id}
+        _log.error("no file: %s", error, extra={"fields": fields})
+        raise errors.indisponible(errors.NO_WORKBOOK) from error
+
+
+def _listed(wanted: ExportRequest, made: ExportResult, name: str, key: str) -> CountedExport:
+    """The export as the list of the last ones has it: with what makes it again, but its language."""
+    search = urlencode(
+        [(given, value) for given, value in wanted.given if given not in ("lang", "version")]
+    )
+    return CountedExport(
+        iso(wanted.now),
+        wanted.file.format,
+        name,
+        made.lignes,
+        made.total,
+        search if len(search) <= _LONGEST_SEARCH else None,
+        key,
+    )
+
+
+def _figures(made: ExportResult, plan: Plan) -> Headers:
+    return {
+        "X-Export-Lignes": str(made.lignes),
+        "X-Export-Total": str(made.total),
+        "X-Export-Plafond": str(plan.lignes_par_export),
+        "X-Export-Comptes": str(made.comptes),
+        "X-Export-Comptes-Plafond": str(plan.societes_avec_comptes_par_export),
+        "X-Export-Coordonnees": "true" if plan.coordonnees else "false",
+    }

@@ -1,0 +1,34 @@
+"""The index of the statement sheets: one row per company, with a link to its sheet."""
+
+from collections.abc import Sequence
+
+from serve.contract import seed_tables
+from serve.guests.files.workbook.accounts.company_accounts import CompanyAccounts
+from serve.guests.files.workbook.export_data import ExportData
+from serve.guests.files.workbook.labels import Labels
+from serve.guests.files.workbook.lists import table_sheet
+from serve.guests.files.workbook.lists.list_columns import IDENTITY, company_column
+from serve.guests.files.workbook.lists.table_sheet import TableColumn
+from serve.guests.files.workbook.sheet import Sheet
+
+
+def write(
+    sheet: Sheet, data: ExportData, labels: Labels, companies: Sequence[CompanyAccounts]
+) -> None:
+    """Write the sheet."""
+    rows = [one.row for one in companies]
+    columns = [
+        TableColumn.of_company(company_column(name, labels), data, rows)
+        for name in (*IDENTITY, "secteur", "ville")
+    ]
+    columns += [
+        TableColumn(
+            labels("first_year"), seed_tables.YEAR, [min(one.by_year) for one in companies], 10
+        ),
+        TableColumn(
+            labels("last_year"), seed_tables.YEAR, [one.last_year for one in companies], 10
+        ),
+        TableColumn(labels("sheet"), seed_tables.TEXT, [one.sheet for one in companies], 32),
+    ]
+    links = {place: one.sheet for place, one in enumerate(companies)}
+    table_sheet.write(sheet, "index_comptes", columns, links)

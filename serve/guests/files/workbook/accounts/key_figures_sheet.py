@@ -1,0 +1,196 @@
+"""The sheet of key figures: a row per company with a sheet, five years in euros, ratios as formulas.
+
+Years are counted back from the last one of each company (N). A ratio is one formula for the whole column
+(ratio_formulas.general), over cells of its own row: it survives sorting and copying. The lines that only
+ratios need stand in closed columns at the right. Growth compares at the rate of the last year, in the
+currency of the accounts.
+"""
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, Final
+
+from xlsxwriter.utility import xl_col_to_name, xl_rowcol_to_cell
+
+from serve.contract import seed_tables
+from serve.guests.files.workbook import styles
+from serve.guests.files.workbook.accounts import company_accounts, ratio_formulas
+from serve.guests.files.workbook.accounts.company_accounts import YEARS, CompanyAccounts
+from serve.guests.files.workbook.accounts.statement_labels import label
+from serve.guests.files.workbook.cell_values import within
+from serve.guests.files.workbook.export_data import ExportData
+from serve.guests.files.workbook.labels import Labels
+from serve.guests.files.workbook.lists import table_sheet
+from serve.guests.files.workbook.lists.list_columns import IDENTITY, company_column
+from serve.guests.files.workbook.lists.table_sheet import TableColumn
+from serve.guests.files.workbook.sheet import Sheet
+from shards.ratios.ratio_table import MONTHS, Ratio, chart_lines, ratios
+
+_WIDTH: Final = 15
+_TREND: Final = 16
+# What growth compares: the turnover of twelve months.
+_TURNOVER: Final = "chiffre_affaires_annuel"
+_HEADCOUNT: Final = "effectif"
+
+
+def write(
+    sheet: Sheet, data: ExportData, labels: Labels, companies: Sequence[CompanyAccounts]
+) -> None:
+    """Write the sheet."""
+    table = _KeyFigures(data, labels, companies, sheet)
+    links = {place: one.sheet for place, one in enumerate(companies)}
+    table_sheet.write(sheet, "chiffres_cles", table.columns, links)
+    # Printed are the turnovers, the first amount of the table of ratios: all columns would be specks.
+    sheet.raw.print_area(0, 0, max(1, len(companies)), table.trends[0][1])
+    for first, trend in table.trends:
+        _sparklines(sheet, first, trend, len(companies))
+    sheet.raw.ignore_errors({"number_stored_as_text": "A:C", "formula_range": "A:XFD"})
+
+
+class _KeyFigures:
+    """The columns of the sheet, and where the cells of the formulas are."""
+
+    def __init__(
+        self,
+        data: ExportData,
+        labels: Labels,
+        companies: Sequence[CompanyAccounts],
+        sheet: Sheet,
+    ) -> None:
+        self._labels, self._companies, self._sheet = labels, companies, sheet
+        rows = [one.row for one in companies]
+        self.columns = [
+            TableColumn.of_company(company_column(name, labels), data, rows)
+            for name in (*IDENTITY, "secteur")
+        ]
+        # The columns of the values by (name, years before), as ratio_formulas asks for them.
+        self._places: dict[tuple[str, int], int] = {}
+        self.trends: list[tuple[int, int]] = []
+        self._plain("last_year", seed_tables.YEAR, [one.last_year for one in companies], 10)
+        self._plain("currency", seed_tables.TEXT, [_currency(one) for one in companies], 9)
+        for ratio in company_accounts.amounts():
+            self._years(ratio)
+        first = len(self.columns)
+        for place, ratio in enumerate(company_accounts.proper()):
+            self._places[ratio.code, 0] = first + place
+        inputs = first + len(company_accounts.proper())
+        self._place_inputs(inputs)
+        for ratio in company_accounts.proper():
+            self._ratio(ratio)
+        self._inputs()
+
+    def _plain(self, name: str, genre: str, values: Sequence[Any], width: float) -> None:
+        self.columns.append(TableColumn(self._labels(name), genre, values, width))
+
+    def _years(self, ratio: Ratio) -> None:
+        """Five years of an amount, oldest first, and their sparkline."""
+        name = ratio.libelle[self._labels.lang]
+        first = len(self.columns)
+        for before in range(YEARS - 1, -1, -1):
+            year = f"N-{before}" if before else "N"
+            values = [one.euros(ratio.code, one.last_year - before) for one in self._companies]
+            self._places[ratio.code, before] = len(self.columns)
+            title = f"{name} {year} (EUR)"
+            self.columns.append(TableColumn(title, seed_tables.AMOUNT, values, _WIDTH))
+        self.trends.append((first, len(self.columns)))
+        title = self._labels("trend", figure=name)
+        empty = [None] * len(self._companies)
+        self.columns.append(TableColumn(title, seed_tables.TEXT, empty, _TREND))
+
+    def _ratio(self, ratio: Ratio) -> None:
+        formulas = [
+            (self._formula(ratio, row), _ratio_value(ratio, one))
+            for row, one in enumerate(self._companies, 1)
+        ]
+        self.columns.append(
+            TableColumn(
+                ratio.libelle[self._labels.lang],
+                seed_tables.AMOUNT,
+                formulas,
+                _WIDTH,
+                self._sheet.styles.list_ratio[ratio.unite],
+                is_formula=True,
+            )
+        )
+
+    def _formula(self, ratio: Ratio, row: int) -> str:
+        def cell(name: str, before: int) -> str:
+            # The year before at the rate of this one: growth is that of the accounts, not of the currency.
+            place = self._places[name, -1 if before else 0]
+            return f"{xl_col_to_name(place)}{row + 1}"
+
+        return ratio_formulas.general(ratio, cell)
+
+    def _place_inputs(self, first: int) -> None:
+        """Fix the columns of the closed values, before the formulas that refer to them."""
+        place = count(first)
+        self._places[_HEADCOUNT, 0] = next(place)
+        self._places[_TURNOVER, 0] = next(place)
+        self._places[_TURNOVER, -1] = next(place)
+        for code in sorted(chart_lines()):
+            self._places[code, 0] = next(place)
+
+    def _inputs(self) -> None:
+        """The closed columns, in the order of `_place_inputs`."""
+        labels = self._labels
+        known = [one.by_year[one.last_year] for one in self._companies]
+        headcounts = [one.value(_HEADCOUNT, one.last_year) for one in self._companies]
+        self._closed(f"{labels('effectif')} N", headcounts)
+        self._closed(
+            ratios()[_TURNOVER].libelle[labels.lang] + " N",
+            [one.euros(_TURNOVER, one.last_year) for one in self._companies],
+        )
+        self._closed(labels("turnover_before"), [_turnover_before(one) for one in self._companies])
+        for code in sorted(chart_lines()):
+            values = [
+                _times(
+                    accounts.figures.get(code), 1.0 if code == MONTHS else one.rate(one.last_year)
+                )
+                for accounts, one in zip(known, self._companies, strict=True)
+            ]
+            french = seed_tables.line_labels()[code][0]
+            self._closed(f"{label(code, french, labels.lang)} N [{code}]", values)
+
+    def _closed(self, title: str, values: Sequence[float | None]) -> None:
+        self.columns.append(TableColumn(title, seed_tables.AMOUNT, values, _WIDTH, is_closed=True))
+
+
+def _currency(one: CompanyAccounts) -> str | None:
+    return one.by_year[one.last_year].devise
+
+
+def _ratio_value(ratio: Ratio, one: CompanyAccounts) -> float | None:
+    """The value of the formula: without a rate there are no amounts, hence no ratio."""
+    year = one.last_year
+    return None if one.rate(year) is None else one.value(ratio.code, year)
+
+
+def _turnover_before(one: CompanyAccounts) -> float | None:
+    """The turnover of the year before at the rate of the last year; None if the currency changed."""
+    year = one.last_year
+    before = one.by_year.get(year - 1)
+    if before is None or not one.by_year[year].joins(before):
+        return None
+    return _times(one.value(_TURNOVER, year - 1), one.rate(year))
+
+
+def _times(value: float | None, rate: float | None) -> float | None:
+    return None if value is None or rate is None else value * rate + 0.0
+
+
+def _sparklines(sheet: Sheet, first: int, trend: int, rows: int) -> None:
+    """The trends of one amount, as one group of sparklines."""
+    if not rows:
+        return
+    start, stop = xl_col_to_name(first), xl_col_to_name(trend - 1)
+    name = within(sheet.name, "").removeprefix("internal:")
+    options = {
+        "location": [xl_rowcol_to_cell(row, trend) for row in range(1, rows + 1)],
+        "range": [f"{name}{start}{row + 1}:{stop}{row + 1}" for row in range(1, rows + 1)],
+        "series_color": styles.ACCENT,
+        "negative_points": True,
+        "last_point": True,
+        "axis": True,
+        "show_hidden": True,
+    }
+    sheet.raw.add_sparkline(1, trend, options)

@@ -1,0 +1,53 @@
+"""The sheet of all statement lines, flat, for pivots: a row per company, fiscal year and line."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from serve.contract import seed_tables
+from serve.guests.files.workbook.accounts.company_accounts import CompanyAccounts
+from serve.guests.files.workbook.accounts.statement_labels import line_label
+from serve.guests.files.workbook.export_data import ExportData
+from serve.guests.files.workbook.labels import Labels
+from serve.guests.files.workbook.lists import table_sheet
+from serve.guests.files.workbook.lists.list_columns import IDENTITY, company_column
+from serve.guests.files.workbook.lists.table_sheet import TableColumn
+from serve.guests.files.workbook.sheet import Sheet
+from shards.ratios.exchange_rates import euros_per_unit
+
+
+def write(
+    sheet: Sheet, data: ExportData, labels: Labels, companies: Sequence[CompanyAccounts]
+) -> None:
+    """Write the sheet: the lines of E5 as filed, with their values in euros at the rate of the year."""
+    found = list(_lines(companies))
+    rows = [row for row, _ in found]
+    lines = [line for _, line in found]
+    columns = [
+        TableColumn.of_company(company_column(name, labels), data, rows)
+        for name in (*IDENTITY, "secteur")
+    ]
+
+    def column(title: str, genre: str, values: Sequence[Any], width: float) -> None:
+        columns.append(TableColumn(labels(title), genre, values, width))
+
+    column("year", seed_tables.YEAR, [line["exercice"] for line in lines], 10)
+    sections = {line["etat"]: labels(line["etat"]) for line in lines}
+    column("section", seed_tables.TEXT, [sections[line["etat"]] for line in lines], 24)
+    column("order", seed_tables.WHOLE, [line["ordre"] for line in lines], 8)
+    column("code", seed_tables.TEXT, [line["code"] for line in lines], 30)
+    column("line", seed_tables.TEXT, [line_label(line, labels.lang) for line in lines], 44)
+    column("value", seed_tables.AMOUNT, [line["valeur"] for line in lines], 18)
+    column("currency", seed_tables.TEXT, [line["devise"] for line in lines], 9)
+    column("value_eur", seed_tables.AMOUNT, [_euros(line) for line in lines], 18)
+    table_sheet.write(sheet, "comptes_lignes", columns)
+
+
+def _lines(companies: Sequence[CompanyAccounts]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for one in companies:
+        for line in one.lines:
+            yield one.row, dict(line)
+
+
+def _euros(line: dict[str, Any]) -> float | None:
+    rate = euros_per_unit(line["devise"], line["exercice"])
+    return None if rate is None or line["valeur"] is None else line["valeur"] * rate

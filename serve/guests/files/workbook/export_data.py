@@ -1,0 +1,137 @@
+"""The data of a workbook, read from a generation before a cell is written.
+
+A cell cannot be changed once its row is written, and the first sheets refer to the last ones. So
+everything is read first: the counts of the scope, the rows of the file as tuples, and the packed
+statements of the companies that get a sheet. At 10 000 rows this is most of an export's memory.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby, islice
+from typing import Any, Final
+
+from serve.generation import country_sources
+from serve.generation.country_sources import CountrySources
+from serve.guests.files.workbook.cell_values import sheet_names
+from serve.guests.files.workbook.export_request import ExportRequest
+from shards.codec import record
+from shards.codec.record import FIELDS
+from shards.generations.generation_files import Generation
+from shards.generations.reference import Reference
+from shards.search.counts.facets import FacetCount, FacetRow, count_facets
+from shards.search.reader import Shard
+from shards.search.result_page import MergedRow
+
+Values = tuple[Any, ...]  # of a company, in the order of FIELDS
+
+AT: Final = {field: place for place, field in enumerate(FIELDS)}
+
+# Records per read.
+_BATCH: Final = 256
+
+
+@dataclass(frozen=True)
+class ExportData:
+    """The data of all sheets.
+
+    Attributes:
+        facets: the counts of the scope, and the rows of the file in its order.
+        rows: the values of each company in the file.
+        places: the country and sector of each row.
+        groups: the sub-sector of each row, a NACE group.
+        assets: the total assets of each row in euros, None if unknown.
+        comptes: the statement lines as JSON, by row, of the rows that get a sheet.
+        sources: where the companies come from, of each country of the scope that has some.
+    """
+
+    request: ExportRequest
+    reference: Reference
+    facets: FacetCount
+    rows: Sequence[Values]
+    places: Sequence[FacetRow]
+    groups: Sequence[str | None]
+    assets: Sequence[float | None]
+    comptes: Mapping[int, bytes]
+    sources: Sequence[CountrySources]
+
+    @cached_property
+    def turnovers(self) -> Sequence[float | None]:
+        """The turnover of each row in euros, None if unknown."""
+        return [values[AT["ca_eur"]] for values in self.rows]
+
+    def sheets_of(self, taken: Iterable[str]) -> dict[int, str]:
+        """The names of the statement sheets by row; none of them is in `taken` (F8)."""
+        wanted = (f"{self.rows[row][0]} {self.rows[row][1]}" for row in self.comptes)
+        return dict(zip(self.comptes, sheet_names(wanted, taken), strict=True))
+
+
+def find(generation: Generation, request: ExportRequest) -> FacetCount:
+    """Count the companies of the scope, and select the rows of the file."""
+    return count_facets(generation.shards, request.query, limit=request.limit)
+
+
+def read(generation: Generation, request: ExportRequest, facets: FacetCount) -> ExportData:
+    """Read the rows that `facets` selected, and their statements."""
+    shards = generation.shards
+    plan = request.plan
+    cells = [shards[iso2].cell_at(row) for iso2, row in facets.rows]
+    with_comptes = statements(shards, facets.rows) if plan.etats_financiers else iter(())
+    return ExportData(
+        request,
+        generation.reference,
+        facets,
+        list(_records(shards, facets.rows, coordonnees=plan.coordonnees)),
+        [FacetRow(row.iso2, cell.secteur) for row, cell in zip(facets.rows, cells, strict=True)],
+        [cell.sous_secteur for cell in cells],
+        _assets(shards, facets.rows),
+        dict(islice(with_comptes, plan.societes_avec_comptes_par_export)),
+        sources_of(generation, facets),
+    )
+
+
+def sources_of(generation: Generation, facets: FacetCount) -> Sequence[CountrySources]:
+    """The sources of the countries of the scope that have companies there."""
+    found = {place.iso2 for place in facets.counts}
+    return [one for one in country_sources.read(generation).values() if one.iso2 in found]
+
+
+def company_json(
+    shards: Mapping[str, Shard], rows: Iterable[MergedRow], *, coordonnees: bool
+) -> Iterator[bytes]:
+    """The companies of `rows` as JSON; contact fields are null without the right to them (§2.1)."""
+    for iso2, run in groupby(rows, key=lambda row: row.iso2):
+        wanted = [row for _, row in run]
+        for start in range(0, len(wanted), _BATCH):
+            batch = wanted[start : start + _BATCH]
+            yield from shards[iso2].records(batch, coordonnees=coordonnees)
+
+
+def _records(
+    shards: Mapping[str, Shard], rows: Sequence[MergedRow], *, coordonnees: bool
+) -> Iterator[Values]:
+    for known in company_json(shards, rows, coordonnees=coordonnees):
+        yield tuple(record.company(known).values())
+
+
+def _assets(shards: Mapping[str, Shard], rows: Sequence[MergedRow]) -> list[float | None]:
+    """The total assets of `rows` in euros; one look into each shard."""
+    places: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        places.setdefault(row.iso2, []).append(place)
+    found: list[float | None] = [None] * len(rows)
+    for iso2, own in places.items():
+        euros = shards[iso2].actifs_eur([rows[place].row for place in own])
+        for place, value in zip(own, euros, strict=True):
+            found[place] = value
+    return found
+
+
+def statements(
+    shards: Mapping[str, Shard], rows: Sequence[MergedRow]
+) -> Iterator[tuple[int, bytes]]:
+    """The rows with statements, in order (F7): the index in the file, and the lines as JSON."""
+    for place, (iso2, row) in enumerate(rows):
+        lines = shards[iso2].comptes(row)
+        if lines is not None and lines != b"[]":
+            yield place, lines

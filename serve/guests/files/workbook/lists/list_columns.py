@@ -1,0 +1,197 @@
+"""The columns of the sheet Liste: the fields that the request names (X7), or always the same.
+
+Then first come those that are printed, then the other public fields in the order of `Societe`, then the raw
+values of which others are made: amounts before they are multiplied, codes, texts that another column
+has in words. The raw ones are grouped and closed.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import isfinite
+from typing import Any, Final
+
+from serve.contract import headcount_bands, seed_tables
+from serve.guests.files.workbook.export_data import AT, ExportData
+from serve.guests.files.workbook.labels import Labels
+from shards.ratios import exchange_rates
+
+# The columns that identify a company; they stay in view on all lists.
+IDENTITY: Final = ("iso2", "id", "nom")
+PRINTED: Final = (*IDENTITY, "feuille", "etat", "secteur", "ville", "effectif", "ca_eur", "ca_year",
+                  "total_actif_eur", "exercice_actif", "date_creation")  # fmt: skip
+# The columns that the list has beside the fields of a company, with the kinds of their values.
+MADE: Final = {
+    "feuille": seed_tables.TEXT,
+    "capital_social_eur": seed_tables.AMOUNT,
+    "total_actif_eur": seed_tables.AMOUNT,
+    "ca_publie": seed_tables.AMOUNT,
+    "total_actif": seed_tables.AMOUNT,
+    "forme_libelle": seed_tables.TEXT,
+    "tranche_libelle": seed_tables.TEXT,
+}
+RAW: Final = ("ca_last", "ca_mult", "total_actif_last", "unite_mult", "tranche_effectif")
+# The columns that stand after a field, among those that are not printed.
+_AFTER: Final = {
+    "forme": "forme_libelle",
+    "effectif": "tranche_libelle",
+    "capital_devise": "capital_social_eur",
+    "ca_eur": "ca_publie",
+    "exercice_actif": "total_actif",
+}
+
+# A function from a language, an export and some of its rows to the values of a column.
+Values = Callable[[str, ExportData, range], Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ListColumn:
+    """One column: its name (a field of `Societe`, or one of MADE), the kind of its values, its heading.
+
+    Attributes:
+        is_raw: whether other columns have its values ready for use.
+    """
+
+    name: str
+    genre: str
+    title: str
+    definition: str
+    values: Callable[[ExportData, range], Sequence[Any]]
+    is_raw: bool = False
+
+
+def columns(labels: Labels, wanted: Sequence[str] = ()) -> list[ListColumn]:
+    """The columns of Liste, in order: the fields that are wanted, or all."""
+    if wanted:
+        return [replace(company_column(name, labels), is_raw=False) for name in wanted]
+    rest = []
+    for field in seed_tables.public_fields():
+        rest.append(field.champ)
+        if field.champ in _AFTER:
+            rest.append(_AFTER[field.champ])
+    ordered = dict.fromkeys([*PRINTED, *(name for name in rest if name not in RAW), *RAW])
+    return [company_column(name, labels) for name in ordered]
+
+
+def company_column(name: str, labels: Labels) -> ListColumn:
+    """The column of a field, or of one of MADE."""
+    lang = labels.lang
+    values = _OWN_VALUES.get(name) or partial(_stored, name)
+    if name in MADE:
+        title, definition = labels(f"col_{name}"), labels(f"def_{name}")
+        return ListColumn(name, MADE[name], title, definition, partial(values, lang))
+    field = next(one for one in seed_tables.fields() if one.champ == name)
+    title, definition = field.title[lang], field.definition[lang]
+    return ListColumn(name, field.genre, title, definition, partial(values, lang), name in RAW)
+
+
+def _stored(name: str, _: str, data: ExportData, rows: range) -> Sequence[Any]:
+    at = AT[name]
+    return [values[at] for values in data.rows[rows.start : rows.stop]]
+
+
+def _has_sheet(lang: str, data: ExportData, rows: range) -> Sequence[str]:
+    labels = Labels(lang)
+    return [labels("yes" if row in data.comptes else "no") for row in rows]
+
+
+def _assets_in_euros(_: str, data: ExportData, rows: range) -> Sequence[float | None]:
+    return data.assets[rows.start : rows.stop]
+
+
+def _capital_in_euros(lang: str, data: ExportData, rows: range) -> Sequence[float | None]:
+    """At the rate of the year of the turnover, else of the assets, else of the newest year (contract B31)."""
+    names = ("capital_social", "capital_devise", "ca_year", "exercice_actif")
+    known = zip(*(_stored(name, lang, data, rows) for name in names), strict=True)
+    return [None if capital is None else _in_euros(capital, *facts) for capital, *facts in known]
+
+
+def _in_euros(capital: float, devise: str | None, *years: int | None) -> float | None:
+    year = next((one for one in years if one is not None), None)
+    if year is None:
+        year = exchange_rates.newest_year(devise or "")
+    rate = exchange_rates.euros_per_unit(devise, year)
+    euros = None if rate is None else capital * rate + 0.0
+    return euros if euros is not None and isfinite(euros) else None
+
+
+def _multiplied(
+    amount: str, multiplier: str, lang: str, data: ExportData, rows: range
+) -> Sequence[float | None]:
+    """An amount as published, in units: a multiplier that is not stated counts as 1 (§2.1)."""
+    pairs = zip(
+        _stored(amount, lang, data, rows), _stored(multiplier, lang, data, rows), strict=True
+    )
+    return [None if value is None else value * (by or 1) for value, by in pairs]
+
+
+def _states(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
+    stored = _stored("etat", lang, data, rows)
+    words = {etat: etat and seed_tables.label("etat", "", etat, lang) for etat in set(stored)}
+    return [words[etat] for etat in stored]
+
+
+def _forms(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
+    known: dict[tuple[str, str | None], str | None] = {}
+    found = []
+    for iso2, forme in zip(
+        _stored("iso2", lang, data, rows), _stored("forme", lang, data, rows), strict=True
+    ):
+        if (iso2, forme) not in known:
+            known[iso2, forme] = forme and seed_tables.label("forme", iso2, forme, lang)
+        found.append(known[iso2, forme])
+    return found
+
+
+def _bands(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
+    return [
+        headcount_bands.band(code, lang) for code in _stored("tranche_effectif", lang, data, rows)
+    ]
+
+
+def _sectors(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
+    if lang == "fr":
+        return _stored("secteur", lang, data, rows)
+    names = {one.code: one.secteur_en for one in data.reference.secteurs}
+    return [names.get(place.secteur or "") for place in data.places[rows.start : rows.stop]]
+
+
+def _sections(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
+    stored = _stored("grand_secteur", lang, data, rows)
+    names = seed_tables.sections_in_english() if lang == "en" else {}
+    return [names.get(name, name) for name in stored]
+
+
+def _sub_sectors(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
+    stored = _stored("sous_secteur", lang, data, rows)
+    return stored if lang == "fr" else _in_english(data.groups[rows.start : rows.stop], stored)
+
+
+def _activities(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
+    stored = _stored("nace_libelle", lang, data, rows)
+    return stored if lang == "fr" else _in_english(_stored("nace_code", lang, data, rows), stored)
+
+
+def _in_english(codes: Sequence[str | None], stored: Sequence[str | None]) -> Sequence[str | None]:
+    """The labels of NACE codes; a label whose code is in no table stays as it is stored."""
+    known = seed_tables.nace_labels()
+    return [
+        known[code][1] if code and name and code in known else name
+        for code, name in zip(codes, stored, strict=True)
+    ]
+
+
+_OWN_VALUES: Final[Mapping[str, Values]] = {
+    "feuille": _has_sheet,
+    "total_actif_eur": _assets_in_euros,
+    "capital_social_eur": _capital_in_euros,
+    "ca_publie": partial(_multiplied, "ca_last", "ca_mult"),
+    "total_actif": partial(_multiplied, "total_actif_last", "unite_mult"),
+    "forme_libelle": _forms,
+    "tranche_libelle": _bands,
+    "etat": _states,
+    "secteur": _sectors,
+    "grand_secteur": _sections,
+    "sous_secteur": _sub_sectors,
+    "nace_libelle": _activities,
+}

@@ -1,0 +1,1 @@
+"""Mail to members of organisations: texts (`messages`), what is still to be sent (`outbox`), sending (`smtp`)."""

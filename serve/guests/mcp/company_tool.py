@@ -1,0 +1,301 @@
+"""The tools about companies: one, with its statements if they are requested, several, by a number, analysed, compared.
+
+Without statements it shows what a search shows of the company, at the price of a search: a call and
+no credits. With statements it is the record of §4.5, at the price of the record: nothing where there are none (X0).
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+from serve.access import admission
+from serve.access.envelope import Record
+from serve.access.result import CallResult, PreparedCall, Request
+from serve.api.analyses.comparables import comparables
+from serve.api.analyses.entreprise import entreprise
+from serve.api.analyses.groupe import groupe
+from serve.api.identifiants import identifiants
+from serve.api.societe import exercices, identite, societe
+from serve.contract import errors, reasons
+from serve.contract.errors import ApiError
+from serve.contract.objects.analyses import AnalyseEntreprise, Comparables
+from serve.contract.objects.described import members, plain
+from serve.contract.objects.groups import Groupe
+from serve.contract.objects.search import Identification
+from serve.contract.parameters import VALEUR, N
+from serve.generation.open_generation import OpenGeneration
+from serve.generation.statement_table import label_of
+from serve.guests.mcp import outputs, results, sizes
+from serve.guests.mcp.arguments import RECORDS, STATEMENTS, YEAR
+from serve.guests.mcp.results import ToolCall, ToolResult
+from serve.request import filters, scalars, value_lists
+from serve.request.filters import AskedCompany
+from serve.request.params import Pairs
+
+_ALL: Final = "GET /api/v1/societes/{iso2}/{id} with the same key has every line, free this month."
+_LEFT_OUT: Final = (
+    "Not all years fit into one answer: call again with exercice, one year at a time. A company "
+    "that was paid for is free until the end of the month."
+)
+_KEYED: Final = "No statements: they are for callers with a key, from the free plan on."
+_PAID: Final = "No statements: they cost credits, and none are left."
+_NO_CREDITS: Final = 402
+_NOT_READ: Final = (
+    "`ids_restants` were neither read nor counted: they did not fit into one answer, or a limit was "
+    "reached. Call again with them."
+)
+_RECORD: Final = 6 * 1024  # bytes that one of several records takes at most
+_ABSENT: Final = "societe_introuvable"
+
+
+class _Wanted(NamedTuple):
+    """The statements that are requested: none, all, or those of one `year`."""
+
+    statements: bool = False
+    year: int | None = None
+
+
+async def read(call: ToolCall) -> ToolResult:
+    """One company."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+    wanted = _Wanted()
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
+        nonlocal wanted
+        wanted = _wanted(request.pairs)
+        return _prepared(_of_company(request), generation, wanted)
+
+    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    if result.content is None:
+        return results.of_result(result, None)
+    return results.of_result(result, _document(result.content, result, wanted))
+
+
+async def read_several(call: ToolCall) -> ToolResult:
+    """Several companies without statements, each admitted and counted as one that is read alone."""
+    asked: Sequence[AskedCompany] = ()
+    known: list[Any] = []
+    absent: dict[str, Sequence[str]] = {}
+    last: CallResult[Record] = CallResult(200, None)
+    refusal: ApiError | None = None
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
+        nonlocal asked
+        asked = _asked(request.pairs, generation)
+        one = asked[len(known) + len(absent)]
+        return identite(request._replace(segments=(one.iso2, one.identifier), pairs=()), generation)
+
+    def document() -> dict[str, Any]:
+        near = {item: list(proches) for item, proches in absent.items() if proches}
+        rest = [one.given for one in asked[len(known) + len(absent) :]]
+        lists = {"ids_inconnus": list(absent), "proches": near, "ids_restants": rest}
+        told = {"societes": known, **{name: value for name, value in lists.items() if value}}
+        return told | ({"note": _NOT_READ} if rest else {})
+
+    while not asked or len(known) + len(absent) < len(asked):
+        if not sizes.fits(document(), room=_RECORD):
+            break
+        try:
+            admitted = await admission.admit(call.context, call.authorization, call.trace)
+            last = await admission.perform(call.context, admitted, prepare, call.call, call.trace)
+            refusal = last.error
+        except ApiError as error:
+            refusal = error
+            if error.code != _ABSENT:
+                if not known and not absent:
+                    raise
+                break
+        if refusal is not None and refusal.code == _ABSENT:
+            item = asked[len(known) + len(absent)].given
+            absent[item] = refusal.extra.get("proches", ())
+            refusal = None
+        elif last.content is not None:
+            known.append(sizes.briefest(sizes.known(last.content.societe()), _RECORD))
+    return results.of_result(last._replace(error=refusal), document())
+
+
+def _asked(pairs: Pairs, generation: OpenGeneration) -> Sequence[AskedCompany]:
+    """The companies to read. Raises ApiError 400."""
+    items = value_lists.items({RECORDS.name: [text for _, text in pairs]}, RECORDS)
+    if not items:
+        raise errors.parametre_invalide(RECORDS.name, ("il est vide", "it is empty"))
+    return filters.asked(items, generation.names)
+
+
+async def look_up(call: ToolCall) -> ToolResult:
+    """The companies with a number."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Identification]:
+        number = results.first(request.pairs, VALEUR.name)
+        return identifiants(request._replace(segments=(number,), pairs=()), generation)
+
+    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    if result.content is None:
+        return results.of_result(result, None)
+    found = result.content
+    candidates = [members(one) for one in found.candidats]
+    return results.of_result(result, {"type": found.type, "candidats": candidates})
+
+
+async def analyse(call: ToolCall) -> ToolResult:
+    """The analysis of one company, as far as it fits: names in English, no sources."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+    admission.require_account(admitted)
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[AnalyseEntreprise]:
+        return entreprise(_of_company(request), generation, context.plans)
+
+    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    if result.content is None:
+        return results.of_result(result, None)
+    found = plain(result.content)
+    kept = ("societe", "plan", "rangs", "alertes", "score")
+    about = {name: found[name] for name in kept} | results.credits(result.headers)
+
+    def document(ratios: list[Any]) -> dict[str, Any]:
+        return {**about, "ratios": ratios}
+
+    ratios = [_ratio(one) for one in found["ratios"]]
+    return results.of_result(result, document(sizes.most(ratios, document)))
+
+
+def _ratio(one: Mapping[str, Any]) -> dict[str, Any]:
+    """A ratio without nulls: its values by year, or the reasons why there are none."""
+    values = [_worded(value) for value in one["valeurs"]]
+    named = {name: one[name] for name in ("code", "libelle_en", "formule", "unite")}
+    return {**named, "valeurs": values, "secteur": _worded(one["secteur"] or {})}
+
+
+def _worded(found: Mapping[str, Any]) -> dict[str, Any]:
+    """An object without nulls, and without the code of a reason: a model reads its words."""
+    return {name: value for name, value in sizes.known(dict(found)).items() if name != "motif_code"}
+
+
+async def compare(call: ToolCall) -> ToolResult:
+    """The companies nearest to one, as short rows with their distances."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Comparables]:
+        n = [(name, text) for name, text in request.pairs if name == N.name]
+        return comparables(_of_company(request)._replace(pairs=n), generation)
+
+    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    if result.content is None:
+        return results.of_result(result, None)
+    found = result.content
+    rows = [
+        _worded(plain(one))
+        | {"societe": sizes.known({name: one.societe[name] for name in outputs.COMPACT})}
+        for one in found.comparables
+    ]
+
+    def document(shown: list[Any]) -> dict[str, Any]:
+        about = {"societe": sizes.known(members(found.societe)), "plan": found.plan}
+        motif = {"motif": reasons.motif(found.motif_code, "en")} if found.motif_code else {}
+        return {**about, "comparables": shown, **motif}
+
+    return results.of_result(result, document(sizes.most(rows, document)))
+
+
+async def read_group(call: ToolCall) -> ToolResult:
+    """The group of a company, as many children as fit."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]:
+        return groupe(_of_company(request), generation)
+
+    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    if result.content is None:
+        return results.of_result(result, None)
+    found = plain(result.content)
+    lists = {name: [_link(one) for one in found[name] or ()] for name in ("parents", "enfants")}
+    credits = [one["attribution_en"] for one in found["sources"]]
+    about = _worded({**found, "societe": sizes.known(found["societe"]), "sources": credits})
+    if found["tete"]:
+        about["tete"] = _link(found["tete"])
+
+    def document(children: list[Any]) -> dict[str, Any]:
+        return {**about, "parents": lists["parents"], "enfants": children}
+
+    return results.of_result(result, document(sizes.most(lists["enfants"], document)))
+
+
+def _link(one: Mapping[str, Any]) -> dict[str, Any]:
+    return sizes.known(dict(one))
+
+
+def _of_company(request: Request) -> Request:
+    """The request of a route below a company, which its arguments name."""
+    named = (results.first(request.pairs, "iso2"), results.first(request.pairs, "id"))
+    return request._replace(segments=named, pairs=())
+
+
+def _wanted(pairs: Pairs) -> _Wanted:
+    values = {name: [text.strip()] for name, text in pairs}
+    statements, year = scalars.flag(values, STATEMENTS), scalars.integer(values, YEAR)
+    return _Wanted(statements or year is not None, year)
+
+
+def _prepared(
+    request: Request, generation: OpenGeneration, wanted: _Wanted
+) -> PreparedCall[Record]:
+    """The record, or only the identity if no statements are requested."""
+    if not wanted.statements:
+        return identite(request, generation)
+    if request.caller.plan.etats_financiers:
+        years = exercices(request, generation)
+        if years and wanted.year not in (None, *years):
+            raise _no_such_year(wanted.year, [str(year) for year in years])
+    return societe(request, generation)
+
+
+def _no_such_year(year: int | None, years: Sequence[str]) -> ApiError:
+    known = ", ".join(years)
+    why = (
+        f"pas de comptes de {year} ; il y en a de {known}",
+        f"no statements of {year}; there are those of {known}",
+    )
+    return errors.parametre_invalide(YEAR.name, why, valeurs=years)
+
+
+def _document(record: Record, result: CallResult[Record], wanted: _Wanted) -> dict[str, Any]:
+    societe = sizes.known(record.societe())
+    shown: dict[str, Any] = {"societe": societe, "plan": record.caller.plan.slug}
+    shown |= results.credits(result.headers)
+    if record.message is not None:
+        shown["note"] = _PAID if result.status == _NO_CREDITS else _KEYED
+        return shown
+    if not wanted.statements:
+        return shown
+    lines = [line for line in record.comptes() if wanted.year in (None, line["exercice"])]
+    fitting = sizes.most(
+        lines, lambda kept: {**shown, "comptes": _by_statement(kept), "note": _LEFT_OUT}
+    )
+    shown["comptes"] = _by_statement(fitting)
+    if not lines:
+        shown["note"] = "No statements of this company are published here."
+    elif len(fitting) < len(lines):
+        of_year = f"Not all lines fit into one answer. {_ALL}"
+        shown["note"] = _LEFT_OUT if wanted.year is None else of_year
+    return shown
+
+
+def _by_statement(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The lines by year and statement, in their order (E5); shared values stand once."""
+    shared = groupby(lines, key=lambda line: (line["exercice"], line["etat"], line["devise"]))
+    return [
+        sizes.known({"exercice": exercice, "etat": etat, "devise": devise})
+        | {"lignes": [_line(line) for line in kept]}
+        for (exercice, etat, devise), kept in shared
+    ]
+
+
+def _line(line: Mapping[str, Any]) -> dict[str, Any]:
+    named = {"libelle": label_of(line)}
+    return sizes.known({"code": line["code"], **named, "valeur": line["valeur"]})

@@ -1,0 +1,182 @@
+"""The tools of the public lists, and the one that explains the caller's plan.
+
+A key changes nothing in the lists (A2). The plan tool reports its limits, what is left, and what the
+next plan allows.
+"""
+
+from typing import Any, Final, TypeVar
+
+from serve.access import admission, next_plan
+from serve.access.admission import Admitted
+from serve.access.caller import Caller
+from serve.access.result import CallResult, PublicList
+from serve.access.rights import VISITOR
+from serve.api import lists
+from serve.api.compte import compte
+from serve.api.lists import ListContent
+from serve.api.sources import sources as list_of_sources
+from serve.api.suggestions import suggestions
+from serve.contract import errors
+from serve.contract.objects.common import Quota
+from serve.contract.objects.described import AnswerObject, members
+from serve.contract.objects.lists import SourcesPays
+from serve.contract.parameters import PAYS
+from serve.guests.mcp import results, sizes
+from serve.guests.mcp.results import ToolCall, ToolResult
+
+A = TypeVar("A", bound=AnswerObject)
+
+# The figures of a plan that a visitor sees; an account sees those of GET /api/v1/compte.
+_LIMITS: Final = (
+    "resultats_par_recherche", "lignes_par_appel", "coordonnees", "etats_financiers",
+)  # fmt: skip
+_VISITOR: Final = (
+    "Without a key: the first companies of every search, with its exact total. A free account has "
+    "more, and financial statements; its key is sent as `Authorization: Bearer …`."
+)
+
+
+async def countries(call: ToolCall) -> ToolResult:
+    """Every country."""
+    result, found = _listed(call, lists.pays)
+    kept = ("iso2", "nom_fr", "nom_en", "n_societes")
+    entries = [results.picked(one, kept) for one in found.pays]
+    return results.of_result(result, {"total": found.total, "pays": entries})
+
+
+async def sectors(call: ToolCall) -> ToolResult:
+    """Every sector, counted in the given countries."""
+    result, found = _listed(call, lists.secteurs)
+    kept = ("slug", "secteur_en", "n_societes")
+    entries = [results.picked(one, kept) for one in found.secteurs]
+    return results.of_result(result, {"total": found.total, "secteurs": entries})
+
+
+async def sub_sectors(call: ToolCall) -> ToolResult:
+    """The sub-sectors of the given sectors, as many as fit."""
+    result, found = _listed(call, lists.sous_secteurs)
+
+    def document(entries: list[Any]) -> dict[str, Any]:
+        return {"total": found.total, "sous_secteurs": entries}
+
+    kept = ("sous_secteur", "n_societes")
+    known = [results.picked(one, kept) for one in found.sous_secteurs]
+    entries = sizes.most(known, document)
+    if len(entries) == len(known):
+        return results.of_result(result, document(entries))
+    note = f"Only the first {len(entries)} are shown; ask for fewer sectors at a time."
+    return results.of_result(result, {**document(entries), "note": note})
+
+
+async def sources(call: ToolCall) -> ToolResult:
+    """The sources of each country with data; the share of each field only of countries that are named."""
+    result, found = _listed(call, list_of_sources)
+    named = any(name == PAYS.name for name, _ in call.call.read())
+    entries = [_sourced(one, named) for one in found.pays if one.n_societes]
+
+    def document(entries: list[Any]) -> dict[str, Any]:
+        return {
+            "total": found.total,
+            "pays_sans_donnees": found.pays_sans_donnees,
+            "pays": entries,
+        }
+
+    shown = sizes.most(entries, document)
+    if len(shown) == len(entries):
+        return results.of_result(result, document(shown))
+    note = f"Only the first {len(shown)} are shown; name fewer countries."
+    return results.of_result(result, {**document(shown), "note": note})
+
+
+async def suggest(call: ToolCall) -> ToolResult:
+    """Companies, words, sectors and towns that complete a text."""
+    result = await admission.free_list(
+        call.context, call.authorization, suggestions, call.call, call.trace
+    )
+    assert result.content is not None  # without If-None-Match there is no 304
+    found = result.content
+    shown = {
+        "societes": [sizes.known(members(one)) for one in found.societes],
+        "mots": [members(one) for one in found.mots],
+        "secteurs": [results.picked(one, ("slug", "secteur_en")) for one in found.secteurs],
+        "villes": [members(one) for one in found.villes],
+    }
+    return results.of_result(result, shown)
+
+
+def _sourced(country: SourcesPays, named: bool) -> dict[str, Any]:
+    """A country as a model needs it: whom to credit, and how old and how complete the data are."""
+    sources = [
+        {
+            "registre": one.registre,
+            "table": one.table,
+            "licence": one.licence.nom,
+            "attribution_en": one.licence.attribution_en,
+            "dates": sorted({file.date for file in one.fichiers}),
+        }
+        for one in country.sources
+    ]
+    kept = results.picked(country, ("iso2", "nom_en", "n_societes", "date_source"))
+    return {
+        **sizes.known(kept),
+        "sources": sources,
+        **({"champs": country.champs} if named else {}),
+    }
+
+
+async def explain(call: ToolCall) -> ToolResult:
+    """Free and not metered, like the route (D15); a visitor gets the plan of a visitor."""
+    context = call.context
+    admitted = await admission.admit(context, call.authorization, call.trace)
+    caller, counting = admitted.caller, admitted.counting
+    if counting is None:
+        call.call.read()  # raises the 400 of an unknown argument
+        shown = _of_visitor(call, admitted)
+        if caller.refused:
+            return results.of_error(errors.cle_invalide(), shown)
+        return ToolResult(shown, {}, outcome="free")
+    result = await compte(admission.read(context, call.call, caller), counting)
+    assert result.content is not None  # /compte is never a 304
+    found = result.content
+    shown = {
+        "plan": found.plan,
+        "nom": caller.plan.nom,
+        "limites": members(found.limites),
+        **{kind: _meter(meter) for kind, meter in members(found.compteurs).items()},
+        "credits": members(found.credits),
+        **_offer(call, caller),
+    }
+    if caller.souscrit is not None:
+        shown["plan_souscrit"] = caller.souscrit
+        shown["note"] = "The plan that is paid for needs the API tool; until then it is `free`."
+    return results.of_result(result, shown)
+
+
+def _listed(
+    call: ToolCall, route: PublicList[ListContent[A]]
+) -> tuple[CallResult[ListContent[A]], A]:
+    result = admission.public_list(call.context, route, call.call, call.trace)
+    assert result.content is not None  # without If-None-Match there is no 304
+    return result, result.content.answer
+
+
+def _of_visitor(call: ToolCall, admitted: Admitted) -> dict[str, Any]:
+    plan = call.context.plans[VISITOR]
+    limits = {name: getattr(plan, name) for name in _LIMITS}
+    return {
+        "plan": plan.slug,
+        "nom": plan.nom,
+        "limites": {**limits, "appels_restants_aujourd_hui": admitted.left.jour},
+        **_offer(call, admitted.caller),
+        "note": _VISITOR,
+    }
+
+
+def _offer(call: ToolCall, caller: Caller) -> dict[str, Any]:
+    """The plan that is proposed next; absent for the highest."""
+    offer = next_plan.offer(caller.plan, call.context.plans)
+    return {} if offer is None else {"offre_suivante": offer}
+
+
+def _meter(meter: Quota) -> dict[str, Any]:
+    return {name: value for name, value in members(meter).items() if name != "type"}

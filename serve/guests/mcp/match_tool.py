@@ -1,0 +1,149 @@
+"""The tool that matches a list: the lines and the price are those of the route (extensions X5)."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from serve.access import admission
+from serve.access.result import PreparedCall, Request
+from serve.api.matching.rapprochement import rapprochement
+from serve.contract import errors
+from serve.contract.objects.described import members
+from serve.contract.objects.matching import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
+from serve.generation.open_generation import OpenGeneration
+from serve.guests.mcp import results, sizes
+from serve.guests.mcp.outputs import Schema
+from serve.guests.mcp.results import ToolCall, ToolResult
+from serve.request import line_list
+from serve.request.line_list import DEFAULT_CANDIDATES, MOST_CANDIDATES
+from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
+
+# A model reads every answer; a program sends longer lists to the route.
+MOST_LINES: Final = 30
+_LONGEST: Final = 120  # characters of a name or a town
+
+_SAID: Final = {
+    "cle": "Key of the line, by which its answer is known; each once.",
+    "nom": "Name (nom), with or without its legal form.",
+    "pays": "Code of its country, or several as `FR,UK`; any if absent.",
+    "id": "Registration number, in any spelling.",
+    "tva": "VAT number.",
+    "ville": "Town.",
+    "code_postal": "Postcode.",
+    "date_creation": "YYYY, YYYY-MM or YYYY-MM-DD.",
+}
+_TEXT: Final[Schema] = {"type": "string"}
+INPUT: Final[Schema] = {
+    "type": "object",
+    "properties": {
+        "lignes": {
+            "type": "array",
+            "description": "Lines; each has `cle`, and `nom`, `id` or `tva`.",
+            "maxItems": MOST_LINES,
+            "items": {
+                "type": "object",
+                "properties": {
+                    name: {**_TEXT, "description": said} for name, said in _SAID.items()
+                },
+                "required": ["cle"],
+                "additionalProperties": False,
+            },
+        },
+        "limite": {
+            "type": "integer",
+            "description": f"Candidates of a line at most; {DEFAULT_CANDIDATES} by default.",
+            "minimum": 1,
+            "maximum": MOST_CANDIDATES,
+        },
+    },
+    "required": ["lignes"],
+    "additionalProperties": False,
+}
+_CANDIDATE: Final[Schema] = {
+    "type": "object",
+    "properties": {
+        **{name: _TEXT for name in ("iso2", "id", "nom", "ville", "code_postal", "etat")},
+        "note": {"type": "number", "description": "Probability that it is the company."},
+        "raisons": {"type": "array", "items": _TEXT},
+    },
+    "required": ["iso2", "id", "nom", "note", "raisons"],
+    "additionalProperties": False,
+}
+OUTPUT: Final[Schema] = {
+    "type": "object",
+    "properties": {
+        "resultats": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "cle": _TEXT,
+                    "verdict": {**_TEXT, "enum": [SURE, LIKELY, AMBIGUOUS, NONE]},
+                    "candidats": {"type": "array", "items": _CANDIDATE},
+                    "erreur": {"type": "object", "description": "Why the line is not matched."},
+                },
+            },
+        },
+        "note": {**_TEXT, "description": "What to do next, in English."},
+    },
+    "required": ["resultats"],
+    "additionalProperties": False,
+}
+_FEWER: Final = (
+    "Only the best candidates are shown, so that the answer fits: send fewer lines for more."
+)
+
+
+async def match(call: ToolCall) -> ToolResult:
+    """The companies that lines mean.
+
+    Raises:
+        ApiError: 400, 413: the arguments are no list of lines; 429, 503.
+    """
+    given = call.given
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Rapprochement]:
+        lines = given.get("lignes")
+        if isinstance(lines, list) and len(lines) > MOST_LINES:
+            raise errors.trop_de_lignes(len(lines), MOST_LINES)
+        named = {name: value for name, value in given.items() if value is not None}
+        asked = line_list.of_document(named, generation.names)
+        return rapprochement(asked, request, generation, "en")
+
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    assert result.content is not None  # a list has no tag, so there is no 304
+    return results.of_result(result, _fitting(result.content.resultats))
+
+
+def _fitting(found: Sequence[LigneRapprochee | LigneRefusee]) -> dict[str, Any]:
+    """The answers, with as many candidates each as fit into one message."""
+    for most in range(MOST_CANDIDATES, 0, -1):
+        shown: dict[str, Any] = {"resultats": [_known(one, most) for one in found]}
+        if most < max((len(_candidates(one)) for one in found), default=0):
+            shown["note"] = _FEWER
+        if sizes.fits(shown):
+            break
+    return shown
+
+
+def _candidates(one: LigneRapprochee | LigneRefusee) -> Sequence[Candidat]:
+    return one.candidats if isinstance(one, LigneRapprochee) else ()
+
+
+def _known(one: LigneRapprochee | LigneRefusee, most: int) -> dict[str, Any]:
+    shown = {name: value for name, value in members(one).items() if value is not None}
+    if isinstance(one, LigneRefusee):
+        shown["erreur"] = members(one.erreur)
+    else:
+        shown["candidats"] = [_short(candidate) for candidate in one.candidats[:most]]
+    return shown
+
+
+def _short(candidate: Candidat) -> dict[str, Any]:
+    """A candidate without nulls and codes, and without the end of a very long name."""
+    return {
+        name: value[:_LONGEST] if isinstance(value, str) else value
+        for name, value in members(candidate).items()
+        if value is not None and name != "raisons_codes"
+    }

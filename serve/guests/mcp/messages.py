@@ -1,0 +1,163 @@
+"""The messages of MCP: JSON-RPC 2.0 requests with an id, notifications without, and protocol errors.
+
+A protocol error is for the author of a client. An error that a model can correct itself, such as a
+wrong country or a spent quota, is the result of a tool (serve/guests/mcp/results.py).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from serve.contract.error_codes import CODES
+from serve.contract.errors import ApiError
+from serve.request import json_body
+from serve.request.json_body import LARGEST
+
+# Codes and statuses: MCP 2026-07-28, "Error Codes" and "Streamable HTTP, Server Validation".
+PARSE: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL: Final = -32603
+HEADER_MISMATCH: Final = -32020
+UNSUPPORTED_VERSION: Final = -32022
+
+_SHOWN: Final = 100  # characters of a caller's text in a message
+_INT64: Final = 2**63
+
+Id = str | int
+
+# English messages for codes of the API: all errors of this protocol are English.
+_ENGLISH: Final[Mapping[str, str]] = {
+    "corps_invalide": "the body did not come in time, or not as it should; send it again",
+    "corps_trop_grand": f"the body is larger than {LARGEST} bytes; send a smaller message",
+    "type_non_supporte": "the body is not JSON in UTF-8, by its headers; send it with Content-Type "
+    "application/json and without Content-Encoding",
+}
+
+
+class RpcError(Exception):
+    """An error response; `status` is that of its HTTP response."""
+
+    def __init__(self, status: int, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.data = data
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The member `error` of the response."""
+        error = {"code": self.code, "message": self.message}
+        return error if self.data is None else {**error, "data": self.data}
+
+
+def not_json(why: str) -> RpcError:
+    """-32700: the body is not JSON."""
+    return RpcError(400, PARSE, f"the body is not one JSON value in UTF-8: {why[:_SHOWN]}")
+
+
+def invalid_request(why: str) -> RpcError:
+    """-32600: the JSON is not one request or notification."""
+    return RpcError(400, INVALID_REQUEST, f"not one JSON-RPC 2.0 request or notification: {why}")
+
+
+def invalid_params(why: str) -> RpcError:
+    """-32602: the params do not fit the method."""
+    return RpcError(400, INVALID_PARAMS, why)
+
+
+def header_mismatch(name: str, header: str | None, body: str) -> RpcError:
+    """-32020: a header does not repeat the body."""
+    found = "is missing" if header is None else f"is {header[:_SHOWN]!r}"
+    return RpcError(400, HEADER_MISMATCH, f"header {name} {found}, the body says {body[:_SHOWN]!r}")
+
+
+def unsupported_version(requested: str, supported: Sequence[str]) -> RpcError:
+    """-32022: the revision is unknown here."""
+    requested = requested[:_SHOWN]
+    message = f"protocol version {requested!r} is not supported; use one of {', '.join(supported)}"
+    data = {"supported": list(supported), "requested": requested}
+    return RpcError(400, UNSUPPORTED_VERSION, message, data)
+
+
+def method_not_found(method: str, known: Sequence[str]) -> RpcError:
+    """-32601: the protocol here has no such method."""
+    message = f"no method {method[:_SHOWN]!r}; there are {', '.join(known)}"
+    return RpcError(404, METHOD_NOT_FOUND, message)
+
+
+def unknown_tool(name: str, known: Sequence[str]) -> RpcError:
+    """-32602: there is no such tool."""
+    return invalid_params(f"no tool {name[:_SHOWN]!r}; tools/list names all {len(known)}")
+
+
+def forbidden(header: str, value: str) -> RpcError:
+    """403 for a web page of an unknown origin, or a Host that is not a name of this server."""
+    message = f"{header} {value[:_SHOWN]!r} is not allowed here; the operator names it with " + (
+        "--mcp-origins" if header == "Origin" else "--base-url"
+    )
+    return RpcError(403, INVALID_REQUEST, message)
+
+
+def of_api(error: ApiError) -> RpcError:
+    """An error of the transport or the service, as an error of the protocol."""
+    code = INTERNAL if error.status >= 500 else INVALID_REQUEST
+    return RpcError(error.status, code, _ENGLISH.get(error.code, CODES[error.code].meaning.en))
+
+
+class Message(NamedTuple):
+    """A request, or a notification, whose `id` is None; `params` are empty where there are none."""
+
+    method: str
+    id: Id | None
+    params: Mapping[str, Any]
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The `_meta` of the params, empty where there is none."""
+        meta = self.params.get("_meta")
+        return meta if isinstance(meta, dict) else {}
+
+
+def document(raw: bytes) -> Any:
+    """The JSON value of a body.
+
+    Raises:
+        RpcError: -32700.
+    """
+    try:
+        return json_body.loads(raw, json_body.once)
+    except ValueError as error:
+        raise not_json(str(error)) from error
+
+
+def legible_id(value: Any) -> Id | None:
+    """The id of a value that may not be a request, if there is one; errors repeat it."""
+    found = value.get("id") if isinstance(value, dict) else None
+    if isinstance(found, str):
+        return found
+    return found if type(found) is int and abs(found) < _INT64 else None
+
+
+def message(value: Any) -> Message:
+    """The message in a JSON value.
+
+    Raises:
+        RpcError: -32600: the value is a batch, a response, or not a message at all.
+    """
+    if isinstance(value, list):
+        raise invalid_request("it is a batch; send one message a request")
+    if not isinstance(value, dict):
+        raise invalid_request("it is not an object")
+    if value.get("jsonrpc") != "2.0":
+        raise invalid_request('it lacks "jsonrpc": "2.0"')
+    method = value.get("method")
+    if not isinstance(method, str):
+        raise invalid_request("`method` is not a text; a response is to no request of ours")
+    if "id" in value and legible_id(value) is None:
+        raise invalid_request("`id` is neither a text nor a whole number")
+    params = value.get("params", {})
+    if not isinstance(params, dict):
+        raise invalid_request("`params` is not an object")
+    return Message(method, legible_id(value), params)

@@ -1,0 +1,261 @@
+"""The tools that search: how many companies match, which, as a market, and what changed, as the routes say it."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import orjson
+
+from quota.plans import Plan
+from serve.access import admission
+from serve.access.envelope import SearchResult
+from serve.access.result import CallResult, PreparedCall, Request
+from serve.api.analyses.marche import marche
+from serve.api.analyses.repartition import repartition
+from serve.api.changes.watching import WatchResult, watching
+from serve.api.societes import societes
+from serve.contract.objects.described import members, plain
+from serve.contract.objects.markets import AnalyseMarche
+from serve.contract.objects.search import Effectifs
+from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
+from serve.generation.open_generation import OpenGeneration
+from serve.guests.mcp import arguments, outputs, results, sizes
+from serve.guests.mcp.arguments import WATCHED_IDS, WATCHED_SEARCH
+from serve.guests.mcp.results import ToolCall, ToolResult
+from serve.request import value_lists
+from serve.request.params import Pairs
+
+_NOTHING: Final = "Nothing matches all of it."
+_NO_SUCH_TEXT: Final = (
+    " q is found as it stands in the name, without regard to case and accents (no synonyms, no "
+    "typing errors): try a shorter piece, or one distinctive word."
+)
+_LEAVE_OUT: Final = (
+    " Leave out a filter; a bound on turnover or headcount leaves out companies that publish none."
+)
+
+
+_FEWER_COUNTRIES: Final = "Not every ratio fits; ask for fewer countries."
+
+# Items of `ids_inconnus` that are shown.
+_MOST_UNKNOWN: Final = 50
+# Bytes that a change may take, so that one at least fits into an answer.
+_CHANGE: Final = 32 * 1024
+
+
+async def search(call: ToolCall) -> ToolResult:
+    """A page of compact rows, with the exact total."""
+    result, found = await _searched(call, arguments.bounded)
+
+    def document(rows: list[Any]) -> dict[str, Any]:
+        return {
+            "total": found.total,
+            "visibles": found.visibles,
+            "limit": found.limit,
+            "offset": found.offset,
+            "plan": found.caller.plan.slug,
+            "generation": call.trace.generation,
+            "societes": rows,
+            **_missing(found),
+        }
+
+    companies = [_compact(company) for company in found.companies()]
+    rows = sizes.most(companies, document)
+    shown = document(rows)
+    after = found.offset + len(rows)
+    if rows and after < found.visibles and not found.apercu:
+        shown["offset_suivant"] = after
+    shown |= _meant(found)
+    if named := _former(found, rows):
+        shown["noms_trouves"] = named
+    following = found.caller.plan.suivant
+    plan = call.context.plans[following] if following else None
+    if note := _note(call, found, len(companies), plan):
+        shown["note"] = note
+    return results.of_result(result, shown)
+
+
+async def count(call: ToolCall) -> ToolResult:
+    """The exact total alone."""
+    result, found = await _searched(call, lambda pairs: [*pairs, ("limit", "1")])
+    shown = {"total": found.total, "plan": found.caller.plan.slug}
+    shown |= _missing(found) | _meant(found) | ({} if found.total else {"note": _nothing(call)})
+    return results.of_result(result, shown)
+
+
+async def changes(call: ToolCall) -> ToolResult:
+    """A page of what happened to companies, or to what a search finds."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+    admission.require_account(admitted)
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[WatchResult]:
+        raw = _watch_body(arguments.bounded(request.pairs))
+        return watching(request._replace(pairs=()), generation, raw)
+
+    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    assert result.content is not None  # there is no tag, and so no 304
+    return results.of_result(result, _changed(result.content))
+
+
+def _watch_body(pairs: Pairs) -> bytes:
+    """The body of POST /api/v1/modifications."""
+    values: dict[str, list[str]] = {}
+    for name, text in pairs:
+        values.setdefault(name, []).append(text)
+    ids, search = values.pop(WATCHED_IDS.name, None), values.pop(WATCHED_SEARCH.name, None)
+    body: dict[str, Any] = {name: texts[0] for name, texts in values.items()}
+    if ids is not None:
+        body[WATCHED_IDS.name] = value_lists.items({WATCHED_IDS.name: ids}, WATCHED_IDS)
+    if search is not None:
+        body[WATCHED_SEARCH.name] = orjson.Fragment(search[0])
+    return orjson.dumps(body)
+
+
+def _changed(found: WatchResult) -> dict[str, Any]:
+    """The changes of a page that fit into an answer; `suivant` leads to the one after them."""
+
+    def document(changes: list[Any]) -> dict[str, Any]:
+        following = found._replace(changes=changes).suivant
+        return {
+            "depuis": found.watch.walk.depuis,
+            "jusque": found.jusque,
+            "total": found.total,
+            "visibles": found.shown,
+            "plan": found.request.caller.plan.slug,
+            "modifications": changes,
+            **({"suivant": following} if following else {}),
+            **_unknown(found.unknown or ()),
+        }
+
+    changes = [sizes.briefest(members(one), _CHANGE) for one in found.changes]
+    shown = document(sizes.most(changes, document))
+    if found.shown < found.total:
+        shown["note"] = f"The plan shows {found.shown} of {found.total} changes of a search."
+    return shown
+
+
+async def break_down(call: ToolCall) -> ToolResult:
+    """The counts by dimension, as many values as fit; the others are in `autres`."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+    result = await admission.perform(context, admitted, repartition, call.call, trace)
+    assert result.content is not None  # without If-None-Match there is no 304
+    found = result.content
+    entries = [(name, one) for name, counted in found.repartitions.items() for one in counted]
+
+    def document(shown: list[Any]) -> dict[str, Any]:
+        counts: dict[str, list[Any]] = {name: [] for name in found.repartitions}
+        for name, one in shown:
+            counts[name].append(_counted(one))
+        left = {name: found.total - sum(one["n"] for one in counts[name]) for name in counts}
+        others = {name: n for name, n in left.items() if n}
+        return {**members(found), "repartitions": counts, "autres": others}
+
+    shown = sizes.most(entries, document)
+    if len(shown) == len(entries):
+        return results.of_result(result, document(shown))
+    note = "Not every value fits; ask for fewer dimensions at a time, or a smaller `limite`."
+    return results.of_result(result, {**document(shown), "note": note})
+
+
+async def analyse(call: ToolCall) -> ToolResult:
+    """The analysis of a market, as far as it fits: ratios without formulas."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+    admission.require_account(admitted)
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[AnalyseMarche]:
+        return marche(request, generation, context.plans)
+
+    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    if result.content is None:
+        return results.of_result(result, None)
+    found = sizes.known(plain(result.content))
+    unknown = _unknown(found.get("ids_inconnus", ()))
+    about = {name: value for name, value in found.items() if name not in ("module", "ids_inconnus")}
+    about |= unknown | results.credits(result.headers)
+
+    def document(ratios: list[Any]) -> dict[str, Any]:
+        return {**about, "ratios": ratios}
+
+    ratios = [
+        {name: one[name] for name in ("code", "libelle_en", "unite", "pays")}
+        for one in found["ratios"]
+        if one["pays"]
+    ]
+    shown = sizes.most(ratios, document)
+    note = {"note": _FEWER_COUNTRIES} if len(shown) < len(ratios) else {}
+    return results.of_result(result, {**document(shown), **note})
+
+
+def _counted(one: Effectifs) -> dict[str, Any]:
+    """A value, with its English label if that says more."""
+    label = {} if one.libelle_en == one.valeur else {"libelle_en": one.libelle_en}
+    return {"valeur": one.valeur, **label, "n": one.n}
+
+
+async def _searched(
+    call: ToolCall, adapt: Callable[[Pairs], Pairs]
+) -> tuple[CallResult[SearchResult], SearchResult]:
+    """The result of the route for the arguments, once `adapt` has changed them."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+    adapted = call.call._replace(read=lambda: adapt(call.call.read()))
+    result = await admission.perform(context, admitted, societes, adapted, trace)
+    assert result.content is not None  # without If-None-Match there is no 304
+    return result, result.content
+
+
+def _missing(found: SearchResult) -> dict[str, Any]:
+    """What the search names and the base lacks: countries without companies, items of `ids`."""
+    empty = {"pays_sans_donnees": list(found.sans_donnees)} if found.sans_donnees else {}
+    return empty | _unknown(found.ids_inconnus or ())
+
+
+def _unknown(items: Sequence[str]) -> dict[str, Any]:
+    """Items of `ids` that name no company, if there are some."""
+    return {"ids_inconnus": sizes.brief(items, _MOST_UNKNOWN)} if items else {}
+
+
+def _meant(found: SearchResult) -> dict[str, Any]:
+    """What `q` may have meant; absent where there is nothing."""
+    meant = [one._asdict() for one in found.vouliez_vous_dire]
+    return {"vouliez_vous_dire": meant} if meant else {}
+
+
+def _former(found: SearchResult, rows: list[Any]) -> dict[str, str]:
+    """The former names that found some of these rows."""
+    keys = [f"{row['iso2']}:{row['id']}" for row in rows] if found.noms_trouves else []
+    return {key: found.noms_trouves[key] for key in keys if key in found.noms_trouves}
+
+
+def _compact(company: dict[str, Any]) -> dict[str, Any]:
+    return sizes.known({name: company[name] for name in outputs.COMPACT})
+
+
+def _nothing(call: ToolCall) -> str:
+    """Advice for a search without a company, by the arguments that it has."""
+    given = {name for name, text in call.call.read() if text.strip()}
+    text = _NO_SUCH_TEXT if Q.name in given else ""
+    filters = given - {Q.name, TRI.name, LIMIT.name, OFFSET.name}
+    return f"{_NOTHING}{text}{_LEAVE_OUT if filters else ''}"
+
+
+def _note(call: ToolCall, found: SearchResult, rows: int, following: Plan | None) -> str:
+    """Advice on what to do next, or ""."""
+    if not found.total:
+        return _nothing(call)
+    if not rows and found.offset:
+        return f"The offset is past the {found.visibles} companies that can be paged through."
+    if not found.tronque:
+        return ""
+    more = (
+        f"; the next plan, {following.nom_en} ({following.slug}), shows "
+        f"{following.resultats_par_recherche}"
+        if following
+        else ""
+    )
+    return (
+        f"The plan shows {found.visibles} of {found.total} companies{more}. The total is "
+        "exact; narrow the search or change `tri` to see others."
+    )

@@ -1,0 +1,87 @@
+"""/robots.txt, /sitemap.xml and its parts: what search engines may read, and where it is.
+
+The sitemap lists the pages without a search and, for each country, its search by sector. Companies are not listed: they
+are public one by one, but a list of all of them is what plans sell (§8). Crawlers find them by these searches.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+from xml.sax.saxutils import escape
+
+from serve.access.result import Response
+from serve.contract import errors
+from serve.guests.site import assets
+from serve.guests.site.page_request import PageRequest
+from serve.guests.site.search.search_form import query_string
+
+_PAGES: Final = ("/", "/tarifs", "/sources", "/statut", "/rapprochement", "/docs", "/llms.txt")
+# Personal pages, forms, and what a script asks for.
+_CLOSED: Final = (
+    "/compte", "/connexion", "/inscription", "/deconnexion", "/chiffres", "/propositions", "/api/",
+)  # fmt: skip
+_SCHEMA: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
+_KEPT: Final = {"Cache-Control": "public, max-age=3600"}
+# Without `base_url` the addresses have the `Host` of the caller, which nobody else may be given.
+_OWN: Final = {"Cache-Control": "private, no-store"}
+
+
+async def robots(request: PageRequest) -> Response:
+    """The rules for crawlers."""
+    closed = "".join(f"Disallow: {path}\n" for path in _CLOSED)
+    text = f"User-agent: *\n{closed}Sitemap: {request.origin}/sitemap.xml\n"
+    kind = {"Content-Type": "text/plain; charset=utf-8"}
+    return Response(200, text.encode(), {**kind, **_kept(request)})
+
+
+async def favicon(_request: PageRequest) -> Response:
+    """The icon, for programs that ask for it without reading the page."""
+    asset = assets.by_path()[assets.names()["icon.svg"].rpartition("/")[2]]
+    return Response(200, asset.body, {"Content-Type": asset.kind, **_KEPT})
+
+
+async def index(request: PageRequest) -> Response:
+    """The index of the sitemaps: the pages, then each country with companies.
+
+    Raises:
+        ApiError: 503: there is no generation.
+    """
+    with request.server.published.lease() as generation:
+        reference = generation.reference
+        parts = [one.iso2 for one in reference.pays if reference.societes(one.iso2)]
+    places = [f"{request.origin}/sitemap/{part}.xml" for part in ("pages", *parts)]
+    return _xml(request, "sitemapindex", "sitemap", places)
+
+
+async def sitemap(request: PageRequest) -> Response:
+    """One of the sitemaps of the index.
+
+    Raises:
+        ApiError: 404, 503.
+    """
+    (name,) = request.segments
+    if name == "pages":
+        return _xml(request, "urlset", "url", [request.origin + path for path in _PAGES])
+    with request.server.published.lease() as generation:
+        reference = generation.reference
+        if name not in reference.counts or not reference.societes(name):
+            raise errors.route_inconnue()
+        known = {cell.secteur for cell in reference.counts[name] if cell.n}
+        searches = [[("pays", name)]]
+        searches += [
+            [("pays", name), ("secteur", one.slug)]
+            for one in reference.secteurs
+            if one.code in known
+        ]
+    places = [f"{request.origin}/?{query_string(one)}" for one in searches]
+    return _xml(request, "urlset", "url", places)
+
+
+def _kept(request: PageRequest) -> dict[str, str]:
+    return _KEPT if request.server.config.base_url else _OWN
+
+
+def _xml(request: PageRequest, root: str, item: str, places: Iterable[str]) -> Response:
+    """A document of the sitemap protocol (sitemaps.org, version 0.9)."""
+    items = "".join(f"<{item}><loc>{escape(place)}</loc></{item}>\n" for place in places)
+    text = f'<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="{_SCHEMA}">\n{items}</{root}>\n'
+    return Response(200, text.encode(), {"Content-Type": "application/xml", **_kept(request)})

@@ -1,0 +1,218 @@
+"""The request for a page: the visitor, the language, the form, and the context to answer from.
+
+`serve/guests/site/adapter.py` makes one from HTTP. Every page is a function of a `PageRequest`.
+"""
+
+import re
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from quota.accounts import Account
+from quota.ledger.people import Person
+from quota.store.account_book import AccountBook
+from quota.store.interface import Store
+from serve.access.burst_gate import Limiter
+from serve.access.caller import Caller
+from serve.access.context import ServerContext
+from serve.guests.files.worker_pool import Exporter, WorkerPool
+from serve.guests.mail.outbox import Outbox
+from serve.guests.payment.stripe_account import StripeAccount
+from serve.guests.site import cookies
+from serve.guests.site.errors import page_errors
+from serve.guests.site.facet_counts import FacetCounter
+from serve.guests.site.login_throttle import LoginThrottle
+from serve.guests.site.signing import Signer
+from serve.observe.request_trace import RequestTrace
+from serve.request.params import Pairs
+
+_NONCE: Final = re.compile(r"[A-Za-z0-9_-]{22}")
+
+
+@dataclass(slots=True)
+class LastAnswer:
+    """The time that the last search of this process took, for the front page; None before the first."""
+
+    milliseconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageContext:
+    """The values that every page needs, one set per process.
+
+    Limits and rights are those of `server`: the pages add none of their own.
+
+    Attributes:
+        started: when this process started, for /statut.
+        facets: the counts of recent searches.
+        last_answer: the time of the last search.
+        outbox: sends mail; None where no mail server is set.
+        stripe: takes payments; None where it is not set.
+        exporter: makes files; None where this process makes none.
+    """
+
+    server: ServerContext
+    signer: Signer
+    throttle: LoginThrottle
+    started: datetime
+    facets: FacetCounter = field(default_factory=FacetCounter)
+    last_answer: LastAnswer = field(default_factory=LastAnswer)
+    outbox: Outbox | None = None
+    stripe: StripeAccount | None = None
+    exporter: Exporter | None = None
+
+    @property
+    def secure(self) -> bool:
+        """Do visitors use https? Then no cookie goes over anything else."""
+        return self.server.config.base_url.startswith("https://")
+
+    @property
+    def mails(self) -> bool:
+        """Does this server send mail?"""
+        return self.outbox is not None
+
+    def outbox_wakes(self) -> None:
+        """Send the mail that was just entered in the outbox, without waiting for the next look."""
+        if self.outbox:
+            self.outbox.wake()
+
+    @property
+    def store(self) -> Store:
+        """The store that pages count in. Raises StoreUnavailable."""
+        return self.server.holder.store
+
+    @property
+    def accounts(self) -> AccountBook:
+        """The accounts and people of the store.
+
+        Raises:
+            ApiError: 503: an edge has neither (`quota/edge/edge_store.py`).
+            StoreUnavailable
+        """
+        accounts = self.store.accounts
+        if accounts is None:
+            raise page_errors.comptes_au_centre()
+        return accounts
+
+
+def make_page_context(
+    server: ServerContext, signer: Signer, limiter: Limiter, pool: WorkerPool | None
+) -> PageContext:
+    """The page context of a process.
+
+    Raises:
+        NotAllowedError, OSError: the mail server or the payments of the settings cannot be used.
+    """
+    config, holder = server.config, server.holder
+    outbox = None
+    if config.courriel:
+        outbox = Outbox(config.courriel, lambda: holder.store.accounts, config.base_url, server.now)
+    throttle = LoginThrottle(limiter, config.debit)
+    stripe = StripeAccount(config.paiement, config.base_url) if config.paiement else None
+    exporter = Exporter(pool, config.debit.exports, server.now) if pool else None
+    return PageContext(
+        server, signer, throttle, server.now(), outbox=outbox, stripe=stripe, exporter=exporter
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A person who is logged in, the person's account, and the token that the cookie holds."""
+
+    person: Person
+    account: Account
+    token: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """One request for a page.
+
+    Attributes:
+        segments: the variable parts of the path, decoded.
+        pairs: the query string without `lang`.
+        form: the fields of a form that was sent; of two with one name the last.
+        file: the file of that form; empty where there is none.
+        device: the cookie of a browser that has logged in; "" if there is none.
+        is_known: somebody was logged in from this browser, and no store says whether that is so still.
+        caller: the rights and meters that apply to the page (decision 044).
+        origin: the address of this server as the visitor calls it: `https://host`.
+        nonce: binds the forms of a visitor who is not logged in to the browser.
+        keep: the new value of the cookie `visite`, or None.
+        html: the client prefers a page to JSON.
+        markdown: the client prefers Markdown to a page.
+        head: only the headers are wanted.
+        is_gone: whether the visitor has left, so that nobody waits for a file any more.
+    """
+
+    context: PageContext
+    path: str
+    segments: tuple[str, ...]
+    pairs: Pairs
+    form: Mapping[str, str]
+    lang: str
+    caller: Caller
+    session: Session | None
+    origin: str
+    nonce: str
+    keep: str | None
+    html: bool
+    markdown: bool
+    head: bool
+    trace: RequestTrace
+    now: datetime
+    file: bytes = b""
+    is_gone: Callable[[], bool] = lambda: False
+    device: str = ""
+    is_known: bool = False
+
+    @property
+    def server(self) -> ServerContext:
+        return self.context.server
+
+    @property
+    def store(self) -> Store:
+        return self.context.store
+
+    @property
+    def accounts(self) -> AccountBook:
+        """As `PageContext.accounts`, with its errors."""
+        return self.context.accounts
+
+    @property
+    def mails(self) -> bool:
+        """Whether this server sends mail; otherwise it shows links to hand over."""
+        return self.context.mails
+
+    @property
+    def bound(self) -> str:
+        """The value that form tokens are bound to: the session, or else the browser."""
+        return self.session.token.hex() if self.session else self.nonce
+
+    def t(self, fr: str, en: str) -> str:
+        """The text in the visitor's language."""
+        return en if self.lang == "en" else fr
+
+
+def remembered(kept: Mapping[str, str], *, secure: bool) -> tuple[str | None, str | None]:
+    """The language and the nonce in the cookie `visite`; None for each that is absent."""
+    lang, _, nonce = kept.get(cookies.name(cookies.VISIT, secure=secure), "").partition(".")
+    return lang or None, nonce if _NONCE.fullmatch(nonce) else None
+
+
+def new_nonce() -> str:
+    """A nonce for a new browser: 22 characters."""
+    return secrets.token_urlsafe(16)
+
+
+def last(pairs: Pairs, name: str) -> str | None:
+    """The last value of that name, or None."""
+    values = [value for known, value in pairs if known == name]
+    return values[-1] if values else None
+
+
+def without(pairs: Pairs, names: Sequence[str]) -> Pairs:
+    """The pairs whose name is not among `names`."""
+    return tuple(pair for pair in pairs if pair[0] not in names)

@@ -1,0 +1,236 @@
+"""/compte: the plan of an organisation, its usage, its keys, and the password of the person.
+
+A key or a reconciliation address is shown once (A11), by the page to which the form that made it redirects.
+Until then it is kept sealed, for minutes; a reload of that page says that it was shown. A form that is sent
+again makes no second one: it contains their number at the time it was drawn.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from quota.accounts import effective, has_tool, subscribed_plan
+from quota.errors import NotAllowedError
+from quota.ledger.tickets import SENT
+from quota.store import passwords
+from serve.access.result import Response
+from serve.api.routes import RECONCILIATION_PATH
+from serve.guests.docs.manual.manual import manual
+from serve.guests.docs.manual.request_example import CodeText
+from serve.guests.site import sessions
+from serve.guests.site.errors import page_errors
+from serve.guests.site.page_request import PageRequest, Session, last
+from serve.guests.site.pages import export_form
+from serve.guests.site.record import opened_records
+from serve.guests.site.render import page, see_other
+
+_LONGEST_LABEL: Final = 60
+# The parameters with the token of a key, or an address, that is to be shown.
+_KEY: Final = "cle"
+_ADDRESS: Final = "adresse"
+# The parameter that says that the password was changed.
+_PASSWORD_CHANGED: Final = "mot_de_passe_change"
+# The days of the picture of calls.
+_DAYS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class _Notice:
+    """The outcome of a form, shown above the account.
+
+    Attributes:
+        news: its name in the template.
+        text: the key, or the reconciliation address, that was made.
+    """
+
+    news: str = ""
+    status: int = 200
+    text: str = ""
+
+
+async def show(request: PageRequest) -> Response:
+    """The account.
+
+    Raises:
+        StoreUnavailable
+    """
+    session = _session(request)
+    for kind in (_KEY, _ADDRESS):
+        token = last(request.pairs, kind)
+        if token is not None and not request.head:
+            text = await request.accounts.unseal_key(token, session.token, request.now)
+            if text and kind == _ADDRESS:
+                text = f"{request.origin}{RECONCILIATION_PATH}/{text}"
+            news = f"{kind}_{'made' if text else 'shown'}"
+            return await _page(request, _Notice(news, text=text or ""))
+    news = _PASSWORD_CHANGED if last(request.pairs, _PASSWORD_CHANGED) is not None else ""
+    if last(request.pairs, "paiement") == "recu":
+        news = "paid"
+    return await _page(request, _Notice(news))
+
+
+async def create_key(request: PageRequest) -> Response:
+    """Make one more key, if the plan allows it (§5 rule 6)."""
+    session = _session(request)
+    keys = await request.store.keys_of(session.account.id)
+    if request.form.get("connues") != str(len(keys)):
+        return await _page(request, _Notice("already", 409))
+    return await new_key(request, request.form.get("libelle", "").strip()[:_LONGEST_LABEL])
+
+
+async def new_key(request: PageRequest, label: str, *, cookie: str | None = None) -> Response:
+    """Make a key and redirect to the page that shows it; `cookie` is set by the same response."""
+    session = _session(request)
+    request.context.throttle.make_key(session.account.id, request.now)
+    try:
+        _, text = await request.accounts.create_key(
+            session.account.id, request.server.plans, request.now, label=label
+        )
+    except NotAllowedError:
+        return await _page(request, _Notice("too_many", 409))
+    return await _shown_next(request, session, _KEY, text, cookie)
+
+
+async def _shown_next(
+    request: PageRequest, session: Session, kind: str, text: str, cookie: str | None = None
+) -> Response:
+    """A redirect to the page that shows a new key or address."""
+    token = await request.accounts.seal_key(text, session.token, request.now)
+    return see_other(f"/compte?{kind}={token}#{kind}", cookie)
+
+
+async def revoke_key(request: PageRequest) -> Response:
+    """Revoke a key of this organisation.
+
+    Raises:
+        ApiError: 404: the key does not exist, or belongs to another organisation.
+    """
+    session = _session(request)
+    wanted = request.form.get("cle", "")
+    if wanted not in {key.id for key in await request.store.keys_of(session.account.id)}:
+        raise page_errors.cle_introuvable()
+    await request.accounts.revoke_key(wanted, request.now)
+    return see_other("/compte#cles")
+
+
+async def create_address(request: PageRequest) -> Response:
+    """Make one more reconciliation address, for a client that sends no header (extensions X5)."""
+    session = _session(request)
+    known = await request.accounts.addresses_of(session.account.id)
+    if request.form.get("connues") != str(len(known)):
+        return await _page(request, _Notice("address_already", 409))
+    label = request.form.get("libelle", "").strip()[:_LONGEST_LABEL]
+    request.context.throttle.make_key(session.account.id, request.now)
+    try:
+        _, token = await request.accounts.create_address(
+            session.account.id, request.server.plans, request.now, label=label
+        )
+    except NotAllowedError:
+        return await _page(request, _Notice("too_many_addresses", 409))
+    return await _shown_next(request, session, _ADDRESS, token)
+
+
+async def revoke_address(request: PageRequest) -> Response:
+    """Revoke a reconciliation address of this organisation.
+
+    Raises:
+        ApiError: 404: it does not exist, or belongs to another organisation.
+    """
+    session = _session(request)
+    wanted = request.form.get("adresse", "")
+    known = await request.accounts.addresses_of(session.account.id)
+    if wanted not in {one.id for one in known}:
+        raise page_errors.cle_introuvable()
+    await request.accounts.revoke_address(wanted, request.now)
+    return see_other("/compte#adresses")
+
+
+async def change_password(request: PageRequest) -> Response:
+    """Change the password: all sessions end, and a new one begins here.
+
+    Raises:
+        ApiError: 429, 503.
+    """
+    session, throttle = _session(request), request.context.throttle
+    email = session.person.email
+    device = sessions.device(request.context, request.device, email)
+    throttle.log_in(request.trace.address, email, request.now, device)
+    if not await throttle.is_right(request.form.get("actuel", ""), session.person.password):
+        return await _page(request, _Notice("wrong_password", 403))
+    new = request.form.get("nouveau", "")
+    if wrong_password(request, new):
+        return await _page(request, _Notice("bad_password", 422))
+    hashed = await throttle.hashed(new)
+    person = await request.accounts.set_password(session.person.id, hashed)
+    _, cookie = await sessions.opened(request.context, person, request.now)
+    return see_other(f"/compte?{_PASSWORD_CHANGED}=1#mot-de-passe", cookie)
+
+
+def wrong_password(request: PageRequest, password: str) -> str | None:
+    """The reason why this cannot be a password, or None."""
+    if passwords.is_allowed(password):
+        return None
+    return request.t(
+        f"{passwords.SHORTEST} caractères au moins, pas toujours les mêmes. Une phrase convient.",
+        f"At least {passwords.SHORTEST} characters, not always the same. A phrase will do.",
+    )
+
+
+async def _page(request: PageRequest, notice: _Notice) -> Response:
+    session = _session(request)
+    plans, account = request.server.plans, session.account
+    plan = subscribed_plan(account, plans)
+    keys = sorted(
+        await request.store.keys_of(account.id), key=lambda key: key.created, reverse=True
+    )
+    book = request.accounts
+    cookie = None
+    if request.keep is None and not sessions.device(
+        request.context, request.device, session.person.email
+    ):
+        # The page to which a log-in leads: a response has one Set-Cookie, and that of the log-in is the session.
+        cookie = sessions.device_cookie(request.context, session.person)
+    await request.server.key_usage.flush(request.store)
+    return page(
+        request, "account.html",
+        status=notice.status,
+        headers={"Set-Cookie": cookie} if cookie else {},
+        account=account,
+        person=session.person,
+        plan=plan,
+        key_plan=effective(account, plans),
+        has_tool=has_tool(account, plans),
+        opened=await opened_records.of_account(request, account.id),
+        usage=await request.store.usage(account.id, plan, request.now),
+        keys=keys,
+        active=sum(key.revoked is None for key in keys),
+        addresses=await request.accounts.addresses_of(account.id),
+        payments=await book.payments_of(account.id),
+        exports=[(one, export_form.again(one)) for one in await book.last_exports(account.id)],
+        billing=request.context.stripe is not None,
+        plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),
+        day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),
+        by_day=await book.calls_by_day(account.id, _DAYS, request.now),
+        by_key=await book.key_calls(account.id, _DAYS, request.now),
+        last_used=await request.accounts.last_used([key.id for key in keys]),
+        people=await request.accounts.count_of(account.id),
+        unsent=sum(
+            bool(ticket.error) and ticket.mail != SENT
+            for ticket in await request.accounts.tickets.of(account.id, request.now)
+        ),
+        news=notice.news,
+        text=notice.text,
+        first_call=_first_call(request, notice.text) if notice.news == f"{_KEY}_made" else (),
+    )  # fmt: skip
+
+
+def _first_call(request: PageRequest, key: str) -> Sequence[CodeText]:
+    """A search with a key that was just made, in the languages of the documentation."""
+    search = manual().reference.operations["searchCompanies"].request
+    return search.asking(limit=3).texts(request.origin, key)
+
+
+def _session(request: PageRequest) -> Session:
+    assert request.session  # the routes of these pages are `personal`
+    return request.session

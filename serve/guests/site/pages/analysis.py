@@ -1,0 +1,72 @@
+"""/societes/{iso}/{id}/analyse: the ratios of a company beside those of its sector (X11), which a form buys.
+
+It is the analysis of the API, with its price: once a month for the same company.
+"""
+
+from serve.access import admission, billing
+from serve.access.admission import Call
+from serve.access.result import PreparedCall, Request, Response
+from serve.api.analyses.entreprise import entreprise
+from serve.contract.objects.analyses import AnalyseEntreprise
+from serve.generation.open_generation import OpenGeneration
+from serve.guests.site import formatting
+from serve.guests.site.page_request import PageRequest
+from serve.guests.site.render import page, see_other
+from serve.guests.site.search import facet_bars
+
+
+async def show(request: PageRequest) -> Response:
+    """The analysis that was paid for this month, at no price; else the record, whose form asks for it.
+
+    Raises:
+        ApiError: 400, 403, 404, 429, 503.
+        StoreUnavailable: nothing was counted.
+    """
+    server = request.server
+    admitted = await admission.admit_caller(server, request.caller, request.trace)
+    counting = admission.require_account(admitted)
+    with server.published.lease() as generation:
+        prepared, asked = _prepared(request, generation)
+        subject = prepared.company
+        if prepared.is_charged and subject:
+            if not await counting.store.is_charged(counting.account.id, subject, counting.now):
+                return see_other(formatting.record_path(*request.segments))
+            prepared = prepared._replace(cost=0, trials=None, calls=0)
+        result = await billing.run(prepared, asked, counting, {})
+        if result.error is not None:
+            raise result.error
+        assert result.content is not None  # without If-None-Match there is no 304
+        return page(
+            request,
+            "analysis.html",
+            outcome=result.outcome,
+            found=result.content,
+            names=facet_bars.labels(request, generation.reference),
+        )
+
+
+async def buy(request: PageRequest) -> Response:
+    """Charge the analysis, and lead to its address, which may be kept and loaded again.
+
+    Raises:
+        ApiError: 400, 402, 403, 404, 429, 503.
+        StoreUnavailable: nothing was counted.
+    """
+    server = request.server
+    admitted = await admission.admit_caller(server, request.caller, request.trace)
+    counting = admission.require_account(admitted)
+    with server.published.lease() as generation:
+        prepared, asked = _prepared(request, generation)
+        result = await billing.run(prepared, asked, counting, {})
+        if result.error is not None:
+            raise result.error
+    return see_other(request.path)._replace(outcome=result.outcome)
+
+
+def _prepared(
+    request: PageRequest, generation: OpenGeneration
+) -> tuple[PreparedCall[AnalyseEntreprise], Request]:
+    request.trace.generation = generation.id
+    call = Call("/api/v1/societes", request.segments, lambda: request.pairs, lang=request.lang)
+    asked = admission.read(request.server, call, request.caller)
+    return entreprise(asked, generation, request.server.plans), asked

@@ -1,0 +1,33 @@
+"""/mentions-legales: who operates the service, how to reach them, and what is done with personal data."""
+
+from dataclasses import MISSING, fields
+from datetime import timedelta
+
+from quota.ledger import activity, tickets
+from serve.access.result import Response
+from serve.guest_settings import EditorSettings
+from serve.guests.site import cookies, sessions
+from serve.guests.site.page_request import PageRequest
+from serve.guests.site.render import page
+
+
+async def legal(request: PageRequest) -> Response:
+    """The legal notice from the section `[editeur]` of the settings; without it, which settings are missing.
+
+    Cookies, and how long data are kept, are those of the program.
+    """
+    config, secure = request.server.config, request.context.secure
+    days = {
+        cookies.VISIT: timedelta(seconds=cookies.VISIT_SECONDS).days,
+        cookies.SESSION: sessions.LASTS.days,
+        cookies.DEVICE: sessions.DEVICE_LASTS.days,
+    }
+    return page(
+        request, "legal.html",
+        editor=config.editeur,
+        contact=config.operator_address,
+        needed=[one.name for one in fields(EditorSettings) if one.default is MISSING],
+        cookies={kind: (cookies.name(kind, secure=secure), last) for kind, last in days.items()},
+        links={kind: seconds // 86_400 for kind, seconds in tickets.LASTS_S.items()},
+        key_days=activity.KEPT_DAYS,
+    )  # fmt: skip

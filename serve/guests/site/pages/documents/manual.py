@@ -1,0 +1,122 @@
+"""/docs: guides, and a page for each route and object of /openapi.json, with a search (decision 111).
+
+Examples name this server and the data that it serves, so they can be run as they stand. A key is shown once and kept
+as a digest, so the pages name the caller's keys and let the variable KEY stand for them.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from serve.access.result import Response
+from serve.access.rights import apercu
+from serve.api import static_pages
+from serve.api.matching.rapprochement import LINES_PER_CALL, VISITOR_LINES
+from serve.contract import errors
+from serve.contract.error_codes import CODES
+from serve.contract.parameters import DEPUIS
+from serve.contract.prices import RECORD_CREDITS, analysis_credits
+from serve.guests.docs.documents import documents
+from serve.guests.docs.manual import finder, french, guides
+from serve.guests.docs.manual.manual import manual
+from serve.guests.docs.manual.request_example import CodeText, RequestExample
+from serve.guests.mcp.tools import tools
+from serve.guests.site.page_request import PageRequest, last
+from serve.guests.site.render import page
+from serve.request.line_list import MOST_LINES
+
+
+async def contents(request: PageRequest) -> Response:
+    """The contents of the documentation, or what `q` finds; all of it as Markdown for who prefers that."""
+    if request.markdown:
+        config = request.server.config
+        pages = documents(config.base_url, config.debit)
+        return static_pages.response(pages, "docs.md", (), None)
+    wanted = (last(request.pairs, "q") or "").strip()
+    hits = finder.find(manual().entries, wanted)
+    return await _page(
+        request, "contents", wanted=wanted, total=len(hits), hits=hits[: finder.MOST_HITS],
+        headers={"Vary": "Accept, Accept-Language, Cookie"},
+    )  # fmt: skip
+
+
+async def guide(request: PageRequest) -> Response:
+    """A guide. Raises ApiError 404."""
+    found = guides.BY_SLUG.get(request.segments[0])
+    if found is None:
+        raise errors.route_inconnue()
+    plans = request.server.plans
+    return await _page(
+        request, f"guides/{found.slug}",
+        guide=found,
+        plans=plans.values(),
+        paid=[plan for plan in plans.values() if not apercu(plan)],
+        debit=request.server.config.debit,
+        codes=CODES,
+        record_credits=RECORD_CREDITS,
+        analyses=analysis_credits(),
+        lines=MOST_LINES,
+        lines_per_call=LINES_PER_CALL,
+        visitor_lines=VISITOR_LINES,
+        tools=tools(),
+    )  # fmt: skip
+
+
+async def operation(request: PageRequest) -> Response:
+    """A route of the API. Raises ApiError 404."""
+    found = manual().reference.operations.get(request.segments[0])
+    if found is None:
+        raise errors.route_inconnue()
+    return await _page(request, "operation", operation=found, codes=CODES)
+
+
+async def described_object(request: PageRequest) -> Response:
+    """An object of answers or bodies. Raises ApiError 404."""
+    found = manual().reference.objects.get(request.segments[0])
+    if found is None:
+        raise errors.route_inconnue()
+    return await _page(request, "object", described=found)
+
+
+async def _page(request: PageRequest, template: str, **values: Any) -> Response:
+    reference = manual().reference
+    session = request.session
+    keys = await request.store.keys_of(session.account.id) if session else ()
+    return page(
+        request, f"docs/{template}.html",
+        reference=reference,
+        guides=guides.GUIDES,
+        keys=[key for key in keys if key.revoked is None],
+        call=lambda name, *, key=True, **query: _texts(
+            request, _call(reference.operations[name].request.asking(**query), key)
+        ),
+        example=lambda call: _texts(request, call),
+        own_words=_own_words(request),
+        json=_json,
+        **values,
+    )  # fmt: skip
+
+
+def _call(call: RequestExample, key: bool) -> RequestExample:
+    """The call, without its key where none is wanted."""
+    return call if key else replace(call, key=False)
+
+
+def _texts(request: PageRequest, call: RequestExample) -> list[CodeText]:
+    """A call in each language; the generation in it is the one served, so that it is answered."""
+    served = request.server.published.generation or str(DEPUIS.example)
+    return [
+        one._replace(text=one.text.replace(str(DEPUIS.example), served))
+        for one in call.texts(request.origin)
+    ]
+
+
+def _own_words(request: PageRequest) -> Callable[[str], str | None]:
+    """A text of the description in the visitor's language; None where it has no French."""
+    return french.in_french if request.lang == "fr" else str
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()

@@ -1,0 +1,216 @@
+"""/ and /chiffres: the explorer, and the figures of its search.
+
+The address contains the search, with the parameters of the API (§4.4). A page of results shows a
+result of the API, with the same rights and the same meters (decision 044). Without parameters nothing
+is searched, so the front page counts for nobody.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import Any, Final
+
+from serve.access import admission, next_plan
+from serve.access.admission import Call
+from serve.access.envelope import SearchResult
+from serve.access.result import CallResult, Response
+from serve.api.societes import societes
+from serve.contract.errors import ApiError
+from serve.generation import company_ids, identifiers
+from serve.generation.open_generation import OpenGeneration
+from serve.guests.site import error_pages, formatting
+from serve.guests.site.page_request import PageRequest, without
+from serve.guests.site.pages import export_form, home
+from serve.guests.site.render import page, see_other
+from serve.guests.site.search import (
+    chips,
+    facet_bars,
+    filter_options,
+    relaxed_search,
+    result_table,
+    search_form,
+    typed_numbers,
+)
+from serve.guests.site.search.chips import Chip
+from serve.guests.site.search.facet_bars import Bars
+from serve.guests.site.search.filter_options import OptionCounts
+from serve.guests.site.search.result_table import ORDER_NAMES
+from serve.guests.site.search.search_form import SearchForm
+from shards.query import Query
+
+ROWS: Final = 25  # of a page
+
+_SEARCH: Final = "/api/v1/societes"
+_NUMBER_DIGITS: Final = 6  # a number has as many at least
+_BESIDE: Final = frozenset({"q", "tri"})  # what stands in the address of a plain search
+_NEAR_MICROSECONDS: Final = 30_000.0  # to compare a number with its neighbours in 25 countries
+
+
+async def explorer(request: PageRequest) -> Response:
+    """The results of a search, or the front page.
+
+    Raises:
+        ApiError: 429 or 503. An error in the search itself is shown beside the form.
+        StoreUnavailable: nothing was counted.
+    """
+    if not request.pairs:
+        return await home.home(request)
+    request = _spelt(request)
+    with request.server.published.lease() as generation:
+        request.trace.generation = generation.id
+        numbered = _numbered(request, generation)
+        if len(numbered) == 1:
+            return see_other(formatting.record_path(numbered[0]["iso2"], numbered[0]["id"]))
+        form = search_form.read(request.pairs, generation.names, generation.reference)
+        restrictions = chips.chips(request, generation.reference, form)
+        values = await _results(request, generation, form, restrictions)
+        options = values.pop("options")
+        around = _around(request, generation, form, restrictions, options)
+        values["near"] = numbered or values.get("near", ())
+        return page(request, "explorer.html", **values, **around)
+
+
+async def figures(request: PageRequest) -> Response:
+    """The bars and the filters of a search on a page of their own, which a script inserts into the explorer.
+
+    Raises:
+        ApiError: 400, 429, 503.
+    """
+    request.server.gate.lists(request.trace.address, request.now)
+    request = _spelt(request)
+    with request.server.published.lease() as generation:
+        request.trace.generation = generation.id
+        asked = generation.search(request.pairs)
+        query, _ = await company_ids.looked_up(generation.shards, asked)
+        facets = request.context.facets
+        counts = await facets.of(generation, query)
+        options = await filter_options.counted(facets, generation, query)
+        form = search_form.read(request.pairs, generation.names, generation.reference)
+        return page(
+            request,
+            "figures.html",
+            bars=facet_bars.of_counts(request, form, generation.reference, counts),
+            pickers=filter_options.of_search(request, generation, form, options),
+            kept=[pair for pair in form.pairs() if pair[0] not in filter_options.PICKED],
+            back=form.href(),
+        )
+
+
+def _numbered(request: PageRequest, generation: OpenGeneration) -> Sequence[Mapping[str, Any]]:
+    """The companies whose number was typed alone in the box: identifier, VAT number, SIRET or LEI (X6).
+
+    Words are never looked up: a number has six digits at least and no fewer digits than letters, or is shaped as a LEI.
+    A look counts as a public list, since one that leads to a record is no search.
+
+    Raises:
+        ApiError: 429.
+    """
+    filled = {name: value for name, value in request.pairs if value.strip()}
+    typed = filled.get("q", "")
+    digits, letters = (sum(map(test, typed)) for test in (str.isdigit, str.isalpha))
+    is_number = digits >= max(_NUMBER_DIGITS, letters) or identifiers.is_lei(typed)
+    if filled.keys() - _BESIDE or not is_number:
+        return ()
+    request.server.gate.lists(request.trace.address, request.now)
+    places = identifiers.find(generation.shards, typed).places[:ROWS]
+    return [generation.shards[iso2].company(row) for iso2, row in places]
+
+
+def _spelt(request: PageRequest) -> PageRequest:
+    """The request with the numbers of its form in the spelling of the API."""
+    return replace(request, pairs=typed_numbers.spelt(request.pairs, request.lang))
+
+
+async def _results(
+    request: PageRequest,
+    generation: OpenGeneration,
+    form: SearchForm,
+    restrictions: Sequence[Chip],
+) -> dict[str, Any]:
+    """The values of the template for the result of the search, or for its error."""
+    try:
+        result = await _search(request)
+        asked = generation.search(request.pairs)
+        query, _ = await company_ids.looked_up(generation.shards, asked)
+    except ApiError as error:
+        if error.status != 400:
+            raise
+        wrong = error_pages.text_of(request, error)
+        return {"found": None, "error": wrong, "status": 400, "options": filter_options.NOT_COUNTED}
+    found = result.content
+    assert found is not None  # without If-None-Match there is no 304
+    facets = request.context.facets
+    return {
+        "error": None,
+        "near": () if found.total else await _near(generation, query),
+        "relaxed": (
+            () if found.total else await relaxed_search.without_each(generation, restrictions)
+        ),
+        "outcome": result.outcome,
+        "exports": await export_form.meter(request),
+        "found": found,
+        "societes": found.companies(),
+        "offre": next_plan.offer(request.caller.plan, request.server.plans),
+        "used": result.headers.get("X-Quota-Used"),
+        "limit": result.headers.get("X-Quota-Limit"),
+        "bars": _known_bars(request, generation, form, query) if found.total else None,
+        "options": filter_options.known(facets, generation, query),
+    }
+
+
+async def _near(generation: OpenGeneration, query: Query) -> Sequence[Mapping[str, Any]]:
+    """The companies of the searched countries whose identifier `q` may be, but for zeros or a typing error (X6)."""
+    q = query.q or ""
+    letters = sum(char.isalpha() for char in q)
+    if sum(char.isdigit() for char in q) < max(1, letters):  # a name with a number is no identifier
+        return ()
+    chosen = query.pays or tuple(generation.shards)
+    shards = {iso2: generation.shards[iso2] for iso2 in chosen}
+    places = await generation.in_thread(_NEAR_MICROSECONDS, lambda: identifiers.nearest(shards, q))
+    # Records are read on the event loop: a shard's decompressor is not for two threads at once.
+    return [shards[iso2].company(row) for iso2, row in places]
+
+
+async def _search(request: PageRequest) -> CallResult[SearchResult]:
+    """A page of results, as the API gives it."""
+    server, trace = request.server, request.trace
+    pairs = (*without(request.pairs, ["limit"]), ("limit", str(ROWS)))
+    call = Call(_SEARCH, (), lambda: pairs, head=request.head)
+    admitted = await admission.admit_caller(server, request.caller, trace)
+    begun = perf_counter()
+    result = await admission.perform(server, admitted, societes, call, trace)
+    request.context.last_answer.milliseconds = 1e3 * (perf_counter() - begun)
+    return result
+
+
+def _known_bars(
+    request: PageRequest, generation: OpenGeneration, form: SearchForm, query: Query
+) -> Bars | None:
+    """The bars, if their counts cost little."""
+    counts = request.context.facets.known(generation, query)
+    if counts is None:
+        return None
+    return facet_bars.of_counts(request, form, generation.reference, counts)
+
+
+def _around(
+    request: PageRequest,
+    generation: OpenGeneration,
+    form: SearchForm,
+    restrictions: Sequence[Chip],
+    options: OptionCounts,
+) -> dict[str, Any]:
+    """The values of the template around the results: the form, the chips, the call of the API."""
+    return {
+        "form": form,
+        "names": facet_bars.labels(request, generation.reference),
+        "rows": ROWS,
+        "pickers": filter_options.of_search(request, generation, form, options),
+        "uncounted": None in options.values(),
+        "chips": restrictions,
+        "search_title": chips.title(request, restrictions),
+        "heads": result_table.heads(request, form),
+        "orders": {tri: request.t(*names) for tri, names in ORDER_NAMES.items()},
+        "total": generation.generation.manifest.total,
+        "call": f"{_SEARCH}?{search_form.query_string([*form.pairs(), ('limit', str(ROWS))])}",
+    }

@@ -1,0 +1,121 @@
+"""/invitation/<token> and /mot-de-passe/<token>: links that can be used once, and asking for one.
+
+To show a link uses nothing up, because mail scanners open links; sending its form does. A link that was
+used, has expired or never existed gets one and the same page.
+"""
+
+from typing import Final
+
+from quota.errors import NotAllowedError
+from quota.ledger import tickets
+from quota.ledger.people import is_email
+from quota.ledger.tickets import Ticket
+from serve.access.result import Response
+from serve.guests.site import sessions
+from serve.guests.site.errors import page_errors
+from serve.guests.site.page_request import PageRequest
+from serve.guests.site.pages.account import wrong_password
+from serve.guests.site.render import page, see_other
+
+_ACCOUNT: Final = "/compte"
+
+
+async def show_invitation(request: PageRequest) -> Response:
+    """The form by which an invited person chooses a password.
+
+    Raises:
+        ApiError: 404: the link cannot be used.
+        StoreUnavailable
+    """
+    return await _form(request, await _ticket(request, tickets.INVITATION))
+
+
+async def show_password(request: PageRequest) -> Response:
+    """The form by which a person chooses another password; as `show_invitation`."""
+    return await _form(request, await _ticket(request, tickets.PASSWORD))
+
+
+async def accept(request: PageRequest) -> Response:
+    """Add the invited person to the organisation, and open a session.
+
+    Raises:
+        ApiError: 404, 429, 503.
+        StoreUnavailable
+    """
+    return await _use(request, tickets.INVITATION)
+
+
+async def set_password(request: PageRequest) -> Response:
+    """Replace the password, end all sessions of the person, and open one; as `accept`."""
+    return await _use(request, tickets.PASSWORD)
+
+
+async def lost_form(request: PageRequest) -> Response:
+    """The form that asks for a mail with a link, where this server sends mail.
+
+    Raises:
+        ApiError: 503: this server has no accounts.
+        StoreUnavailable
+    """
+    _ = request.accounts
+    return page(request, "lost_password.html", news="", email="")
+
+
+async def lost(request: PageRequest) -> Response:
+    """Send a mail with a link; the answer is the same whether or not the address is known.
+
+    Raises:
+        ApiError: 429, 503.
+        StoreUnavailable
+    """
+    email = request.form.get("email", "").strip()
+    if not request.mails or not is_email(email):
+        news = "wrong" if request.mails else ""
+        return page(request, "lost_password.html", status=422, news=news, email=email)
+    request.context.throttle.lost(request.trace.address, request.now)
+    await request.accounts.tickets.ask_for_password(
+        email, request.now, mail=True, lang=request.lang
+    )
+    request.context.outbox_wakes()
+    return page(request, "lost_password.html", news="sent", email=email)
+
+
+async def _use(request: PageRequest, kind: str) -> Response:
+    throttle, password = request.context.throttle, request.form.get("mot_de_passe", "")
+    ticket = await _ticket(request, kind)
+    throttle.use_link(request.trace.address, ticket.id, request.now)
+    if message := wrong_password(request, password):
+        return await _form(request, ticket, status=422, wrong=message)
+    hashed = await throttle.hashed(password)
+    book = request.accounts.tickets
+    use = book.accept if kind == tickets.INVITATION else book.set_password
+    try:
+        person = await use(request.segments[0], hashed, request.now)
+    except NotAllowedError:
+        return await _form(request, ticket, status=409, in_use=True)
+    if person is None:  # used by another request meanwhile
+        raise page_errors.lien_perime()
+    _, cookie = await sessions.opened(request.context, person, request.now)
+    return see_other(_ACCOUNT, cookie)
+
+
+async def _ticket(request: PageRequest, kind: str) -> Ticket:
+    ticket = await request.accounts.tickets.find(request.segments[0], kind, request.now)
+    if ticket is None or not ticket.account:
+        raise page_errors.lien_perime()
+    return ticket
+
+
+async def _form(
+    request: PageRequest,
+    ticket: Ticket,
+    *,
+    status: int = 200,
+    wrong: str = "",
+    in_use: bool = False,
+) -> Response:
+    account = await request.accounts.get(ticket.account)
+    return page(
+        request, "one_time_link.html",
+        status=status, ticket=ticket, account=account, wrong=wrong, in_use=in_use,
+    )  # fmt: skip

@@ -1,0 +1,185 @@
+"""/societes/{iso}/{id}: one company, as far as the visitor may see it (§4.5).
+
+A person who is logged in first sees the public preview, for nothing, with the price of the rest: a
+record with statements costs credits, and every full one a call, so only a form requests it, never a link.
+If the record was paid for this month, it comes at once and costs nothing more (decision 110).
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from serve.access import admission, billing, modules, next_plan
+from serve.access.admission import Call
+from serve.access.caller import Caller
+from serve.access.envelope import Record
+from serve.access.modules import AnalysisTerms
+from serve.access.result import CallResult, Content, PreparedCall, Request, Response
+from serve.access.rights import VISITOR
+from serve.api.analyses.comparables import comparables
+from serve.api.analyses.entreprise import ENTREPRISE
+from serve.api.analyses.groupe import groupe
+from serve.api.societe import locate, path_of, societe
+from serve.contract.errors import ApiError
+from serve.contract.objects.groups import Groupe
+from serve.contract.prices import RECORD_CREDITS
+from serve.generation.open_generation import OpenGeneration
+from serve.generation.statement_table import arranged, currencies_of
+from serve.guests.site import formatting
+from serve.guests.site.charts import histogram, history, sparkline
+from serve.guests.site.page_request import PageRequest
+from serve.guests.site.pages import export_form
+from serve.guests.site.record import key_figures, linked_data, peer_ranks
+from serve.guests.site.record.key_figures import KeyFigures
+from serve.guests.site.render import page
+from serve.guests.site.search import facet_bars
+from serve.request import params
+
+_NEAR: Final = 5  # comparable companies
+
+C = TypeVar("C", bound=Content)
+
+
+async def record(request: PageRequest) -> Response:
+    """The company; in full if it was paid for this month.
+
+    Raises:
+        ApiError: 400, 404, 429, 503.
+        StoreUnavailable: nothing was counted.
+    """
+    return await _record(request, paid=False)
+
+
+async def full_record(request: PageRequest) -> Response:
+    """The company in full, charged: what the form of the preview requests."""
+    return await _record(request, paid=True)
+
+
+async def _record(request: PageRequest, *, paid: bool) -> Response:
+    server = request.server
+    counting = (await admission.admit_caller(server, request.caller, request.trace)).counting
+    with server.published.lease() as generation:
+        request.trace.generation = generation.id
+        prepared, call = _prepared(request, generation, Caller(server.plans[VISITOR]))
+        company = prepared.company
+        known = False
+        if counting and company and not paid:
+            known = await _is_charged(request, company)
+        if counting and company and (paid or known):
+            prepared, call = _prepared(request, generation, request.caller)
+        result = await billing.run(prepared, call, counting if paid and company else None, {})
+        assert company  # a visitor's call to an absent company raises 404
+        return page(
+            request, "record.html",
+            status=result.status,
+            outcome=result.outcome,
+            call=path_of(company),
+            address=formatting.record_path(*company.split("/", 1)),
+            credits=result.headers.get("X-Credits-Restants"),
+            debited="0" if known else result.headers.get("X-Credits-Debites"),
+            analysis=_analysis_terms(request),
+            exports=await export_form.meter(request),
+            **_shown(request, generation, result),
+            **await _beside(request, generation, call),
+        )  # fmt: skip
+
+
+def _prepared(
+    request: PageRequest, generation: OpenGeneration, caller: Caller
+) -> tuple[PreparedCall[Record], Request]:
+    """The record for `caller`, and the request of the API that it answers; a page has no parameters."""
+    params.nothing(request.pairs)
+    call = Call("/api/v1/societes", request.segments, lambda: request.pairs, head=request.head)
+    api_request = admission.read(request.server, call, caller)
+    return societe(api_request, generation), api_request
+
+
+async def _is_charged(request: PageRequest, company: str) -> bool:
+    assert request.session
+    return await request.store.is_charged(request.session.account.id, company, request.now)
+
+
+def _analysis_terms(request: PageRequest) -> AnalysisTerms | None:
+    """The price of the analysis; None for a plan without the module."""
+    try:
+        return modules.terms(request.caller, ENTREPRISE, request.server.plans)
+    except ApiError:
+        return None
+
+
+def _shown(
+    request: PageRequest, generation: OpenGeneration, result: CallResult[Record]
+) -> dict[str, Any]:
+    """The values of the template for a record: full, preview or refused (402)."""
+    found = result.content
+    assert found is not None  # without If-None-Match there is no 304
+    lines = found.comptes()
+    company = found.societe()
+    figures = KeyFigures(lines)
+    reference = generation.reference
+    return {
+        "societe": company,
+        "contacts": found.contacts,
+        "offre": next_plan.offer(found.caller.plan, request.server.plans),
+        "refused": result.error,
+        "full": found.statements is not None,
+        "names": facet_bars.labels(request, reference),
+        "sub_sectors": facet_bars.sub_sector_names(request, reference),
+        "slugs": {one.secteur: one.slug for one in reference.secteurs},
+        "registers": {one.iso2: one.registre for one in reference.pays},
+        "sections": {name: rows for name, rows in arranged(lines).items() if rows},
+        "english": key_figures.english,
+        "figures": figures,
+        "figure_names": key_figures.NAMES,
+        "sparkline": sparkline.points,
+        "years": figures.years,
+        "currencies": currencies_of(lines),
+        "chart": history.history(figures.by_code),
+        "credit_of": generation.sources[company["iso2"]].imports[:1],
+        "generation": generation.id,
+        "linked_data": linked_data.organization(company, request.origin),
+    }
+
+
+async def _beside(
+    request: PageRequest, generation: OpenGeneration, call: Request
+) -> dict[str, Any]:
+    """The values of the template for the price of the company, its ranks and comparable companies."""
+    shard, row = locate(call, generation)
+    assert row is not None  # the record was found
+    company = shard.company(row)
+    division = shard.cell_at(row).secteur
+    peers = await peer_ranks.of_company(generation, shard.iso2, division, company["ca_eur"])
+    return {
+        "cost": RECORD_CREDITS if shard.has_comptes(row) else 0,
+        "peers": peers,
+        "histogram_size": (histogram.WIDTH, histogram.HEIGHT),
+        **await _comparable(request, generation),
+        "group": await _group(request, generation),
+    }
+
+
+async def _comparable(request: PageRequest, generation: OpenGeneration) -> dict[str, Any]:
+    """The comparable companies, as many as the visitor's plan shows, and whether a size was compared."""
+    found = (await _asked(request, generation, comparables, ("n", str(_NEAR)))).comparables
+    gaps = [one.ecarts for one in found]
+    is_sized = any(gap.ca_eur is not None or gap.effectif is not None for gap in gaps)
+    return {"near": [one.societe for one in found], "is_sized": is_sized}
+
+
+async def _group(request: PageRequest, generation: OpenGeneration) -> Groupe:
+    """The group of the company, as far as the visitor's plan shows it."""
+    return await _asked(request, generation, groupe)
+
+
+async def _asked(
+    request: PageRequest,
+    generation: OpenGeneration,
+    prepare: Callable[[Request, OpenGeneration], PreparedCall[C]],
+    *pairs: tuple[str, str],
+) -> C:
+    """What a route below the company answers to the visitor; nothing is counted for it."""
+    call = Call("/api/v1/societes", request.segments, lambda: pairs, lang=request.lang)
+    asked = admission.read(request.server, call, request.caller)
+    found = (await prepare(asked, generation).run()).content
+    assert found is not None  # without If-None-Match there is no 304
+    return found

@@ -1,0 +1,78 @@
+"""/propositions: what completes the text of the search field, as a list for the script (X4).
+
+It is /suggestions of the API with the rights of the person, and costs no call.
+"""
+
+from typing import NamedTuple
+
+from serve.access import admission
+from serve.access.admission import Call
+from serve.access.result import Response
+from serve.api.suggestions import suggestions as of_api
+from serve.contract.objects.search import Suggestions
+from serve.generation.open_generation import OpenGeneration
+from serve.guests.site import formatting
+from serve.guests.site.page_request import PageRequest
+from serve.guests.site.render import page
+from serve.guests.site.search import facet_bars
+from serve.guests.site.search.search_form import query_string
+
+
+class Proposal(NamedTuple):
+    """One line of the list: where it leads, and what stands beside it; `etat` only for a company."""
+
+    label: str
+    note: str
+    href: str
+    etat: str | None = None
+
+
+async def suggestions(request: PageRequest) -> Response:
+    """The list; empty for a text that nothing completes.
+
+    Raises:
+        ApiError: 400, 429, 503.
+    """
+    request.server.gate.lists(request.trace.address, request.now)
+    with request.server.published.lease() as generation:
+        request.trace.generation = generation.id
+        call = Call("/api/v1/suggestions", (), lambda: request.pairs)
+        asked = admission.read(request.server, call, request.caller)
+        content = (await of_api(asked, generation).run()).content
+        assert content is not None  # without If-None-Match there is no 304
+        found = _proposals(request, generation, content)
+    return page(request, "suggestions.html", options=found)
+
+
+def _proposals(
+    request: PageRequest, generation: OpenGeneration, found: Suggestions
+) -> list[Proposal]:
+    """Companies, then sectors, towns and words."""
+    names = facet_bars.labels(request, generation.reference)
+    shown, t = formatting.of(request.lang), request.t
+    proposals = [
+        Proposal(
+            one.nom,
+            ", ".join(part for part in (one.ville, names[one.iso2]) if part),
+            formatting.record_path(one.iso2, one.id),
+            one.etat,
+        )
+        for one in found.societes
+    ]
+    proposals += [
+        Proposal(t(one.secteur, one.secteur_en), t("secteur", "sector"),
+                 f"/?{query_string([('secteur', one.slug)])}")
+        for one in found.secteurs
+    ]  # fmt: skip
+    proposals += [
+        Proposal(one.ville, t("ville · ", "town · ") + shown.number(one.n),
+                 f"/?{query_string([('ville', one.ville)])}")
+        for one in found.villes
+    ]  # fmt: skip
+    *typed, _ = found.q.split() or [""]
+    proposals += [
+        Proposal(" ".join([*typed, one.mot]), t("mot · ", "word · ") + shown.number(one.n),
+                 f"/?{query_string([('q', ' '.join([*typed, one.mot]))])}")
+        for one in found.mots
+    ]  # fmt: skip
+    return proposals

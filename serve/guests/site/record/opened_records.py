@@ -1,0 +1,59 @@
+"""The records and analyses that an account opened this month, with the names of their companies."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from serve.api.analyses.entreprise import ENTREPRISE
+from serve.api.analyses.marche import MARCHE
+from serve.contract.errors import ApiError
+from serve.guests.site import formatting
+from serve.guests.site.page_request import PageRequest
+from shards.search.search import ShardSet
+
+
+class OpenedRecord(NamedTuple):
+    """A line of the list.
+
+    Attributes:
+        module: "" for a record, otherwise that of the analysis.
+        nom: of the company; its identifier where the served data have no such company (any more), and ""
+            for the analysis of a market.
+        path: the page of the company, or "".
+    """
+
+    at: datetime
+    credits: int
+    module: str
+    iso2: str
+    nom: str
+    path: str
+
+
+async def of_account(request: PageRequest, account: str) -> Sequence[OpenedRecord]:
+    """The last openings of the month, the newest first.
+
+    Raises:
+        StoreUnavailable
+    """
+    opened = await request.accounts.recent_charges(account, request.now)
+    try:
+        with request.server.published.lease() as generation:
+            return [_named(generation.shards, one.at, one.credits, one.subject) for one in opened]
+    except ApiError:  # there are no data yet: an account has a page all the same
+        return [_named(None, one.at, one.credits, one.subject) for one in opened]
+
+
+def _named(base: ShardSet | None, at: datetime, credits: int, subject: str) -> OpenedRecord:
+    head, _, rest = subject.partition("/")
+    if head == MARCHE:
+        return OpenedRecord(at, credits, MARCHE, "", "", "")
+    module = ENTREPRISE if head == ENTREPRISE else ""
+    iso2, _, identifier = (rest if module else subject).partition("/")
+    shard = base.get(iso2) if base else None
+    row = None if shard is None else shard.find(identifier)
+    if shard is None or row is None:
+        return OpenedRecord(at, credits, module, iso2, identifier, "")
+    nom = str(shard.company(row)["nom"] or identifier)
+    path = formatting.record_path(iso2, identifier)
+    return OpenedRecord(at, credits, module, iso2, nom, path)

@@ -1,0 +1,69 @@
+"""The place of a company by turnover among its peers: exact counts of the companies that publish one.
+
+A rank costs two searches without rows, so it is shown to everybody; the ranks by ratio are an analysis (X11).
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf, nextafter
+from typing import NamedTuple
+
+from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.guests.site.charts import histogram
+from serve.guests.site.charts.histogram import HistogramColumn
+from shards.codec import bands
+from shards.query import Query
+from shards.search.counts.distribution import distributions
+from shards.search.search import UNLIMITED, ShardSet, search
+
+
+class PeerRank(NamedTuple):
+    """The place of a turnover among `number` of one sector; `pays` is None for all countries."""
+
+    pays: str | None
+    rank: int
+    number: int
+
+
+class PeerRanks(NamedTuple):
+    """The ranks in the country and everywhere, and the companies of the country by band of turnover."""
+
+    ranks: Sequence[PeerRank]
+    columns: Sequence[HistogramColumn]
+
+
+async def of_company(
+    generation: OpenGeneration, iso2: str, division: str | None, turnover: float | None
+) -> PeerRanks | None:
+    """The ranks of a company; None without a sector, a turnover or a peer, or while a country is damaged."""
+    base = generation.shards
+    if division is None or turnover is None or base.missing:
+        return None
+    query = Query(pays=(iso2,), secteurs=(division,), avec_ca=True)
+    return await generation.in_thread(EXPENSIVE_MICROSECONDS, lambda: _ranks(base, query, turnover))
+
+
+def _ranks(base: ShardSet, query: Query, turnover: float) -> PeerRanks | None:
+    everywhere = replace(query, pays=())
+    found = distributions(base, query, ["tranche_ca"], UNLIMITED)
+    assert found is not None  # nothing is over this budget
+    counts = dict(found[1]["tranche_ca"].first())
+    bounds = [None, *bands.TURNOVERS]
+    drawn = [
+        (least, counts.get(name, 0))
+        for least, name in zip(bounds, bands.turnover_names(), strict=True)
+    ]
+    own = bisect_right(bands.TURNOVERS, turnover)
+    if not drawn[0][1]:  # nobody has a negative turnover
+        drawn, own = drawn[1:], own - 1
+    ranks = [_rank(base, one, turnover) for one in (query, everywhere)]
+    told = [one for one in ranks if one.number > 1]  # the only one of its kind has no place
+    return PeerRanks(told, histogram.columns(drawn, own)) if told else None
+
+
+def _rank(base: ShardSet, query: Query, turnover: float) -> PeerRank:
+    above = replace(query, ca_min=nextafter(turnover, inf))
+    greater = search(base, above, offset=0, limit=0).total
+    number = search(base, query, offset=0, limit=0).total
+    return PeerRank(query.pays[0] if query.pays else None, greater + 1, number)

@@ -1,0 +1,139 @@
+"""Rendering: a template of `templates/` becomes the response that shows it.
+
+All values in a template are escaped (Jinja2's autoescape), and an undefined name is an error. The
+text of a page is in its template, French and English side by side: `t('Sociétés', 'Companies')`.
+"""
+
+from collections.abc import Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from serve.access.result import Response
+from serve.contract import seed_tables
+from serve.generation import country_sources
+from serve.guests.site import assets, cookies, formatting
+from serve.guests.site.errors import linked_text
+from serve.guests.site.page_request import PageRequest
+
+HTML: Final = "text/html; charset=utf-8"
+
+# A page may load what this server sends, and nothing inline: no script or style in an attribute or an
+# element runs, whatever a name in the data contains.
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+
+# The field in which a form proves that a page made it for this browser.
+TOKEN: Final = "jeton"
+_PURPOSE: Final = "form"
+
+
+def page(
+    request: PageRequest,
+    template: str,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    outcome: str = "",
+    **values: Any,
+) -> Response:
+    """The response that shows a template, filled with `values`; `outcome` as in `Response`."""
+    sources = request.server.published.sources.values()
+    proof = token(request)
+    text = _environment().get_template(template).render(
+        request=request,
+        t=request.t,
+        shown=formatting.of(request.lang),
+        token=proof,
+        other_language=_other_language(request),
+        asset=assets.names(),
+        credited=country_sources.credited(sources),
+        period=country_sources.period(sources),
+        canonical=_canonical(request),
+        indexed=status == 200 and request.session is None,
+        linked=partial(linked_text.linked, lang=request.lang, plans=request.server.plans),
+        **values,
+    )  # fmt: skip
+    own = _headers(request, has_form=proof in text) | dict(headers or {})
+    return Response(status, text.encode(), own, outcome)
+
+
+def prepare() -> None:
+    """Compile every template, which takes a tenth of a second that no visitor should wait for."""
+    for name in _environment().list_templates():
+        _environment().get_template(name)
+
+
+def see_other(path: str, cookie: str | None = None) -> Response:
+    """A redirect to `path`, whatever the method was (RFC 9110 §15.4.4)."""
+    set_cookie = {"Set-Cookie": cookie} if cookie else {}
+    return Response(303, b"", {"Location": path, "Cache-Control": "no-store", **set_cookie})
+
+
+def token(request: PageRequest) -> str:
+    """The token for the forms of this page."""
+    return request.context.signer.signature(_PURPOSE, request.bound)
+
+
+def is_token_valid(request: PageRequest) -> bool:
+    """Did a page of this server make the form that was sent, for this browser?"""
+    sent = request.form.get(TOKEN, "")
+    return request.context.signer.is_valid(sent, _PURPOSE, request.bound)
+
+
+def _headers(request: PageRequest, *, has_form: bool) -> dict[str, str]:
+    # A page depends on its visitor, so no shared cache keeps it; a page with an account, or with the token of
+    # a form, no cache at all. Such a page is not compressed either (serve/http/compression.py).
+    headers = {
+        "Content-Type": HTML,
+        "Content-Security-Policy": POLICY,
+        "Content-Language": request.lang,
+        "Cache-Control": "no-store" if request.session or has_form else "private, no-cache",
+        "Vary": "Accept-Language, Cookie",
+    }
+    if request.keep is not None:
+        headers["Set-Cookie"] = cookies.written(
+            cookies.VISIT, request.keep, cookies.VISIT_SECONDS, secure=request.context.secure
+        )
+    return headers
+
+
+def _other_language(request: PageRequest) -> str:
+    """The address of the same page in the other language."""
+    other = request.t("en", "fr")
+    return f"?{urlencode([*request.pairs, ('lang', other)])}"
+
+
+def _canonical(request: PageRequest) -> str:
+    """The address of the page without its language, which search engines and shared links name."""
+    query = urlencode(request.pairs, quote_via=quote, safe=",")
+    return f"{request.origin}{request.path}{'?' if query else ''}{query}"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.globals |= {
+        "label": seed_tables.label,
+        "activity": seed_tables.activity_label,
+        "record_path": formatting.record_path,
+    }
+    environment.filters |= {
+        "plain": formatting.plain, "web": formatting.web, "credit": formatting.credit,
+        "coded": formatting.coded,
+    }  # fmt: skip
+    return environment

@@ -1,0 +1,146 @@
+"""The paths of the website: a table from a path to the functions of its page."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote
+
+from serve.access.result import Response
+from serve.guests.site import assets, crawlers
+from serve.guests.site.page_request import PageRequest
+from serve.guests.site.pages import (
+    account,
+    analysis,
+    entry,
+    explorer,
+    export_form,
+    matching,
+    members,
+    one_time_links,
+    payment,
+    record,
+    suggestions,
+)
+from serve.guests.site.pages.documents import legal, manual, sources, status
+from serve.request.lists import list_file
+
+PageHandler = Callable[[PageRequest], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class WebRoute:
+    """A path of the website, and its handler per method.
+
+    Attributes:
+        get: shows the page, for GET and HEAD.
+        post: processes a form.
+        personal: only for people who are logged in; others are redirected to the log-in.
+        remembers: has a form for visitors, whose browser must be recognized when it is sent.
+        file: the largest form with a file, in bytes; 0 where no form has one.
+        signature: the header with the signature of a message that is no form; "" for forms.
+        guarded: a form must come from a page of this server (all but those that do nothing).
+    """
+
+    name: str
+    get: PageHandler | None = None
+    post: PageHandler | None = None
+    personal: bool = False
+    remembers: bool = False
+    file: int = 0
+    signature: str = ""
+    guarded: bool = True
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return (*(("GET", "HEAD") if self.get else ()), *(("POST",) if self.post else ()))
+
+
+async def _asset(request: PageRequest) -> Response:
+    asset = assets.by_path()[request.segments[0]]
+    headers = {"Content-Type": asset.kind, "Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(200, asset.body, headers)
+
+
+_PLAIN: Final[Mapping[str, WebRoute]] = {
+    "/": WebRoute("explorateur", explorer.explorer),
+    "/chiffres": WebRoute("chiffres", explorer.figures),
+    "/propositions": WebRoute("propositions", suggestions.suggestions),
+    "/tarifs": WebRoute("tarifs", payment.prices, payment.buy, guarded=False),
+    "/inscription": WebRoute("inscription", entry.sign_up_form, entry.sign_up, remembers=True),
+    "/connexion": WebRoute("connexion", entry.log_in_form, entry.log_in, remembers=True),
+    "/deconnexion": WebRoute("deconnexion", post=entry.log_out),
+    "/compte": WebRoute("compte", account.show, personal=True),
+    "/compte/cles": WebRoute("cle", post=account.create_key, personal=True),
+    "/compte/cles/revocation": WebRoute("revocation", post=account.revoke_key, personal=True),
+    "/compte/adresses": WebRoute("adresse", post=account.create_address, personal=True),
+    "/compte/adresses/revocation": WebRoute(
+        "adresse-revocation", post=account.revoke_address, personal=True
+    ),
+    "/compte/mot-de-passe": WebRoute("mot-de-passe", post=account.change_password, personal=True),
+    "/compte/membres": WebRoute("membres", members.show, members.change, personal=True),
+    "/mot-de-passe": WebRoute(
+        "mot-de-passe-perdu", one_time_links.lost_form, one_time_links.lost, remembers=True
+    ),
+    "/rapprochement": WebRoute(
+        "liste", matching.show, matching.match, remembers=True, file=list_file.LARGEST
+    ),
+    "/compte/facturation": WebRoute("facturation", post=payment.invoices, personal=True),
+    "/paiement/evenements": WebRoute(
+        "evenements", post=payment.event, guarded=False, signature="Stripe-Signature"
+    ),
+    "/robots.txt": WebRoute("robots", crawlers.robots),
+    "/favicon.ico": WebRoute("favicon", crawlers.favicon),
+    "/sitemap.xml": WebRoute("plan-du-site", crawlers.index),
+    "/export": WebRoute("export-page", post=export_form.download, personal=True),
+    "/statut": WebRoute("statut", status.status),
+    "/sources": WebRoute("sources", sources.sources),
+    "/docs": WebRoute("docs", manual.contents),
+    "/mentions-legales": WebRoute("mentions-legales", legal.legal),
+}
+# By the second part of the path; the third is variable.
+_MANUAL: Final[Mapping[str, WebRoute]] = {
+    "guides": WebRoute("docs-guide", manual.guide),
+    "routes": WebRoute("docs-route", manual.operation),
+    "objets": WebRoute("docs-objet", manual.described_object),
+}
+_RECORD: Final = WebRoute("fiche", record.record, record.full_record)
+_ANALYSIS: Final = WebRoute("analyse", analysis.show, analysis.buy, personal=True)
+_SITEMAP: Final = WebRoute("plan-du-site", crawlers.sitemap)
+_ASSET: Final = WebRoute("asset", _asset)
+# Followed by a token.
+_LINKS: Final[Mapping[str, WebRoute]] = {
+    "invitation": WebRoute(
+        "invitation", one_time_links.show_invitation, one_time_links.accept, remembers=True
+    ),
+    "mot-de-passe": WebRoute(
+        "lien-mot-de-passe", one_time_links.show_password, one_time_links.set_password,
+        remembers=True,
+    ),
+}  # fmt: skip
+
+
+def resolve(raw: str) -> tuple[WebRoute, tuple[str, ...]] | None:
+    """The route of a path, with its variable parts decoded; None if there is none.
+
+    >>> route, parts = resolve("/societes/AT/FN%2F1")
+    >>> route.name, parts
+    ('fiche', ('AT', 'FN/1'))
+    """
+    path = raw if raw == "/" else raw.removesuffix("/")
+    if path in _PLAIN:
+        return _PLAIN[path], ()
+    parts = raw.split("/")[1:]
+    is_analysis = len(parts) == 4 and parts[3] == "analyse"
+    if (len(parts) == 3 or is_analysis) and parts[0] == "societes":
+        # As in serve/api/routes.py, bytes that are not UTF-8 become U+FFFD, which no company has.
+        decoded = tuple(unquote(part.encode("utf-8", "surrogateescape")) for part in parts[1:3])
+        return _ANALYSIS if is_analysis else _RECORD, decoded
+    if len(parts) == 2 and parts[0] == "sitemap" and parts[1].endswith(".xml"):
+        return _SITEMAP, (parts[1].removesuffix(".xml"),)
+    if len(parts) == 3 and parts[0] == "docs" and parts[1] in _MANUAL:
+        return _MANUAL[parts[1]], (parts[2],)
+    if len(parts) == 2 and parts[0] == assets.PREFIX and parts[1] in assets.by_path():
+        return _ASSET, (parts[1],)
+    if len(parts) == 2 and parts[0] in _LINKS:
+        return _LINKS[parts[0]], (parts[1],)
+    return None

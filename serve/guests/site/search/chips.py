@@ -1,0 +1,83 @@
+"""The restrictions of a search in words, each with the address of the search without it."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from serve.contract.seed_tables import label
+from serve.guests.site import formatting
+from serve.guests.site.page_request import PageRequest
+from serve.guests.site.search import facet_bars
+from serve.guests.site.search.search_form import LISTS, SearchForm
+from serve.guests.site.search.typed_numbers import BOUNDS
+from serve.request.scalars import parse_decimal
+from shards.generations.reference import Reference
+
+_LONGEST: Final = 120  # characters, those of `q`
+_NAMED: Final = 4  # restrictions in the title of a page
+
+# Every parameter that is no list of places, in the order of the form.
+_WORDS: Final = (
+    ("q", "« {} »", "“{}”"),
+    ("ca_min", "CA ≥ {} €", "Turnover ≥ €{}"),
+    ("ca_max", "CA ≤ {} €", "Turnover ≤ €{}"),
+    ("effectif_min", "Effectif ≥ {}", "Headcount ≥ {}"),
+    ("effectif_max", "Effectif ≤ {}", "Headcount ≤ {}"),
+    ("site_web", "Avec site web", "With a website"),
+    ("avec_ca", "CA publié", "Turnover published"),
+    ("ids", "Sociétés : {}", "Companies: {}"),
+    ("etat", "État : {}", "State: {}"),
+    ("ville", "Ville : {}", "Town: {}"),
+    ("code_postal", "Code postal : {}", "Postcode: {}"),
+    ("forme", "Forme : {}", "Legal form: {}"),
+    ("nace", "NACE : {}", "NACE: {}"),
+    ("cree_min", "Création ≥ {}", "Founded ≥ {}"),
+    ("cree_max", "Création ≤ {}", "Founded ≤ {}"),
+    ("actif_min", "Total de l’actif ≥ {} €", "Total assets ≥ €{}"),
+    ("actif_max", "Total de l’actif ≤ {} €", "Total assets ≤ €{}"),
+    ("avec_comptes", "Comptes publiés", "Statements published"),
+)
+
+
+class Chip(NamedTuple):
+    """A restriction: its words, and the address of the search without it."""
+
+    label: str
+    href: str
+
+
+def chips(request: PageRequest, reference: Reference, form: SearchForm) -> Sequence[Chip]:
+    """Each restriction of the search."""
+    countries = {one.iso2: facet_bars.country_name(request, one) for one in reference.pays}
+    sectors = {one.slug: facet_bars.sector_name(request, one) for one in reference.secteurs}
+    groups = facet_bars.sub_sector_names(request, reference)
+    found = [Chip(countries[code], form.without("pays", code)) for code in form.pays]
+    found += [Chip(sectors[slug], form.without("secteur", slug)) for slug in form.secteurs]
+    found += [
+        Chip(groups.get(one, one), form.without("sous_secteur", one)) for one in form.sous_secteurs
+    ]
+    for name, fr, en in _WORDS:
+        if value := form.value(name):
+            words = request.t(fr, en).format(_readable(request, name, value))
+            found.append(Chip(words, form.href(**{name: ""})))
+    return found
+
+
+def title(request: PageRequest, restrictions: Sequence[Chip]) -> str:
+    """The search in a few words, for the title of its page."""
+    named = [one.label for one in restrictions[:_NAMED]]
+    if len(restrictions) > _NAMED:
+        named.append("…")
+    return " · ".join(named) or request.t("Toutes les sociétés", "All companies")
+
+
+def _readable(request: PageRequest, name: str, value: str) -> str:
+    """A bound with separated thousands, states in words; any other text as it is, if it is not long."""
+    if name == "etat":
+        words = (label("etat", "", one, request.lang) or one for one in value.split(LISTS[name]))
+        return ", ".join(words)
+    if name in BOUNDS:
+        try:
+            return formatting.of(request.lang).number(parse_decimal(value))
+        except ValueError:
+            return value
+    return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"

@@ -1,6 +1,0 @@
-"""MCP: the API as tools for language models (Model Context Protocol, revisions 2024-11-05 to 2026-07-28).
-
-Read `endpoint` first (one message and its response), then `tools` (the table of tools) and the functions in
-`search_tools`, `company_tool` and `list_tools`. `messages` and `versions` are the protocol, `arguments` and `outputs`
-the schemas. HTTP is in `serve/http/mcp_adapter.py`.
-"""

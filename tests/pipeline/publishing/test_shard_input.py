@@ -1,0 +1,155 @@
+"""The input of the shard writer: columns, records, statement arrays."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.publishing import shard_input, sorted_runs
+from pipeline.stages import layout_order
+from pipeline.stages.codes.sectors import DIVISION, GROUP
+from pipeline.stages.layout_order import HAS_SITE
+from pipeline.stages.money import ASSETS, CAPITAL
+from shards.codec import record, sort_keys, strings
+from shards.format import DATE_NULL, EFFECTIF_NULL
+from tests.pipeline.rows import comptes, line
+
+FRAME = pl.DataFrame(
+    {
+        "id": ["é", "1", "2"],
+        "nom": ["Été", "Ä", "Ψ"],
+        "noms_anterieurs": [["Ève", "Ü"], None, ["Œ"]],
+        DIVISION: ["62", "62", None],
+        GROUP: ["62.0", None, None],
+        "ca_eur": [0.5, None, 0.0],
+        "effectif": [0, None, 7],
+        "date_creation": ["2024-02-29", "1999", None],
+        CAPITAL: [None, -1.0, 2.0],
+        "score": [100, 0, 3],
+        HAS_SITE: [True, False, False],
+        "etat": ["cessee", "inconnu", "active"],
+        "forme": ["OÜ", None, "OÜ"],
+        "nace_code": ["62.01", None, "62.02"],
+        "ville": [None, "Tartu", "Tartu"],
+        "code_postal": ["1", "2", "1"],
+        "tranche_effectif": ["00", "6-9", None],
+        ASSETS: [0.5, None, -2.25],
+        "lei": [None, None, "549300LKH2ZT2UYX8L57"],
+        "tva": ["EE100366327", None, None],
+    }
+)
+
+
+def test_columns_have_the_nulls_of_the_format() -> None:
+    columns = shard_input.columns(FRAME)
+
+    assert sorted(columns.numbers) == [(0, "EE100366327"), (2, "549300LKH2ZT2UYX8L57")]
+    assert [columns.ids[n].decode() for n in range(3)] == ["é", "1", "2"]
+    assert [columns.noms[n].decode() for n in range(3)] == ["Été", "Ä", "Ψ"]
+    assert [columns.former.noms[n].decode() for n in range(3)] == ["Ève", "Ü", "Œ"]
+    assert columns.former.rows.tolist() == [0, 0, 2]
+    assert columns.cells == (("62", "62.0", 1), ("62", None, 1), (None, None, 1))
+    assert columns.ca_eur[0] == 0.5
+    assert math.isnan(columns.ca_eur[1])
+    assert math.isnan(columns.capital_eur[0])
+    assert columns.effectif.tolist() == [0, EFFECTIF_NULL, 7]
+    assert [columns.tranche.values[n] for n in columns.tranche.numbers] == ["00", "6-9", None]
+    assert columns.score.tolist() == [100, 0, 3]
+    assert columns.site_web.tolist() == [True, False, False]
+    assert columns.dates.tolist() == [20240229, 19990000, DATE_NULL]
+
+
+def test_no_company_has_no_entry() -> None:
+    columns = shard_input.columns(layout_order.EMPTY)
+
+    assert (len(columns.ids), len(columns.noms), columns.cells) == (0, 0, ())
+    assert len(columns.ca_eur) == len(columns.dates) == len(columns.site_web) == 0
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]))))
+def test_texts_are_those_that_shards_packs(values: list[str]) -> None:
+    found, known = shard_input.texts(pl.Series(values, dtype=pl.String)), strings.pack(values)
+
+    assert bytes(found.data) == known.data
+    assert found.starts.tolist() == known.starts.tolist()
+    assert found.starts.dtype == known.starts.dtype
+
+
+@given(
+    st.lists(
+        st.dates().map(str).flatmap(lambda date: st.sampled_from([date, date[:7], date[:4], None]))
+    )
+)
+def test_dates_are_numbered_as_the_orders_do(values: list[str | None]) -> None:
+    found = shard_input.dates(pl.Series(values, dtype=pl.String))
+
+    assert found.to_list() == [sort_keys.date_key(value) for value in values]
+
+
+# -- records -------------------------------------------------------------------------
+
+TYPES: dict[str, Any] = {
+    name: pl.String for name in record.FIELDS
+} | {
+    "effectif": pl.Int64, "ca_mult": pl.Int64, "score": pl.Int64, "est_cotee": pl.Boolean,
+    "ca_eur": pl.Float64, "capital_social": pl.Float64, "total_actif_last": pl.Float64,
+    "noms_anterieurs": pl.List(pl.String), "nace_secondaires": pl.List(pl.String),
+}  # fmt: skip
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+VALUES = {
+    pl.String: st.none() | TEXT,
+    pl.List(pl.String): st.none() | st.lists(TEXT, max_size=2),
+    pl.Int64: st.none() | st.integers(-(2**63), 2**63 - 1),
+    pl.Boolean: st.none() | st.booleans(),
+    pl.Float64: st.none() | st.floats(allow_nan=False, allow_infinity=False),
+}
+COMPANY = st.fixed_dictionaries({name: VALUES[kind] for name, kind in TYPES.items()})
+
+
+@given(st.lists(COMPANY, max_size=3))
+def test_records_are_to_the_byte_those_of_the_oracle(companies: list[dict[str, Any]]) -> None:
+    blocks = list(shard_input.json_lines(pl.DataFrame(companies, schema=TYPES)))
+
+    lines = b"".join(blocks).split(b"\n")[:-1]
+    assert list(map(record.cut, lines)) == [record.encode(company) for company in companies]
+
+
+@pytest.mark.parametrize("block", [1, 2, 1_024])
+def test_records_are_those_of_the_rows_asked_for(
+    tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sorted_runs, "BLOCK", block)
+    frame = FRAME.with_columns(
+        pl.lit(None).alias(name) for name in record.FIELDS if name not in FRAME.columns
+    )
+    run = sorted_runs.write(tmp_path / "run", 0, shard_input.json_lines(frame))
+    order = np.array([2, 0, 1], dtype=np.uint32)
+
+    found = shard_input.records([run], order)
+
+    for wanted in (range(3), range(0, 3, 2), range(1, 3), range(0)):
+        companies = [orjson.loads(record.decode(r, coordonnees=True)) for r in found(wanted)]
+        assert [company["id"] for company in companies] == [["2", "é", "1"][row] for row in wanted]
+        assert all(tuple(company) == record.FIELDS for company in companies)
+
+
+# -- statements ----------------------------------------------------------------------
+
+
+def test_statements_are_given_by_row_for_those_that_have_some() -> None:
+    lines = comptes(line("EE", "2", 2020), line("EE", "é", 2020), line("EE", "é", 2021))
+
+    found = [
+        (row, orjson.loads(packed))
+        for row, packed in shard_input.statements(shard_input.sort_lines(FRAME["id"], lines), {})
+    ]
+
+    assert [row for row, _ in found] == [0, 2]
+    assert [entry["exercice"] for entry in found[0][1]] == [2021, 2020]
+    assert tuple(found[1][1][0]) == shard_input.LINE

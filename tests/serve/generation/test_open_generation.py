@@ -1,0 +1,167 @@
+"""The memos of an open generation, and searches in its threads."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from serve.generation import open_generation
+from serve.generation.current_generation import CurrentGeneration
+from serve.generation.open_generation import OpenGeneration
+from tests.serve import world
+from tests.serve.client import Served, serving
+from tests.serve.generation.test_current_generation import until
+
+DEAR = open_generation.EXPENSIVE_MICROSECONDS
+
+
+def test_a_cheap_search_stays_on_its_thread_and_a_dear_one_leaves_it(
+    open_edition: OpenGeneration,
+) -> None:
+    async def threads() -> list[int]:
+        return [
+            await open_edition.in_thread(cost, threading.get_ident) for cost in (DEAR - 1, DEAR)
+        ]
+
+    cheap, dear = asyncio.run(threads())
+
+    assert cheap == threading.get_ident()
+    assert dear != threading.get_ident()
+
+
+def test_the_error_of_a_dear_search_is_raised_where_it_is_awaited(
+    open_edition: OpenGeneration,
+) -> None:
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(open_edition.in_thread(DEAR, lambda: 1 // 0))
+
+
+def test_the_loop_answers_others_while_a_dear_search_is_made(open_edition: OpenGeneration) -> None:
+    async def scenario() -> str:
+        held = threading.Event()
+        dear = asyncio.create_task(open_edition.in_thread(DEAR, lambda: held.wait(20)))
+        await asyncio.sleep(0)
+        cheap = await open_edition.in_thread(1.0, lambda: "cheap")
+        held.set()
+        assert await dear
+        return cheap
+
+    assert asyncio.run(scenario()) == "cheap"
+
+
+def test_long_lists_leave_a_thread_to_searches(open_edition: OpenGeneration) -> None:
+    """1 000 lines take a minute of a thread; a search that is dear must not wait for several lists."""
+
+    async def scenario() -> str:
+        held = threading.Event()
+        lists = [
+            asyncio.create_task(open_edition.in_shared_thread(lambda: held.wait(20)))
+            for _ in range(2 * open_generation.THREADS)
+        ]
+        await asyncio.sleep(0)
+        try:
+            return await asyncio.wait_for(open_edition.in_thread(DEAR, lambda: "found"), 5)
+        finally:
+            held.set()
+            await asyncio.gather(*lists)
+
+    assert asyncio.run(scenario()) == "found"
+
+
+def test_a_walk_that_is_pinned_is_checked_with_the_words_of_its_own_generation(
+    tmp_path: Path,
+) -> None:
+    """G10, X2"""
+
+    def published(forme: str) -> str:
+        return world.publish(tmp_path, [{**one, "forme": forme} for one in world.COMPANIES[:9]])
+
+    first = published("Ancienne")
+    with serving(tmp_path) as served:
+        second = published("Nouvelle")
+        until(served, second)
+
+        assert served.search(forme="Ancienne", version=f" {first} ")["total"] == 9
+        assert served.search(forme="Nouvelle", version=second)["total"] == 9
+        for forme, version in (("Ancienne", second), ("Nouvelle", first), ("Ancienne", "")):
+            assert (
+                served.refused(forme=forme, version=version)["erreur"]["code"] == "forme_inconnue"
+            )
+
+
+def test_a_generation_outlives_a_search_that_was_cancelled(tmp_path: Path) -> None:
+    """G9: a thread that reads a closed file would end the process"""
+
+    async def scenario() -> None:
+        published = CurrentGeneration(tmp_path)
+        world.publish(tmp_path)
+        published.start()
+        begun, held = threading.Event(), threading.Event()
+
+        def search() -> int:
+            begun.set()
+            held.wait(20)
+            return shard.rows + len(shard.record(0, coordonnees=False))
+
+        with published.lease() as generation:
+            shard = generation.shards["FR"]
+
+        async def request() -> None:
+            with published.lease() as generation:
+                await generation.in_thread(DEAR, search)
+
+        asked = asyncio.create_task(request())
+        await asyncio.to_thread(begun.wait, 20)
+        published.close()
+        for _ in range(2):
+            asked.cancel()
+            await asyncio.sleep(0)
+        assert not asked.done()
+        assert shard.record(0, coordonnees=False)
+        held.set()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("plan", ["visiteur", "integral"])
+def test_a_dear_search_answers_and_counts_as_a_cheap_one(
+    data_of_its_own: Path, monkeypatch: pytest.MonkeyPatch, plan: str
+) -> None:
+    """§8.2, D1"""
+    with serving(data_of_its_own) as served:
+        customer = served.customer("integral")
+        headers = customer.headers if plan == "integral" else {}
+
+        def bodies() -> list[bytes]:
+            paths = ("?q=a", "?pays=FR&tri=nom", "?q=a&offset=2&limit=3")
+            return [served.ask(f"/api/v1/societes{path}", headers=headers).body for path in paths]
+
+        cheap = bodies()
+        monkeypatch.setattr(open_generation, "EXPENSIVE_MICROSECONDS", 0.0)
+        dear = bodies()
+
+        assert dear == cheap
+        assert served.used(customer) == (6 if headers else 0)
+
+
+def test_a_public_list_is_made_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "/api/v1/secteurs?pays=EE,LV,SK"
+    first = served.ask(path)
+    monkeypatch.setattr("serve.contract.objects.described.orjson", None)
+
+    assert served.ask(path).body == first.body
+    assert served.ask(path.replace("EE", "UK")).status == 500
+
+
+def test_no_more_lists_are_kept_than_there_is_room_for(
+    open_edition: OpenGeneration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_generation, "_DOCUMENTS", 1)
+    known = [open_edition.cached(("x", number), lambda: b"first") for number in range(2)]
+    again = [open_edition.cached(("x", number), lambda: b"again") for number in range(2)]
+
+    assert known == [b"first", b"first"]
+    assert again == [b"first", b"again"]

@@ -1,0 +1,75 @@
+"""The answers of a worker process; its start and end are in tests/serve/guests/files/test_worker_pool.py."""
+
+import os
+import signal
+import time
+from multiprocessing import Pipe
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from serve.guests.files import worker
+from serve.guests.files.workbook.export_request import ExportResult
+from serve.guests.files.worker import Data, Failed, Order
+from tests.serve import world
+from tests.serve.guests.files.workbook.workbooks import asked
+
+
+@pytest.fixture
+def order(tmp_path: Path) -> Order:
+    data = tmp_path / "data"
+    wanted = asked(data, world.publish(data), limit=2)
+    return Order(wanted, tmp_path / "a.xlsx", tmp_path)
+
+
+def test_it_says_what_it_made(order: Order) -> None:
+    assert worker.answer(order, Data()) == ExportResult(lignes=2, total=41, comptes=1)
+    assert order.path.read_bytes().startswith(b"PK")
+
+
+def test_it_says_why_there_is_no_file(order: Order, tmp_path: Path) -> None:
+    data = Data()
+
+    nowhere = worker.answer(Order(order.request, tmp_path / "absent" / "a.xlsx", tmp_path), data)
+    data.close()
+    order.request.folder.rename(tmp_path / "away")
+    gone = worker.answer(order, data)
+
+    assert isinstance(nowhere, Failed)
+    assert "absent" in nowhere.why
+    assert isinstance(gone, Failed)
+    assert "no generation" in gone.why
+
+
+def test_it_keeps_a_generation_open_until_another_is_asked_for(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    first = folder / world.publish(folder, world.COMPANIES[:3])
+    second = folder / world.publish(folder)
+    data = Data()
+
+    kept = data.of(first)
+
+    assert data.of(first) is kept
+    assert data.of(second).id == second.name
+    # The first one is closed: LMDB opens no file twice in one process.
+    assert data.of(first).manifest.total == 3
+    data.close()
+
+
+def test_it_answers_until_its_pipe_is_closed(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "IDLE_SECONDS", 0.01)  # the generation is closed, and opened again
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # of the main thread only
+    monkeypatch.setattr(os, "nice", lambda _: None)
+    ours, theirs = Pipe()
+    thread = Thread(target=worker.run, args=(theirs,))
+    thread.start()
+
+    for _ in range(2):
+        time.sleep(0.05)
+        ours.send(order)
+        assert isinstance(ours.recv(), ExportResult)
+    ours.close()
+    thread.join(10)
+
+    assert not thread.is_alive()

@@ -1,0 +1,113 @@
+"""Measured in Chromium: labels inside their pictures, verdicts inside the page, at four widths and on paper."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from quota.ledger.purchase import Purchase
+from tests.serve import world
+from tests.serve.client import Served, serving
+from tests.serve.guests.site import browser as browsers
+from tests.serve.guests.site.browser import window
+from tests.serve.guests.site.test_browser import base, sign_up
+from tests.serve.guests.site.visitor import member
+
+WIDTHS = (1440, 820, 390, 320)
+RECORD = "/societes/FR/552100554"
+# Losses and profits of hundreds of millions: the longest labels that a scale has.
+YEARS = {
+    2019: (614e6, -163e6), 2020: (702e6, 11e6), 2021: (798e6, 24.5e6), 2022: (655e6, -151e6),
+    2023: (687e6, -12.5e6), 2024: (731e6, 101e6),
+}  # fmt: skip
+# Each text of an SVG with what leaves its picture, and each pair of texts that lie over each other.
+_MEASURE = """selector => [...document.querySelectorAll(selector)].flatMap(svg => {
+  const own = svg.viewBox.baseVal;
+  const shown = [...svg.querySelectorAll("text")].filter(one => getComputedStyle(one).display !== "none");
+  const boxes = shown.map(one => [one.textContent, one.getBBox()]);
+  const cut = boxes.filter(([, b]) => b.x < own.x || b.y < own.y || b.x + b.width > own.x + own.width
+    || b.y + b.height > own.y + own.height).map(([text]) => "cut " + text);
+  const over = boxes.flatMap(([text, a], i) => boxes.slice(i + 1).filter(([, b]) =>
+    Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x) > 0.5
+    && Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y) > 4).map(([other]) => text + " over " + other));
+  return [...cut, ...over, ...(boxes.length ? [] : ["no text"])];
+})"""
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    data: Path = tmp_path_factory.mktemp("layout") / "data"
+    data.mkdir()
+    lines = [
+        {"etat": "compte_resultat", "code": code, "libelle": name, "valeur": value, "devise": "EUR",
+         "exercice": year, "ordre": order}
+        for year, values in YEARS.items()
+        for order, (code, name, value) in enumerate(
+            zip(("TurnoverRevenue", "ProfitLoss"), ("Chiffre d'affaires", "Résultat"), values, strict=True), 1)
+    ]  # fmt: skip
+    world.publish(data, comptes={world.WITH_STATEMENTS: lines})
+    with serving(data) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browsers.browser() as started:
+        yield started
+
+
+def is_within(page: Page) -> bool:
+    """Nothing slides sideways."""
+    return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+
+def test_labels_of_charts_stay_inside_their_picture_at_every_width_and_on_paper(
+    shop: Served, chromium: Browser
+) -> None:
+    with window(chromium, base(shop), viewport={"width": 1440, "height": 900}) as opened:
+        page = opened.page
+        visitor, account = member(shop, "data")
+        now = shop.context.now()
+        shop.store.take_and_charge(Purchase(account, 9, "FR/552100554", 5, 99), now).result()
+        page.context.add_cookies(
+            [
+                {"name": name, "value": value, "url": base(shop)}
+                for name, value in visitor.cookies.items()
+            ]
+        )
+        opened.open(RECORD)
+        page.locator("svg.chart").wait_for()
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(_MEASURE, "svg.chart, svg.hist") == [], width
+            assert is_within(page), width
+        page.emulate_media(media="print")
+        for width in (794, 680):  # A4 with and without margins
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(_MEASURE, "svg.chart, svg.hist") == [], width
+        assert page.locator("details.export").is_hidden()
+
+
+def test_verdicts_stay_on_the_page_beside_a_name_of_300_characters(
+    shop: Served, chromium: Browser
+) -> None:
+    for width in WIDTHS:
+        with window(chromium, base(shop), viewport={"width": width, "height": 900}) as opened:
+            page = opened.open("/rapprochement")
+            page.locator("#texte").fill(f"nom;pays\n{'x' * 300};FR\nSociété Générale d'Orléans;FR")
+            page.get_by_role("button", name="Rapprocher", exact=True).click()
+            page.locator("#verdicts").wait_for()
+            box = page.locator("#verdicts tbody .badge").first.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0 and box["x"] + box["width"] <= width, width
+            assert is_within(page), width
+
+
+def test_a_select_is_no_wider_than_its_choices(shop: Served, chromium: Browser) -> None:
+    with window(chromium, base(shop), viewport={"width": 1440, "height": 900}) as opened:
+        sign_up(opened)
+        page = opened.open("/compte/membres")
+        for select in page.locator("select:visible").all():
+            box = select.bounding_box()
+            assert box is not None and box["width"] < 400

@@ -1,0 +1,290 @@
+"""/societes/{iso}/{id}: the public preview, the announced price, one charge a month."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quota.ledger.purchase import Purchase
+from tests.serve import world
+from tests.serve.client import PLANS, Served, serving
+from tests.serve.guests.site.visitor import Visitor, member
+from tests.serve.world import CONTACT
+
+COMPANY = "/societes/FR/552100554"
+OTHER = "/societes/UK/08209948"
+
+
+def used(served: Served, account: str, plan: str = "free") -> tuple[int, int]:
+    """Calls and credits that were spent."""
+    usage = served.store.usage(account, PLANS[plan], served.context.now()).result()
+    return usage.calls.used, usage.credits.used
+
+
+def test_a_visitor_sees_the_public_identity_and_pays_nothing(served: Served) -> None:
+    """§4.5, D14"""
+    seen = Visitor(served).get(COMPANY)
+
+    assert seen.status == 200
+    for told in ("Société Générale d'Orléans", "552100554", "4 mai 1864", "3,25 Md€", "1200"):
+        assert told in seen.figures
+    assert "12,5" not in seen.text
+    assert CONTACT not in seen.html
+    assert "Créer un compte" in seen.text
+
+
+def test_an_account_sees_the_preview_and_the_price_before_it_pays(served: Served) -> None:
+    """Decision 045"""
+    visitor, account = member(served)
+
+    seen = visitor.get(COMPANY)
+
+    assert "Afficher la fiche complète (5 crédits)" in seen.text
+    assert used(served, account) == (0, 0)
+
+
+def test_a_record_is_charged_once_a_month_and_then_comes_at_once(served: Served) -> None:
+    """§4.5, D9"""
+    visitor, account = member(served)
+    visitor.get(COMPANY)
+
+    paid = visitor.send(COMPANY)
+    again, later = visitor.send(COMPANY), visitor.get(COMPANY)
+
+    assert "5 crédits débités · 245 restants" in paid.text
+    assert "Déjà débitée ce mois-ci · 245 restants" in again.text
+    assert "Déjà débitée ce mois-ci" in later.text
+    assert all("12,5" in seen.text for seen in (paid, again, later))
+    assert used(served, account) == (2, 5)  # to read it again costs nothing (decision 110)
+
+
+def test_a_record_without_statements_says_that_it_costs_no_credits(served: Served) -> None:
+    """X0.6: and where there is nothing to show, no button offers to show it"""
+    free, _ = member(served)
+    rich, account = member(served, "data")
+
+    told = [visitor.get(OTHER).text for visitor in (free, rich)]
+    opened = rich.send(OTHER)
+
+    assert all("sa fiche ne coûte aucun crédit" in text for text in told)
+    assert not any("Afficher la fiche complète" in text for text in told)
+    assert ["Afficher les coordonnées (1 appel)" in text for text in told] == [False, True]
+    assert CONTACT in opened.html
+    assert "0 crédits débités ·" in opened.text
+    assert used(served, account, "data") == (1, 0)
+
+
+def test_a_key_of_the_organisation_and_its_pages_share_the_charge(served: Served) -> None:
+    """A8"""
+    visitor, account = member(served)
+    now = served.context.now()
+    served.store.accounts.revoke_key(served.store.keys_of(account).result()[0].id, now).result(10)
+    _, key = served.store.accounts.create_key(account, PLANS, now).result(10)
+    headers = {"Authorization": f"Bearer {key}"}
+    served.ask(f"/api/v1{COMPANY}", headers=headers)
+
+    seen = visitor.get(COMPANY)
+
+    assert "Déjà débitée" in seen.text
+    assert used(served, account) == (1, 5)
+
+
+def test_a_record_that_was_paid_for_is_read_again_when_the_calls_of_the_day_are_used(
+    served: Served,
+) -> None:
+    """Decision 110"""
+    visitor, account = member(served)
+    visitor.get(COMPANY)
+    visitor.send(COMPANY)
+    for _ in range(50):
+        served.store.take(account, 50, served.context.now()).result(10)
+
+    seen = visitor.get(COMPANY)
+
+    assert (seen.status, "12,5" in seen.text) == (200, True)
+    assert visitor.get(OTHER).status == 200
+    assert visitor.send(OTHER).status == 429
+
+
+def test_the_rank_among_peers_is_the_place_in_a_search(served: Served) -> None:
+    """§8.2 rule 3: exact counts"""
+    software = "programmation-conseil-et-autres-activites-informatiques"
+    company = served.search(secteur=software, tri="ca_desc", avec_ca="1", q="tarkvara")["societes"][
+        0
+    ]
+    wanted = {"secteur": software, "avec_ca": "1"}
+    number = served.search(**wanted)["total"]
+    above = served.search(**wanted, ca_min=str(company["ca_eur"] + 0.001))["total"]
+
+    seen = Visitor(served).get("/societes/EE/12652512").text
+
+    assert f"N° {above + 1} sur {number}" in seen
+    assert "N° 1 sur 1 " not in seen  # the only one in Estonia
+
+
+def test_the_analysis_is_charged_as_that_of_the_api_and_only_by_a_form(served: Served) -> None:
+    """X11"""
+    visitor, account = member(served, "corporate")
+    free, _ = member(served)
+    path = f"{COMPANY}/analyse"
+    offered = visitor.get(COMPANY).text
+    free.get(COMPANY)
+
+    linked = visitor.get(path)
+    made, again = visitor.send(path), visitor.send(path)
+    shown, reloaded = visitor.get(path), visitor.get(path)
+
+    assert "Analyser (10 crédits, une fois par mois)" in offered
+    assert linked.headers["Location"] == COMPANY
+    assert [(one.status, one.headers["Location"]) for one in (made, again)] == [(303, path)] * 2
+    assert "Médiane" in shown.text
+    assert reloaded.status == 200
+    assert used(served, account, "corporate") == (2, 10)  # the address costs nothing further
+    refused = free.send(path)
+    assert (refused.status, "Analyse non comprise" in refused.text) == (403, True)
+    assert Visitor(served).get(path).headers["Location"].startswith("/connexion")
+
+
+def test_a_link_never_charges(served: Served) -> None:
+    visitor, account = member(served)
+
+    for method in ("GET", "HEAD"):
+        visitor.get(COMPANY, method=method)
+        visitor.get(f"{COMPANY}/", method=method)
+
+    assert used(served, account)[1] == 0
+
+
+def test_without_credits_the_preview_is_served_and_says_so(served: Served) -> None:
+    """D10"""
+    visitor, account = member(served)
+    visitor.get(COMPANY)
+    served.store.take_and_charge(
+        Purchase(account, 50, "FR/autre", 250, 250), served.context.now()
+    ).result(10)
+
+    seen = visitor.send(COMPANY)
+
+    assert seen.status == 402
+    assert "Vos crédits du mois sont épuisés" in seen.text
+    assert "Société Générale" in seen.text
+    assert "12,5" not in seen.text
+    assert used(served, account) == (2, 250)
+
+
+def test_contacts_are_for_plans_that_have_them(served: Served) -> None:
+    """§2.1: the plan that is paid for, with the API tool or without (decision 044)"""
+    free, _ = member(served)
+    data, _ = member(served, "data")
+    free.get(COMPANY)
+    data.get(COMPANY)
+
+    assert CONTACT not in free.send(COMPANY).html
+    assert CONTACT not in data.get(COMPANY).html
+    full = data.send(COMPANY).html
+    assert f'href="https://www.{CONTACT}-sgo.eu"' in full
+    assert f"bonjour@{CONTACT}-sgo.eu" in full
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "told"),
+    [
+        ("/societes/FR/absente", 404, "societe_introuvable"),
+        ("/societes/XX/1", 400, "pays_inconnu"),
+        ("/societes/FR/", 400, "identifiant_invalide"),
+        ("/societes/FR/" + "1" * 65, 400, "identifiant_invalide"),
+        ("/societes/FR/%00", 400, "identifiant_invalide"),
+        ("/societes/FR/552100554?x=1", 400, "parametre_inconnu"),
+        ("/societes/FR", 404, "route_inconnue"),
+    ],
+)
+def test_what_is_no_company_is_a_page_that_says_why(
+    served: Served, path: str, status: int, told: str
+) -> None:
+    """E1"""
+    visitor, account = member(served)
+
+    seen = visitor.get(path)
+
+    assert (seen.status, told in seen.html) == (status, True)
+    assert used(served, account) == (0, 0)
+
+
+def test_an_identifier_may_hold_what_a_path_may_not(served: Served) -> None:
+    """E2"""
+    seen = Visitor(served).get("/?q=%C3%A9toile")
+    assert "/societes/FR/A%201%2F2.b" in seen.html
+
+    assert "Étoile filante" in Visitor(served).get("/societes/FR/A%201%2F2.b").text
+    assert "Société Générale" in Visitor(served).get("/societes/FR/552%20100%20554").text
+
+
+def test_status_and_form_are_shown_as_published_with_words_in_the_language_of_the_page(
+    served: Served,
+) -> None:
+    """Extensions X1, X6, X9"""
+    path = "/societes/EE/12652512"
+
+    french, english = (Visitor(served).get(f"{path}?lang={lang}") for lang in ("fr", "en"))
+
+    for told in ("Osaühing (Société à responsabilité limitée)", "Likvideerimisel (En liquidation)",
+                 "En procédure", "Vana Nimi OÜ ; Õunapuu OÜ", "56.10, 62.09", "EE100366327",
+                 "549300LKH2ZT2UYX8L57", "1 juin 2026"):  # fmt: skip
+        assert told in french.figures
+    for told in ("Osaühing (Limited liability company)", "Likvideerimisel (In liquidation)",
+                 "In proceedings", "1 Jun 2026"):  # fmt: skip
+        assert told in english.figures
+    assert '<span class="badge procedure">' in english.html
+
+
+def test_the_group_has_links_where_a_company_is_served_and_lei_where_not(served: Served) -> None:
+    """Extension X12"""
+    known, alone = (
+        Visitor(served).get(f"/societes/{company}?lang=en").html
+        for company in ("EE/12652512", "FR/309634954")
+    )
+
+    assert "<h2>Group</h2>" in known
+    assert world.PARENT_LEI in known and "since 12 Apr 2021" in known
+    assert "Direct subsidiaries (1)" in known and world.CHILD_LEI in known
+    assert "<h2>Group</h2>" not in alone
+
+
+def test_statements_have_changes_shares_and_labels_in_english(tmp_path: Path) -> None:
+    """Each line beside the year before, and in parts of the total assets or the turnover"""
+
+    def line(etat: str, code: str, label: str, year: int, value: float) -> dict[str, Any]:
+        return {"etat": etat, "code": code, "libelle": label, "valeur": value, "devise": "EUR",
+                "exercice": year, "ordre": 1}  # fmt: skip
+
+    lines = [
+        line("bilan_actif", "TotalAssets", "Total de l'actif", 2024, 200.0),
+        line("bilan_actif", "TotalAssets", "Total de l'actif", 2023, 160.0),
+        line("bilan_actif", "CashBankOnHand", "Disponibilités", 2024, 50.0),
+        line("compte_resultat", "TurnoverRevenue", "Chiffre d'affaires", 2024, 400.0),
+        line("compte_resultat", "TurnoverRevenue", "Chiffre d'affaires", 2023, 500.0),
+        line("compte_resultat", "ProfitLoss", "Résultat", 2024, -20.0),
+    ]
+    data = tmp_path / "data"
+    data.mkdir()
+    world.publish(data, world.COMPANIES, {("FR", "552100554"): lines})
+    with serving(data) as served:
+        visitor, _ = member(served)
+        visitor.get(f"{COMPANY}?lang=en")
+        seen = visitor.send(COMPANY)
+
+    assert "Total assets Total de l'actif 200 160 +25% 100%" in seen.text
+    assert "Cash at bank and in hand Disponibilités 50 – 25%" in seen.text
+    assert "Turnover Chiffre d'affaires 400 500 −20% 100%" in seen.text
+    assert "−20 – −5%" in seen.text
+    assert "Turnover 2024 €400 ▼ 20%" in seen.text
+    for told in ("2023 €500; 2024 €400", "Source: fr-registre", "data version"):
+        assert told in " ".join([seen.text, *re.findall(r'aria-label="([^"]*)"', seen.html)])
+
+
+def test_a_list_marks_the_companies_that_are_not_active(served: Served) -> None:
+    """Extension X1"""
+    seen = Visitor(served).get("/?q=Tarkvara&lang=en")
+
+    assert "Eesti Tarkvara OÜ In proceedings" in seen.figures
