@@ -1,1 +1,4 @@
-"""Mail to members of organisations: texts (`messages`), what is still to be sent (`outbox`), sending (`smtp`)."""
+"""Mail to members of organisations.
+
+`outbox` has the mails that are still to be sent, and sends them by `smtp`; `messages` has their texts.
+"""

@@ -1,1 +1,4 @@
-"""Payments by the service of others: orders, invoices and signed events (`stripe_account`)."""
+"""Payment by a service of others.
+
+`stripe_account` makes orders and links to invoices, and checks the signatures of events.
+"""
