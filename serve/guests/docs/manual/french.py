@@ -57,8 +57,8 @@ def in_french(english: str) -> str | None:
 
     >>> in_french("Name of the file."), in_french("Never said before.")
     ('Nom du fichier.', None)
-    >>> in_french("Name of the file. Today `a.csv`; others may come.")
-    'Nom du fichier. Aujourd’hui `a.csv` ; d’autres peuvent venir.'
+    >>> in_french("Name of the file. Today `a`; others may come.")
+    'Nom du fichier. Aujourd’hui `a` ; d’autres peuvent venir.'
     """
     if english in sentences():
         return sentences()[english]
