@@ -19,6 +19,8 @@ from functools import cache
 from typing import Any, Final, Literal
 
 from serve.contract import export_tables, seed_tables
+from serve.contract.tables import TABLES, read_rows
+from serve.contract.text import Text
 from shards.changes.change_file import NATURES
 from shards.codec.folding import SPELLINGS, fold
 from shards.codec.record import FIELDS
@@ -44,10 +46,10 @@ class Parameter:
         words: the kind of words that its values are, or "".
         separator: between the values of a list, which is one text; "" for a single value.
         most: values of a list, at most.
+        text: its row in tables/parameters.csv, if that is not its name.
     """
 
     name: str
-    description: str
     example: str | int | float
     kind: Literal["string", "integer", "number", "object"] = "string"
     default: str | int | None = None
@@ -59,6 +61,26 @@ class Parameter:
     words: Literal["", "pays", "secteur"] = ""
     separator: str = ""
     most: int | None = None
+    text: str = ""
+
+    @property
+    def description(self) -> Text:
+        """The sentences that tell a program what it is."""
+        return self._texts("")
+
+    @property
+    def label(self) -> Text:
+        """The name of its field in a form."""
+        return self._texts("label_")
+
+    @property
+    def chip(self) -> Text:
+        """A restriction by it in a few words, with `{}` for the value."""
+        return self._texts("chip_")
+
+    def _texts(self, kind: str) -> Text:
+        row = texts()[self.text or self.name]
+        return Text(row[f"{kind}fr"], row[f"{kind}en"])
 
     def schema(self, words: SeedWords) -> dict[str, Any]:
         """Its JSON Schema (2020-12), without the description; `words` as the function returns them."""
@@ -83,6 +105,12 @@ class Parameter:
         return {name: limit for name, limit in limits.items() if limit not in (None, "", [])}
 
 
+@cache
+def texts() -> Mapping[str, Mapping[str, str]]:
+    """The rows of tables/parameters.csv: descriptions, labels, chips, what other APIs call a parameter (`aliases`)."""
+    return {row["name"]: row for row in read_rows(TABLES / "parameters.csv")}
+
+
 def list_pattern(words: Sequence[str], separator: str) -> str:
     """A regular expression (ECMA-262 and Python) for lists of `words`; it contains each word once.
 
@@ -100,244 +128,66 @@ def _literal(text: str) -> str:
     return "".join(f"\\{char}" if char in r"\^$.*+?()[]{}|/" else char for char in text)
 
 
-PAYS: Final = Parameter(
-    "pays",
-    "Countries (pays) as codes separated by commas: ISO 3166-1 alpha-2, with `UK` for the United "
-    "Kingdom (`GB` is understood too). Without it: all countries. The codes: `/api/v1/pays`.",
-    "EE,UK",
-    words="pays",
-    separator=",",
-)
-SECTEUR: Final = Parameter(
-    "secteur",
-    "Sectors (secteurs) separated by `|`, each its exact French label or its slug. Without it: all "
-    "sectors. Labels and slugs: `/api/v1/secteurs`.",
-    "restauration",
-    words="secteur",
-    separator="|",
-)
+PAYS: Final = Parameter("pays", "EE,UK", words="pays", separator=",")
+SECTEUR: Final = Parameter("secteur", "restauration", words="secteur", separator="|")
 # The route of the sub-sectors needs a sector: without one it has nothing to list (contract G4).
 SECTEUR_REQUIS: Final = replace(
     SECTEUR,
-    description="Sectors (secteurs) separated by `|`, each its exact French label or its slug; at "
-    "least one. Labels and slugs: `/api/v1/secteurs`.",
+    text="secteur-requis",
 )
 SOUS_SECTEUR: Final = Parameter(
-    "sous_secteur",
-    "Sub-sectors (sous-secteurs) separated by `|`, each its exact French label as "
-    "`/api/v1/sous-secteurs` gives it. Only together with `secteur`; without it: whole sectors.",
-    "Restaurants et services de restauration mobile",
-    separator="|",
+    "sous_secteur", "Restaurants et services de restauration mobile", separator="|"
 )
-Q: Final = Parameter(
-    "q",
-    "Text that the name (nom) or a former name contains, without regard to case and accents, or "
-    "the first characters of the national identifier.",
-    "steel",
-    longest=LONGEST_Q,
-)
+Q: Final = Parameter("q", "steel", longest=LONGEST_Q)
 # The route of the suggestions has nothing to complete without a text (X4).
 Q_REQUIS: Final = replace(
     Q,
-    description="Text to complete: the words of a name (nom), the last one as far as it is known. "
-    "Without regard to case and accents.",
+    text="q-requis",
     example="royal to",
 )
-TRI: Final = Parameter(
-    "tri",
-    "Order (tri): turnover falling or rising (`ca_desc`, `ca_asc`), name (`nom`), headcount "
-    "falling (`effectif_desc`), newest first (`recent`), share capital falling (`capital_desc`), "
-    "completeness falling (`score`). Unknown values come last.",
-    "recent",
-    enum=ORDERS,
-    default=ORDERS[0],
-)
-LIMIT: Final = Parameter(
-    "limit",
-    "Companies wanted. Clamped without an error to what the plan shows and to what one call may "
-    "bring; the answer's `limit` is what was applied.",
-    50,
-    "integer",
-    default=DEFAULT_LIMIT,
-    minimum=1,
-    maximum=DEEPEST,
-)
-OFFSET: Final = Parameter(
-    "offset",
-    "Number of companies to skip, for paging. offset + limit never passes the plan's cap "
-    "(`plafond_resultats`), which is one on the pages of a search; a visitor's is always 0. "
-    '`Link: rel="next"` leads to the next page.',
-    50,
-    "integer",
-    default=0,
-    minimum=0,
-)
-CA_MIN: Final = Parameter(
-    "ca_min",
-    "Minimum turnover (chiffre d'affaires) in euros, inclusive. A company that publishes none is "
-    "left out.",
-    1_000_000,
-    "number",
-)
-CA_MAX: Final = Parameter(
-    "ca_max",
-    "Maximum turnover (chiffre d'affaires) in euros, inclusive; not below `ca_min`.",
-    50_000_000,
-    "number",
-)
-EFFECTIF_MIN: Final = Parameter(
-    "effectif_min",
-    "Minimum headcount (effectif), inclusive. A company of which no number is known is left out, even with a band.",
-    10,
-    "integer",
-)
-EFFECTIF_MAX: Final = Parameter(
-    "effectif_max",
-    "Maximum headcount (effectif), inclusive; not below `effectif_min`.",
-    250,
-    "integer",
-)
-SITE_WEB: Final = Parameter(
-    "site_web", "`1`: only companies with a declared website (site web).", "1", enum=("1",)
-)
-AVEC_CA: Final = Parameter(
-    "avec_ca",
-    "`1`: only companies with a published turnover (chiffre d'affaires), 0 included.",
-    "1",
-    enum=("1",),
-)
-_SEVERAL: Final = {",": "Several are separated by commas.", "|": "Several are separated by `|`."}
+TRI: Final = Parameter("tri", "recent", enum=ORDERS, default=ORDERS[0])
+LIMIT: Final = Parameter("limit", 50, "integer", default=DEFAULT_LIMIT, minimum=1, maximum=DEEPEST)
+OFFSET: Final = Parameter("offset", 50, "integer", default=0, minimum=0)
+CA_MIN: Final = Parameter("ca_min", 1_000_000, "number")
+CA_MAX: Final = Parameter("ca_max", 50_000_000, "number")
+EFFECTIF_MIN: Final = Parameter("effectif_min", 10, "integer")
+EFFECTIF_MAX: Final = Parameter("effectif_max", 250, "integer")
+SITE_WEB: Final = Parameter("site_web", "1", enum=("1",))
+AVEC_CA: Final = Parameter("avec_ca", "1", enum=("1",))
 _DAY: Final = r"^[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01]))?)?$"
 
 IDS: Final = Parameter(
     "ids",
-    f"Only these companies (sociétés), at most {MOST_IDS}: each as country code, `:` and identifier, "
-    f"which is understood as in the path of a record. {_SEVERAL[',']} The unknown ones are in "
-    "`ids_inconnus`.",
     "UK:00944111,EE:16325572",
     pattern=r"^(?:[A-Za-z]{2}:[^\s,][^,]{0,63}(?:,|$))*$",
     separator=",",
     most=MOST_IDS,
 )
-ETAT: Final = Parameter(
-    "etat",
-    "State (état): `active`, `procedure` (insolvency, liquidation), `cessee` (ceased) or `inconnu`. "
-    f"{_SEVERAL[',']} Without it: all.",
-    "active,procedure",
-    enum=STATES,
-    separator=",",
-)
-VILLE: Final = Parameter(
-    "ville",
-    f"Whole name of the town (ville), without regard to case and accents. {_SEVERAL['|']}",
-    "Sheffield|Tallinn",
-    separator="|",
-    most=MOST_VALUES,
-)
-CODE_POSTAL: Final = Parameter(
-    "code_postal",
-    f"First characters of the postcode (code postal), blanks apart. {_SEVERAL[',']}",
-    "S3,1011",
-    separator=",",
-    most=MOST_VALUES,
-)
-FORME: Final = Parameter(
-    "forme",
-    f"Legal form (forme), exactly as the companies have it. {_SEVERAL['|']}",
-    "Private Limited Company",
-    separator="|",
-    most=MOST_VALUES,
-)
+ETAT: Final = Parameter("etat", "active,procedure", enum=STATES, separator=",")
+VILLE: Final = Parameter("ville", "Sheffield|Tallinn", separator="|", most=MOST_VALUES)
+CODE_POSTAL: Final = Parameter("code_postal", "S3,1011", separator=",", most=MOST_VALUES)
+FORME: Final = Parameter("forme", "Private Limited Company", separator="|", most=MOST_VALUES)
 NACE: Final = Parameter(
     "nace",
-    "Activity (nace_code): a division, group or class of NACE Rev. 2 or 2.1, such as `56`, `56.1` or "
-    f"`56.10`; dots are optional. {_SEVERAL[',']}",
     "56.1,62",
     pattern=r"^(?:[0-9]{2}(?:\.?[0-9]{1,2})?(?:,|$))*$",
     separator=",",
     most=MOST_VALUES,
 )
-CREE_MIN: Final = Parameter(
-    "cree_min",
-    "Created (date_creation) on this day or later: `YYYY`, `YYYY-MM` or `YYYY-MM-DD`. A date that is "
-    "known without its day counts as its first day; a company without one is left out.",
-    "2020",
-    pattern=_DAY,
-)
-CREE_MAX: Final = Parameter(
-    "cree_max",
-    "Created on this day or earlier; a year or month includes its last day. Not before `cree_min`.",
-    "2024-06",
-    pattern=_DAY,
-)
-ACTIF_MIN: Final = Parameter(
-    "actif_min",
-    "Minimum total assets (total de l'actif) in euros, inclusive. A company that publishes none is "
-    "left out.",
-    500_000,
-    "number",
-)
-ACTIF_MAX: Final = Parameter(
-    "actif_max",
-    "Maximum total assets (total de l'actif) in euros, inclusive; not below `actif_min`.",
-    20_000_000,
-    "number",
-)
-AVEC_COMPTES: Final = Parameter(
-    "avec_comptes",
-    "`1`: only companies with financial statements (comptes).",
-    "1",
-    enum=("1",),
-)
+CREE_MIN: Final = Parameter("cree_min", "2020", pattern=_DAY)
+CREE_MAX: Final = Parameter("cree_max", "2024-06", pattern=_DAY)
+ACTIF_MIN: Final = Parameter("actif_min", 500_000, "number")
+ACTIF_MAX: Final = Parameter("actif_max", 20_000_000, "number")
+AVEC_COMPTES: Final = Parameter("avec_comptes", "1", enum=("1",))
 # The first language is the default (§4.6).
-LANG: Final = Parameter(
-    "lang",
-    "Language (langue) of the workbook's sheets and headings; the data stay French.",
-    "en",
-    default="fr",
-    enum=("fr", "en"),
-)
-FORMAT: Final = Parameter(
-    "format",
-    "Format of the file: a workbook (`xlsx`) or tables (`csv`, `ndjson`, `parquet`). Without it the header "
-    "`Accept` decides: `*/*` or none is a workbook, and what cannot be served is refused (406).",
-    "csv",
-    enum=export_tables.FORMATS,
-)
-COLONNES: Final = Parameter(
-    "colonnes",
-    "Columns (colonnes) of the companies, keys of `Societe` separated by commas, in the order wanted: of a table, "
-    "or of the sheet Liste of a workbook. Without it: all.",
-    "iso2,id,nom,ca_eur",
-    enum=FIELDS,
-    separator=",",
-)
-COMPTES: Final = Parameter(
-    "comptes",
-    "`1`: also the statement lines (comptes) of the first companies that have some, as many as the plan allows; "
-    "a table is then a `.zip` of both and of the licences. A workbook always has them.",
-    "1",
-    enum=("1",),
-)
-EXPORT_LIMIT: Final = Parameter(
-    "limit",
-    "Companies wanted. Without it as many as the plan allows in one file; above that it is "
-    "clamped to it without an error.",
-    100,
-    "integer",
-    minimum=1,
-)
-ISO: Final = Parameter(
-    "iso",
-    "Country (pays) of the company: ISO 3166-1 alpha-2, with `UK` for the United Kingdom (`GB` is "
-    "understood too).",
-    "UK",
-    words="pays",
-)
+LANG: Final = Parameter("lang", "en", default="fr", enum=("fr", "en"))
+FORMAT: Final = Parameter("format", "csv", enum=export_tables.FORMATS)
+COLONNES: Final = Parameter("colonnes", "iso2,id,nom,ca_eur", enum=FIELDS, separator=",")
+COMPTES: Final = Parameter("comptes", "1", enum=("1",))
+EXPORT_LIMIT: Final = Parameter("limit", 100, "integer", minimum=1, text="limit-export")
+ISO: Final = Parameter("iso", "UK", words="pays")
 ID: Final = Parameter(
     "id",
-    "National identifier (identifiant), as the register writes it; blanks, dots and slashes in it "
-    "do not matter where it is unique without them.",
     "09418436",
     longest=LONGEST_ID,
     # At least one character that is not blank, and no control character (contract E1).
@@ -347,70 +197,21 @@ ID: Final = Parameter(
 VALEUR: Final = replace(
     ID,
     name="valeur",
-    description="A number of a company, in any spelling: national identifier (with or without its "
-    "leading zeros, with or without the code of its country), VAT number (TVA), SIRET or LEI.",
+    text="valeur",
     example="GB09418436",
 )
 
-VERSION: Final = Parameter(
-    "version",
-    "Generation of the data to answer from, as `X-Donnees-Version` named it: the pages of a walk "
-    "then belong together although a new generation is published meanwhile. The published one or "
-    "the one before it, else 409 `version_expiree`. Without it: the published one.",
-    "81c09a7b6c5d4e3f",
-    pattern=r"^[0-9a-f]{16}$",
-)
-DEPUIS: Final = Parameter(
-    "depuis",
-    "Generation that the caller has (`X-Donnees-Version`): what changed since is told. One that no "
-    "known step leads away from is 409 `version_expiree`.",
-    "81c09a7b6c5d4e3f",
-    pattern=r"^[0-9a-f]{16}$",
-)
-NATURE: Final = Parameter(
-    "nature",
-    "Kinds of changes separated by commas: `supprimee` (gone: purge it), `creee` (new), `modifiee` "
-    "(other values). Without it: all.",
-    "supprimee",
-    separator=",",
-    pattern=list_pattern(NATURES, ","),
-)
+VERSION: Final = Parameter("version", "81c09a7b6c5d4e3f", pattern=r"^[0-9a-f]{16}$")
+DEPUIS: Final = Parameter("depuis", "81c09a7b6c5d4e3f", pattern=r"^[0-9a-f]{16}$")
+NATURE: Final = Parameter("nature", "supprimee", separator=",", pattern=list_pattern(NATURES, ","))
 CURSEUR: Final = Parameter(
-    "curseur",
-    "Where to go on: `suivant` of the page before, with the same other parameters.",
-    "4f6a0c1d2e3b4a59.200.1a2b3c4d",
-    pattern=r"^[0-9a-f]{16}\.[0-9]{1,10}\.[0-9a-f]{8}$",
+    "curseur", "4f6a0c1d2e3b4a59.200.1a2b3c4d", pattern=r"^[0-9a-f]{16}\.[0-9]{1,10}\.[0-9a-f]{8}$"
 )
 
-PAR: Final = Parameter(
-    "par",
-    "What to count by (répartition par), one or more: country, sector, sub-sector, activity, legal "
-    "form, state, town, band of turnover, band of headcount, year of creation. "
-    f"{_SEVERAL[',']}",
-    "secteur,etat",
-    enum=DIMENSIONS,
-    separator=",",
-)
-LIMITE: Final = Parameter(
-    "limite",
-    "Values of each of `nace`, `forme` and `ville`, the most frequent ones; the others are summed up "
-    "in `autres`. Clamped without an error.",
-    20,
-    "integer",
-    default=20,
-    minimum=1,
-    maximum=200,
-)
+PAR: Final = Parameter("par", "secteur,etat", enum=DIMENSIONS, separator=",")
+LIMITE: Final = Parameter("limite", 20, "integer", default=20, minimum=1, maximum=200)
 
-N: Final = Parameter(
-    "n",
-    "Comparable companies wanted. Clamped without an error to this maximum and to what the plan shows.",
-    10,
-    "integer",
-    default=10,
-    minimum=1,
-    maximum=50,
-)
+N: Final = Parameter("n", 10, "integer", default=10, minimum=1, maximum=50)
 
 # What a company must be to be found (§4.4), and the filters of extensions X2. Every route that searches takes them all.
 SCOPE: Final = (PAYS, SECTEUR, SOUS_SECTEUR, Q)
@@ -445,45 +246,8 @@ def names(parameters: Sequence[Parameter]) -> tuple[str, ...]:
 
 # -- names that callers try ---------------------------------------------------------------
 
-# What other APIs call a parameter, in English above all. A name that stands for none has "", so that
-# nothing that is merely spelt alike is proposed for it.
-_ALSO: Final[Mapping[str, str]] = {
-    "pays": "country countries country_code countrycode iso iso2 land",
-    "secteur": "sector sectors industry activity activite branche",
-    "sous_secteur": "subsector sub_sector subsectors sub_sectors subindustry",
-    "q": "name query search term text keyword keywords nom company company_name denomination "
-    "recherche raison_sociale",
-    "tri": "sort sort_by sortby order order_by orderby ordre",
-    "limit": "per_page perpage page_size pagesize size rows max_results taille limite",
-    "offset": "page skip start from decalage",
-    "ca_min": "turnover_min min_turnover revenue_min min_revenue sales_min chiffre_affaires_min",
-    "ca_max": "turnover_max max_turnover revenue_max max_revenue sales_max chiffre_affaires_max",
-    "effectif_min": "employees_min min_employees headcount_min staff_min salaries_min",
-    "effectif_max": "employees_max max_employees headcount_max staff_max salaries_max",
-    "site_web": "website web url has_website site",
-    "avec_ca": "with_turnover has_turnover has_revenue",
-    "version": "generation snapshot",
-    "depuis": "since after changed_since",
-    "curseur": "cursor next",
-    "nature": "kind change change_type",
-    "par": "by group_by groupby facet facets dimension dimensions aggregate repartition",
-    "lang": "language langue locale",
-    "etat": "status state statut active",
-    "ville": "city town commune municipality",
-    "code_postal": "zip zipcode zip_code postcode postal_code postalcode cp",
-    "forme": "legal_form legalform forme_juridique company_type",
-    "nace": "nace_code naf ape sic code_nace code_naf",
-    "cree_min": "created_min created_after created_from incorporated_from founded_min",
-    "cree_max": "created_max created_before created_to incorporated_to founded_max",
-    "actif_min": "assets_min min_assets total_assets_min",
-    "actif_max": "assets_max max_assets total_assets_max",
-    "avec_comptes": "has_accounts with_accounts has_financials with_statements",
-    "ids": "identifiers company_ids",
-    "format": "format output file_format filetype type_fichier",
-    "colonnes": "columns column fields select champs",
-    "comptes": "statements accounts financials etats_financiers",
-    "": "region departement county apikey api_key key token access_token",
-}
+# What stands for no parameter, so that nothing that is merely spelt alike is proposed for it.
+_NO_PARAMETER: Final = "region departement county apikey api_key key token access_token"
 
 
 @cache
@@ -498,9 +262,10 @@ def spellings(allowed: tuple[str, ...]) -> Mapping[str, str]:
     """
     also = {
         fold(word): name if name in allowed else ""
-        for name, words in _ALSO.items()
-        for word in words.split()
+        for name, row in texts().items()
+        for word in row["aliases"].split()
     }
+    also |= dict.fromkeys(map(fold, _NO_PARAMETER.split()), "")
     return also | {fold(name): name for name in allowed}
 
 

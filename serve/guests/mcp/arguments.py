@@ -26,53 +26,16 @@ _FLAG: Final = ("1",)
 
 # The parameters that only the tools have.
 ROWS: Final = replace(
-    LIMIT,
-    description=f"Companies wanted, {MOST_ROWS} at most; the plan may show fewer.",
-    example=_FEW_ROWS,
-    default=_FEW_ROWS,
-    maximum=MOST_ROWS,
+    LIMIT, text="tool-limit", example=_FEW_ROWS, default=_FEW_ROWS, maximum=MOST_ROWS
 )
 # A company is read by the keys that a search shows.
-COUNTRY: Final = replace(ISO, name="iso2")
-STATEMENTS: Final = Parameter(
-    "etats_financiers",
-    priced(
-        "true: with the financial statements (états financiers) of the last five fiscal years. It "
-        "costs {prix.fiche} credits, once a month for the same company; without it, or where the "
-        "company has no statements, none."
-    ),
-    "1",
-    enum=_FLAG,
-)
-YEAR: Final = Parameter(
-    "exercice",
-    "Only the statements of this fiscal year (exercice); implies etats_financiers. A year that "
-    "the company has none of costs nothing; the answer names those that there are.",
-    2024,
-    "integer",
-    minimum=1,
-)
-
-RECORDS: Final = replace(
-    IDS,
-    description=f"Companies, {MOST_RECORDS} at most, each as country code, `:` and identifier.",
-    most=MOST_RECORDS,
-)
-SINCE: Final = replace(
-    parameters.DEPUIS,
-    description="The generation that is known already: `generation` of an earlier search, or `jusque` "
-    "of earlier changes.",
-)
-WATCHED_IDS: Final = replace(
-    IDS,
-    description="Watch these companies, each as country code, `:` and identifier; or give `recherche`.",
-)
-WATCHED_SEARCH: Final = Parameter(
-    "recherche",
-    "Watch this search: an object with the filters of search_companies; {} is the whole base.",
-    "{}",
-    "object",
-)
+COUNTRY: Final = replace(ISO, name="iso2", text="iso")
+STATEMENTS: Final = Parameter("etats_financiers", "1", enum=_FLAG)
+YEAR: Final = Parameter("exercice", 2024, "integer", minimum=1)
+RECORDS: Final = replace(IDS, text="tool-ids", most=MOST_RECORDS)
+SINCE: Final = replace(parameters.DEPUIS, text="tool-depuis")
+WATCHED_IDS: Final = replace(IDS, text="tool-suivies")
+WATCHED_SEARCH: Final = Parameter("recherche", "{}", "object")
 
 
 def _unpinned(of_route: Sequence[Parameter]) -> tuple[Parameter, ...]:
@@ -175,7 +138,7 @@ def _bare(one: Parameter) -> dict[str, Any]:
 
 def _described(one: Parameter) -> str:
     """The description in the words of the tools, without routes and separators of query strings."""
-    text = one.description
+    text = priced(one.description.en)
     for words_of_routes, instead in _INSTEAD.items():
         text = text.replace(words_of_routes, instead)
     return text

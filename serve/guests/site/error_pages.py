@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from serve.access.result import Response
+from serve.contract import parameters
 from serve.contract.errors import ApiError
 from serve.guests.site.errors.page_errors import PageError
 from serve.guests.site.page_request import PageRequest
@@ -43,21 +44,7 @@ _TITLES_OF_CODES: Final[Mapping[str, tuple[str, str]]] = {
     "essai_epuise": ("Essais du mois épuisés", "Trials of the month used up"),
 }
 # The fields of the search form that a person types into (templates/explorer.html).
-_FIELDS: Final[Mapping[str, tuple[str, str]]] = {
-    "ca_min": ("Chiffre d’affaires minimal", "Minimum turnover"),
-    "ca_max": ("Chiffre d’affaires maximal", "Maximum turnover"),
-    "effectif_min": ("Effectif minimal", "Minimum headcount"),
-    "effectif_max": ("Effectif maximal", "Maximum headcount"),
-    "actif_min": ("Total minimal de l’actif", "Minimum total assets"),
-    "actif_max": ("Total maximal de l’actif", "Maximum total assets"),
-    "cree_min": ("Création au plus tôt", "Founded at the earliest"),
-    "cree_max": ("Création au plus tard", "Founded at the latest"),
-    "ville": ("Ville", "Town"),
-    "code_postal": ("Code postal", "Postcode"),
-    "forme": ("Forme juridique", "Legal form"),
-    "nace": ("Code NACE", "NACE code"),
-    "q": ("Nom ou identifiant", "Name or identifier"),
-}
+_FIELDS: Final = {one.name: one.label for one in parameters.SEARCH if one.label.fr}
 # People look for a page, not for a route.
 _NO_PAGE: Final = ("Il n’y a pas de page à cette adresse.", "There is no page at this address.")
 

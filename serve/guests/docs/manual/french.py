@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from serve.contract import seed_tables
+from serve.contract import parameters, seed_tables
 from serve.contract.error_codes import CODES
 from serve.contract.objects import components
 from serve.contract.prices import priced
@@ -47,6 +47,7 @@ def sentences() -> Mapping[str, str]:
         # As in the other texts of the pages, an apostrophe is a typographic one.
         **{f"{said['en']}.": f"{said['fr']}.".replace("'", "’") for said in fields},
         **{code.meaning.en: code.meaning.fr for code in CODES.values()},
+        **{row["en"]: row["fr"] for row in parameters.texts().values()},
         **{priced(english): priced(french) for english, french in components.french().items()},
     }
 

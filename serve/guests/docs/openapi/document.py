@@ -133,7 +133,7 @@ def _parameter(parameter: Parameter, words: SeedWords) -> Schema:
     return {
         "name": parameter.name,
         "in": "query",
-        "description": parameter.description,
+        "description": parameter.description.en,
         # Examples beside the schema would make a viewer fill in every field of its form.
         "schema": {**parameter.schema(words), "examples": [parameter.example]},
     }

@@ -400,7 +400,7 @@ def _member(parameter: Parameter, words: SeedWords) -> Schema:
     """A member of a body. Its default is only described: generated clients require what has one."""
     schema = parameter.schema(words)
     default = schema.pop("default", None)
-    text = parameter.description
+    text = parameter.description.en
     if default is not None:
         text += f" By default `{default}`."
     return {**schema, "description": text, "examples": [parameter.example]}

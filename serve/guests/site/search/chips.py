@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from serve.contract import parameters
+from serve.contract.parameters import Q
 from serve.contract.seed_tables import label
 from serve.guests.site import formatting
 from serve.guests.site.page_request import PageRequest
@@ -15,27 +17,8 @@ from shards.generations.reference import Reference
 _LONGEST: Final = 120  # characters, those of `q`
 _NAMED: Final = 4  # restrictions in the title of a page
 
-# Every parameter that is no list of places, in the order of the form.
-_WORDS: Final = (
-    ("q", "« {} »", "“{}”"),
-    ("ca_min", "CA ≥ {} €", "Turnover ≥ €{}"),
-    ("ca_max", "CA ≤ {} €", "Turnover ≤ €{}"),
-    ("effectif_min", "Effectif ≥ {}", "Headcount ≥ {}"),
-    ("effectif_max", "Effectif ≤ {}", "Headcount ≤ {}"),
-    ("site_web", "Avec site web", "With a website"),
-    ("avec_ca", "CA publié", "Turnover published"),
-    ("ids", "Sociétés : {}", "Companies: {}"),
-    ("etat", "État : {}", "State: {}"),
-    ("ville", "Ville : {}", "Town: {}"),
-    ("code_postal", "Code postal : {}", "Postcode: {}"),
-    ("forme", "Forme : {}", "Legal form: {}"),
-    ("nace", "NACE : {}", "NACE: {}"),
-    ("cree_min", "Création ≥ {}", "Founded ≥ {}"),
-    ("cree_max", "Création ≤ {}", "Founded ≤ {}"),
-    ("actif_min", "Total de l’actif ≥ {} €", "Total assets ≥ €{}"),
-    ("actif_max", "Total de l’actif ≤ {} €", "Total assets ≤ €{}"),
-    ("avec_comptes", "Comptes publiés", "Statements published"),
-)
+# Every parameter that restricts a search and is no list of places, in the order of the form.
+_RESTRICTIONS: Final = (Q, *parameters.FILTERS)
 
 
 class Chip(NamedTuple):
@@ -55,10 +38,10 @@ def chips(request: PageRequest, reference: Reference, form: SearchForm) -> Seque
     found += [
         Chip(groups.get(one, one), form.without("sous_secteur", one)) for one in form.sous_secteurs
     ]
-    for name, fr, en in _WORDS:
-        if value := form.value(name):
-            words = request.t(fr, en).format(_readable(request, name, value))
-            found.append(Chip(words, form.href(**{name: ""})))
+    for one in _RESTRICTIONS:
+        if value := form.value(one.name):
+            words = request.t(*one.chip).format(_readable(request, one.name, value))
+            found.append(Chip(words, form.href(**{one.name: ""})))
     return found
 
 

@@ -180,7 +180,7 @@ def test_a_required_argument_is_not_said_to_be_optional() -> None:
 
 def test_descriptions_speak_of_tools_and_not_of_routes() -> None:
     """Every substitution still finds what it replaces."""
-    said = " ".join(one.description for one in parameters.SEARCH)
+    said = " ".join(one.description.en for one in parameters.SEARCH)
     text = orjson.dumps([tool.definition for tool in tools().values()]).decode()
 
     assert not [old for old in arguments._INSTEAD if old not in said]
