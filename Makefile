@@ -91,10 +91,10 @@ quick: $(READY) ## values and files in memory, for the loop of editing (40 s)
 check: lint types layers ## lint, types, layers, and all tests but those of other programs and proofs (170 s)
 	@$(IN_MEMORY) $(PY) -m pytest $(WAITING) -m "not outside and not slow and not judge"
 
-test: $(READY) ## the whole suite, proofs included; HYPOTHESIS_PROFILE=thorough tries ten times harder (CI, with the judges: 884 s)
-	@$(PY) -m pytest $(WAITING) $(ALSO)
+test: $(READY) ## all but judges and proofs; HYPOTHESIS_PROFILE=thorough tries ten times harder
+	@$(PY) -m pytest $(WAITING) -m "not judge and not slow" $(ALSO)
 
-proof: $(READY) ## only the slow proofs: power cuts, kills, full disks, the clock
+proof: $(READY) ## what takes long alone: power cuts, kills, full disks, the clock, wheels, clusters
 	@$(PY) -m pytest $(WAITING) -m slow
 
 # The two proofs that are programs; tests/proof/README.md has their last results. DATA is a folder of generations.

@@ -70,6 +70,7 @@ def test_the_targets_leave_out_what_their_help_says() -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_suite_is_collected_without_what_only_the_bench_installs() -> None:
     """`make test` of a fresh clone has no library of the group `bench`."""
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]

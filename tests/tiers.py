@@ -4,7 +4,8 @@
 |---|---|--:|
 | `make quick` | values, and LMDB files in memory (/dev/shm) | 60 s |
 | `make check` | also those that start our own servers, commands and builds; lint, types, layers | 4 min |
-| `make test` | all, with programs of other projects and the proofs of crash safety | 20 min in CI |
+| `make test` | also those of other projects' programs | 7 min |
+| `make proof` | those that take over ten seconds alone: crash safety, wheels, clusters | CI runs them too |
 
 `make help` shows the times that were measured.
 

@@ -190,8 +190,9 @@ ID: Final = Parameter(
     "id",
     "09418436",
     longest=LONGEST_ID,
-    # At least one character that is not blank, and no control character (contract E1).
-    pattern=r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+    # At least one character that is not blank, no control character (contract E1), and none that stands for bytes
+    # which are no UTF-8.
+    pattern=r"^[^\x00-\x1f\x7f-\x9f\ufffd]*[^\s\x00-\x1f\x7f-\x9f\ufffd][^\x00-\x1f\x7f-\x9f\ufffd]*$",
 )
 
 VALEUR: Final = replace(

@@ -1,6 +1,6 @@
 """The HTTP side of `/api/v1/reconciliation`: tokens in the path, forms, and what each path of the service answers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -130,7 +130,7 @@ async def _admitted(request: HttpRequest, token: str) -> Admitted:
 async def _parameters(request: HttpRequest) -> Mapping[str, str]:
     """The parameters, of the query string or of a form. Clients send more than the service reads."""
     message = request.message
-    found = dict(params.pairs(request.target.query))
+    found = _given(params.pairs(request.target.query))
     if message.method != "POST":
         return found
     kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
@@ -138,11 +138,16 @@ async def _parameters(request: HttpRequest) -> Mapping[str, str]:
         raise errors.type_non_supporte(kind[:100], _FORM)
     raw = await body_reader.body(message, line_list.LARGEST)
     try:
-        return found | dict(parse_qsl(raw.decode(), keep_blank_values=True, errors="strict"))
+        return found | _given(parse_qsl(raw.decode(), errors="strict"))
     except ValueError as error:
         raise errors.corps_invalide(
             ("ce n'est pas un formulaire en UTF-8", "it is not a form in UTF-8")
         ) from error
+
+
+def _given(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The parameters; an empty one counts as absent, as everywhere in the API (contract B)."""
+    return {name: value for name, value in pairs if value.strip()}
 
 
 def _company(what: str, identifier: str, generation: OpenGeneration) -> PreparedCall[Content]:

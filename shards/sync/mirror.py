@@ -337,9 +337,11 @@ def _objections(folder: Path) -> Mapping[str, Mapping[str, int]]:
     """What is left out of a generation by objections, by country; nothing, if the report is damaged."""
     try:
         report = orjson.loads((folder / generation_files.QUALITY).read_bytes())
-        pays = report.get("pays", {})
-        return {iso2: one["oppositions"] for iso2, one in pays.items() if one.get("oppositions")}
-    except (OSError, ValueError):
+        return {
+            iso2: {what: int(number) for what, number in one.get("oppositions", {}).items()}
+            for iso2, one in report.get("pays", {}).items()
+        }
+    except (AttributeError, OSError, TypeError, ValueError):  # an absent file, no JSON, another shape
         return {}
 
 

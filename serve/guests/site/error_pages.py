@@ -41,6 +41,7 @@ _TITLES: Final[Mapping[int, tuple[str, str]]] = {
 }
 _TITLES_OF_CODES: Final[Mapping[str, tuple[str, str]]] = {
     "module_non_inclus": ("Analyse non comprise", "Analysis not included"),
+    "societe_introuvable": ("Société introuvable", "Company not found"),
     "essai_epuise": ("Essais du mois épuisés", "Trials of the month used up"),
 }
 # The fields of the search form that a person types into (templates/explorer.html).

@@ -82,6 +82,7 @@ def test_a_build_goes_on_with_the_countries_that_are_done(tmp_path: Path) -> Non
     assert resumed.pays == whole.pays
 
 
+@pytest.mark.slow
 def test_a_build_that_was_killed_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
     rows = [
         company(iso2, str(i), f"Õun {i % 7}")
@@ -99,6 +100,7 @@ def test_a_build_that_was_killed_goes_on_and_gives_the_same_bytes(tmp_path: Path
     assert content(tmp_path / "parts") == content(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_what_is_done_is_not_taken_where_anything_it_depends_on_has_changed(tmp_path: Path) -> None:
     good, bad = halves(tmp_path)
     rejected = tmp_path / "data" / "rejected" / "EE.parquet"

@@ -4,6 +4,8 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from pipeline.publishing import build
 from shards.generations import pointer
 from tests.pipeline.builds import run, served
@@ -44,6 +46,7 @@ def files(data: Path, built: build.Built) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_generation_whatever_the_jobs(tmp_path: Path) -> None:
     source = write(tmp_path / "in", *world())
 
@@ -55,6 +58,7 @@ def test_the_same_input_gives_the_same_generation_whatever_the_jobs(tmp_path: Pa
     assert one.pays == two.pays
 
 
+@pytest.mark.slow
 def test_the_order_of_files_and_the_names_of_folders_change_nothing(tmp_path: Path) -> None:
     rows, lines = world()
     first = write(tmp_path / "a", rows[:400], lines[:77], name="un")

@@ -107,6 +107,7 @@ def test_more_companies_than_identifiers_stop_before_anything_is_written(tmp_pat
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_build_takes_every_row(tmp_path: Path) -> None:
     source = tmp_path / "in"
     writer.run(SynthOptions(companies=5_000, seed=1, out=source, comptes=0.1, jobs=1))

@@ -54,6 +54,7 @@ def built_here(tmp_path: Path, source: Path) -> dict[str, bytes]:
     return content(here / "data")
 
 
+@pytest.mark.slow
 def test_a_cluster_makes_the_same_bytes_as_this_machine(
     tmp_path: Path, dask: Dask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +69,7 @@ def test_a_cluster_makes_the_same_bytes_as_this_machine(
     assert content(tmp_path / "data") == built_here(tmp_path, source)
 
 
+@pytest.mark.slow
 def test_the_countries_of_a_worker_that_is_killed_are_done_again(
     tmp_path: Path, dask: Dask
 ) -> None:
@@ -91,6 +93,7 @@ def kill_at_work(data: Path, dask: Dask) -> None:
     dask.workers[0].kill()
 
 
+@pytest.mark.slow
 def test_without_its_scheduler_a_build_ends_and_leaves_what_is_published(
     tmp_path: Path, dask: Dask
 ) -> None:

@@ -53,6 +53,7 @@ class _OverServer(StoreAgainstModel):
         return self.server.rows()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_store_does_what_the_model_does(kind: str) -> None:
     """D6 to D9, F5, A4, A9: scripts and ledger, over any mix"""

@@ -193,6 +193,7 @@ def test_no_key_is_in_what_a_crash_leaves(data: Path) -> None:
         assert part not in stderr
 
 
+@pytest.mark.slow
 def test_midnight_and_the_end_of_a_month_on_the_real_clock(data: Path) -> None:
     """R8, D3, D9: the server runs from 30 November 23:59:40 into December"""
     library = faketime()

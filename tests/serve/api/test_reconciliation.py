@@ -307,6 +307,21 @@ def test_a_limit_that_is_no_number_over_0_is_refused(
     assert reply.code == "parametre_invalide"
 
 
+@pytest.mark.parametrize("name", ["queries", "extend"])
+def test_an_empty_parameter_counts_as_an_absent_one(
+    served: Served, address: str, name: str
+) -> None:
+    """Contract B"""
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    got = served.ask(f"{address}?{name}=")
+    sent = served.ask(address, "POST", form, body=f"{name}=".encode())
+
+    assert (got.status, sent.status) == (200, 200)
+    assert "versions" in got.json
+    assert "versions" in sent.json
+    assert served.ask(f"{address}/properties?limit=").status == 200
+
+
 def test_a_client_is_not_told_to_sleep_until_midnight(served: Served) -> None:
     """OpenRefine sleeps for as long as Retry-After says, and shows nothing meanwhile."""
     customer = served.customer("free")

@@ -189,6 +189,7 @@ def test_the_first_generation_is_picked_up_when_it_appears(tmp_path: Path) -> No
         assert served.search()["total"] == 41
 
 
+@pytest.mark.slow
 def test_no_request_fails_and_none_is_mixed_while_generations_change(tmp_path: Path) -> None:
     """G9, G10"""
     words = ("Un", "Deux", "Trois")

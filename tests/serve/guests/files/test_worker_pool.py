@@ -193,6 +193,7 @@ def test_a_generation_that_is_gone_is_no_fault_of_the_caller(place: Place) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_the_end_of_the_server_ends_its_exports(tmp_path: Path) -> None:
     # The server ends first: it waits some seconds for what is in flight, then cuts it off.
     with ExitStack() as end, serving_exports(tmp_path) as place:

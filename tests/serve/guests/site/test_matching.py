@@ -190,7 +190,7 @@ def test_a_visitor_has_two_lines_and_the_country_of_the_form_counts(served: Serv
     assert verdicts(seen)[0] == "aucun"  # it is German
     assert "/societes/UK/OC301540" in seen.html
     assert len(verdicts(seen)) == 2
-    assert "Sans clé, 2 lignes" in seen.text
+    assert "2 lignes sur 3 rapprochées sans compte." in seen.text
 
 
 def test_a_reading_gives_the_lines_that_the_plan_allows_in_pieces(served: Served) -> None:
