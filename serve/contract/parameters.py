@@ -19,6 +19,7 @@ from functools import cache
 from typing import Any, Final, Literal
 
 from serve.contract import export_tables, seed_tables
+from serve.contract.prices import priced
 from serve.contract.tables import TABLES, read_rows
 from serve.contract.text import Text
 from shards.changes.change_file import NATURES
@@ -34,6 +35,9 @@ LONGEST_ID: Final = 64  # code points (contract E1)
 DIMENSIONS: Final = tuple(distribution.DIMENSIONS)
 MOST_IDS: Final = 1_000  # extensions X2
 MOST_VALUES: Final = 200  # of the other lists of extensions X2
+
+# Before the name of a text that only a tool has.
+TOOL: Final = "tool-"
 
 SeedWords = Mapping[str, Sequence[str]]
 
@@ -80,7 +84,7 @@ class Parameter:
 
     def _texts(self, kind: str) -> Text:
         row = texts()[self.text or self.name]
-        return Text(row[f"{kind}fr"], row[f"{kind}en"])
+        return Text(priced(row[f"{kind}fr"]), priced(row[f"{kind}en"]))
 
     def schema(self, words: SeedWords) -> dict[str, Any]:
         """Its JSON Schema (2020-12), without the description; `words` as the function returns them."""

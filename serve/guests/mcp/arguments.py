@@ -15,7 +15,6 @@ import orjson
 from serve.contract import errors, parameters
 from serve.contract.errors import ApiError, Texts
 from serve.contract.parameters import ID, IDS, ISO, LIMIT, SECTEUR_REQUIS, Parameter, words
-from serve.contract.prices import priced
 from serve.request import scalars
 from serve.request.place_names import suggestions
 
@@ -30,12 +29,12 @@ ROWS: Final = replace(
 )
 # A company is read by the keys that a search shows.
 COUNTRY: Final = replace(ISO, name="iso2", text="iso")
-STATEMENTS: Final = Parameter("etats_financiers", "1", enum=_FLAG)
-YEAR: Final = Parameter("exercice", 2024, "integer", minimum=1)
+STATEMENTS: Final = Parameter("etats_financiers", "1", enum=_FLAG, text="tool-etats_financiers")
+YEAR: Final = Parameter("exercice", 2024, "integer", minimum=1, text="tool-exercice")
 RECORDS: Final = replace(IDS, text="tool-ids", most=MOST_RECORDS)
 SINCE: Final = replace(parameters.DEPUIS, text="tool-depuis")
 WATCHED_IDS: Final = replace(IDS, text="tool-suivies")
-WATCHED_SEARCH: Final = Parameter("recherche", "{}", "object")
+WATCHED_SEARCH: Final = Parameter("recherche", "{}", "object", text="tool-recherche")
 
 
 def _unpinned(of_route: Sequence[Parameter]) -> tuple[Parameter, ...]:
@@ -138,7 +137,7 @@ def _bare(one: Parameter) -> dict[str, Any]:
 
 def _described(one: Parameter) -> str:
     """The description in the words of the tools, without routes and separators of query strings."""
-    text = priced(one.description.en)
+    text = one.description.en
     for words_of_routes, instead in _INSTEAD.items():
         text = text.replace(words_of_routes, instead)
     return text

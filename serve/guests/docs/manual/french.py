@@ -47,7 +47,11 @@ def sentences() -> Mapping[str, str]:
         # As in the other texts of the pages, an apostrophe is a typographic one.
         **{f"{said['en']}.": f"{said['fr']}.".replace("'", "’") for said in fields},
         **{code.meaning.en: code.meaning.fr for code in CODES.values()},
-        **{row["en"]: row["fr"] for row in parameters.texts().values()},
+        **{
+            row["en"]: row["fr"]
+            for name, row in parameters.texts().items()
+            if not name.startswith(parameters.TOOL)
+        },
         **{priced(english): priced(french) for english, french in components.french().items()},
     }
 

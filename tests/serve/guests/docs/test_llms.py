@@ -77,7 +77,7 @@ def test_the_figures_are_those_of_the_plans() -> None:
 def test_the_whole_has_every_parameter_operation_error_and_tool(served: Served) -> None:
     text = served.ask("/llms-full.txt").body.decode()
 
-    assert all(f"`{one.name}`: {one.description}" in text for one in parameters.SEARCH)
+    assert all(f"`{one.name}`: {one.description.en}" in text for one in parameters.SEARCH)
     assert all(f"`{code}`" in text for code in CODES)
     assert all(f"### {tool.name}\n" in text for tool in tools().values())
     assert "### GET /api/v1/societes/{iso}/{id}\n" in text
