@@ -7,12 +7,14 @@ them could be left out here.
 from collections.abc import Mapping
 from functools import partial
 
+from serve.contract.operation import Kind
 from serve.guests.docs import adapter as documents_adapter
 from serve.guests.docs.documents import documents
 from serve.guests.docs.manual.manual import manual
 from serve.guests.files import adapter as files_adapter
 from serve.guests.files.worker_pool import Exporter
 from serve.guests.mcp import adapter as mcp_adapter
+from serve.guests.operations import OPERATIONS
 from serve.guests.site import render
 from serve.guests.site.adapter import Website
 from serve.guests.site.page_request import PageContext
@@ -27,14 +29,14 @@ def make_app(pages: PageContext) -> Handler:
     documents(config.base_url, config.debit)
     manual()
     render.prepare()
-    guests = Guests(guest_handlers(pages.exporter), Website(pages))
-    return make_handler(pages.server, guests)
+    handlers = guest_handlers(pages.exporter)
+    return make_handler(pages.server, Guests(OPERATIONS, handlers, Website(pages)))
 
 
-def guest_handlers(exporter: Exporter | None) -> Mapping[str, RouteHandler]:
-    """The handlers of the routes of guests; `exporter` is None where no files are made."""
+def guest_handlers(exporter: Exporter | None) -> Mapping[Kind, RouteHandler]:
+    """The handlers of the kinds of guests; `exporter` is None where no files are made."""
     return {
-        "export": partial(files_adapter.respond, exporter),
-        "mcp": mcp_adapter.respond,
-        **dict.fromkeys(documents_adapter.ROUTES, documents_adapter.respond),
+        "file": partial(files_adapter.respond, exporter),
+        "tools": mcp_adapter.respond,
+        "document": documents_adapter.respond,
     }

@@ -27,9 +27,10 @@ import shards
 from quota import keys
 from quota.ledger.people import is_email
 from serve.access import etag
-from serve.api.routes import read
 from serve.contract.errors import ApiError
+from serve.guests.operations import OPERATIONS
 from serve.guests.site import languages
+from serve.http.router import Router
 from serve.request import accept, client_address, json_body, params, scalars
 from shards.codec import folding
 
@@ -96,8 +97,9 @@ def test_a_quadratic_and_an_exponential_pattern_would_fail() -> None:
     assert _attempt(exponential.fullmatch, "fullmatch", "a" * SIZES[0] + "!") > MOST_SECONDS
 
 
+_ROUTER = Router(OPERATIONS)
 PARSERS: dict[str, Callable[[str], object]] = {
-    "target": lambda text: read("/" + text),
+    "target": lambda text: _ROUTER.read("/" + text),
     "encoded query": lambda text: params.pairs("q=" + quote(text, errors="replace")),
     "query": params.pairs,
     "JSON body": lambda text: json_body.pairs(text.encode("utf-8", "replace")),

@@ -21,14 +21,14 @@ from quota.errors import StoreUnavailable
 from serve.access import admission
 from serve.access.context import ServerContext
 from serve.access.result import Response, of_error
-from serve.api import routes
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.http import body_reader, compression, headers
 from serve.http.guests import Guests
-from serve.http.handlers import HANDLERS
+from serve.http.handlers import MAKERS
 from serve.http.http_request import HttpRequest
 from serve.http.reply import Download, Reply
+from serve.http.router import ALLOW, Router
 from serve.observe.metrics import REFUSALS
 from serve.observe.request_trace import RequestTrace
 from serve.request import client_address
@@ -45,17 +45,21 @@ def make_handler(context: ServerContext, guests: Guests) -> Handler:
 
 
 class _App:
-    """The routes of the API and the guests, and the order in which they are asked."""
+    """The operations of the API and the guests, and the order in which they are asked."""
 
     def __init__(self, context: ServerContext, guests: Guests) -> None:
         self._context = context
-        self._guests = guests
         self._site = guests.site
+        self._router = Router(guests.operations)
+        self._handlers = {
+            one.id: guests.handlers.get(one.kind) or MAKERS[one.kind](one)
+            for one in guests.operations
+        }
 
     async def handle(self, message: web.BaseRequest) -> web.StreamResponse:
         raw = message.raw_path
         # A proxy may send a whole URL, of which only the path and the query count (RFC 9112 §3.2.2).
-        target = routes.read(raw if raw.startswith("/") else str(message.rel_url))
+        target = self._router.read(raw if raw.startswith("/") else str(message.rel_url))
         trace = RequestTrace(headers.request_id(message.headers.get("X-Request-Id")), target.path)
         trace.address = message.remote
         request = HttpRequest(message, target, trace, self._context)
@@ -96,7 +100,7 @@ class _App:
             forwarded = message.headers.getall("X-Forwarded-For", [])
             trace.address = client_address.caller(message.remote, forwarded, trusted)
         if message.method == "CONNECT":  # its target is a host (RFC 9110 §9.3.6); this is no proxy
-            raise errors.methode_non_autorisee("CONNECT", routes.ALLOW)
+            raise errors.methode_non_autorisee("CONNECT", ALLOW)
         if request.header("Expect") and not body_reader.waits(message):
             raise errors.attente_refusee(request.header("Expect") or "")
         if route is None and not request.target.opened:
@@ -106,10 +110,10 @@ class _App:
             return Response(204, b"", headers.preflight(route))
         if route is None:  # its preflight was answered, so that a page may read this error (G2)
             raise errors.route_inconnue()
-        if message.method not in route.methods:
+        operation = route.operations.get(message.method)
+        if operation is None:
             raise errors.methode_non_autorisee(message.method, route.allow)
-        handler = HANDLERS.get(route.name) or self._guests.handlers[route.name]
-        return await handler(request)
+        return await self._handlers[operation.id](request)
 
     async def _error_response(self, request: HttpRequest, error: ApiError) -> Response:
         """`_refused`, as a page for the person who is logged in."""

@@ -15,12 +15,12 @@ from aiohttp.abc import AbstractAccessLogger
 from aiohttp.http_exceptions import BadHttpMethod, InvalidURLError, LineTooLong
 
 from serve.access.result import of_error
-from serve.api.routes import ALLOW
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.http.app import Handler
 from serve.http.headers import request_id
 from serve.http.reply import Reply
+from serve.http.router import ALLOW
 from serve.observe.log import line, query_fields, stderr
 from serve.observe.metrics import Metrics
 from serve.observe.request_trace import RequestTrace

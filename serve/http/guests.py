@@ -1,14 +1,15 @@
-"""Guests of the server: routes with their handlers, and the site of pages.
+"""Guests of the server: operations with their handlers, and the site of pages.
 
 The server gets its guests at its start (serve/app.py) and imports none of them.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from serve.access.result import Response
 from serve.contract.errors import ApiError
+from serve.contract.operation import Kind, Operation
 from serve.http.http_request import HttpRequest
 
 RouteHandler = Callable[[HttpRequest], Awaitable[Response]]
@@ -34,7 +35,13 @@ class Site(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Guests:
-    """The guests of a server; `handlers` by the name of a route (serve/api/routes.py)."""
+    """The guests of a server.
 
-    handlers: Mapping[str, RouteHandler]
+    Attributes:
+        operations: those of the server and of its guests, which are its route table.
+        handlers: those of the kinds that the server does not serve itself.
+    """
+
+    operations: Sequence[Operation]
+    handlers: Mapping[Kind, RouteHandler]
     site: Site

@@ -11,7 +11,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import Final
 
-from serve.api.routes import ALLOW, MCP, Route
+from serve.http.router import ALLOW, Route
 
 JSON: Final = "application/json; charset=utf-8"
 
@@ -52,11 +52,6 @@ _PREFLIGHT: Final = {
     "Access-Control-Allow-Headers": "Authorization, Content-Type, If-None-Match",
     "Access-Control-Max-Age": "86400",
 }
-# The headers that a browser sends with an MCP message.
-_MCP_ALLOWED: Final = (
-    "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id"
-)
-
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}")
 
 
@@ -64,8 +59,8 @@ def preflight(route: Route | None) -> dict[str, str]:
     """The headers of the response to OPTIONS (G2); None is a path of the API that there is not."""
     allow = route.allow if route else ALLOW
     headers = {"Allow": allow, **_PREFLIGHT, _ALLOWED_METHODS: allow}
-    if route is MCP:
-        headers["Access-Control-Allow-Headers"] = _MCP_ALLOWED
+    if route and route.accepts:
+        headers["Access-Control-Allow-Headers"] = route.accepts
     return headers
 
 

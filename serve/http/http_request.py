@@ -7,10 +7,10 @@ from aiohttp import web
 
 from serve.access.admission import Call
 from serve.access.context import ServerContext
-from serve.api.routes import RequestTarget
 from serve.contract.errors import LANGUAGES
 from serve.http import compression
 from serve.http.compression import Accepted
+from serve.http.router import RequestTarget
 from serve.observe.request_trace import RequestTrace
 from serve.request import accept, params
 from serve.request.params import Pairs

@@ -21,8 +21,8 @@ from serve.access.result import (
     Request,
     Response,
 )
-from serve.api import routes
 from serve.api.matching import reconciliation
+from serve.api.operations import RECONCILIATION_PATH
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.generation.open_generation import OpenGeneration
@@ -68,7 +68,7 @@ async def respond(request: HttpRequest) -> Response:
             raise errors.route_inconnue()
     elif part not in _SHOWN and "queries" not in given and "extend" not in given:
         origin = request.context.config.base_url or f"http://{request.header('Host') or ''}"
-        place = f"{routes.RECONCILIATION_PATH}/{token}"
+        place = f"{RECONCILIATION_PATH}/{token}"
         return _tagged(request, reconciliation.manifest(origin, place, visitor=token == OPEN))
     posted = request.message.method == "POST"
 

@@ -10,13 +10,13 @@ from typing import Any, Final, NamedTuple
 
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.contract.limits import MOST_LINES
 from serve.request import json_body
 from serve.request.place_names import PlaceNames
 from shards.codec.folding import fold, fold_id
 from shards.search.matching.line import Line
 
 LARGEST: Final = 1 << 20  # bytes
-MOST_LINES: Final = 1_000
 MOST_CANDIDATES: Final = 10
 DEFAULT_CANDIDATES: Final = 3
 LONGEST: Final = 300  # characters of a value

@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlsplit
 
-from serve.api.routes import ROUTES
 from serve.guests.mcp.tools import tools
+from serve.guests.operations import OPERATIONS
 from serve.guests.site.routes import _PLAIN as PAGES
+from serve.http.router import Router
 from serve.request.params import SEARCH
 from tests.bench.served import keys, serving
 
@@ -37,6 +38,7 @@ MOST_RATIO: Final = 3.0
 ENOUGH: Final = 10_000  # requests after which a p99 means something
 PLAIN: Final = "/api/v1/societes?q=lab"
 
+_ROUTES: Final = Router(OPERATIONS).routes
 VALUES: Final = (
     "", "a", "FR", "EE,UK", "1", "0", "-1", "1e308", "-1e999", "9" * 400, "NaN", "inf", "0x10", "١٢", "ﬀ" * 60,
     "é" * 119, "a" * 121, "\x00", "\r\nX: 1", "%", "%%%", "%zz", "\ud800", "\U0001f4a9" * 30, "' OR 1=1 --",
@@ -136,7 +138,7 @@ def draw(chance: random.Random, host: str, key: str) -> HostileRequest:
 
 
 def _api_path(chance: random.Random) -> str:
-    route = chance.choice(ROUTES)
+    route = chance.choice(_ROUTES)
     path = "/" + "/".join(part or _quoted(chance) for part in route.segments)
     names = [*SEARCH, "depuis", "version", "format", "lang", _quoted(chance)[:40]]
     pairs = [f"{chance.choice(names)}={_quoted(chance)}" for _ in range(chance.randrange(6))]

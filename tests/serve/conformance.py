@@ -16,9 +16,10 @@ import zstandard
 from openapi_core import OpenAPI
 from openapi_core.testing import MockRequest, MockResponse
 
-from serve.api import routes
 from serve.guests.docs.openapi import document
+from serve.guests.operations import OPERATIONS
 from serve.guests.site import routes as website
+from serve.http.router import Router
 
 # What is on answers whatever the route, and told once in the description of the whole.
 _EVERYWHERE: Final = frozenset({
@@ -30,19 +31,20 @@ _EVERYWHERE: Final = frozenset({
 })  # fmt: skip
 _CROSS_ORIGIN: Final = "access-control-"
 
+_ROUTER: Final = Router(OPERATIONS)
 _HOST: Final = "http://127.0.0.1"
 
 
 def check(method: str, target: str, status: int, headers: Mapping[str, str], body: bytes) -> None:
     """The answer to `method` `target` must be one that the document describes."""
     path = urlsplit(target).path
-    found = routes.resolve(path)
+    found = _ROUTER.resolve(path)
     kind = headers.get("Content-Type", "").partition(";")[0]
     if found is None and (website.resolve(path) or kind == "text/html"):
         return  # a page for people (serve/guests/site), which is no part of the API
-    if found and found[0] is routes.MCP:  # another protocol, whose judges are in tests/judges/mcp
+    if found and found[0].name == "mcp":  # another protocol, whose judges are in tests/judges/mcp
         return
-    template = document.template(found[0]) if found else None
+    template = next(iter(found[0].operations.values())).path if found else None
     described = DOCUMENT["paths"].get(template, {})
     operation = described.get("get" if method == "HEAD" else method.lower())
     if operation is None or (method == "HEAD" and status == 405):

@@ -18,18 +18,30 @@ from serve.access.result import (
 )
 from serve.contract import errors, reasons, seed_tables
 from serve.contract.errors import ApiError
+from serve.contract.limits import LINES_PER_CALL, VISITOR_LINES
 from serve.contract.objects.common import Erreur
 from serve.contract.objects.matching import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
 from serve.generation.open_generation import OpenGeneration
+from serve.request import line_list
 from serve.request.line_list import LineList, ListedLine
 from shards.search.matching.line import Candidate, Line, MatchResult
 from shards.search.matching.matcher import Matcher
 from shards.search.search import ShardSet
 
-LINES_PER_CALL: Final = 10
-VISITOR_LINES: Final = 2
 # Lines that are matched at one time beside the event loop, so that other requests come in between.
 _AT_ONCE: Final = 10
+
+
+def lines_of_body(
+    request: Request, generation: OpenGeneration, raw: bytes
+) -> PreparedCall[Rapprochement]:
+    """The companies that the lines of the body `raw` mean.
+
+    Raises:
+        ApiError: 400; 409 for a `version` that is not open any more.
+    """
+    asked = line_list.read(raw, generation.names)
+    return rapprochement(asked, request, generation, request.lang)
 
 
 def rapprochement(

@@ -22,11 +22,11 @@ from serve.access.result import (
     in_language,
 )
 from serve.api.matching import reconciliation_query
-from serve.api.matching.rapprochement import LINES_PER_CALL, VISITOR_LINES, matched
+from serve.api.matching.rapprochement import matched
 from serve.api.matching.reconciliation_query import GIVEN, ReconciliationQuery
 from serve.contract import errors, seed_tables
+from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
-from serve.request import line_list
 from shards.codec import record
 from shards.codec.folding import fold
 from shards.codec.record import CONTACTS
@@ -37,7 +37,7 @@ from shards.search.search import records, search
 VERSION: Final = "0.2"
 _NAME: Final = "Sociétés européennes"
 TYPE: Final = {"id": "societe", "name": "Société"}
-MOST_QUERIES: Final = line_list.MOST_LINES
+MOST_QUERIES: Final = MOST_LINES
 _MOST_IDS: Final = 1_000
 _SUGGESTED: Final = 10
 # To read a record and the fields of a company, measured: 80 ms for 1 000.

@@ -8,9 +8,6 @@ from serve.guests.docs.documents import documents
 from serve.http.http_request import HttpRequest
 from serve.request import params
 
-# The names of the routes (serve/api/routes.py).
-ROUTES: Final = ("openapi", "docs-markdown", "llms", "llms-full", "docs-file")
-
 _VIEWER: Final = "docs-file"
 
 

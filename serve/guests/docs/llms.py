@@ -15,15 +15,21 @@ from serve.api import static_pages
 from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
 from serve.contract import seed_tables
+from serve.contract.objects.json_schema import component_schema
 from serve.contract.prices import priced
+from serve.guests.docs.manual.manual import manual
 from serve.guests.docs.openapi import document
 from serve.guests.mcp.arguments import MOST_ROWS
 from serve.guests.mcp.sizes import LARGEST
 from serve.guests.mcp.tools import Tool, tools
+from serve.guests.operations import OPERATIONS
 
 MARKDOWN: Final = "text/markdown; charset=utf-8"
 # Every client shows this type, and none offers to save it.
 _PLAIN: Final = "text/plain; charset=utf-8"
+
+# Kinds of operations that the summary names in sections of their own.
+_ELSEWHERE: Final = ("tools", "document", "check", "metrics")
 
 _SUMMARY: Final = """\
 # European companies
@@ -53,23 +59,7 @@ Whoever shows the data owes the attributions of the registers in them, with the 
 ## API
 
 - [OpenAPI 3.1]({base}/openapi.json): every route, parameter, answer and error
-- [Countries]({base}/api/v1/pays): codes for `pays`, with numbers of companies
-- [Sectors]({base}/api/v1/secteurs): labels and slugs for `secteur`, with numbers of companies
-- [Sub-sectors]({base}/api/v1/sous-secteurs?secteur=restauration): labels for `sous_secteur`
-- [Sources]({base}/api/v1/sources): registers, licences, attributions, dates of the files, by country
-- [Suggestions]({base}/api/v1/suggestions?q=royal%20to): companies, words, sectors that complete a text
-- [A search]({base}/api/v1/societes?pays=EE,UK&q=steel): companies with `steel` in their name
-- [Counts]({base}/api/v1/repartition?par=secteur,etat&pays=EE): a search by sector, state, town, …
-- [More filters]({base}/api/v1/societes?nace=56.1&etat=active&cree_min=2020): active restaurants since 2020
-- [A number]({base}/openapi.json#lookUp): `GET /api/v1/identifiants/{{valeur}}`, by identifier, VAT number, SIRET or LEI
-- [A company]({base}/openapi.json#readCompany): `GET /api/v1/societes/{{iso}}/{{id}}`, the record with its statements
-- [Below it]({base}/openapi.json#analyseCompany): `/comparables`, `/groupe`, `/analyses/entreprise` (ratios, sector)
-- [A market]({base}/openapi.json#analyseMarket): `GET /api/v1/analyses/marche`, all companies of a search, analysed
-- [A list]({base}/openapi.json#matchCompanies): `POST /api/v1/rapprochement`, the companies that its lines mean
-- [Reconciliation]({base}/api/v1/reconciliation): the same for OpenRefine (Reconciliation Service API 0.2)
-- [Changes]({base}/openapi.json#listChanges): `GET` and `POST /api/v1/modifications`, since a generation
-- [Files]({base}/openapi.json#exportCompanies): `GET` and `POST /api/v1/export`, a whole search as a file
-- [The account]({base}/openapi.json#readAccount): `GET /api/v1/compte`, limits, counters, credits
+{operations}
 
 ## Documentation
 
@@ -107,6 +97,7 @@ def summary(base_url: str) -> str:
         visitor=_figures(known["visiteur"]),
         free=_figures(known["free"]),
         larger="; ".join(f"{plan.nom_en} ({_figures(plan)})" for plan in larger),
+        operations="\n".join(_summaries(base_url)),
         tools=", ".join(f"`{name}`" for name in tools()),
         rows=MOST_ROWS,
         size=LARGEST // 1024,
@@ -114,6 +105,21 @@ def summary(base_url: str) -> str:
             one.attribution["en"].removeprefix("Source: ") for one in seed_tables.attributions()
         ),
     )
+
+
+def _summaries(base_url: str) -> Iterator[str]:
+    """A line for each operation of the API, with a link to an answer where it needs no key."""
+    for one in OPERATIONS:
+        # A protocol is named by its manifest; a body that says the same as a query adds nothing.
+        again = one.method == "POST" and one.kind != "body"
+        if one.kind in _ELSEWHERE or again or (one.kind == "reconciliation" and one.variables):
+            continue
+        example = manual().reference.operations[one.id].request.target
+        shown = one.method == "GET" and one.key != "required" and not one.variables
+        link = example if shown else f"/openapi.json#{one.id}"
+        said = component_schema(one.answer, "en")["description"] if one.answer else ""
+        call = f"`{one.method} {one.path}`"
+        yield f"- [{one.summary.en}]({base_url}{link}): {call}{said and '. '}{said.removesuffix('.')}"
 
 
 def full(base_url: str, debit: BurstLimits) -> str:

@@ -6,15 +6,14 @@ import socket
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from serve.access.result import Response
 from serve.contract import errors
 from serve.http import body_reader
-from serve.http.handlers import HANDLERS
-from serve.http.http_request import HttpRequest
 from serve.observe.log import JsonLines
+from serve.request import line_list
 from tests.serve.client import PATHS, Served, serving
 
 
@@ -180,14 +179,12 @@ def test_the_room_of_a_body_is_taken_until_its_answer(
     """A list that waits to be matched is still in memory: it counts until then"""
     taken = []
 
-    async def watched(request: object) -> Response:
-        assert isinstance(request, HttpRequest)
-        await body_reader.body(request.message)
+    def watched(_raw: bytes, _names: object) -> NoReturn:
         taken.append(body_reader._BodyMemory._taken)
         raise errors.corps_invalide(("vide", "empty"))
 
     before = body_reader._BodyMemory._taken
-    monkeypatch.setitem(HANDLERS, "rapprochement", watched)
+    monkeypatch.setattr(line_list, "read", watched)
     kind = {"Content-Type": "application/json"}
     served.ask("/api/v1/rapprochement", "POST", kind, body=b" " * 1_000)
 

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from serve.contract import parameters, seed_tables
+from serve.contract import operation, parameters, seed_tables
 from serve.contract.error_codes import CODES
 from serve.contract.objects import components
 from serve.contract.prices import priced
@@ -53,6 +53,7 @@ def sentences() -> Mapping[str, str]:
             if not name.startswith(parameters.TOOL)
         },
         **{priced(english): priced(french) for english, french in components.french().items()},
+        **operation.texts(),
     }
 
 

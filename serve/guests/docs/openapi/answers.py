@@ -1,11 +1,13 @@
 """The answers of an operation: success, 304 and errors. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
 from serve.contract import export_tables
 from serve.contract.error_codes import CODES, of_status
+from serve.contract.objects.described import component_name
+from serve.contract.operation import Link, Operation
 from serve.guests.docs.openapi import headers, prose
 from serve.guests.docs.openapi.examples import EXAMPLES, Example
 from serve.guests.docs.openapi.schema import (
@@ -19,23 +21,15 @@ from serve.guests.docs.openapi.schema import (
     texts,
     whole,
 )
+from serve.guests.operations import OPERATIONS
 
 JSON: Final = "application/json"
 
 # Every code, those of later versions included.
 CODE_PATTERN: Final = "^[a-z]+(_[a-z]+)*$"
 
-# Routes whose 401 has the visitor's payload beside `erreur` (§5 rule 4), with its schema.
-_REFUSED: Final = {
-    "societes": "RechercheRefusee",
-    "societe": "FicheRefusee",
-    "identifiants": "IdentificationRefusee",
-    "suggestions": "SuggestionsRefusees",
-    "rapprochement": "RapprochementRefuse",
-    "repartition": "RepartitionRefusee",
-    "comparables": "ComparablesRefuses",
-    "groupe": "GroupeRefuse",
-}
+# Routes whose 401 has the visitor's payload beside `erreur` (§5 rule 4).
+_REFUSED: Final = {one.route for one in OPERATIONS if one.refused}
 
 # The keys that may stand beside `erreur` (G6).
 EXTRA: Final[Mapping[str, Schema]] = {
@@ -94,17 +88,12 @@ def answer(
     }
 
 
-def linked(made: Schema, **links: tuple[str, Mapping[str, str]]) -> Schema:
-    """Add links to operations that can be called with values of this answer (OpenAPI §4.8.20).
-
-    Args:
-        links: by name, the operation and its parameters, each with its place in this answer.
-    """
-    made["links"] = {
-        name: {"operationId": operation, "parameters": dict(given)}
-        for name, (operation, given) in links.items()
+def linked(made: Schema, links: Sequence[Link]) -> Schema:
+    """An answer with the calls that can be made with its values (OpenAPI §4.8.20)."""
+    told = {
+        link.name: {"operationId": link.operation, "parameters": dict(link.given)} for link in links
     }
-    return made
+    return {**made, "links": told}
 
 
 def not_modified(*names: str) -> Schema:
@@ -136,18 +125,25 @@ def export_file() -> Schema:
     return made
 
 
-def refusals(*statuses: int, route: str = "") -> dict[str, Schema]:
-    """The errors of an operation; each may also answer 414 (a long request line) and 500."""
-    found = {str(one): ref(f"Erreur{one}", "responses") for one in sorted({*statuses, 414, 500})}
-    if route in _REFUSED:
-        found["401"] = _error_answer(401, either(ref(_REFUSED[route]), ref("Erreur401")), route)
-    if route == "societe":
+def refusals(operation: Operation, statuses: Collection[int]) -> dict[str, Schema]:
+    """The errors of an operation."""
+    found = common_refusals(statuses)
+    if operation.refused:
+        shown = either(ref(component_name(operation.refused)), ref("Erreur401"))
+        found["401"] = _error_answer(401, shown, operation.route)
+    if operation.unavailable:
         # If the counters cannot be kept, the public identity is served and not charged (D10, G9).
-        found["503"] = _error_answer(503, either(ref("FicheIndisponible"), ref("Erreur503")))
+        shown = either(ref(component_name(operation.unavailable)), ref("Erreur503"))
+        found["503"] = _error_answer(503, shown)
         found["503"]["headers"] |= headers.of("Content-Location")
-    if route.startswith("analyse-"):
-        found["402"] = _error_answer(402, ref("Erreur402"), route)  # nothing is left to show
+    if operation.kind == "analysis":  # nothing is left to show
+        found["402"] = _error_answer(402, ref("Erreur402"), operation.route)
     return found
+
+
+def common_refusals(statuses: Collection[int]) -> dict[str, Schema]:
+    """Errors as every operation has them; each may also answer 414 (a long request line) and 500."""
+    return {str(one): ref(f"Erreur{one}", "responses") for one in sorted({*statuses, 414, 500})}
 
 
 def components() -> tuple[dict[str, Schema], dict[str, Schema]]:

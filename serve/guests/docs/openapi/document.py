@@ -5,18 +5,18 @@ from typing import Any, Final
 import orjson
 
 from quota import plans
-from serve.api import routes, static_pages
+from serve.api import static_pages
 from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
 from serve.contract import VERSION, parameters
 from serve.contract.objects import components
 from serve.contract.parameters import Parameter, SeedWords
-from serve.guests.docs.openapi import answers, prose
+from serve.guests.docs.openapi import answers, bodies, prose
 from serve.guests.docs.openapi.examples import EXAMPLES
 from serve.guests.docs.openapi.headers import HEADERS
-from serve.guests.docs.openapi.matching import match_shapes, reconciliation
+from serve.guests.docs.openapi.matching import reconciliation
 from serve.guests.docs.openapi.objects import SOCIETE
-from serve.guests.docs.openapi.operations import operations, request_body, variables, watch_body
+from serve.guests.docs.openapi.operations import paths
 from serve.guests.docs.openapi.schema import Schema
 
 OPENAPI: Final = "3.1.0"
@@ -53,15 +53,13 @@ def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[st
         },
         "servers": [{"url": base_url or "/", "description": "This service"}],
         "tags": [{"name": name, "description": text} for name, text in prose.TAGS.items()],
-        "paths": _paths(),
+        "paths": paths(),
         "components": {
             "schemas": {
                 **components.schemas("en"),
                 "Societe": SOCIETE,
-                **match_shapes.SHAPES,
                 **reconciliation.SHAPES,
-                "DemandeExport": request_body(words),
-                "DemandeModifications": watch_body(words),
+                **bodies.schemas(words),
                 **error_schemas,
             },
             "responses": error_responses,
@@ -80,20 +78,6 @@ def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[st
                 }
             },
         },
-    }
-
-
-def template(path: routes.Route) -> str:
-    """The path with names for its variable parts: `/api/v1/societes/{iso}/{id}`."""
-    named = iter(variables(path.name))
-    return "/" + "/".join(part or f"{{{next(named)}}}" for part in path.segments)
-
-
-def _paths() -> dict[str, Any]:
-    described = operations()
-    # Messages of another protocol are no operations: /api/mcp describes itself (tools/list).
-    return {
-        template(path): described[path.name] for path in routes.ROUTES if path is not routes.MCP
     }
 
 

@@ -15,7 +15,7 @@ from quota.errors import NotAllowedError
 from quota.ledger.tickets import SENT
 from quota.store import passwords
 from serve.access.result import Response
-from serve.api.routes import RECONCILIATION_PATH
+from serve.api.operations import RECONCILIATION_PATH
 from serve.guests.docs.manual.manual import manual
 from serve.guests.docs.manual.request_example import CodeText
 from serve.guests.site import sessions

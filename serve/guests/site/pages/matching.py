@@ -13,20 +13,17 @@ from typing import Any, Final
 from serve.access import admission
 from serve.access.admission import Call
 from serve.access.result import PreparedCall, Request, Response
-from serve.api.matching.rapprochement import (
-    LINES_PER_CALL,
-    VISITOR_LINES,
-    rapprochement,
-)
+from serve.api.matching.rapprochement import rapprochement
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.objects.matching import LigneRapprochee, LigneRefusee, Rapprochement
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.pages import match_csv
 from serve.guests.site.render import page
 from serve.guests.site.search import facet_bars
-from serve.request.line_list import MOST_LINES, LineList
+from serve.request.line_list import LineList
 from serve.request.lists import encodings, list_file, table_lines
 from serve.request.lists.list_file import ListFile
 

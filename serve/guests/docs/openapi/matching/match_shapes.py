@@ -2,10 +2,11 @@
 
 from typing import Final
 
+from serve.contract.limits import MOST_LINES
 from serve.guests.docs.openapi.schema import (
     Schema,
 )
-from serve.request.line_list import DEFAULT_CANDIDATES, LONGEST, MOST_CANDIDATES, MOST_LINES
+from serve.request.line_list import DEFAULT_CANDIDATES, LONGEST, MOST_CANDIDATES
 
 _GIVEN: Final = {
     "cle": "Key of the line, by which its answer is known. Must be given, once each.",

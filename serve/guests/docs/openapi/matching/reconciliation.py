@@ -5,10 +5,11 @@ person or a generator of clients finds of it in the document.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from functools import cache
+from typing import Final
 
-from serve.guests.docs.openapi import headers, prose
-from serve.guests.docs.openapi.answers import JSON, answer, not_modified, refusals
+from serve.guests.docs.openapi import headers
+from serve.guests.docs.openapi.answers import JSON, answer, common_refusals, not_modified
 from serve.guests.docs.openapi.schema import (
     Schema,
     array,
@@ -20,8 +21,6 @@ from serve.guests.docs.openapi.schema import (
     truth,
     whole,
 )
-
-Operation = dict[str, Any]
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _NAMED: Final[dict[str, Schema]] = {"id": text("Identifier."), "name": text("Name.")}
@@ -175,7 +174,10 @@ _IN_QUERY: Final = [_query(name, said) for name, said in _ASKED.items()]
 
 
 def _responses(schema: Schema, names: tuple[str, ...], *statuses: int) -> dict[str, Schema]:
-    found = {"200": answer("The answer.", schema, names), **refusals(400, 401, *statuses, 429, 503)}
+    found = {
+        "200": answer("The answer.", schema, names),
+        **common_refusals({400, 401, *statuses, 429, 503}),
+    }
     content = {"schema": either(_REFUSED, ref("Erreur401"))}
     refused = {"description": "Unauthorized.", "content": {JSON: content}}
     names_401 = ("Cache-Control", "Content-Language", "Vary", "X-Donnees-Version")
@@ -186,45 +188,36 @@ def _responses(schema: Schema, names: tuple[str, ...], *statuses: int) -> dict[s
     return found
 
 
-def _operation(
-    operation: str, what: tuple[str, str], given: list[Schema], responses: Mapping[str, Schema]
-) -> Operation:
+def _parts(given: list[Schema], schema: Schema, *statuses: int) -> Schema:
+    """The parameters and the responses of a GET."""
+    responses = _responses(schema, _COUNTED, *statuses) | {"304": not_modified(*_COUNTED[4:])}
     return {
-        "operationId": operation,
-        "tags": ["Companies"],
-        "summary": what[0],
-        "description": what[1],
-        "security": [{}, {"cle": []}],
-        "parameters": given,
-        "responses": dict(sorted(responses.items())),
+        "parameters": [*given, ref("If-None-Match", "parameters")],
+        "responses": responses,
     }
 
 
-def _get(
-    operation: str, what: tuple[str, str], given: list[Schema], schema: Schema, *statuses: int
-) -> Mapping[str, Operation]:
-    responses = _responses(schema, _COUNTED, *statuses) | {"304": not_modified(*_COUNTED[4:])}
-    tagged = [*given, ref("If-None-Match", "parameters")]
-    return {"get": _operation(operation, what, tagged, responses)}
-
-
-def _service(suffix: str, *given: Schema) -> Mapping[str, Operation]:
+def _service(suffix: str, *given: Schema) -> Mapping[str, Schema]:
     """The service itself, at its own path or at that of a token: a manifest, queries, values."""
-    get = _get(f"reconcile{suffix}", prose.RECONCILIATION, [*given, *_IN_QUERY], _ANSWERS, 413)
-    responses = _responses(_ANSWERS, _COUNTED, 413, 415)
-    post = _operation(f"reconcileFromForm{suffix}", prose.RECONCILIATION_POST, [*given], responses)
     members = {name: {"type": "string", "description": said} for name, said in _ASKED.items()}
     form = {"type": "object", "properties": members}
-    post["requestBody"] = {
-        "description": "The parameters of GET, as a form.",
-        "required": True,
-        "content": {_FORM: {"schema": form}},
+    return {
+        f"reconcile{suffix}": _parts([*given, *_IN_QUERY], _ANSWERS, 413),
+        f"reconcileFromForm{suffix}": {
+            "parameters": [*given],
+            "responses": _responses(_ANSWERS, _COUNTED, 413, 415),
+            "requestBody": {
+                "description": "The parameters of GET, as a form.",
+                "required": True,
+                "content": {_FORM: {"schema": form}},
+            },
+        },
     }
-    return {**get, "post": post}
 
 
-def operations() -> Mapping[str, Mapping[str, Operation]]:
-    """The operations by the name of their path, then by method."""
+@cache
+def parts() -> Mapping[str, Schema]:
+    """The parameters, the responses and the body of each operation."""
     what = _path(
         "quoi", "What to suggest: `entity` (companies), `property` (fields), `type`.", "entity"
     )
@@ -238,34 +231,18 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
         "description": "The page of the company.",
         "headers": headers.of("Cache-Control", "X-Donnees-Version", "Location", *headers.CALLS),
     }
-    preview = _get("previewEntity", prose.RECONCILIATION_PREVIEW, [_TOKEN, _COMPANY], _ANY, 404)
-    preview["get"]["responses"]["200"] = page
+    preview = _parts([_TOKEN, _COMPANY], _ANY, 404)
+    preview["responses"]["200"] = page
     view = _responses(_ANY, (), 404)
     del view["200"]
     view["303"] = moved
-    limit = _query("limit", "Fields at most.")
-    prefix = _query("prefix", "Beginning of a name.")
+    fields = [_TOKEN, _query("limit", "Fields at most.")]
+    begun = [_TOKEN, what, _query("prefix", "Beginning of a name.")]
     return {
-        "reconciliation": _service(""),
-        "reconciliation-adresse": _service("AtAddress", _TOKEN),
-        "reconciliation-champs": _get(
-            "proposeFields", prose.RECONCILIATION_FIELDS, [_TOKEN, limit], ref("ReconciliationChamps")
-        ),
-        "reconciliation-suggestions": _get(
-            "suggestEntities", prose.RECONCILIATION_SUGGESTIONS, [_TOKEN, what, prefix],
-            ref("ReconciliationSuggestions"), 404,
-        ),
-        "reconciliation-apercu": preview,
-        "reconciliation-vue": {
-            "get": _operation("viewEntity", prose.RECONCILIATION_VIEW, [_TOKEN, _COMPANY], view)
-        },
-    }  # fmt: skip
-
-
-VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
-    "reconciliation-adresse": ("jeton",),
-    "reconciliation-champs": ("jeton",),
-    "reconciliation-suggestions": ("jeton", "quoi"),
-    "reconciliation-apercu": ("jeton", "societe"),
-    "reconciliation-vue": ("jeton", "societe"),
-}
+        **_service(""),
+        **_service("AtAddress", _TOKEN),
+        "proposeFields": _parts(fields, ref("ReconciliationChamps")),
+        "suggestEntities": _parts(begun, ref("ReconciliationSuggestions"), 404),
+        "previewEntity": preview,
+        "viewEntity": {"parameters": [_TOKEN, _COMPANY], "responses": view},
+    }

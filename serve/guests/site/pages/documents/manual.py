@@ -13,9 +13,9 @@ import orjson
 from serve.access.result import Response
 from serve.access.rights import apercu
 from serve.api import static_pages
-from serve.api.matching.rapprochement import LINES_PER_CALL, VISITOR_LINES
 from serve.contract import errors
 from serve.contract.error_codes import CODES
+from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.parameters import DEPUIS
 from serve.contract.prices import RECORD_CREDITS, analysis_credits
 from serve.guests.docs.documents import documents
@@ -25,7 +25,6 @@ from serve.guests.docs.manual.request_example import CodeText, RequestExample
 from serve.guests.mcp.tools import tools
 from serve.guests.site.page_request import PageRequest, last
 from serve.guests.site.render import page
-from serve.request.line_list import MOST_LINES
 
 
 async def contents(request: PageRequest) -> Response:

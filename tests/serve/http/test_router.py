@@ -2,7 +2,10 @@
 
 import pytest
 
-from serve.api.routes import open_to_all, resolve
+from serve.guests.operations import OPERATIONS
+from serve.http.router import Router
+
+_ROUTER = Router(OPERATIONS)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +36,7 @@ from serve.api.routes import open_to_all, resolve
 )
 def test_a_path_leads_to_its_route(raw: str, name: str, parts: tuple[str, ...]) -> None:
     """G3, E2"""
-    found = resolve(raw)
+    found = _ROUTER.resolve(raw)
 
     assert found is not None
     assert (found[0].name, found[1]) == (name, parts)
@@ -41,7 +44,7 @@ def test_a_path_leads_to_its_route(raw: str, name: str, parts: tuple[str, ...]) 
 
 def test_a_segment_that_is_not_utf_8_holds_replacement_characters() -> None:
     """E1: what aiohttp lets through as a lone surrogate could not be said in an error"""
-    found = resolve("/api/v1/societes/\udcff/%FFa")
+    found = _ROUTER.resolve("/api/v1/societes/\udcff/%FFa")
 
     assert found is not None
     assert found[1] == ("\ufffd", "\ufffda")
@@ -55,12 +58,12 @@ def test_a_segment_that_is_not_utf_8_holds_replacement_characters() -> None:
 )  # fmt: skip
 def test_any_other_path_is_unknown(raw: str) -> None:
     """G3"""
-    assert resolve(raw) is None
+    assert _ROUTER.resolve(raw) is None
 
 
 def test_the_api_is_open_to_all_origins_and_the_rest_is_not() -> None:
     """G2"""
-    assert open_to_all("/api/v1")
-    assert open_to_all("/api/v1/inconnue")
-    assert not open_to_all("/api/v10")
-    assert not open_to_all("/healthz")
+    assert _ROUTER.open_to_all("/api/v1")
+    assert _ROUTER.open_to_all("/api/v1/inconnue")
+    assert not _ROUTER.open_to_all("/api/v10")
+    assert not _ROUTER.open_to_all("/healthz")

@@ -1,0 +1,148 @@
+"""An operation: everything that a router, a document and a tool must know of one method of a path. Pure.
+
+`serve/api/operations.py` declares those of the API, `serve/guests/operations.py` adds those of the guests. Routes with
+404, 405 and `Allow`, handlers, /openapi.json, the reference for people and /llms.txt follow.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, Literal, NamedTuple
+
+from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
+from serve.contract.notation import whole
+from serve.contract.parameters import Parameter
+from serve.contract.prices import priced
+from serve.contract.tables import TABLES, read_rows
+from serve.contract.text import Lang, Text
+
+# How an operation is served: a handler each, in serve/http/handlers.py or of a guest.
+Kind = Literal[
+    "list",  # public, whatever the key
+    "free",  # shows companies as far as the plan goes, and is not counted
+    "call",  # counted
+    "analysis",  # counted, and of a module of the plan
+    "body",  # counted, and asked for by a JSON body
+    "reconciliation",  # counted, in a protocol of its own
+    "account",  # free, and of the account alone
+    "check",  # the state of the process
+    "metrics",
+    "file",  # a search as a file
+    "document",  # a page of the documentation
+    "tools",  # MCP, which describes itself and is no operation of /openapi.json
+]
+# Of the 12 kinds these read no key.
+_KEYLESS: Final = ("list", "check", "metrics", "document")
+# Another text of the table, by its name.
+_QUOTED: Final = re.compile(r"\{texte\.(\w+)\}")
+
+
+class Link(NamedTuple):
+    """A call that can be made with values of an answer (OpenAPI §4.8.20): by parameter, the place of its value."""
+
+    name: str
+    operation: str
+    given: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method of a path.
+
+    Attributes:
+        id: its `operationId`.
+        path: with the names of its variable parts: `/api/v1/societes/{iso}/{id}`.
+        route: the name of the path in metrics, logs and examples.
+        run: what makes the answer, with the arguments that its kind has.
+        answer: the object of a 200, where it is JSON.
+        refused: the object of a 401 that has what a visitor gets beside the error (§5 rule 4).
+        unavailable: the object of a 503 that has what is shown while nothing can be counted.
+        account: only accounts have an answer.
+        parameters: those of the query.
+        largest: bytes of a body.
+        credits: what is paid, by its name in `prices`; "" for nothing.
+        headers: those of a 200 beside those of its kind.
+        refusals: statuses of errors beside those of its kind.
+        links: calls that can be made with values of the answer.
+        accepts: headers that a browser may send; none for those of the API.
+        opened: a browser of any origin may read its answers (G2), as it may those under /api/v1.
+        head: HEAD is answered as well (G1).
+        text: its row in tables/operations.csv, where that is not `id`.
+    """
+
+    id: str
+    path: str
+    route: str
+    kind: Kind
+    tag: str
+    run: Callable[..., Any] | None = None
+    answer: Any = None
+    refused: Any = None
+    unavailable: Any = None
+    method: Literal["GET", "POST"] = "GET"
+    account: bool = False
+    parameters: Sequence[Parameter] = ()
+    largest: int | None = None
+    credits: str = ""
+    headers: Sequence[str] = ()
+    refusals: Sequence[int] = ()
+    links: Sequence[Link] = ()
+    accepts: Sequence[str] = ()
+    opened: bool = False
+    head: bool = True
+    text: str = ""
+
+    @property
+    def summary(self) -> Text:
+        """What it does, as a title."""
+        return _text(self.text or self.id, "summary")
+
+    @property
+    def description(self) -> Text:
+        """What it does, in sentences."""
+        return _text(self.text or self.id, "description")
+
+    @property
+    def key(self) -> Literal["", "optional", "required"]:
+        """Whether a key is not read, understood or needed."""
+        return "" if self.kind in _KEYLESS else "required" if self.account else "optional"
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the variable parts of the path.
+
+        >>> Operation("", "/societes/{iso}/{id}", "", "call", "").variables
+        ('iso', 'id')
+        """
+        return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
+
+
+@cache
+def texts() -> Mapping[str, str]:
+    """The French texts of operations by the English ones."""
+    columns = [(name, column) for name in _rows() for column in ("summary", "description")]
+    return {text.en: text.fr for text in (_text(*column) for column in columns)}
+
+
+@cache
+def _rows() -> Mapping[str, Mapping[str, str]]:
+    return {row["id"]: row for row in read_rows(TABLES / "operations.csv")}
+
+
+@cache
+def _text(name: str, column: str) -> Text:
+    return Text(_filled(name, column, "fr"), _filled(name, column, "en"))
+
+
+def _filled(name: str, column: str, lang: Lang) -> str:
+    """A text with its figures, and with the other texts that it quotes."""
+    text = priced(_rows()[name][f"{column}_{lang}"])
+    figures = {
+        "most_lines": MOST_LINES,
+        "lines_per_call": LINES_PER_CALL,
+        "visitor_lines": VISITOR_LINES,
+    }
+    for figure, value in figures.items():
+        text = text.replace(f"{{{figure}}}", whole(value, lang))
+    return _QUOTED.sub(lambda quoted: _filled(quoted[1], column, lang), text)
