@@ -55,12 +55,12 @@ OPERATIONS: Final = (
     Operation(
         "listCountries", "/api/v1/pays", "pays", "list", "Lists",
         lists.pays, listed.ListePays,
-        parameters=parameters.PINNED, links=[_companies(pays=_FIRST_COUNTRY)],
+        tool="list_countries", parameters=parameters.PINNED, links=[_companies(pays=_FIRST_COUNTRY)],
     ),
     Operation(
         "listSectors", "/api/v1/secteurs", "secteurs", "list", "Lists",
         lists.secteurs, listed.ListeSecteurs,
-        parameters=parameters.SECTORS,
+        tool="list_sectors", parameters=parameters.SECTORS,
         links=[
             _companies(secteur=_FIRST_SECTOR),
             Link("sub_sectors", "listSubSectors", {"secteur": _FIRST_SECTOR}),
@@ -69,7 +69,7 @@ OPERATIONS: Final = (
     Operation(
         "listSubSectors", "/api/v1/sous-secteurs", "sous-secteurs", "list", "Lists",
         lists.sous_secteurs, listed.ListeSousSecteurs,
-        parameters=parameters.SUB_SECTORS,
+        tool="list_subsectors", parameters=parameters.SUB_SECTORS,
         links=[
             _companies(
                 secteur="$request.query.secteur",
@@ -80,12 +80,12 @@ OPERATIONS: Final = (
     Operation(
         "listSources", "/api/v1/sources", "sources", "list", "Lists",
         sources, listed.ListeSources,
-        parameters=parameters.SOURCES, links=[_companies(pays=_FIRST_COUNTRY)],
+        tool="list_sources", parameters=parameters.SOURCES, links=[_companies(pays=_FIRST_COUNTRY)],
     ),
     Operation(
         "suggest", "/api/v1/suggestions", "suggestions", "free", "Companies",
         suggestions, search.Suggestions, search.SuggestionsRefusees,
-        parameters=parameters.SUGGESTIONS, links=[_company("societes/0")],
+        tool="suggest", parameters=parameters.SUGGESTIONS, links=[_company("societes/0")],
     ),
     Operation(
         "searchCompanies", "/api/v1/societes", "societes", "call", "Companies",
@@ -95,7 +95,7 @@ OPERATIONS: Final = (
     Operation(
         "countCompanies", "/api/v1/repartition", "repartition", "call", "Companies",
         repartition, search.Repartition, search.RepartitionRefusee,
-        parameters=parameters.REPARTITION,
+        tool="break_down_companies", parameters=parameters.REPARTITION,
     ),
     Operation(
         "listChanges", "/api/v1/modifications", "modifications", "call", "Companies",
@@ -116,25 +116,27 @@ OPERATIONS: Final = (
     Operation(
         "analyseCompany", f"{_RECORD}/analyses/entreprise", "analyse-entreprise", "analysis",
         "Companies", entreprise, analyses.AnalyseEntreprise,
-        account=True, parameters=parameters.PINNED, credits="entreprise",
+        account=True, tool="analyse_company", parameters=parameters.PINNED, credits="entreprise",
         headers=["Content-Language", "Content-Location"],
     ),
     Operation(
         "findComparables", f"{_RECORD}/comparables", "comparables", "call", "Companies",
         comparables, analyses.Comparables, analyses.ComparablesRefuses,
-        parameters=parameters.COMPARABLES, headers=["Content-Location", "Content-Language"],
+        tool="comparable_companies", parameters=parameters.COMPARABLES,
+        headers=["Content-Location", "Content-Language"],
         links=[_company("comparables/0/societe")],
     ),
     Operation(
         "readGroup", f"{_RECORD}/groupe", "groupe", "call", "Companies",
         groupe, groups.Groupe, groups.GroupeRefuse,
-        parameters=parameters.PINNED, headers=["Content-Location", "Content-Language"],
+        tool="company_group", parameters=parameters.PINNED, headers=["Content-Location", "Content-Language"],
         links=[_company("parents/0/societe")],
     ),
     Operation(
         "analyseMarket", "/api/v1/analyses/marche", "analyse-marche", "analysis", "Companies",
         marche, markets.AnalyseMarche,
-        account=True, parameters=parameters.MARCHE, credits="marche", headers=["Content-Language"],
+        account=True, tool="analyse_market", parameters=parameters.MARCHE, credits="marche",
+        headers=["Content-Language"],
     ),
     Operation(
         "matchCompanies", "/api/v1/rapprochement", "rapprochement", "body", "Companies",
@@ -145,7 +147,7 @@ OPERATIONS: Final = (
     Operation(
         "lookUp", "/api/v1/identifiants/{valeur}", "identifiants", "call", "Companies",
         identifiants, search.Identification, search.IdentificationRefusee,
-        parameters=parameters.PINNED, links=[_company("candidats/0")],
+        tool="look_up", parameters=parameters.PINNED, links=[_company("candidats/0")],
     ),
     Operation(
         "readAccount", "/api/v1/compte", "compte", "account", "Account",

@@ -68,6 +68,7 @@ class Operation:
         accepts: headers that a browser may send; none for those of the API.
         opened: a browser of any origin may read its answers (G2), as it may those under /api/v1.
         head: HEAD is answered as well (G1).
+        tool: its name among the tools for language models; "" for none.
         text: its row in tables/operations.csv, where that is not `id`.
     """
 
@@ -91,6 +92,7 @@ class Operation:
     accepts: Sequence[str] = ()
     opened: bool = False
     head: bool = True
+    tool: str = ""
     text: str = ""
 
     @property

@@ -50,6 +50,7 @@ class Parameter:
         words: the kind of words that its values are, or "".
         separator: between the values of a list, which is one text; "" for a single value.
         most: values of a list, at most.
+        required: the route has no answer without it.
         text: its row in tables/parameters.csv, if that is not its name.
     """
 
@@ -65,6 +66,7 @@ class Parameter:
     words: Literal["", "pays", "secteur"] = ""
     separator: str = ""
     most: int | None = None
+    required: bool = False
     text: str = ""
 
     @property
@@ -82,8 +84,13 @@ class Parameter:
         """A restriction by it in a few words, with `{}` for the value."""
         return self._texts("chip_")
 
+    @property
+    def component(self) -> str:
+        """Its name among the components of /openapi.json."""
+        return self.text or self.name
+
     def _texts(self, kind: str) -> Text:
-        row = texts()[self.text or self.name]
+        row = texts()[self.component]
         return Text(priced(row[f"{kind}fr"]), priced(row[f"{kind}en"]))
 
     def schema(self, words: SeedWords) -> dict[str, Any]:
@@ -138,6 +145,7 @@ SECTEUR: Final = Parameter("secteur", "restauration", words="secteur", separator
 SECTEUR_REQUIS: Final = replace(
     SECTEUR,
     text="secteur-requis",
+    required=True,
 )
 SOUS_SECTEUR: Final = Parameter(
     "sous_secteur", "Restaurants et services de restauration mobile", separator="|"
@@ -147,6 +155,7 @@ Q: Final = Parameter("q", "steel", longest=LONGEST_Q)
 Q_REQUIS: Final = replace(
     Q,
     text="q-requis",
+    required=True,
     example="royal to",
 )
 TRI: Final = Parameter("tri", "recent", enum=ORDERS, default=ORDERS[0])
@@ -207,13 +216,13 @@ VALEUR: Final = replace(
 )
 
 VERSION: Final = Parameter("version", "81c09a7b6c5d4e3f", pattern=r"^[0-9a-f]{16}$")
-DEPUIS: Final = Parameter("depuis", "81c09a7b6c5d4e3f", pattern=r"^[0-9a-f]{16}$")
+DEPUIS: Final = Parameter("depuis", "81c09a7b6c5d4e3f", pattern=r"^[0-9a-f]{16}$", required=True)
 NATURE: Final = Parameter("nature", "supprimee", separator=",", pattern=list_pattern(NATURES, ","))
 CURSEUR: Final = Parameter(
     "curseur", "4f6a0c1d2e3b4a59.200.1a2b3c4d", pattern=r"^[0-9a-f]{16}\.[0-9]{1,10}\.[0-9a-f]{8}$"
 )
 
-PAR: Final = Parameter("par", "secteur,etat", enum=DIMENSIONS, separator=",")
+PAR: Final = Parameter("par", "secteur,etat", enum=DIMENSIONS, separator=",", required=True)
 LIMITE: Final = Parameter("limite", 20, "integer", default=20, minimum=1, maximum=200)
 
 N: Final = Parameter("n", 10, "integer", default=10, minimum=1, maximum=50)

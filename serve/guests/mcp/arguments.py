@@ -14,6 +14,7 @@ import orjson
 
 from serve.contract import errors, parameters
 from serve.contract.errors import ApiError, Texts
+from serve.contract.operation import Operation
 from serve.contract.parameters import ID, IDS, ISO, LIMIT, SECTEUR_REQUIS, Parameter, words
 from serve.request import scalars
 from serve.request.place_names import suggestions
@@ -44,19 +45,22 @@ def _unpinned(of_route: Sequence[Parameter]) -> tuple[Parameter, ...]:
 
 SEARCH: Final = tuple(ROWS if one is LIMIT else one for one in _unpinned(parameters.SEARCH))
 SCOPE: Final = tuple(one for one in SEARCH if one.name not in ("tri", "limit", "offset"))
-BREAKDOWN: Final = (parameters.PAR, parameters.LIMITE, *SCOPE)
-SECTORS: Final = _unpinned(parameters.SECTORS)
-SUB_SECTORS: Final = _unpinned(parameters.SUB_SECTORS)
-SOURCES: Final = _unpinned(parameters.SOURCES)
-NUMBER: Final = (parameters.VALEUR,)
-SUGGEST: Final = _unpinned(parameters.SUGGESTIONS)
 CHANGES: Final = (SINCE, WATCHED_IDS, WATCHED_SEARCH, ROWS, parameters.CURSEUR)
 COMPANY: Final = (COUNTRY, ID, STATEMENTS, YEAR)
 COMPANIES: Final = (RECORDS,)
-ANALYSED: Final = (COUNTRY, ID)
-COMPARED: Final = (COUNTRY, ID, parameters.N)
 # What search_companies and read_company describe, in the same list.
 _DESCRIBED: Final = (*SCOPE, COUNTRY, ID)
+
+
+def of_operation(operation: Operation) -> tuple[Parameter, ...]:
+    """The arguments of a tool that is an operation: what its path and its query have."""
+    of_route = {one.name: one for one in (COUNTRY, ID, parameters.VALEUR)}
+    return (*(of_route[name] for name in of_path(operation)), *_unpinned(operation.parameters))
+
+
+def of_path(operation: Operation) -> tuple[str, ...]:
+    """The names of the arguments that stand in the path of an operation."""
+    return tuple(COUNTRY.name if name == ISO.name else name for name in operation.variables)
 
 
 def schema(

@@ -1,4 +1,4 @@
-"""The tools about companies: one, with its statements if they are requested, several, by a number, analysed, compared.
+"""The tools about companies: one, with its statements if they are requested, several, analysed, compared.
 
 Without statements it shows what a search shows of the company, at the price of a search: a call and
 no credits. With statements it is the record of §4.5, at the price of the record: nothing where there are none (X0).
@@ -11,18 +11,12 @@ from typing import Any, Final, NamedTuple
 from serve.access import admission
 from serve.access.envelope import Record
 from serve.access.result import CallResult, PreparedCall, Request
-from serve.api.analyses.comparables import comparables
-from serve.api.analyses.entreprise import entreprise
-from serve.api.analyses.groupe import groupe
-from serve.api.identifiants import identifiants
 from serve.api.societe import exercices, identite, societe
 from serve.contract import errors, reasons
 from serve.contract.errors import ApiError
 from serve.contract.objects.analyses import AnalyseEntreprise, Comparables
 from serve.contract.objects.described import members, plain
 from serve.contract.objects.groups import Groupe
-from serve.contract.objects.search import Identification
-from serve.contract.parameters import VALEUR, N
 from serve.generation.open_generation import OpenGeneration
 from serve.generation.statement_table import label_of
 from serve.guests.mcp import outputs, results, sizes
@@ -123,35 +117,8 @@ def _asked(pairs: Pairs, generation: OpenGeneration) -> Sequence[AskedCompany]:
     return filters.asked(items, generation.names)
 
 
-async def look_up(call: ToolCall) -> ToolResult:
-    """The companies with a number."""
-    context, trace = call.context, call.trace
-    admitted = await admission.admit(context, call.authorization, trace)
-
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Identification]:
-        number = results.first(request.pairs, VALEUR.name)
-        return identifiants(request._replace(segments=(number,), pairs=()), generation)
-
-    result = await admission.perform(context, admitted, prepare, call.call, trace)
-    if result.content is None:
-        return results.of_result(result, None)
-    found = result.content
-    candidates = [members(one) for one in found.candidats]
-    return results.of_result(result, {"type": found.type, "candidats": candidates})
-
-
-async def analyse(call: ToolCall) -> ToolResult:
+def analysis(_call: ToolCall, result: CallResult[AnalyseEntreprise]) -> Mapping[str, Any]:
     """The analysis of one company, as far as it fits: names in English, no sources."""
-    context, trace = call.context, call.trace
-    admitted = await admission.admit(context, call.authorization, trace)
-    admission.require_account(admitted)
-
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[AnalyseEntreprise]:
-        return entreprise(_of_company(request), generation, context.plans)
-
-    result = await admission.perform(context, admitted, prepare, call.call, trace)
-    if result.content is None:
-        return results.of_result(result, None)
     found = plain(result.content)
     kept = ("societe", "plan", "rangs", "alertes", "score")
     about = {name: found[name] for name in kept} | results.credits(result.headers)
@@ -160,7 +127,7 @@ async def analyse(call: ToolCall) -> ToolResult:
         return {**about, "ratios": ratios}
 
     ratios = [_ratio(one) for one in found["ratios"]]
-    return results.of_result(result, document(sizes.most(ratios, document)))
+    return document(sizes.most(ratios, document))
 
 
 def _ratio(one: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,19 +142,10 @@ def _worded(found: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in sizes.known(dict(found)).items() if name != "motif_code"}
 
 
-async def compare(call: ToolCall) -> ToolResult:
+def comparables(_call: ToolCall, result: CallResult[Comparables]) -> Mapping[str, Any]:
     """The companies nearest to one, as short rows with their distances."""
-    context, trace = call.context, call.trace
-    admitted = await admission.admit(context, call.authorization, trace)
-
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Comparables]:
-        n = [(name, text) for name, text in request.pairs if name == N.name]
-        return comparables(_of_company(request)._replace(pairs=n), generation)
-
-    result = await admission.perform(context, admitted, prepare, call.call, trace)
-    if result.content is None:
-        return results.of_result(result, None)
     found = result.content
+    assert found is not None  # as the caller of a shape knows
     rows = [
         _worded(plain(one))
         | {"societe": sizes.known({name: one.societe[name] for name in outputs.COMPACT})}
@@ -199,20 +157,11 @@ async def compare(call: ToolCall) -> ToolResult:
         motif = {"motif": reasons.motif(found.motif_code, "en")} if found.motif_code else {}
         return {**about, "comparables": shown, **motif}
 
-    return results.of_result(result, document(sizes.most(rows, document)))
+    return document(sizes.most(rows, document))
 
 
-async def read_group(call: ToolCall) -> ToolResult:
+def group(_call: ToolCall, result: CallResult[Groupe]) -> Mapping[str, Any]:
     """The group of a company, as many children as fit."""
-    context, trace = call.context, call.trace
-    admitted = await admission.admit(context, call.authorization, trace)
-
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]:
-        return groupe(_of_company(request), generation)
-
-    result = await admission.perform(context, admitted, prepare, call.call, trace)
-    if result.content is None:
-        return results.of_result(result, None)
     found = plain(result.content)
     lists = {name: [_link(one) for one in found[name] or ()] for name in ("parents", "enfants")}
     credits = [one["attribution_en"] for one in found["sources"]]
@@ -223,7 +172,7 @@ async def read_group(call: ToolCall) -> ToolResult:
     def document(children: list[Any]) -> dict[str, Any]:
         return {**about, "parents": lists["parents"], "enfants": children}
 
-    return results.of_result(result, document(sizes.most(lists["enfants"], document)))
+    return document(sizes.most(lists["enfants"], document))
 
 
 def _link(one: Mapping[str, Any]) -> dict[str, Any]:

@@ -193,7 +193,7 @@ def _content(result: ToolResult, tool: Tool) -> dict[str, Any]:
     shown = None if result.document is None else orjson.dumps(result.document)
     texts = [result.refusal] if result.refusal else []
     texts += [] if shown is None else [shown.decode()]
-    texts += [THIRD_PARTIES] if shown and tool.third_parties else []
+    texts += [THIRD_PARTIES] if shown and tool.quotes else []
     content = {"content": [{"type": "text", "text": text} for text in texts]}
     if result.refusal:
         return {**content, "isError": True}

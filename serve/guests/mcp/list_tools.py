@@ -4,22 +4,27 @@ A key changes nothing in the lists (A2). The plan tool reports its limits, what 
 next plan allows.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 from serve.access import admission, next_plan
 from serve.access.admission import Admitted
 from serve.access.caller import Caller
-from serve.access.result import CallResult, PublicList
+from serve.access.result import CallResult
 from serve.access.rights import VISITOR
-from serve.api import lists
 from serve.api.compte import compte
 from serve.api.lists import ListContent
-from serve.api.sources import sources as list_of_sources
-from serve.api.suggestions import suggestions
 from serve.contract import errors
 from serve.contract.objects.common import Quota
 from serve.contract.objects.described import AnswerObject, members
-from serve.contract.objects.lists import SourcesPays
+from serve.contract.objects.lists import (
+    ListePays,
+    ListeSecteurs,
+    ListeSources,
+    ListeSousSecteurs,
+    SourcesPays,
+)
+from serve.contract.objects.search import Suggestions
 from serve.contract.parameters import PAYS
 from serve.guests.mcp import results, sizes
 from serve.guests.mcp.results import ToolCall, ToolResult
@@ -36,25 +41,25 @@ _VISITOR: Final = (
 )
 
 
-async def countries(call: ToolCall) -> ToolResult:
+def countries(_call: ToolCall, result: CallResult[ListContent[ListePays]]) -> Mapping[str, Any]:
     """Every country."""
-    result, found = _listed(call, lists.pays)
+    found = _answer(result)
     kept = ("iso2", "nom_fr", "nom_en", "n_societes")
-    entries = [results.picked(one, kept) for one in found.pays]
-    return results.of_result(result, {"total": found.total, "pays": entries})
+    return {"total": found.total, "pays": [results.picked(one, kept) for one in found.pays]}
 
 
-async def sectors(call: ToolCall) -> ToolResult:
+def sectors(_call: ToolCall, result: CallResult[ListContent[ListeSecteurs]]) -> Mapping[str, Any]:
     """Every sector, counted in the given countries."""
-    result, found = _listed(call, lists.secteurs)
+    found = _answer(result)
     kept = ("slug", "secteur_en", "n_societes")
-    entries = [results.picked(one, kept) for one in found.secteurs]
-    return results.of_result(result, {"total": found.total, "secteurs": entries})
+    return {"total": found.total, "secteurs": [results.picked(one, kept) for one in found.secteurs]}
 
 
-async def sub_sectors(call: ToolCall) -> ToolResult:
+def sub_sectors(
+    _call: ToolCall, result: CallResult[ListContent[ListeSousSecteurs]]
+) -> Mapping[str, Any]:
     """The sub-sectors of the given sectors, as many as fit."""
-    result, found = _listed(call, lists.sous_secteurs)
+    found = _answer(result)
 
     def document(entries: list[Any]) -> dict[str, Any]:
         return {"total": found.total, "sous_secteurs": entries}
@@ -63,14 +68,14 @@ async def sub_sectors(call: ToolCall) -> ToolResult:
     known = [results.picked(one, kept) for one in found.sous_secteurs]
     entries = sizes.most(known, document)
     if len(entries) == len(known):
-        return results.of_result(result, document(entries))
+        return document(entries)
     note = f"Only the first {len(entries)} are shown; ask for fewer sectors at a time."
-    return results.of_result(result, {**document(entries), "note": note})
+    return {**document(entries), "note": note}
 
 
-async def sources(call: ToolCall) -> ToolResult:
+def sources(call: ToolCall, result: CallResult[ListContent[ListeSources]]) -> Mapping[str, Any]:
     """The sources of each country with data; the share of each field only of countries that are named."""
-    result, found = _listed(call, list_of_sources)
+    found = _answer(result)
     named = any(name == PAYS.name for name, _ in call.call.read())
     entries = [_sourced(one, named) for one in found.pays if one.n_societes]
 
@@ -83,25 +88,21 @@ async def sources(call: ToolCall) -> ToolResult:
 
     shown = sizes.most(entries, document)
     if len(shown) == len(entries):
-        return results.of_result(result, document(shown))
+        return document(shown)
     note = f"Only the first {len(shown)} are shown; name fewer countries."
-    return results.of_result(result, {**document(shown), "note": note})
+    return {**document(shown), "note": note}
 
 
-async def suggest(call: ToolCall) -> ToolResult:
+def suggested(_call: ToolCall, result: CallResult[Suggestions]) -> Mapping[str, Any]:
     """Companies, words, sectors and towns that complete a text."""
-    result = await admission.free_list(
-        call.context, call.authorization, suggestions, call.call, call.trace
-    )
-    assert result.content is not None  # without If-None-Match there is no 304
     found = result.content
-    shown = {
+    assert found is not None  # without If-None-Match there is no 304
+    return {
         "societes": [sizes.known(members(one)) for one in found.societes],
         "mots": [members(one) for one in found.mots],
         "secteurs": [results.picked(one, ("slug", "secteur_en")) for one in found.secteurs],
         "villes": [members(one) for one in found.villes],
     }
-    return results.of_result(result, shown)
 
 
 def _sourced(country: SourcesPays, named: bool) -> dict[str, Any]:
@@ -152,12 +153,9 @@ async def explain(call: ToolCall) -> ToolResult:
     return results.of_result(result, shown)
 
 
-def _listed(
-    call: ToolCall, route: PublicList[ListContent[A]]
-) -> tuple[CallResult[ListContent[A]], A]:
-    result = admission.public_list(call.context, route, call.call, call.trace)
+def _answer(result: CallResult[ListContent[A]]) -> A:
     assert result.content is not None  # without If-None-Match there is no 304
-    return result, result.content.answer
+    return result.content.answer
 
 
 def _of_visitor(call: ToolCall, admitted: Admitted) -> dict[str, Any]:

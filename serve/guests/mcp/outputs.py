@@ -14,7 +14,6 @@ from serve.contract.objects.lists import PaysDeListe, SecteurDeListe, SousSecteu
 from serve.contract.objects.search import (
     Mot,
     SecteurSuggere,
-    SocieteNumerotee,
     SocieteSuggeree,
     TexteVoulu,
     VilleSuggeree,
@@ -176,10 +175,16 @@ BREAKDOWN: Final = _object(
     {"pays_sans_donnees": _EMPTY, "ids_inconnus": _UNKNOWN, "note": _NOTE},
 )
 
-CANDIDATES: Final = _object({
-    "type": {**_TEXT, "description": "What number it is: immatriculation, tva, siret or lei."},
-    "candidats": _list(_brief(SocieteNumerotee, "iso2", "id", "nom")),
-})  # fmt: skip
+
+def of_answer(kind: Any) -> Schema:
+    """The schema of a whole answer: the types of its keys, of which a null one is left out."""
+    declared = component_schema(kind, "en")
+    properties = declared["properties"]
+    known = {name: _bare(one) if "type" in one else {} for name, one in properties.items()}
+    always = {
+        name: known[name] for name in declared["required"] if "null" not in str(properties[name])
+    }
+    return _object(always, {name: one for name, one in known.items() if name not in always})
 
 
 @cache

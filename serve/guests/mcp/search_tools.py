@@ -1,6 +1,6 @@
 """The tools that search: how many companies match, which, as a market, and what changed, as the routes say it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -9,13 +9,11 @@ from quota.plans import Plan
 from serve.access import admission
 from serve.access.envelope import SearchResult
 from serve.access.result import CallResult, PreparedCall, Request
-from serve.api.analyses.marche import marche
-from serve.api.analyses.repartition import repartition
 from serve.api.changes.watching import WatchResult, watching
 from serve.api.societes import societes
 from serve.contract.objects.described import members, plain
 from serve.contract.objects.markets import AnalyseMarche
-from serve.contract.objects.search import Effectifs
+from serve.contract.objects.search import Effectifs, Repartition
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.mcp import arguments, outputs, results, sizes
@@ -134,13 +132,10 @@ def _changed(found: WatchResult) -> dict[str, Any]:
     return shown
 
 
-async def break_down(call: ToolCall) -> ToolResult:
+def counts(_call: ToolCall, result: CallResult[Repartition]) -> Mapping[str, Any]:
     """The counts by dimension, as many values as fit; the others are in `autres`."""
-    context, trace = call.context, call.trace
-    admitted = await admission.admit(context, call.authorization, trace)
-    result = await admission.perform(context, admitted, repartition, call.call, trace)
-    assert result.content is not None  # without If-None-Match there is no 304
     found = result.content
+    assert found is not None  # without If-None-Match there is no 304
     entries = [(name, one) for name, counted in found.repartitions.items() for one in counted]
 
     def document(shown: list[Any]) -> dict[str, Any]:
@@ -153,23 +148,13 @@ async def break_down(call: ToolCall) -> ToolResult:
 
     shown = sizes.most(entries, document)
     if len(shown) == len(entries):
-        return results.of_result(result, document(shown))
+        return document(shown)
     note = "Not every value fits; ask for fewer dimensions at a time, or a smaller `limite`."
-    return results.of_result(result, {**document(shown), "note": note})
+    return {**document(shown), "note": note}
 
 
-async def analyse(call: ToolCall) -> ToolResult:
+def market(_call: ToolCall, result: CallResult[AnalyseMarche]) -> Mapping[str, Any]:
     """The analysis of a market, as far as it fits: ratios without formulas."""
-    context, trace = call.context, call.trace
-    admitted = await admission.admit(context, call.authorization, trace)
-    admission.require_account(admitted)
-
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[AnalyseMarche]:
-        return marche(request, generation, context.plans)
-
-    result = await admission.perform(context, admitted, prepare, call.call, trace)
-    if result.content is None:
-        return results.of_result(result, None)
     found = sizes.known(plain(result.content))
     unknown = _unknown(found.get("ids_inconnus", ()))
     about = {name: value for name, value in found.items() if name not in ("module", "ids_inconnus")}
@@ -185,7 +170,7 @@ async def analyse(call: ToolCall) -> ToolResult:
     ]
     shown = sizes.most(ratios, document)
     note = {"note": _FEWER_COUNTRIES} if len(shown) < len(ratios) else {}
-    return results.of_result(result, {**document(shown), **note})
+    return {**document(shown), **note}
 
 
 def _counted(one: Effectifs) -> dict[str, Any]:

@@ -10,14 +10,14 @@ from typing import Any, Final
 import orjson
 
 LARGEST: Final = 64 * 1024  # bytes of the response of any tool, in total
-_AROUND: Final = 1_024  # bytes of the message around a result
+AROUND: Final = 1_024  # bytes of the message around a result
 _LONGEST_TEXT: Final = 1_000  # characters of one value of a company
 _LENGTHS: Final = (_LONGEST_TEXT, 200, 50, 10)  # characters of a text, items of a list
 
 
 def fits(document: Any, room: int = 0) -> bool:
     """Is a result with this document small enough to be sent, and `room` bytes more?"""
-    return size(document) + room <= LARGEST - _AROUND
+    return size(document) + room <= LARGEST - AROUND
 
 
 def size(document: Any) -> int:

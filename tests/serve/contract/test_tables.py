@@ -16,7 +16,7 @@ from tests.serve.contract.test_errors import ALL, QUOTA
 
 ROOT = Path(errors.__file__).parents[2]
 TABLES = sorted(path for room in ("serve", "pipeline") for path in (ROOT / room).rglob("*.csv"))
-NAMED = [path for path in TABLES if path.read_text(encoding="utf-8").startswith("name,")]
+NAMED = [path for path in TABLES if path.read_text(encoding="utf-8").startswith(("name,", "id,"))]
 # Messages of errors that have several.
 VARIANTS = (
     errors.secteur_inconnu([], {}, ["X"]),
@@ -54,10 +54,16 @@ def test_a_table_is_utf_8_with_a_value_for_every_column(path: Path) -> None:
 def test_the_languages_of_a_text_have_the_same_values(path: Path) -> None:
     """F11, X0"""
     rows = tables.read_rows(path)
+    key, *columns = rows[0]
+    pairs = [
+        (column, column.removesuffix("fr") + "en") for column in columns if column.endswith("fr")
+    ]
 
-    assert len({row["name"] for row in rows}) == len(rows)
-    assert [row["name"] for row in rows if not row["fr"] or not row["en"]] == []
-    assert [row["name"] for row in rows if places(row["fr"]) != places(row["en"])] == []
+    assert len({row[key] for row in rows}) == len(rows)
+    assert [row[key] for row in rows if not row.get("fr", "-")] == []
+    for french, english in pairs:
+        assert [row[key] for row in rows if bool(row[french]) != bool(row[english])] == []
+        assert [row[key] for row in rows if places(row[french]) != places(row[english])] == []
 
 
 def test_every_message_is_raised_and_every_error_has_its_row() -> None:

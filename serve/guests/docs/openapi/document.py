@@ -18,6 +18,7 @@ from serve.guests.docs.openapi.matching import reconciliation
 from serve.guests.docs.openapi.objects import SOCIETE
 from serve.guests.docs.openapi.operations import paths
 from serve.guests.docs.openapi.schema import Schema
+from serve.guests.operations import OPERATIONS
 
 OPENAPI: Final = "3.1.0"
 
@@ -83,24 +84,11 @@ def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[st
 
 def _parameters(words: SeedWords) -> dict[str, Schema]:
     """Every parameter by the name with which operations refer to it."""
-    found = {one.name: _parameter(one, words) for one in parameters.SEARCH}
-    for one in (parameters.LANG, parameters.FORMAT, parameters.COLONNES, parameters.COMPTES):
-        found[one.name] = _parameter(one, words)
-    found["limit-export"] = _parameter(parameters.EXPORT_LIMIT, words)
-    sector = _parameter(parameters.SECTEUR_REQUIS, words)
-    some = {**sector["schema"], "minLength": 1}
-    needed = {"required": True, "example": parameters.SECTEUR_REQUIS.example}
-    found["secteur-requis"] = {**sector, **needed, "schema": some}
-    name = _parameter(parameters.Q_REQUIS, words)
-    needed = {"required": True, "example": parameters.Q_REQUIS.example}
-    some = {**name["schema"], "minLength": 1, "pattern": _NOT_BLANK}
-    found["q-requis"] = {**name, **needed, "schema": some}
-    for one in (*parameters.MODIFICATIONS, *parameters.REPARTITION, *parameters.COMPARABLES):
-        found.setdefault(one.name, _parameter(one, words))
-    needed = {"required": True, "example": parameters.DEPUIS.example}
-    found[parameters.DEPUIS.name] |= needed
-    found[parameters.PAR.name] |= {"required": True, "example": parameters.PAR.example}
-    found[parameters.PAR.name]["schema"] |= {"minLength": 1}
+    found = {
+        one.component: _parameter(one, words)
+        for operation in OPERATIONS
+        for one in operation.parameters
+    }
     for one in (*parameters.RECORD, parameters.VALEUR):
         needed = {"in": "path", "required": True, "example": one.example}
         found[one.name] = {**_parameter(one, words), **needed}
@@ -114,10 +102,15 @@ def _parameters(words: SeedWords) -> dict[str, Schema]:
 
 
 def _parameter(parameter: Parameter, words: SeedWords) -> Schema:
-    return {
+    schema = parameter.schema(words)
+    found: Schema = {
         "name": parameter.name,
         "in": "query",
         "description": parameter.description.en,
         # Examples beside the schema would make a viewer fill in every field of its form.
-        "schema": {**parameter.schema(words), "examples": [parameter.example]},
+        "schema": {**schema, "examples": [parameter.example]},
     }
+    if parameter.required:
+        found |= {"required": True, "example": parameter.example}
+        found["schema"] |= {"minLength": 1, "pattern": schema.get("pattern", _NOT_BLANK)}
+    return found

@@ -4,14 +4,12 @@ Every path also has HEAD and OPTIONS, which the description of the whole documen
 kind is described here, another operation of a known one by its declaration alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
-from serve.contract import parameters
 from serve.contract.objects.described import component_name
 from serve.contract.objects.json_schema import component_schema
 from serve.contract.operation import Operation
-from serve.contract.parameters import Parameter
 from serve.guests.docs.openapi import answers, headers
 from serve.guests.docs.openapi.answers import answer, export_file, linked, not_modified, refusals
 from serve.guests.docs.openapi.bodies import BODIES
@@ -27,12 +25,6 @@ _SECURITY: Final[Mapping[str, list[Schema]]] = {
     "required": [{"cle": []}],
 }
 _IF_NONE_MATCH: Final = ref("If-None-Match", "parameters")
-# What a parameter is called among the components, where two of one name differ.
-_COMPONENTS: Final = {
-    parameters.EXPORT_LIMIT: "limit-export",
-    parameters.SECTEUR_REQUIS: "secteur-requis",
-    parameters.Q_REQUIS: "q-requis",
-}
 # The headers of a document.
 _PAGE: Final = ("ETag", "Cache-Control", "Vary")
 _TEXT: Final[Schema] = {"type": "string"}
@@ -93,14 +85,9 @@ def _parameters(one: Operation) -> list[Schema]:
     return [
         *of_path,
         *file,
-        *_in_query(one.parameters),
+        *(ref(given.component, "parameters") for given in one.parameters),
         *([_IF_NONE_MATCH] if _is_tagged(one) else []),
     ]
-
-
-def _in_query(given: Sequence[Parameter]) -> list[Schema]:
-    """Parameters of a query string, by reference."""
-    return [ref(_COMPONENTS.get(one, one.name), "parameters") for one in given]
 
 
 def _responses(one: Operation) -> dict[str, Schema]:

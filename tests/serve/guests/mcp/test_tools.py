@@ -589,7 +589,7 @@ def test_contacts_are_among_the_rows_of_who_may_see_them(served: Served) -> None
 
 def test_texts_of_companies_are_said_to_be_no_instructions(served: Served) -> None:
     """In the description and after the data"""
-    quoting = {name: tool for name, tool in tools().items() if tool.third_parties}
+    quoting = {name: tool for name, tool in tools().items() if tool.quotes}
     answers = {
         "search_companies": call(served, "search_companies"),
         "break_down_companies": call(served, "break_down_companies", par=["ville"]),
