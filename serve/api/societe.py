@@ -21,7 +21,7 @@ from shards.codec import record
 from shards.search.matching.company_numbers import CompanyPlace
 from shards.search.reader import Shard
 
-# The replacement of bytes that are not UTF-8 (serve/api/routes.py); no register uses it.
+# The replacement of bytes that are not UTF-8 (serve/http/router.py); no register uses it.
 _NAMED: Final = 5  # companies in an error
 _NO_TEXT: Final = "\ufffd"
 

@@ -15,7 +15,7 @@ FILE: Final = Path(__file__).with_name("examples.json")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A recorded answer of a route (a name of serve/api/routes.py); `summary` describes the request."""
+    """A recorded answer of a route (`Operation.route`); `summary` describes the request."""
 
     route: str
     status: int

@@ -1,0 +1,159 @@
+"""Where does a change go? Each change of ARCHITECTURE.md's table is made in a copy of the program, and its files counted.
+
+The copy is run, so that a change which needs a further file fails: the new route answers, its tool answers, and all
+documents tell of both.
+"""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+_LEFT_OUT: Final = shutil.ignore_patterns(
+    ".*", "__pycache__", "build", "*.c", "*.html", "node_modules", "raw"
+)
+
+# A file by its path, and the text that is put before (or, where there is none, at the end of) what it names.
+Edit = Mapping[str, tuple[tuple[str, str], ...]]
+
+ROUTE: Final[Edit] = {
+    "serve/api/total.py": (
+        (
+            "",
+            '''"""GET /api/v1/total: the companies of a generation."""
+
+from serve.access.etag import etag
+from serve.access.result import PRIVATE, CallResult, PreparedCall, Request
+from serve.contract.objects.search import Total
+from serve.generation.open_generation import OpenGeneration
+
+
+def total(request: Request, generation: OpenGeneration) -> PreparedCall[Total]:
+    tag = etag(generation.id, request.caller.plan.slug, "total")
+    headers = {"ETag": tag, **PRIVATE}
+
+    async def run() -> "CallResult[Total]":
+        known = sum(map(generation.reference.societes, generation.shards))
+        return CallResult(200, Total(total=known), headers)
+
+    return PreparedCall(run, tag, headers)
+''',
+        ),
+    ),
+    "serve/contract/objects/search.py": (
+        (
+            "",
+            """
+
+@component("Le nombre de sociétés.", "The number of companies.")
+class Total(AnswerObject):
+    total: Annotated[Count, Text("Les sociétés.", "Companies.")]
+""",
+        ),
+    ),
+    "serve/api/operations.py": (
+        ("from serve.contract import parameters\n", "from serve.api.total import total\n"),
+        (
+            ")  # fmt: skip\n\n\ndef _reconciliation",
+            """    Operation(
+        "countEverything", "/api/v1/total", "total", "call", "Companies", total, search.Total,
+        tool="count_everything",
+    ),
+""",
+        ),
+    ),
+    "serve/contract/tables/operations.csv": (
+        (
+            "",
+            "countEverything,Count everything,Tout compter,"
+            "How many companies there are.,Combien il y a de sociétés.\n",
+        ),
+    ),
+}
+_TOLD: Final = """
+import sys
+from pathlib import Path
+from serve.guests.docs import llms
+from serve.guests.docs.manual.manual import manual
+from serve.guests.mcp.tools import tools
+from tests.serve import conformance, world
+from tests.serve.client import serving
+from tests.serve.guests.mcp.client import shown
+
+data = Path(sys.argv[1])
+data.mkdir()
+world.publish(data)
+with serving(data) as served:
+    key = served.customer("data").headers
+    reply = served.ask("/api/v1/total", headers=key)
+    assert reply.json == {"total": len(world.COMPANIES)}, reply
+    assert reply.headers["X-Quota-Used"] == "1"
+    conformance.check("GET", "/api/v1/total", 200, reply.headers, reply.body)
+    assert served.ask("/api/v1/total", headers={**key, "If-None-Match": reply.headers["ETag"]}).status == 304
+    assert served.ask("/api/v1/total", "DELETE").headers["Allow"] == "GET, HEAD, OPTIONS"
+    assert shown(served, "count_everything", key) == reply.json
+    assert "`GET /api/v1/total`" in served.ask("/llms.txt").body.decode()
+    assert "Tout compter" in served.ask("/docs/routes/countEverything").body.decode()
+assert tools()["count_everything"].description.startswith("How many companies there are. Counts as one API call.")
+"""
+
+
+@pytest.mark.slow
+def test_a_route_with_a_tool_is_its_function_its_object_its_declaration_and_its_texts(
+    tmp_path: Path,
+) -> None:
+    copy = tmp_path / "copy"
+    _copy(copy)
+
+    touched = _edit(copy, ROUTE)
+    _run(copy, _TOLD, str(tmp_path / "data"))
+
+    assert len(touched) == 4
+    assert _said("a route, with its tool") >= {Path(one).parent.as_posix() for one in touched}
+
+
+def _copy(folder: Path) -> None:
+    """The program with its compiled modules, and the tests that run it."""
+    folder.mkdir()
+    for room in ("pipeline", "quota", "seeds", "serve", "shards", "tests"):
+        shutil.copytree(ROOT / room, folder / room, ignore=_LEFT_OUT)
+    for page in ("serve/guests/site/templates", "serve/guests/docs/viewer"):
+        shutil.copytree(ROOT / page, folder / page, dirs_exist_ok=True)
+    shutil.copy(ROOT / "pyproject.toml", folder)
+
+
+def _edit(folder: Path, edit: Edit) -> list[str]:
+    for name, changes in edit.items():
+        file = folder / name
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        for before, added in changes:
+            assert text.count(before) == 1 or not before, f"{name}: {before!r}"
+            text = text.replace(before, added + before) if before else text + added
+        file.write_text(text, encoding="utf-8")
+    return list(edit)
+
+
+def _run(folder: Path, program: str, *arguments: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", program, *arguments],
+        cwd=folder,
+        env={"PATH": "", "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def _said(change: str) -> set[str]:
+    """The folders that ARCHITECTURE.md names for a change."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    [line] = [line for line in text.splitlines() if line.startswith(f"| {change} |")]
+    places = [part for part in line.split("`")[1::2] if "/" in part]
+    return {(Path(one) if one.endswith("/") else Path(one).parent).as_posix() for one in places}
