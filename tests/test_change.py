@@ -1,4 +1,4 @@
-"""Where does a change go? Each change of ARCHITECTURE.md's table is made in a copy of the program, and its files counted.
+"""The table of ARCHITECTURE.md, *Where does a change go?*: changes are made in a copy of the program, and counted.
 
 The copy is run, so that a change which needs a further file fails: the new route answers, its tool answers, and all
 documents tell of both.

@@ -1,6 +1,6 @@
 """HTTP: the only folder, with the process that starts it, that knows aiohttp.
 
-Read `app` first (the steps of every request), then `router` (paths), `handlers` (the few ways to serve an operation) and
-`guests` (what is handed to the server at its start). `connection`, `headers`, `reply` and `body_reader` deal with
+Read `app` first (the steps of every request), then `router` (paths), `handlers` (the few ways to serve an operation)
+and `guests` (what is handed to the server at its start). `connection`, `headers`, `reply` and `body_reader` deal with
 sockets and bytes.
 """

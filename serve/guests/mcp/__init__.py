@@ -1,6 +1,6 @@
 """MCP: the API as tools for language models (Model Context Protocol, revisions 2024-11-05 to 2026-07-28).
 
 Read `endpoint` first (one message and its response), then `tools` (all of them) and `operation_tool`, which runs those
-that are operations of the API; `search_tools`, `company_tool` and `list_tools` shape their results. `messages` and `versions` are the protocol, `arguments` and `outputs`
-the schemas. HTTP is in `serve/guests/mcp/adapter.py`.
+that are operations of the API; `search_tools`, `company_tool` and `list_tools` shape their results. `arguments` and
+`outputs` are the schemas, `protocol/` the messages. HTTP is in `adapter`.
 """

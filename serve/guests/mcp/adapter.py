@@ -7,9 +7,10 @@ from typing import Final
 
 from serve.access.result import Response
 from serve.contract.errors import ApiError
-from serve.guests.mcp import endpoint, messages, origins, versions
+from serve.guests.mcp import endpoint
 from serve.guests.mcp.endpoint import RpcPost
-from serve.guests.mcp.messages import RpcError
+from serve.guests.mcp.protocol import messages, origins, versions
+from serve.guests.mcp.protocol.messages import RpcError
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
 from serve.request import json_body

@@ -17,8 +17,9 @@ from serve.access.context import ServerContext
 from serve.access.result import NO_STORE, Response
 from serve.contract import VERSION, errors
 from serve.contract.errors import ApiError
-from serve.guests.mcp import arguments, messages, results, versions
-from serve.guests.mcp.messages import Id, Message, RpcError
+from serve.guests.mcp import arguments, results
+from serve.guests.mcp.protocol import messages, versions
+from serve.guests.mcp.protocol.messages import Id, Message, RpcError
 from serve.guests.mcp.results import ToolCall, ToolResult
 from serve.guests.mcp.tools import THIRD_PARTIES, Tool, tools
 from serve.observe.request_trace import RequestTrace

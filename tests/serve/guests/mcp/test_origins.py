@@ -2,8 +2,8 @@
 
 import pytest
 
-from serve.guests.mcp import origins
-from serve.guests.mcp.messages import RpcError
+from serve.guests.mcp.protocol import origins
+from serve.guests.mcp.protocol.messages import RpcError
 from tests.serve.client import Served
 from tests.serve.guests.mcp.client import legacy
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from serve.guests.mcp import versions
+from serve.guests.mcp.protocol import versions
 from serve.guests.mcp.tools import THIRD_PARTIES, tools
 from tests.serve.client import Served
 from tests.serve.guests.mcp.client import META, MODERN, PATH, legacy, modern, send

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
-from serve.guests.mcp import messages
+from serve.guests.mcp.protocol import messages
 
 ANY: Final = "*"
 

@@ -11,8 +11,8 @@ import binascii
 from collections.abc import Mapping
 from typing import Final
 
-from serve.guests.mcp import messages
-from serve.guests.mcp.messages import Message
+from serve.guests.mcp.protocol import messages
+from serve.guests.mcp.protocol.messages import Message
 
 MODERN: Final = "2026-07-28"
 LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # the newest first
