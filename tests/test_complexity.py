@@ -31,7 +31,7 @@ from serve.contract.errors import ApiError
 from serve.guests.operations import OPERATIONS
 from serve.guests.site import languages
 from serve.http.router import Router
-from serve.request import accept, client_address, json_body, params, scalars
+from serve.request import accept, client_address, json_body, numbers, query_string
 from shards.codec import folding
 
 SIZES = (24, 2_000, 32_000)
@@ -100,12 +100,12 @@ def test_a_quadratic_and_an_exponential_pattern_would_fail() -> None:
 _ROUTER = Router(OPERATIONS)
 PARSERS: dict[str, Callable[[str], object]] = {
     "target": lambda text: _ROUTER.read("/" + text),
-    "encoded query": lambda text: params.pairs("q=" + quote(text, errors="replace")),
-    "query": params.pairs,
+    "encoded query": lambda text: query_string.pairs("q=" + quote(text, errors="replace")),
+    "query": query_string.pairs,
     "JSON body": lambda text: json_body.pairs(text.encode("utf-8", "replace")),
     "JSON value": lambda text: json_body.pairs(orjson.dumps({"q": text})),
-    "number": scalars.parse_decimal,
-    "whole number": scalars.parse_integer,
+    "number": numbers.parse_decimal,
+    "whole number": numbers.parse_integer,
     "Accept": accept.qualities,
     "Accept-Language": lambda text: languages.chosen(None, None, text),
     "If-None-Match": lambda text: etag.matches(text, '"a"'),

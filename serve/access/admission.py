@@ -37,7 +37,7 @@ from serve.access.rights import VISITOR
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.observe.request_trace import RequestTrace
-from serve.request.params import Pairs
+from serve.request.query_string import Pairs
 
 # The headers of a visitor's response that are also true of a 401: a tag or a location is not.
 _TRUE_OF_401: Final = (

@@ -20,7 +20,7 @@ from serve.access.etag import matches
 from serve.contract.errors import ApiError
 from serve.generation.generation_status import GenerationStatus
 from serve.generation.open_generation import OpenGeneration
-from serve.request.params import Pairs
+from serve.request.query_string import Pairs
 
 # The header that names the generation of a response (G10).
 DATA_VERSION: Final = "X-Donnees-Version"

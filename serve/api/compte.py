@@ -21,7 +21,7 @@ from serve.contract.objects.account import (
     Organisation,
 )
 from serve.contract.objects.common import Quota
-from serve.request import params
+from serve.request import reader
 
 
 async def compte(request: Request, counting: Counting) -> CallResult[Compte]:
@@ -31,7 +31,7 @@ async def compte(request: Request, counting: Counting) -> CallResult[Compte]:
         ApiError: 400: the route has no parameters.
         StoreUnavailable
     """
-    params.nothing(request.pairs)
+    reader.nothing(request.pairs)
     account = counting.account
     plan = request.caller.plan
     usage = await counting.store.usage(account.id, plan, counting.now)

@@ -3,11 +3,11 @@
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.api.societe import checked, named
-from serve.contract import errors
+from serve.contract import errors, parameters
 from serve.contract.objects.search import Identification, SocieteNumerotee
 from serve.generation import identifiers
 from serve.generation.open_generation import OpenGeneration
-from serve.request import params
+from serve.request import reader
 
 # A number without a match is compared with its neighbours in 25 countries: about 30 ms.
 _MICROSECONDS = 30_000.0
@@ -19,7 +19,9 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    generation = generation.at_version(params.version(request.pairs))
+    generation = generation.at_version(
+        reader.read(request.pairs, parameters.PINNED, generation.names).version
+    )
     number = checked(request.segments[0])
     plan = request.caller.plan
     shards = generation.shards

@@ -11,7 +11,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from serve.access.etag import etag, matches
 from serve.access.result import DATA_VERSION, CallResult, Request, not_modified
-from serve.contract import seed_tables
+from serve.contract import parameters, seed_tables
 from serve.contract.objects.described import AnswerObject
 from serve.contract.objects.lists import (
     ListePays,
@@ -23,9 +23,9 @@ from serve.contract.objects.lists import (
     SousSecteurDeListe,
 )
 from serve.generation.open_generation import OpenGeneration
-from serve.request import params
-from serve.request.params import SearchScope
+from serve.request import reader
 from shards.generations.reference import CellCount, Reference
+from shards.query import Query
 
 A_co = TypeVar("A_co", bound=AnswerObject, covariant=True)
 
@@ -48,7 +48,9 @@ def pays(request: Request, generation: OpenGeneration) -> CallResult[ListContent
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more, as for all these lists.
     """
-    generation = generation.at_version(params.version(request.pairs))
+    generation = generation.at_version(
+        reader.read(request.pairs, parameters.PINNED, generation.names).version
+    )
     reference = generation.reference
 
     def answer() -> ListePays:
@@ -65,8 +67,8 @@ def secteurs(
     request: Request, generation: OpenGeneration
 ) -> CallResult[ListContent[ListeSecteurs]]:
     """GET /api/v1/secteurs: every sector, also those without a company in the scope (G5)."""
-    asked = params.sectors(request.pairs, generation.names)
-    generation, scope = generation.at_version(asked.version), asked.scope
+    asked = reader.read(request.pairs, parameters.SECTORS, generation.names)
+    generation, scope = generation.at_version(asked.version), asked.query
 
     def answer() -> ListeSecteurs:
         counts: Counter[str | None] = Counter()
@@ -84,7 +86,7 @@ def secteurs(
         ]
         return ListeSecteurs(total=len(entries), secteurs=entries)
 
-    return cached(request, generation, ("secteurs", scope), answer)
+    return cached(request, generation, ("secteurs", scope.pays), answer)
 
 
 def sous_secteurs(
@@ -95,8 +97,8 @@ def sous_secteurs(
     A label that two chosen sectors share is one entry, with the companies that a search for it
     would find. `perimetre` spells the scope out: without `pays` it is every country.
     """
-    asked = params.sub_sectors(request.pairs, generation.names)
-    generation, scope = generation.at_version(asked.version), asked.scope
+    asked = reader.read(request.pairs, parameters.SUB_SECTORS, generation.names)
+    generation, scope = generation.at_version(asked.version), asked.query
     reference, english = generation.reference, seed_tables.nace_labels()
 
     def answer() -> ListeSousSecteurs:
@@ -146,6 +148,6 @@ def cached(
     return CallResult(200, generation.cached(what, content), headers)
 
 
-def _cells(reference: Reference, scope: SearchScope) -> Iterable[CellCount]:
+def _cells(reference: Reference, scope: Query) -> Iterable[CellCount]:
     for iso2 in scope.pays or reference.counts:
         yield from reference.counts[iso2]

@@ -9,13 +9,13 @@ from urllib.parse import quote
 from serve.access.envelope import COMPTES_MESSAGE, CREDITS_MESSAGE, Record
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
-from serve.contract import errors
+from serve.contract import errors, parameters
 from serve.contract.errors import ApiError
 from serve.contract.parameters import LONGEST_ID
 from serve.contract.prices import RECORD_CREDITS
 from serve.generation import identifiers
 from serve.generation.open_generation import OpenGeneration
-from serve.request import params
+from serve.request import reader
 from serve.request.place_names import PlaceNames, suggestions
 from shards.codec import record
 from shards.search.matching.company_numbers import CompanyPlace
@@ -64,7 +64,9 @@ def path_of(company: str) -> str:
 def _prepared(
     request: Request, generation: OpenGeneration, *, with_statements: bool
 ) -> PreparedCall[Record]:
-    generation = generation.at_version(params.version(request.pairs))
+    generation = generation.at_version(
+        reader.read(request.pairs, parameters.PINNED, generation.names).version
+    )
     shard, row = locate(request, generation)
     if row is None:
         return PreparedCall(partial(absent, shard, request.segments[1]))

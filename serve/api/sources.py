@@ -8,6 +8,7 @@ from typing import Final
 from serve.access.result import CallResult, Request
 from serve.api import lists
 from serve.api.lists import ListContent
+from serve.contract import parameters
 from serve.contract.objects.lists import (
     FichierSource,
     Licence,
@@ -18,7 +19,7 @@ from serve.contract.objects.lists import (
 from serve.generation import country_sources
 from serve.generation.country_sources import COMPANIES, CountrySources
 from serve.generation.open_generation import OpenGeneration
-from serve.request import params
+from serve.request import reader
 from shards.generations.reference import Pays
 from shards.generations.register_sources import RegisterImport
 
@@ -32,12 +33,12 @@ def sources(request: Request, generation: OpenGeneration) -> CallResult[ListCont
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    asked = params.sources(request.pairs, generation.names)
-    generation = generation.at_version(asked.version)
+    asked = reader.read(request.pairs, parameters.SOURCES, generation.names)
+    generation, countries = generation.at_version(asked.version), asked.query.pays
     reference = generation.reference
 
     def answer() -> ListeSources:
-        shown = [one for one in reference.pays if not asked.pays or one.iso2 in asked.pays]
+        shown = [one for one in reference.pays if not countries or one.iso2 in countries]
         known = [generation.sources[one.iso2] for one in shown]
         oldest, newest = country_sources.period(known) or (None, None)
         return ListeSources(
@@ -48,7 +49,7 @@ def sources(request: Request, generation: OpenGeneration) -> CallResult[ListCont
             pays=[_country(*pair) for pair in zip(shown, known, strict=True)],
         )
 
-    return lists.cached(request, generation, ("sources", asked.pays), answer)
+    return lists.cached(request, generation, ("sources", countries), answer)
 
 
 def _country(pays: Pays, known: CountrySources) -> SourcesPays:

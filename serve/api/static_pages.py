@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from serve.access.etag import matches
 from serve.access.result import Response
 from serve.contract import errors
-from serve.request import accept, params
-from serve.request.params import Pairs
+from serve.request import accept, reader
+from serve.request.query_string import Pairs
 
 # A page may change when a server starts; a file with a version in its name never does.
 SHORT: Final = "public, max-age=300"
@@ -57,7 +57,7 @@ def response(
     found = pages.get(path)
     if found is None:
         raise errors.route_inconnue()
-    params.nothing(pairs)
+    reader.nothing(pairs)
     if matches(if_none_match, found.headers["ETag"]):
         kept = {name: text for name, text in found.headers.items() if name != "Content-Type"}
         return Response(304, b"", kept)

@@ -9,6 +9,7 @@ from typing import Final
 from serve.access import rights
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
+from serve.contract import parameters
 from serve.contract.objects.search import (
     Mot,
     SecteurSuggere,
@@ -17,8 +18,7 @@ from serve.contract.objects.search import (
     VilleSuggeree,
 )
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
-from serve.request import params
-from serve.request.params import SuggestionText
+from serve.request import reader
 from shards.codec import record
 from shards.codec.folding import fold
 from shards.generations.reference import Secteur
@@ -37,32 +37,35 @@ def suggestions(request: Request, generation: OpenGeneration) -> PreparedCall[Su
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    asked = params.suggestions_of(request.pairs, generation.names)
-    generation = generation.at_version(asked.version)
+    given = reader.read(request.pairs, parameters.SUGGESTIONS, generation.names)
+    generation, pays, q = generation.at_version(given.version), given.query.pays, given.query.q
+    assert q  # the parameter is required
     limit = rights.window(request.caller.plan, MOST_COMPANIES, 0).limit
-    tag = etag(generation.id, "suggestions", asked.q, asked.pays, limit)
+    tag = etag(generation.id, "suggestions", q, pays, limit)
     headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
 
     async def run() -> "CallResult[Suggestions]":
         found = await generation.in_thread(
-            EXPENSIVE_MICROSECONDS, lambda: _suggestions(generation, asked, limit)
+            EXPENSIVE_MICROSECONDS, lambda: _suggestions(generation, q, pays, limit)
         )
         return CallResult(200, found, headers)
 
     return PreparedCall(run, tag, headers)
 
 
-def _suggestions(generation: OpenGeneration, asked: SuggestionText, limit: int) -> Suggestions:
+def _suggestions(
+    generation: OpenGeneration, q: str, pays: tuple[str, ...], limit: int
+) -> Suggestions:
     base = generation.shards
-    places = completions.companies(base, asked.q, asked.pays, limit)
+    places = completions.companies(base, q, pays, limit)
     rows = record.companies(records(base, places, coordonnees=False))
-    words = completions.words(base, asked.q, asked.pays, _MOST_WORDS)
-    towns = completions.towns(base, asked.q, asked.pays, _MOST_TOWNS)
+    words = completions.words(base, q, pays, _MOST_WORDS)
+    towns = completions.towns(base, q, pays, _MOST_TOWNS)
     return Suggestions(
-        q=asked.q,
+        q=q,
         societes=[SocieteSuggeree(**{name: row[name] for name in _SHOWN}) for row in rows],
         mots=[Mot(**word._asdict()) for word in words],
-        secteurs=_sectors(generation, fold(asked.q)),
+        secteurs=_sectors(generation, fold(q)),
         villes=[VilleSuggeree(**town._asdict()) for town in towns],
     )
 

@@ -1,8 +1,8 @@
 """Every parameter of the API, declared once: for the parsers that check it, for the documents.
 
-`serve/request/params.py`, `serve/request/json_body.py` and `serve/api/societe.py` take names, enums,
-limits and defaults from here; /openapi.json and the tools take descriptions and JSON Schemas. A limit
-that changes here changes everywhere, and no document promises a limit that the code does not keep.
+`serve/request/reader.py` and `serve/api/societe.py` take names, kinds, enums, limits and defaults from here;
+/openapi.json and the tools take descriptions and JSON Schemas. A limit that changes here changes everywhere, and no
+document promises a limit that the code does not keep.
 
 A schema describes a value as a careful client writes it. The server accepts more (contract B): blanks
 around a value, an empty value for an absent one, codes and slugs in any case, a `limit` over its
@@ -39,6 +39,28 @@ MOST_VALUES: Final = 200  # of the other lists of extensions X2
 # Before the name of a text that only a tool has.
 TOOL: Final = "tool-"
 
+# What a value is, and so how it is read (serve/request/reader.py). Parameters of a kind differ by data alone.
+Kind = Literal[
+    "text",
+    "code",  # a text of a pattern
+    "choice",  # one of an enum
+    "flag",
+    "integer",
+    "number",
+    "first day",  # of a year, a month or a day
+    "last day",
+    "choices",  # some of an enum
+    "texts",
+    "postcodes",
+    "companies",
+    "columns",
+    "forms",
+    "activities",
+    "place",  # countries, sectors and sub-sectors, which are read together
+    "object",
+]
+_JSON_TYPES: Final = ("integer", "number", "object")
+
 SeedWords = Mapping[str, Sequence[str]]
 
 
@@ -50,13 +72,15 @@ class Parameter:
         words: the kind of words that its values are, or "".
         separator: between the values of a list, which is one text; "" for a single value.
         most: values of a list, at most.
+        column: what it is of a query (shards/query.py) or a call, if that is not its name.
+        least: the lower bound of the same column, by its name there.
         required: the route has no answer without it.
         text: its row in tables/parameters.csv, if that is not its name.
     """
 
     name: str
     example: str | int | float
-    kind: Literal["string", "integer", "number", "object"] = "string"
+    kind: Kind = "text"
     default: str | int | None = None
     enum: tuple[str, ...] = ()
     minimum: int | None = None
@@ -66,6 +90,8 @@ class Parameter:
     words: Literal["", "pays", "secteur"] = ""
     separator: str = ""
     most: int | None = None
+    column: str = ""
+    least: str = ""
     required: bool = False
     text: str = ""
 
@@ -83,6 +109,11 @@ class Parameter:
     def chip(self) -> Text:
         """A restriction by it in a few words, with `{}` for the value."""
         return self._texts("chip_")
+
+    @property
+    def needed(self) -> Text:
+        """What to send of one that is required."""
+        return self._texts("needed_")
 
     @property
     def component(self) -> str:
@@ -104,7 +135,7 @@ class Parameter:
         elif self.separator and enum:
             pattern, enum = list_pattern(enum, self.separator), ()
         limits = {
-            "type": self.kind,
+            "type": self.kind if self.kind in _JSON_TYPES else "string",
             "enum": list(enum),
             "minLength": 1 if self.pattern else None,
             "maxLength": self.longest,
@@ -139,8 +170,8 @@ def _literal(text: str) -> str:
     return "".join(f"\\{char}" if char in r"\^$.*+?()[]{}|/" else char for char in text)
 
 
-PAYS: Final = Parameter("pays", "EE,UK", words="pays", separator=",")
-SECTEUR: Final = Parameter("secteur", "restauration", words="secteur", separator="|")
+PAYS: Final = Parameter("pays", "EE,UK", "place", words="pays", separator=",")
+SECTEUR: Final = Parameter("secteur", "restauration", "place", words="secteur", separator="|")
 # The route of the sub-sectors needs a sector: without one it has nothing to list (contract G4).
 SECTEUR_REQUIS: Final = replace(
     SECTEUR,
@@ -148,7 +179,7 @@ SECTEUR_REQUIS: Final = replace(
     required=True,
 )
 SOUS_SECTEUR: Final = Parameter(
-    "sous_secteur", "Restaurants et services de restauration mobile", separator="|"
+    "sous_secteur", "Restaurants et services de restauration mobile", "place", separator="|"
 )
 Q: Final = Parameter("q", "steel", longest=LONGEST_Q)
 # The route of the suggestions has nothing to complete without a text (X4).
@@ -158,46 +189,59 @@ Q_REQUIS: Final = replace(
     required=True,
     example="royal to",
 )
-TRI: Final = Parameter("tri", "recent", enum=ORDERS, default=ORDERS[0])
+TRI: Final = Parameter("tri", "recent", "choice", enum=ORDERS, default=ORDERS[0])
 LIMIT: Final = Parameter("limit", 50, "integer", default=DEFAULT_LIMIT, minimum=1, maximum=DEEPEST)
 OFFSET: Final = Parameter("offset", 50, "integer", default=0, minimum=0)
 CA_MIN: Final = Parameter("ca_min", 1_000_000, "number")
-CA_MAX: Final = Parameter("ca_max", 50_000_000, "number")
+CA_MAX: Final = Parameter("ca_max", 50_000_000, "number", least="ca_min")
 EFFECTIF_MIN: Final = Parameter("effectif_min", 10, "integer")
-EFFECTIF_MAX: Final = Parameter("effectif_max", 250, "integer")
-SITE_WEB: Final = Parameter("site_web", "1", enum=("1",))
-AVEC_CA: Final = Parameter("avec_ca", "1", enum=("1",))
+EFFECTIF_MAX: Final = Parameter("effectif_max", 250, "integer", least="effectif_min")
+SITE_WEB: Final = Parameter("site_web", "1", "flag", enum=("1",))
+AVEC_CA: Final = Parameter("avec_ca", "1", "flag", enum=("1",))
 _DAY: Final = r"^[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01]))?)?$"
 
 IDS: Final = Parameter(
     "ids",
     "UK:00944111,EE:16325572",
+    "companies",
+    column="companies",
     pattern=r"^(?:[A-Za-z]{2}:[^\s,][^,]{0,63}(?:,|$))*$",
     separator=",",
     most=MOST_IDS,
 )
-ETAT: Final = Parameter("etat", "active,procedure", enum=STATES, separator=",")
-VILLE: Final = Parameter("ville", "Sheffield|Tallinn", separator="|", most=MOST_VALUES)
-CODE_POSTAL: Final = Parameter("code_postal", "S3,1011", separator=",", most=MOST_VALUES)
-FORME: Final = Parameter("forme", "Private Limited Company", separator="|", most=MOST_VALUES)
+ETAT: Final = Parameter(
+    "etat", "active,procedure", "choices", enum=STATES, separator=",", column="etats"
+)
+VILLE: Final = Parameter(
+    "ville", "Sheffield|Tallinn", "texts", separator="|", most=MOST_VALUES, column="villes"
+)
+CODE_POSTAL: Final = Parameter(
+    "code_postal", "S3,1011", "postcodes", separator=",", most=MOST_VALUES, column="codes_postaux"
+)
+FORME: Final = Parameter(
+    "forme", "Private Limited Company", "forms", separator="|", most=MOST_VALUES, column="formes"
+)
 NACE: Final = Parameter(
     "nace",
     "56.1,62",
+    "activities",
     pattern=r"^(?:[0-9]{2}(?:\.?[0-9]{1,2})?(?:,|$))*$",
     separator=",",
     most=MOST_VALUES,
 )
-CREE_MIN: Final = Parameter("cree_min", "2020", pattern=_DAY)
-CREE_MAX: Final = Parameter("cree_max", "2024-06", pattern=_DAY)
+CREE_MIN: Final = Parameter("cree_min", "2020", "first day", pattern=_DAY)
+CREE_MAX: Final = Parameter("cree_max", "2024-06", "last day", pattern=_DAY, least="cree_min")
 ACTIF_MIN: Final = Parameter("actif_min", 500_000, "number")
-ACTIF_MAX: Final = Parameter("actif_max", 20_000_000, "number")
-AVEC_COMPTES: Final = Parameter("avec_comptes", "1", enum=("1",))
+ACTIF_MAX: Final = Parameter("actif_max", 20_000_000, "number", least="actif_min")
+AVEC_COMPTES: Final = Parameter("avec_comptes", "1", "flag", enum=("1",))
 # The first language is the default (§4.6).
-LANG: Final = Parameter("lang", "en", default="fr", enum=("fr", "en"))
-FORMAT: Final = Parameter("format", "csv", enum=export_tables.FORMATS)
-COLONNES: Final = Parameter("colonnes", "iso2,id,nom,ca_eur", enum=FIELDS, separator=",")
-COMPTES: Final = Parameter("comptes", "1", enum=("1",))
-EXPORT_LIMIT: Final = Parameter("limit", 100, "integer", minimum=1, text="limit-export")
+LANG: Final = Parameter("lang", "en", "choice", default="fr", enum=("fr", "en"))
+FORMAT: Final = Parameter("format", "csv", "choice", enum=export_tables.FORMATS)
+COLONNES: Final = Parameter("colonnes", "iso2,id,nom,ca_eur", "columns", enum=FIELDS, separator=",")
+COMPTES: Final = Parameter("comptes", "1", "flag", enum=("1",))
+EXPORT_LIMIT: Final = Parameter(
+    "limit", 100, "integer", minimum=1, column="lines", text="limit-export"
+)
 ISO: Final = Parameter("iso", "UK", words="pays")
 ID: Final = Parameter(
     "id",
@@ -215,14 +259,23 @@ VALEUR: Final = replace(
     example="GB09418436",
 )
 
-VERSION: Final = Parameter("version", "81c09a7b6c5d4e3f", pattern=r"^[0-9a-f]{16}$")
-DEPUIS: Final = Parameter("depuis", "81c09a7b6c5d4e3f", pattern=r"^[0-9a-f]{16}$", required=True)
-NATURE: Final = Parameter("nature", "supprimee", separator=",", pattern=list_pattern(NATURES, ","))
+VERSION: Final = Parameter("version", "81c09a7b6c5d4e3f", "code", pattern=r"^[0-9a-f]{16}$")
+DEPUIS: Final = Parameter(
+    "depuis", "81c09a7b6c5d4e3f", "code", pattern=r"^[0-9a-f]{16}$", required=True
+)
+NATURE: Final = Parameter(
+    "nature", "supprimee", "choices", enum=NATURES, separator=",", column="natures"
+)
 CURSEUR: Final = Parameter(
-    "curseur", "4f6a0c1d2e3b4a59.200.1a2b3c4d", pattern=r"^[0-9a-f]{16}\.[0-9]{1,10}\.[0-9a-f]{8}$"
+    "curseur",
+    "4f6a0c1d2e3b4a59.200.1a2b3c4d",
+    "code",
+    pattern=r"^[0-9a-f]{16}\.[0-9]{1,10}\.[0-9a-f]{8}$",
 )
 
-PAR: Final = Parameter("par", "secteur,etat", enum=DIMENSIONS, separator=",", required=True)
+PAR: Final = Parameter(
+    "par", "secteur,etat", "choices", enum=DIMENSIONS, separator=",", required=True
+)
 LIMITE: Final = Parameter("limite", 20, "integer", default=20, minimum=1, maximum=200)
 
 N: Final = Parameter("n", 10, "integer", default=10, minimum=1, maximum=50)

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from serve.generation import identifiers
-from serve.request.filters import AskedCompany
-from serve.request.params import Breakdown, Export, Market, Search
+from serve.request.reader import Asked
+from serve.request.values import AskedCompany
 from shards.query import Query
 from shards.search.search import ShardSet
 
@@ -44,9 +44,7 @@ async def find(base: ShardSet, companies: Sequence[AskedCompany]) -> LookedUp:
     return LookedUp(sorted(known), unknown)
 
 
-async def looked_up(
-    base: ShardSet, asked: Search | Export | Breakdown | Market
-) -> tuple[Query, Sequence[str] | None]:
+async def looked_up(base: ShardSet, asked: Asked) -> tuple[Query, Sequence[str] | None]:
     """The query with the companies that exist, and the items of `ids` that name none, as they were written.
 
     The second value is None where `ids` is absent.

@@ -13,15 +13,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from serve.contract import errors
+from serve.contract import errors, parameters
 from serve.contract.objects.markets import ChiffresDuMarche
 from serve.contract.parameters import VERSION
 from serve.generation import country_sources, legal_forms
 from serve.generation.country_sources import CountrySources
 from serve.generation.ratio_peers import Memo
-from serve.request import params, place_names
-from serve.request.params import Pairs, Search
+from serve.request import place_names, reader
 from serve.request.place_names import PlaceNames
+from serve.request.query_string import Pairs
+from serve.request.reader import Asked
 from shards.changes import change_steps
 from shards.changes.change_file import ChangeFile
 from shards.changes.change_steps import ChangeStep
@@ -70,7 +71,7 @@ class OpenGeneration:
     generation: Generation
     names: PlaceNames
     sources: Mapping[str, CountrySources]
-    _read: Callable[[tuple[tuple[str, str], ...]], Search]
+    _read: Callable[[tuple[tuple[str, str], ...]], Asked]
     steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
     peers: Memo = field(default_factory=dict)
     markets: dict[Query, ChiffresDuMarche] = field(default_factory=dict)
@@ -145,14 +146,16 @@ class OpenGeneration:
             found = self._changes[place] = step.changes(iso2)
         return found
 
-    def search(self, pairs: Pairs) -> Search:
-        """`params.search` with a memo: a 304 would spend most of its time parsing parameters.
+    def search(self, pairs: Pairs) -> Asked:
+        """`reader.read` of a search with a memo: a 304 would spend most of its time parsing parameters.
 
         Raises:
             ApiError: 400.
         """
-        if len(pairs) > len(params.SEARCH) or any(len(value) > _LONGEST for _, value in pairs):
-            return params.search(pairs, self.names)
+        if len(pairs) > len(parameters.names(parameters.SEARCH)) or any(
+            len(value) > _LONGEST for _, value in pairs
+        ):
+            return reader.read(pairs, parameters.SEARCH, self.names)
         return self._read(tuple(pairs))
 
     def cached(self, what: Hashable, make: Callable[[], T]) -> T:
@@ -222,5 +225,5 @@ def load(data: Path, generation: str, without: Collection[str] = ()) -> OpenGene
     except BaseException:
         opened.close()
         raise
-    read = lru_cache(_REMEMBERED)(lambda pairs: params.search(pairs, known))
+    read = lru_cache(_REMEMBERED)(lambda pairs: reader.read(pairs, parameters.SEARCH, known))
     return OpenGeneration(opened, known, sources, read, change_steps.steps(data))

@@ -12,8 +12,8 @@ from serve.http import compression
 from serve.http.compression import Accepted
 from serve.http.router import RequestTarget
 from serve.observe.request_trace import RequestTrace
-from serve.request import accept, params
-from serve.request.params import Pairs
+from serve.request import accept, query_string
+from serve.request.query_string import Pairs
 
 
 class HttpRequest(NamedTuple):
@@ -65,5 +65,5 @@ class HttpRequest(NamedTuple):
 
 
 def _pairs(target: RequestTarget, trace: RequestTrace) -> Pairs:
-    trace.pairs = params.pairs(target.query)
+    trace.pairs = query_string.pairs(target.query)
     return trace.pairs

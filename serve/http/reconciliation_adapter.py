@@ -28,7 +28,7 @@ from serve.contract.errors import ApiError
 from serve.generation.open_generation import OpenGeneration
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
-from serve.request import line_list, params
+from serve.request import line_list, query_string
 
 _FORM: Final = "application/x-www-form-urlencoded"
 # Seconds that a client may be told to wait. OpenRefine sleeps for as long as it is told, midnight included, and shows
@@ -130,7 +130,7 @@ async def _admitted(request: HttpRequest, token: str) -> Admitted:
 async def _parameters(request: HttpRequest) -> Mapping[str, str]:
     """The parameters, of the query string or of a form. Clients send more than the service reads."""
     message = request.message
-    found = _given(params.pairs(request.target.query))
+    found = _given(query_string.pairs(request.target.query))
     if message.method != "POST":
         return found
     kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()

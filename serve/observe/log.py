@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import orjson
 
+from serve.contract.parameters import MODIFICATIONS, SEARCH
 from serve.observe.log_writer import LogWriter
-from serve.request.params import MODIFICATIONS, SEARCH, Pairs
+from serve.request.query_string import Pairs
 
 
 def _escaped(text: str) -> str:
@@ -33,7 +34,7 @@ _SECRET: Final = re.compile(
 _MARKS: Final = (b"soc_live_", b"soc_rec_", b"soc_lien_", b"bearer", b"%")
 _LONGEST: Final = 500  # characters of one logged value
 
-_KNOWN: Final = frozenset((*SEARCH, *MODIFICATIONS))
+_KNOWN: Final = frozenset(one.name for one in (*SEARCH, *MODIFICATIONS))
 
 _AS_A_LINE: Final = orjson.OPT_APPEND_NEWLINE
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from serve.request.params import Pairs
+from serve.request.query_string import Pairs
 
 
 @dataclass(slots=True)

@@ -1,16 +1,14 @@
 """The options of the file of an export: its format, its columns, and whether it has statement lines (X7)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from serve.contract import errors, export_tables, seed_tables
-from serve.contract.parameters import COLONNES, COMPTES, FORMAT
+from serve.contract.parameters import COLONNES
 from serve.request import accept
 from serve.request.place_names import suggestions
-from serve.request.scalars import Values, flag, one_of, scalar
-from serve.request.value_lists import items
 from shards.codec.folding import fold
 
 
@@ -50,17 +48,15 @@ class FileOptions:
 WORKBOOK: Final = FileOptions()
 
 
-def read(values: Values, accepted: str | None) -> FileOptions:
-    """Read `format`, `colonnes` and `comptes`.
-
-    Args:
-        accepted: the header Accept; it decides where `format` is absent.
+def chosen(
+    wanted: str | None, colonnes: tuple[str, ...] | None, comptes: bool | None, accepted: str | None
+) -> FileOptions:
+    """The options that were asked for; the header Accept decides where there is no `format`.
 
     Raises:
-        ApiError: 400 `parametre_invalide`; 406 `format_non_acceptable`.
+        ApiError: 406 `format_non_acceptable`.
     """
-    wanted = one_of(values, FORMAT) if scalar(values, FORMAT.name) else _accepted(accepted)
-    return FileOptions(wanted, _columns(values), flag(values, COMPTES))
+    return FileOptions(wanted or _accepted(accepted), colonnes or (), bool(comptes))
 
 
 def _accepted(header: str | None) -> str:
@@ -86,8 +82,9 @@ def _accepted(header: str | None) -> str:
     raise errors.format_non_acceptable(header or "", tuple(export_tables.ACCEPTED))
 
 
-def _columns(values: Values) -> tuple[str, ...]:
-    found, known = items(values, COLONNES), export_tables.company_columns()
+def columns(found: Sequence[str]) -> tuple[str, ...]:
+    """Names of columns. Raises ApiError 400 `parametre_invalide`."""
+    known = export_tables.company_columns()
     if unknown := [name for name in found if name not in known]:
         shown = ", ".join(repr(name[:100]) for name in unknown[:5])
         why = (

@@ -1,6 +1,6 @@
 """A JSON body as the parameters that a query string would carry (§4.7, F3), and strict JSON.
 
-The rules for parameters stay in serve/request/params.py. A member is a string or a number, and a
+The rules for parameters stay in serve/request/reader.py. A member is a string or a number, and a
 number counts as it was written: `50.0` and `1e6` mean what they mean in a query string. The same name
 twice is the same parameter twice (B5).
 
@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 
 from serve.contract import errors
-from serve.request.params import Pairs
+from serve.request.query_string import Pairs
 
 LARGEST: Final = 64 * 1024  # bytes (F3)
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
 
-from serve.contract import errors
+from serve.contract import errors, parameters
 from serve.contract.parameters import MOST_IDS
-from serve.request import filters, json_body, params
-from serve.request.filters import AskedCompany
-from serve.request.params import Walk
+from serve.request import json_body, reader, values
 from serve.request.place_names import PlaceNames
+from serve.request.reader import Asked
+from serve.request.values import AskedCompany
 from shards.query import Query
 
 IDS: Final = "ids"
@@ -34,7 +34,7 @@ class Watch:
         query: None where companies are watched.
     """
 
-    walk: Walk
+    walk: Asked
     companies: Companies | None
     query: Query | None
 
@@ -55,9 +55,10 @@ def read(raw: bytes, names: PlaceNames) -> Watch:
     for name, value in json_body.members(raw):
         given.setdefault(name, []).append(value)
     subjects = [(name, given.pop(name)) for name in (IDS, SEARCH) if name in given]
-    walk = params.walk(
-        [(name, json_body.text(name, value)) for name, values in given.items() for value in values]
-    )
+    pairs = [
+        (name, json_body.text(name, value)) for name, values in given.items() for value in values
+    ]
+    walk = reader.read(pairs, parameters.WATCH, names)
     if len(subjects) != 1 or len(subjects[0][1]) != 1:
         why = (
             f"envoyez {IDS} ou {SEARCH}, l'un des deux et une seule fois",
@@ -84,7 +85,8 @@ def _search(subject: Any, names: PlaceNames) -> tuple[Query, Companies | None]:
         for name, value in subject
         for one in (value if isinstance(value, list) else [value])
     ]
-    return params.watched(pairs, names)
+    asked = reader.read(pairs, parameters.WATCHED, names)
+    return asked.query, asked.companies
 
 
 def _companies(subject: Any, names: PlaceNames) -> Companies:
@@ -97,4 +99,4 @@ def _companies(subject: Any, names: PlaceNames) -> Companies:
             f"a list of 1 to {MOST_IDS} identifiers is expected, such as UK:00944111{counted[1]}",
         )
         raise errors.parametre_invalide(IDS, why)
-    return filters.asked([one if isinstance(one, str) else repr(one) for one in subject], names)
+    return values.companies([one if isinstance(one, str) else repr(one) for one in subject], names)

@@ -23,11 +23,12 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlsplit
 
+from serve.contract import parameters
+from serve.contract.parameters import SEARCH
 from serve.guests.mcp.tools import tools
 from serve.guests.operations import OPERATIONS
 from serve.guests.site.routes import _PLAIN as PAGES
 from serve.http.router import Router
-from serve.request.params import SEARCH
 from tests.bench.served import keys, serving
 
 CLIENTS: Final = 16
@@ -140,7 +141,7 @@ def draw(chance: random.Random, host: str, key: str) -> HostileRequest:
 def _api_path(chance: random.Random) -> str:
     route = chance.choice(_ROUTES)
     path = "/" + "/".join(part or _quoted(chance) for part in route.segments)
-    names = [*SEARCH, "depuis", "version", "format", "lang", _quoted(chance)[:40]]
+    names = [*parameters.names(SEARCH), "depuis", "version", "format", "lang", _quoted(chance)[:40]]
     pairs = [f"{chance.choice(names)}={_quoted(chance)}" for _ in range(chance.randrange(6))]
     return path + ("?" + "&".join(pairs) if pairs else "")
 
@@ -168,7 +169,7 @@ def _noise(chance: random.Random) -> str:
 
 def _mcp_body(chance: random.Random) -> bytes:
     """A call of a tool with hostile arguments."""
-    known = [*SEARCH, "iso2", "id", "depuis", _noise(chance)]
+    known = [*parameters.names(SEARCH), "iso2", "id", "depuis", _noise(chance)]
     given: dict[str, object] = {
         chance.choice(known): chance.choice([*VALUES, 1, -1, 1e300, None, [], {}, [["a"]]])
         for _ in range(3)

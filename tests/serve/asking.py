@@ -1,18 +1,19 @@
-"""Query strings by keyword, and errors by parameter: what the tests of serve/request/params.py share."""
+"""Query strings by keyword, and errors by parameter: what the tests of serve/request/reader.py share."""
 
 import pytest
 
+from serve.contract import parameters
 from serve.contract.errors import ApiError
-from serve.request import params, place_names
-from serve.request.params import Search
+from serve.request import place_names, reader
+from serve.request.reader import Asked
 from shards.query import Query
 from tests.serve.world import COMPANIES, LISTS
 
 NAMES = place_names.read(LISTS, {one["forme"] for one in COMPANIES if one["forme"]})
 
 
-def search(**given: str) -> Search:
-    return params.search(list(given.items()), NAMES)
+def search(**given: str) -> Asked:
+    return reader.read(list(given.items()), parameters.SEARCH, NAMES)
 
 
 def query(**given: str) -> Query:
@@ -21,7 +22,7 @@ def query(**given: str) -> Query:
 
 def refused(*given: tuple[str, str]) -> ApiError:
     with pytest.raises(ApiError) as caught:
-        params.search(given, NAMES)
+        reader.read(given, parameters.SEARCH, NAMES)
     assert caught.value.status == 400
     return caught.value
 

@@ -23,7 +23,7 @@ from serve.access.result import (
     in_language,
 )
 from serve.api.societe import absent, locate, path_of
-from serve.contract import reasons
+from serve.contract import parameters, reasons
 from serve.contract.objects.analyses import (
     Comparables,
     Ecarts,
@@ -31,7 +31,7 @@ from serve.contract.objects.analyses import (
     SocieteProche,
 )
 from serve.generation.open_generation import OpenGeneration
-from serve.request import params
+from serve.request import reader
 from shards.codec import record as codec
 from shards.search.counts import comparables as nearest
 from shards.search.counts.comparables import Comparable
@@ -47,7 +47,7 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    wanted = params.comparables(request.pairs)
+    wanted = reader.read(request.pairs, parameters.COMPARABLES, generation.names)
     generation = generation.at_version(wanted.version)
     shard, row = locate(request, generation)
     if row is None:

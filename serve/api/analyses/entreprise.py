@@ -24,7 +24,7 @@ from serve.access.result import (
     in_language,
 )
 from serve.api.societe import absent, locate, path_of
-from serve.contract import reasons, seed_tables
+from serve.contract import parameters, reasons, seed_tables
 from serve.contract.objects.analyses import (
     Alerte,
     AnalyseEntreprise,
@@ -42,7 +42,7 @@ from serve.contract.objects.analyses import (
 from serve.generation import ratio_peers
 from serve.generation.open_generation import OpenGeneration
 from serve.generation.ratio_peers import SectorPeers
-from serve.request import params
+from serve.request import reader
 from shards.codec import record as codec
 from shards.ratios import accounts
 from shards.ratios.accounts import RatioValue
@@ -75,7 +75,9 @@ def entreprise(
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more; 403 `module_non_inclus`.
     """
-    generation = generation.at_version(params.version(request.pairs))
+    generation = generation.at_version(
+        reader.read(request.pairs, parameters.PINNED, generation.names).version
+    )
     shard, row = locate(request, generation)
     caller = request.caller
     terms = modules.terms(caller, ENTREPRISE, plans)

@@ -22,12 +22,12 @@ from serve.access.result import (
     in_language,
 )
 from serve.api.societe import absent, locate, path_of
-from serve.contract import reasons
+from serve.contract import parameters, reasons
 from serve.contract.objects.common import SocieteNommee
 from serve.contract.objects.groups import AncienLien, Groupe, Lien, SocieteDuGroupe, SourceDesLiens
 from serve.generation import identifiers
 from serve.generation.open_generation import OpenGeneration
-from serve.request import params
+from serve.request import reader
 from shards.generations.groups import NATURES, Groups, Relationship
 from shards.generations.register_sources import RegisterImport
 from shards.search.matching.company_numbers import CompanyPlace
@@ -64,7 +64,9 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    generation = generation.at_version(params.version(request.pairs))
+    generation = generation.at_version(
+        reader.read(request.pairs, parameters.PINNED, generation.names).version
+    )
     shard, row = locate(request, generation)
     if row is None:
         return PreparedCall(partial(absent, shard, request.segments[1]))

@@ -27,7 +27,7 @@ from serve.access.result import (
     in_language,
 )
 from serve.api.analyses.entreprise import QUANTILES, described
-from serve.contract import reasons
+from serve.contract import parameters, reasons
 from serve.contract.objects.described import ABSENT
 from serve.contract.objects.markets import (
     AnalyseMarche,
@@ -46,8 +46,8 @@ from serve.contract.objects.markets import (
 )
 from serve.generation import company_ids, ratio_peers
 from serve.generation.open_generation import OpenGeneration
-from serve.request import params
-from serve.request.params import Market
+from serve.request import reader
+from serve.request.reader import Asked
 from shards.codec import bands, record
 from shards.codec.folding import fold_id
 from shards.query import ORDERS, Query
@@ -82,7 +82,7 @@ def marche(
         ApiError: 400; 403 `module_non_inclus`; 409 for a `version` that is not open any more.
     """
     generation = generation.named_by(request.pairs)
-    asked = params.market(request.pairs, generation.names)
+    asked = reader.read(request.pairs, parameters.MARCHE, generation.names)
     generation = generation.at_version(asked.version)
     caller = request.caller
     terms = modules.terms(caller, MARCHE, plans)
@@ -115,7 +115,7 @@ def marche(
     return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)
 
 
-def _subject(asked: Market, base: ShardSet) -> str:
+def _subject(asked: Asked, base: ShardSet) -> str:
     """The market that filters name, whatever their order and spelling: it is paid for once a month."""
     values = {
         one.name: tuple(sorted(set(value))) if isinstance(value, tuple) else value

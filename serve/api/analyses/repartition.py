@@ -10,12 +10,12 @@ from typing import Final
 
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
-from serve.contract import notation, seed_tables
+from serve.contract import notation, parameters, seed_tables
 from serve.contract.objects.described import ABSENT
 from serve.contract.objects.search import Effectifs, Repartition
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
-from serve.request import params
+from serve.request import reader
 from shards.codec import bands
 from shards.generations.reference import Reference
 from shards.search.counts.distribution import Distribution, distributions
@@ -36,7 +36,7 @@ def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Re
         ApiError: 400; 409 for a `version` that is not open any more.
     """
     generation = generation.named_by(request.pairs)
-    asked = params.breakdown(request.pairs, generation.names)
+    asked = reader.read(request.pairs, parameters.REPARTITION, generation.names)
     generation = generation.at_version(asked.version)
     tag = etag(generation.id, "repartition", asked)
     headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}

@@ -19,13 +19,13 @@ from serve.access.caller import Caller
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.api.changes.envelope import ChangesEnvelope
-from serve.contract import errors
+from serve.contract import errors, parameters
 from serve.contract.objects.changes import ListeModifications
 from serve.generation.open_generation import OpenGeneration
-from serve.request import params
-from serve.request.params import Modifications
+from serve.request import reader
+from serve.request.reader import Asked
 from shards.changes import change_steps
-from shards.changes.change_file import DELETED, ChangeFile
+from shards.changes.change_file import DELETED, NATURES, ChangeFile
 from shards.changes.change_steps import ChangeStep
 from shards.errors import ShardError
 
@@ -79,7 +79,7 @@ class ChangesResult(NamedTuple):
     """A page of changes with its entries as JSON; `generation` is the one that is served."""
 
     request: Request
-    params: Modifications
+    asked: Asked
     page: _Page
     generation: str
     entries: Sequence[bytes]
@@ -90,9 +90,9 @@ class ChangesResult(NamedTuple):
         jusque = page.step.after if page.step else self.generation
         suivant = None
         if page.end < page.visibles:
-            suivant = f"{jusque}.{page.end}.{_walk(self.params)}"
+            suivant = f"{jusque}.{page.end}.{_walk(self.asked)}"
         envelope = ChangesEnvelope(
-            self.params.depuis,
+            self.asked.depuis,
             jusque,
             self.generation,
             page.total,
@@ -115,7 +115,7 @@ def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[
     caller = request.caller
     if caller.account is None:
         raise errors.compte_requis(refused=caller.refused)
-    asked = params.modifications(request.pairs, generation.names)
+    asked = reader.read(request.pairs, parameters.MODIFICATIONS, generation.names)
     generation = generation.at_version(asked.version)
     page = _page(asked, _step(asked, generation), caller)
     parts = _parts(page, generation)
@@ -129,7 +129,7 @@ def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[
     return PreparedCall(run, tag, headers)
 
 
-def _step(asked: Modifications, generation: OpenGeneration) -> ChangeStep | None:
+def _step(asked: Asked, generation: OpenGeneration) -> ChangeStep | None:
     """The step to report; None where nothing can have changed."""
     if asked.curseur is not None:
         # The step of the page before, even if another way is shorter by now.
@@ -146,14 +146,14 @@ def _step(asked: Modifications, generation: OpenGeneration) -> ChangeStep | None
     return found[0]
 
 
-def _page(asked: Modifications, step: ChangeStep | None, caller: Caller) -> _Page:
+def _page(asked: Asked, step: ChangeStep | None, caller: Caller) -> _Page:
     plan = caller.plan
     cap = plan.resultats_par_recherche
     sections = []
-    for nature in asked.natures:
+    for nature in asked.natures or NATURES:
         for iso2, counts in step.counts.items() if step else ():
             count = getattr(counts, f"{nature}s")
-            if count and (not asked.pays or iso2 in asked.pays):
+            if count and (not asked.query.pays or iso2 in asked.query.pays):
                 shown = count if nature == DELETED else min(count, cap)
                 cap -= 0 if nature == DELETED else shown
                 sections.append(_ChangeSection(iso2, nature, count, shown))
@@ -161,7 +161,7 @@ def _page(asked: Modifications, step: ChangeStep | None, caller: Caller) -> _Pag
     return _Page(step, sections, _start(asked), limit)
 
 
-def _start(asked: Modifications) -> int:
+def _start(asked: Asked) -> int:
     if asked.curseur is None:
         return 0
     _, start, walk = asked.curseur.split(".")
@@ -174,9 +174,9 @@ def _start(asked: Modifications) -> int:
     return int(start)
 
 
-def _walk(asked: Modifications) -> str:
+def _walk(asked: Asked) -> str:
     """A digest of what the pages of one walk have in common; `limit` may change between pages."""
-    text = repr((asked.depuis, asked.pays, asked.natures)).encode()
+    text = repr((asked.depuis, asked.query.pays, (asked.natures or NATURES))).encode()
     return blake2b(text, digest_size=4).hexdigest()
 
 

@@ -6,7 +6,7 @@ from serve.access.result import Response
 from serve.api import static_pages
 from serve.guests.docs.documents import documents
 from serve.http.http_request import HttpRequest
-from serve.request import params
+from serve.request import query_string
 
 _VIEWER: Final = "docs-file"
 
@@ -21,7 +21,7 @@ async def respond(request: HttpRequest) -> Response:
     assert target.route
     path = "/".join(part or target.segments[0] for part in target.route.segments)
     pages = documents(config.base_url, config.debit)
-    pairs = params.pairs(target.query)
+    pairs = query_string.pairs(target.query)
     if (
         target.route.name == _VIEWER
     ):  # a page that speaks one language; every other page takes `lang`

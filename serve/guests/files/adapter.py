@@ -10,8 +10,8 @@ from serve.guests.files.export import ExportCall
 from serve.guests.files.worker_pool import Exporter
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
-from serve.request import json_body, params
-from serve.request.params import Pairs
+from serve.request import json_body, query_string
+from serve.request.query_string import Pairs
 
 
 async def respond(exporter: Exporter | None, request: HttpRequest) -> Response:
@@ -43,5 +43,5 @@ async def respond(exporter: Exporter | None, request: HttpRequest) -> Response:
 async def _pairs(request: HttpRequest) -> Pairs:
     message, target = request.message, request.target
     if message.method != "POST":
-        return params.pairs(target.query)
+        return query_string.pairs(target.query)
     return json_body.pairs(await body_reader.json_body(message, target.query))

@@ -24,15 +24,15 @@ from serve.access.caller import Caller
 from serve.access.context import ServerContext
 from serve.access.counter_headers import Headers
 from serve.access.result import Response
-from serve.contract import errors
+from serve.contract import errors, parameters
 from serve.generation import company_ids
 from serve.guests.files import worker_pool
 from serve.guests.files.file_name import attachment, file_name
 from serve.guests.files.workbook.export_request import ExportRequest, ExportResult
 from serve.guests.files.worker_pool import ClientGoneError, Exporter, ExportFile, MakingError
 from serve.observe.request_trace import RequestTrace
-from serve.request import params
-from serve.request.params import Pairs
+from serve.request import reader
+from serve.request.query_string import Pairs
 
 # Longer than any export can take, so that a reservation expires only if its process is gone.
 HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
@@ -86,7 +86,7 @@ async def requested(
         trace.generation = generation.id
         trace.pairs = await call.read()
         generation = generation.named_by(trace.pairs)
-        found = params.export(trace.pairs, generation.names, call.accepted)
+        found = reader.read(trace.pairs, parameters.EXPORT, generation.names, call.accepted)
         generation = generation.at_version(found.version)
         trace.generation = generation.id
         generation.shards.require(found.query.pays)
@@ -100,7 +100,7 @@ async def requested(
             published=standing.since if current else generation.written,
             query=query,
             ids_inconnus=None if unknown is None else tuple(unknown),
-            limit=min(found.limit or cap, cap),
+            limit=min(found.lines or cap, cap),
             lang=found.lang,
             plan=plan,
             given=tuple(trace.pairs),

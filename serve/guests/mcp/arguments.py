@@ -16,7 +16,7 @@ from serve.contract import errors, parameters
 from serve.contract.errors import ApiError, Texts
 from serve.contract.operation import Operation
 from serve.contract.parameters import ID, IDS, ISO, LIMIT, SECTEUR_REQUIS, Parameter, words
-from serve.request import scalars
+from serve.request import numbers
 from serve.request.place_names import suggestions
 
 MOST_ROWS: Final = 50
@@ -30,7 +30,9 @@ ROWS: Final = replace(
 )
 # A company is read by the keys that a search shows.
 COUNTRY: Final = replace(ISO, name="iso2", text="iso")
-STATEMENTS: Final = Parameter("etats_financiers", "1", enum=_FLAG, text="tool-etats_financiers")
+STATEMENTS: Final = Parameter(
+    "etats_financiers", "1", "flag", enum=_FLAG, text="tool-etats_financiers"
+)
 YEAR: Final = Parameter("exercice", 2024, "integer", minimum=1, text="tool-exercice")
 RECORDS: Final = replace(IDS, text="tool-ids", most=MOST_RECORDS)
 SINCE: Final = replace(parameters.DEPUIS, text="tool-depuis")
@@ -115,7 +117,7 @@ def bounded(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     found = dict(given)
     text = found.get("limit") or str(_FEW_ROWS)
     with suppress(ValueError):  # the parser of the route reports it
-        text = str(min(scalars.parse_integer(text.strip()), MOST_ROWS))
+        text = str(min(numbers.parse_integer(text.strip()), MOST_ROWS))
     return [*((name, value) for name, value in given if name != "limit"), ("limit", text)]
 
 

@@ -22,9 +22,10 @@ from serve.generation.statement_table import label_of
 from serve.guests.mcp import outputs, results, sizes
 from serve.guests.mcp.arguments import RECORDS, STATEMENTS, YEAR
 from serve.guests.mcp.results import ToolCall, ToolResult
-from serve.request import filters, scalars, value_lists
-from serve.request.filters import AskedCompany
-from serve.request.params import Pairs
+from serve.request import values
+from serve.request.place_names import PlaceNames
+from serve.request.query_string import Pairs
+from serve.request.values import AskedCompany
 
 _ALL: Final = "GET /api/v1/societes/{iso2}/{id} with the same key has every line, free this month."
 _LEFT_OUT: Final = (
@@ -57,7 +58,7 @@ async def read(call: ToolCall) -> ToolResult:
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
         nonlocal wanted
-        wanted = _wanted(request.pairs)
+        wanted = _wanted(request.pairs, generation.names)
         return _prepared(_of_company(request), generation, wanted)
 
     result = await admission.perform(context, admitted, prepare, call.call, trace)
@@ -111,10 +112,10 @@ async def read_several(call: ToolCall) -> ToolResult:
 
 def _asked(pairs: Pairs, generation: OpenGeneration) -> Sequence[AskedCompany]:
     """The companies to read. Raises ApiError 400."""
-    items = value_lists.items({RECORDS.name: [text for _, text in pairs]}, RECORDS)
+    items = values.items([text for _, text in pairs], RECORDS)
     if not items:
         raise errors.parametre_invalide(RECORDS.name, ("il est vide", "it is empty"))
-    return filters.asked(items, generation.names)
+    return values.companies(items, generation.names)
 
 
 def analysis(_call: ToolCall, result: CallResult[AnalyseEntreprise]) -> Mapping[str, Any]:
@@ -185,10 +186,15 @@ def _of_company(request: Request) -> Request:
     return request._replace(segments=named, pairs=())
 
 
-def _wanted(pairs: Pairs) -> _Wanted:
-    values = {name: [text.strip()] for name, text in pairs}
-    statements, year = scalars.flag(values, STATEMENTS), scalars.integer(values, YEAR)
-    return _Wanted(statements or year is not None, year)
+def _wanted(pairs: Pairs, names: PlaceNames) -> _Wanted:
+    given = {
+        one.name: values.value([text], one, names)
+        for one in (STATEMENTS, YEAR)
+        for name, text in pairs
+        if name == one.name
+    }
+    year = given.get(YEAR.name)
+    return _Wanted(STATEMENTS.name in given or year is not None, year)
 
 
 def _prepared(

@@ -23,7 +23,7 @@ from serve.guests.mcp.protocol.messages import Id, Message, RpcError
 from serve.guests.mcp.results import ToolCall, ToolResult
 from serve.guests.mcp.tools import THIRD_PARTIES, Tool, tools
 from serve.observe.request_trace import RequestTrace
-from serve.request.params import Pairs
+from serve.request.query_string import Pairs
 from shards.errors import MissingCountryError
 
 # The tools only change with the program; a client may keep the list for this long.

@@ -20,7 +20,7 @@ from serve.contract.error_codes import CODES
 from serve.contract.errors import ApiError
 from serve.observe.metrics import REFUSALS
 from serve.observe.request_trace import RequestTrace
-from serve.request.params import Pairs
+from serve.request.query_string import Pairs
 
 # The headers of a route's response that are also true of a tool: a tag or a location is not.
 _KEPT: Final = ("X-Quota-", "X-Credits-", "X-Plafond-", "RateLimit", "Retry-After")

@@ -19,8 +19,8 @@ from serve.generation.open_generation import OpenGeneration
 from serve.guests.mcp import arguments, outputs, results, sizes
 from serve.guests.mcp.arguments import WATCHED_IDS, WATCHED_SEARCH
 from serve.guests.mcp.results import ToolCall, ToolResult
-from serve.request import value_lists
-from serve.request.params import Pairs
+from serve.request import values
+from serve.request.query_string import Pairs
 
 _NOTHING: Final = "Nothing matches all of it."
 _NO_SUCH_TEXT: Final = (
@@ -97,13 +97,13 @@ async def changes(call: ToolCall) -> ToolResult:
 
 def _watch_body(pairs: Pairs) -> bytes:
     """The body of POST /api/v1/modifications."""
-    values: dict[str, list[str]] = {}
+    given: dict[str, list[str]] = {}
     for name, text in pairs:
-        values.setdefault(name, []).append(text)
-    ids, search = values.pop(WATCHED_IDS.name, None), values.pop(WATCHED_SEARCH.name, None)
-    body: dict[str, Any] = {name: texts[0] for name, texts in values.items()}
+        given.setdefault(name, []).append(text)
+    ids, search = given.pop(WATCHED_IDS.name, None), given.pop(WATCHED_SEARCH.name, None)
+    body: dict[str, Any] = {name: texts[0] for name, texts in given.items()}
     if ids is not None:
-        body[WATCHED_IDS.name] = value_lists.items({WATCHED_IDS.name: ids}, WATCHED_IDS)
+        body[WATCHED_IDS.name] = values.items(ids, WATCHED_IDS)
     if search is not None:
         body[WATCHED_SEARCH.name] = orjson.Fragment(search[0])
     return orjson.dumps(body)

@@ -34,7 +34,7 @@ from serve.guests.site.page_request import PageContext, PageRequest, Session
 from serve.guests.site.routes import WebRoute
 from serve.http.body_reader import body, form_parts
 from serve.http.http_request import HttpRequest
-from serve.request import params
+from serve.request import query_string
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _FORM_WITH_FILE: Final = "multipart/form-data"
@@ -65,7 +65,7 @@ class Website:
         trace.route = route.name
         if message.method not in route.methods:
             raise errors.methode_non_autorisee(message.method, ", ".join(route.methods))
-        trace.pairs = params.pairs(target.query)
+        trace.pairs = query_string.pairs(target.query)
         form, file = await _form(request, route) if message.method == "POST" else (_NO_FORM, b"")
         session = await self._session(request)
         page = self._page_request(
@@ -102,7 +102,7 @@ class Website:
     ) -> Response:
         """An error as a page, or as JSON for a client that does not prefer HTML."""
         with suppress(ApiError):  # the query string itself may be the error
-            request.trace.pairs = params.pairs(request.target.query)
+            request.trace.pairs = query_string.pairs(request.target.query)
         page = replace(self._page_request(request, session=session), is_known=is_known)
         return error_pages.refused(page, error) if page.html else of_error(error, request.lang)
 

@@ -26,7 +26,7 @@ from serve.guests.site.facet_counts import FacetCounter
 from serve.guests.site.login_throttle import LoginThrottle
 from serve.guests.site.signing import Signer
 from serve.observe.request_trace import RequestTrace
-from serve.request.params import Pairs
+from serve.request.query_string import Pairs
 
 _NONCE: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 

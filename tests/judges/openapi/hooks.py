@@ -4,8 +4,8 @@ schemathesis sends requests that the document admits and expects an answer, and 
 not admit and expects a refusal. No check is switched off; two hooks correct the cases:
 
 - `map_case`: some values depend on another value or on the data: `ca_max` is not below `ca_min`, a
-  `sous_secteur` belongs to a `secteur`, a legal form is one of the data, a generation is the served one.
-  They are set before sending.
+  `sous_secteur` belongs to a `secteur`, a legal form is one of the data, a generation is the served one,
+  `queries` and `extend` are JSON in a text. They are set before sending.
 - `filter_case`: the contract accepts some requests that the document does not admit (B1, B12, B17,
   B18, F3): blanks, empty values, lower-case codes, a `limit` over the maximum, a number as text in a
   body. A case with no other fault is not sent; any other fault must be refused.
@@ -34,6 +34,8 @@ _BOUNDS: Final = (
 _KNOWN: Final = {
     "ids": "UK:09418436,EE:0", "forme": "Private Limited Company", "nace": "56.1,62",
     "cree_min": "2015-02", "cree_max": "2024",
+    "queries": '{"q0": {"query": "Monzo", "limit": 3}}',
+    "extend": '{"ids": ["UK:09418436"], "properties": [{"id": "nom"}]}',
 }  # fmt: skip
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+(\.0*)?")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -51,6 +53,10 @@ def map_case(context: schemathesis.HookContext, case: schemathesis.Case) -> sche
             _put_right(values)
     if isinstance(case.body, dict):
         _put_body_right(case.body)
+    # The pattern of an identifier excludes U+FFFD, which schemathesis makes of it all the same, if rarely.
+    for name, value in (case.path_parameters or {}).items():
+        if isinstance(value, str):
+            case.path_parameters[name] = value.replace("\ufffd", "x")
     return case
 
 

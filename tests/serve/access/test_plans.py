@@ -15,7 +15,7 @@ from serve.access.result import Content, PreparedCall, Request, Response
 from serve.api.societe import societe
 from serve.api.societes import societes
 from serve.generation.open_generation import OpenGeneration
-from serve.request.params import Pairs
+from serve.request.query_string import Pairs
 from shards.codec.record import CONTACTS
 from shards.query import ORDERS
 from tests.serve.client import Served

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from serve.request import params
+from serve.contract import parameters
+from serve.request import reader
 from shards.query import ORDERS, STATES
 from tests import oracle
 from tests.serve.asking import NAMES
@@ -33,7 +34,7 @@ def shown(body: Any) -> list[str]:
 
 
 def expected(found: Given) -> list[str]:
-    query = params.search(list(found.items()), NAMES).query
+    query = reader.read(list(found.items()), parameters.SEARCH, NAMES).query
     return [f"{one['iso2']}:{one['id']}" for one in oracle.search(COMPANIES, query)]
 
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from serve.contract import parameters
 from serve.contract.parameters import DIMENSIONS
-from serve.request import params
+from serve.request import reader
 from tests import oracle
 from tests.serve.api.test_filters import Given, searches
 from tests.serve.asking import NAMES
@@ -49,7 +50,7 @@ def test_counts_are_those_of_the_oracle(
     """X3, in combination with all filters"""
     asked = {name: text for name, text in found.items() if name != "tri"}
     body = count(served, par=",".join(dimensions), limite=str(limit), **asked)
-    query = params.search(list(asked.items()), NAMES).query
+    query = reader.read(list(asked.items()), parameters.SEARCH, NAMES).query
     companies = oracle.search(COMPANIES, query)
 
     assert body["total"] == len(companies)

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from serve.request import params
+from serve.contract import parameters
+from serve.request import reader
 from serve.request.place_names import read
 from shards.codec.record import FIELDS
 from tests import oracle
@@ -118,7 +119,7 @@ def test_the_rows_are_those_of_the_oracle(served: Served) -> None:
         {"avec_ca": "1", "tri": "recent", "pays": "FR,UK"},
     ]
     for given in searches:
-        query = params.search(list(given.items()), NAMES).query
+        query = reader.read(list(given.items()), parameters.SEARCH, NAMES).query
         expected = oracle.search(COMPANIES, query)
         body = served.search(**given)
         assert body["total"] == len(expected)

@@ -7,7 +7,7 @@ import orjson
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from serve.request.params import SEARCH
+from serve.contract import parameters
 from shards.query import ORDERS, STATES
 from tests.serve.access.test_envelope import ENVELOPE
 from tests.serve.client import Served
@@ -35,6 +35,7 @@ good: dict[str, st.SearchStrategy[str]] = {
     "nace": st.sampled_from(["62", "620", "62.01", "6", "99.99"]),
     "avec_comptes": st.sampled_from(["", "1"]),
 }
+SEARCH = parameters.names(parameters.SEARCH)
 searches = st.fixed_dictionaries(
     {}, optional={name: good.get(name, numbers) for name in SEARCH}
 ) | st.dictionaries(st.sampled_from(SEARCH) | st.text(max_size=5), st.text(max_size=20))

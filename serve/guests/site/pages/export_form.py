@@ -13,8 +13,8 @@ from serve.access.result import Response
 from serve.guests.files import export
 from serve.guests.files.export import ExportCall
 from serve.guests.site.page_request import PageRequest, without
-from serve.request import params
-from serve.request.params import Pairs
+from serve.request import query_string
+from serve.request.query_string import Pairs
 
 # The parameters of a page of results that an export does not have.
 _OF_A_PAGE: Final = ("limit", "offset", "version", "lang")
@@ -32,7 +32,7 @@ async def download(request: PageRequest) -> Response:
 
     async def read() -> Pairs:
         form = request.form
-        search = params.pairs(form.get("recherche", "").removeprefix("?"))
+        search = query_string.pairs(form.get("recherche", "").removeprefix("?"))
         named = [(name, form[name]) for name in _OWN if form.get(name)]
         return (*without(search, (*_OF_A_PAGE, *_OWN)), *named, ("lang", request.lang))
 

@@ -19,7 +19,7 @@ from serve.guests.site.page_request import PageRequest
 from serve.guests.site.render import page
 from serve.guests.site.search import facet_bars
 from serve.guests.site.search.search_form import query_string
-from serve.request.params import Pairs
+from serve.request.query_string import Pairs
 from shards.changes.change_file import CHANGED
 from shards.codec import record
 from shards.errors import ShardError

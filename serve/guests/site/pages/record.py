@@ -32,7 +32,7 @@ from serve.guests.site.record import key_figures, linked_data, peer_ranks
 from serve.guests.site.record.key_figures import KeyFigures
 from serve.guests.site.render import page
 from serve.guests.site.search import facet_bars
-from serve.request import params
+from serve.request import reader
 
 _NEAR: Final = 5  # comparable companies
 
@@ -87,7 +87,7 @@ def _prepared(
     request: PageRequest, generation: OpenGeneration, caller: Caller
 ) -> tuple[PreparedCall[Record], Request]:
     """The record for `caller`, and the request of the API that it answers; a page has no parameters."""
-    params.nothing(request.pairs)
+    reader.nothing(request.pairs)
     call = Call("/api/v1/societes", request.segments, lambda: request.pairs, head=request.head)
     api_request = admission.read(request.server, call, caller)
     return societe(api_request, generation), api_request

@@ -11,7 +11,7 @@ from serve.guests.site.page_request import PageRequest
 from serve.guests.site.search import facet_bars
 from serve.guests.site.search.search_form import LISTS, SearchForm
 from serve.guests.site.search.typed_numbers import BOUNDS
-from serve.request.scalars import parse_decimal
+from serve.request.numbers import parse_decimal
 from shards.generations.reference import Reference
 
 _LONGEST: Final = 120  # characters, those of `q`

@@ -1,6 +1,6 @@
 """The search of the explorer, as its form shows it and as addresses contain it.
 
-The text that a visitor entered is kept as it is, valid or not: serve/request/params.py parses the
+The text that a visitor entered is kept as it is, valid or not: serve/request/reader.py parses the
 search, as for the API. This module only makes links: the same search with one parameter changed, in one
 spelling, however often and however spelt the parameter came.
 """
@@ -11,15 +11,16 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from serve.contract import parameters
-from serve.request.params import SEARCH, Pairs
 from serve.request.place_names import PlaceNames
+from serve.request.query_string import Pairs
 from shards.generations.reference import Reference
 from shards.query import ORDERS
 
 # The parameters with several values, and the separator of the values in an address.
 LISTS: Final = {one.name: one.separator for one in parameters.SEARCH if one.separator}
+_SEARCH: Final = parameters.names(parameters.SEARCH)
 _PLACES: Final = ("pays", "secteur", "sous_secteur")
-_TEXTS: Final = tuple(name for name in SEARCH if name not in _PLACES and name != "limit")
+_TEXTS: Final = tuple(name for name in _SEARCH if name not in _PLACES and name != "limit")
 _FOLDED: Final = (
     "ville", "code_postal", "forme", "nace", "cree_min", "cree_max", "actif_min", "actif_max",
     "avec_comptes",
@@ -64,7 +65,7 @@ class SearchForm:
         }
         if not texts["secteur"]:
             texts["sous_secteur"] = ""  # it applies only with a sector (B7)
-        return [(name, texts[name]) for name in SEARCH if texts.get(name)]
+        return [(name, texts[name]) for name in _SEARCH if texts.get(name)]
 
     def href(self, path: str = "/", **changes: str) -> str:
         """The address of this search with some parameters changed; "" removes one."""

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Final
 
 from serve.contract.parameters import SEARCH
-from serve.request.params import Pairs
-from serve.request.scalars import NumberError, parse_decimal
+from serve.request.numbers import NumberError, parse_decimal
+from serve.request.query_string import Pairs
 
 # The parameters that bound a number.
 BOUNDS: Final = frozenset(

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from serve.contract import parameters
 from serve.guests.mcp import arguments, company_tool, sizes
 from serve.guests.mcp.tools import THIRD_PARTIES, tools
-from serve.request.params import Pairs
+from serve.request.query_string import Pairs
 from shards.codec.record import CONTACTS
 from tests.serve import world
 from tests.serve.client import Customer, Served, serving

@@ -162,15 +162,20 @@ _TOKEN: Final = _path(
 _COMPANY: Final = _path("societe", "Company, as country code, `:` and identifier.", "UK:09418436")
 
 
-def _query(name: str, description: str) -> Schema:
-    return {"name": name, "in": "query", "description": description, "schema": {"type": "string"}}
+def _query(name: str, description: str, more: Schema) -> Schema:
+    schema = {"type": "string", **more}
+    return {"name": name, "in": "query", "description": description, "schema": schema}
+
+
+_AS_JSON: Final = {"contentMediaType": "application/json"}
+_OVER_0: Final = {"pattern": "^0*[1-9][0-9]*$", "maxLength": 9}
 
 
 _ASKED: Final = {
     "queries": "Queries by name, as JSON: `query` and `properties`. A call of the day for each 10 lines begun.",
     "extend": "Companies (`ids`) and fields (`properties`), as JSON: their values, contacts by right.",
 }
-_IN_QUERY: Final = [_query(name, said) for name, said in _ASKED.items()]
+_IN_QUERY: Final = [_query(name, said, _AS_JSON) for name, said in _ASKED.items()]
 
 
 def _responses(schema: Schema, names: tuple[str, ...], *statuses: int) -> dict[str, Schema]:
@@ -199,7 +204,9 @@ def _parts(given: list[Schema], schema: Schema, *statuses: int) -> Schema:
 
 def _service(suffix: str, *given: Schema) -> Mapping[str, Schema]:
     """The service itself, at its own path or at that of a token: a manifest, queries, values."""
-    members = {name: {"type": "string", "description": said} for name, said in _ASKED.items()}
+    members = {
+        name: {"type": "string", **_AS_JSON, "description": said} for name, said in _ASKED.items()
+    }
     form = {"type": "object", "properties": members}
     return {
         f"reconcile{suffix}": _parts([*given, *_IN_QUERY], _ANSWERS, 413),
@@ -236,8 +243,8 @@ def parts() -> Mapping[str, Schema]:
     view = _responses(_ANY, (), 404)
     del view["200"]
     view["303"] = moved
-    fields = [_TOKEN, _query("limit", "Fields at most.")]
-    begun = [_TOKEN, what, _query("prefix", "Beginning of a name.")]
+    fields = [_TOKEN, _query("limit", "Fields at most.", _OVER_0)]
+    begun = [_TOKEN, what, _query("prefix", "Beginning of a name.", {})]
     return {
         **_service(""),
         **_service("AtAddress", _TOKEN),

@@ -116,7 +116,7 @@ def test_the_example_of_a_parameter_is_one_that_its_schema_admits(parameter: Par
 
     assert parameter.example in schema.get("enum", [parameter.example])
     assert re.search(schema.get("pattern", ""), text)
-    assert parameter.kind == "string" or float(text) >= schema.get("minimum", 0)
+    assert schema["type"] == "string" or float(text) >= schema.get("minimum", 0)
 
 
 def test_the_words_are_those_that_a_request_may_send() -> None:

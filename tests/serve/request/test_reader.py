@@ -1,6 +1,6 @@
 """Countries, sectors, names and the text of a query string: contract B1 to B11.
 
-The other parameters are in test_scalars.py.
+The other parameters are in test_values.py.
 """
 
 import unicodedata
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from serve.contract import parameters
 from serve.contract.errors import ApiError
-from serve.request import params, place_names
+from serve.request import place_names, query_string, reader
 from tests.serve.asking import NAMES, invalid, query, refused
 from tests.serve.world import COUNTRIES, IT, RETAIL, TWO_SECTORS_LABEL
 
@@ -76,14 +76,14 @@ def test_repeated_lists_merge() -> None:
     """B5"""
     pairs = [("pays", "FR"), ("pays", "de,FR"), ("secteur", IT), ("secteur", "edition")]
 
-    found = params.search(pairs, NAMES).query
+    found = reader.read(pairs, parameters.SEARCH, NAMES).query
 
     assert (found.pays, found.secteurs) == (("DE", "FR"), ("58", "62"))
 
 
 def test_a_repeated_scalar_must_say_the_same() -> None:
     """B5"""
-    same = params.search([("limit", "5"), ("limit", " 5 ")], NAMES)
+    same = reader.read([("limit", "5"), ("limit", " 5 ")], parameters.SEARCH, NAMES)
     error = refused(("limit", "5"), ("limit", "6"))
 
     assert same.limit == 5
@@ -110,14 +110,18 @@ def test_an_unknown_parameter_is_named_with_the_allowed_ones(
 
     assert error.code == "parametre_inconnu"
     assert error.extra["parametres_inconnus"] == [name]
-    assert error.extra["parametres_admis"] == params.SEARCH
+    assert error.extra["parametres_admis"] == parameters.names(parameters.SEARCH)
     assert error.extra["suggestions"][name][:1] == ([nearest] if nearest else [])
     assert name in error.message
 
 
 def test_only_names_of_the_route_are_proposed() -> None:
     """X0: `city` means `ville` where there is one, and nothing that is merely spelt alike elsewhere"""
-    for allowed in (params.SEARCH, params.SECTORS, (*params.SEARCH, "ville", "etat")):
+    for allowed in (
+        parameters.names(parameters.SEARCH),
+        parameters.names(parameters.SECTORS),
+        (*parameters.names(parameters.SEARCH), "ville", "etat"),
+    ):
         known = parameters.spellings(allowed)
         for word, name in (
             ("city", "ville"),
@@ -211,7 +215,7 @@ def test_an_empty_sub_sector_is_the_whole_sector() -> None:
 
 
 def test_a_query_string_is_percent_decoded_utf_8() -> None:
-    assert params.pairs("q=Orl%C3%A9ans+fils&&pays=&x") == (
+    assert query_string.pairs("q=Orl%C3%A9ans+fils&&pays=&x") == (
         ("q", "Orléans fils"),
         ("pays", ""),
         ("x", ""),
@@ -221,7 +225,7 @@ def test_a_query_string_is_percent_decoded_utf_8() -> None:
 @pytest.mark.parametrize("raw", ["q=%FF", "%E9=1", "q=%ED%A0%80", "q=\udce9"])
 def test_a_query_string_that_is_not_utf_8_is_refused(raw: str) -> None:
     with pytest.raises(ApiError) as caught:
-        params.pairs(raw)
+        query_string.pairs(raw)
 
     assert caught.value.code == "parametre_invalide"
     assert b"UTF-8" in caught.value.body("fr")
@@ -234,12 +238,20 @@ VALUES = st.one_of(
 )  # fmt: skip
 
 
-@given(st.lists(st.tuples(st.sampled_from([*params.SEARCH, "x", ""]) | st.text(), VALUES)))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([*parameters.names(parameters.SEARCH), "x", ""]) | st.text(), VALUES
+        )
+    )
+)
 @example([("offset", "9" * 60_000), ("limit", "1" * 60_000)])
 @example([("pays", ",".join(f"{n:03}" for n in range(5_000)))])
 def test_whatever_is_sent_it_is_understood_or_refused_with_400(given: Any) -> None:
     try:
-        found = params.search(params.pairs(urlencode(given, errors="replace")), NAMES)
+        found = reader.read(
+            query_string.pairs(urlencode(given, errors="replace")), parameters.SEARCH, NAMES
+        )
     except ApiError as error:
         assert error.status == 400
         assert error.body("fr")

@@ -104,11 +104,6 @@ def test_a_headcount_is_an_integer(text: str) -> None:
     invalid("effectif_min", text)
 
 
-def test_a_headcount_beyond_int32_is_brought_to_its_edge() -> None:
-    assert query(effectif_min="9" * 30).effectif_min == 2**31 - 1
-    assert query(effectif_max="-" + "9" * 30).effectif_max == -(2**31 - 1)
-
-
 @pytest.mark.parametrize("name", ["site_web", "avec_ca"])
 def test_a_flag_is_1_or_absent(name: str) -> None:
     """B23"""

@@ -1,0 +1,31 @@
+"""A query string as names and values, in their order. What they mean is in `reader`."""
+
+from collections.abc import Sequence
+from urllib.parse import parse_qsl
+
+from serve.contract import errors
+from serve.request.memo import remembering
+
+Pairs = Sequence[tuple[str, str]]
+
+
+def pairs(raw: str) -> Pairs:
+    """The names and values of a raw query string; a blank value is kept.
+
+    Raises:
+        ApiError: 400 `parametre_invalide`: the text is not UTF-8.
+    """
+    try:
+        return _pairs(raw)
+    except UnicodeError as error:
+        why = (
+            "le texte n'est pas de l'UTF-8 encodé en %XX",
+            "the text is not UTF-8 encoded as %XX",
+        )
+        raise errors.parametre_invalide("chaîne de requête", why) from error
+
+
+@remembering
+def _pairs(raw: str) -> Pairs:
+    raw.encode()  # bytes that were not UTF-8 arrive as lone surrogates
+    return tuple(parse_qsl(raw, keep_blank_values=True, errors="strict"))

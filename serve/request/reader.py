@@ -1,0 +1,204 @@
+"""The one parser of parameters: names and values to a Query, or to one of the errors of contract B.
+
+It knows kinds of values (`values`), not parameters: `serve/contract/parameters.py` says of which kind each one is. A
+query string, a JSON body and the arguments of a tool are read alike. No code after it checks a parameter again.
+
+If several things are wrong, the error is the first of these: unknown names, all in one (B6); then the values in the
+order of the declaration. Unknown countries, sectors and sub-sectors are one step, reported together (B4) with the code
+of the first kind. An empty value counts as an absent one, and values are trimmed.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from serve.contract import errors, parameters
+from serve.contract.errors import ApiError
+from serve.contract.parameters import (
+    COLONNES,
+    COMPTES,
+    DEFAULT_LIMIT,
+    FORMAT,
+    LIMITE,
+    PAYS,
+    SECTEUR,
+    SOUS_SECTEUR,
+    N,
+    Parameter,
+)
+from serve.request import export_options, values
+from serve.request.export_options import FileOptions
+from serve.request.place_names import PlaceNames, suggestions
+from serve.request.query_string import Pairs
+from serve.request.values import AskedCompany, Texts
+from shards.query import Query
+
+# What of a call is a condition on companies.
+_CONDITIONS: Final = frozenset(one.name for one in fields(Query))
+_EVERYTHING: Final = Query()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a call asks for, before the plan limits it; what its operation does not take has its default.
+
+    Attributes:
+        query: its `ids` are those of `companies`, which nobody has looked up yet.
+        companies: the items of `ids`, None if it is absent (serve/generation/company_ids.py looks them up).
+        version: the generation that must answer, None for the current one.
+        limit: companies of a page, in 1..1000; `lines`: of a file, None for as many as the plan allows.
+        limite: values of a dimension, in 1..200; `n`: comparables, in 1..50.
+        natures: kinds of changes, in their order; () for all.
+    """
+
+    query: Query = _EVERYTHING
+    companies: tuple[AskedCompany, ...] | None = None
+    version: str | None = None
+    limit: int = DEFAULT_LIMIT
+    offset: int = 0
+    lines: int | None = None
+    lang: str = "fr"
+    file: FileOptions = export_options.WORKBOOK
+    par: tuple[str, ...] = ()
+    limite: int = int(LIMITE.default or 0)
+    n: int = int(N.default or 0)
+    depuis: str = ""
+    natures: tuple[str, ...] = ()
+    curseur: str | None = None
+
+
+def read(
+    given: Pairs,
+    declared: Sequence[Parameter],
+    names: PlaceNames,
+    accepted: str | None = None,
+) -> Asked:
+    """Read the parameters of a call.
+
+    Args:
+        declared: those that it may have.
+        accepted: the header Accept, which decides on the format of a file where no parameter does.
+
+    Raises:
+        ApiError: 400, in the order that the module describes; 406 `format_non_acceptable`.
+    """
+    texts: dict[str, list[str]] = {}
+    for name, text in given:
+        texts.setdefault(name, []).append(text.strip())
+    check_names(given, parameters.names(declared))
+    conditions: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    for one in declared:
+        column = one.column or one.name
+        if one.kind == "place":
+            if "pays" not in conditions:
+                conditions |= _places(texts, names)
+            if one.required and not conditions["secteurs"]:
+                raise errors.secteur_requis()
+        elif (sent := texts.get(one.name)) and (
+            found := values.READERS[one.kind](sent, one, names)
+        ) is not None:
+            (conditions if column in _CONDITIONS else others)[column] = found
+            if one.least in conditions:
+                _check_bounds(one, conditions[one.least], found, texts)
+        elif one.required:
+            raise _missing(one)
+    if "companies" in others:
+        conditions["ids"] = tuple((one.iso2, one.identifier) for one in others["companies"])
+    if FORMAT in declared:
+        wanted, columns, statements = (
+            others.pop(one.name, None) for one in (FORMAT, COLONNES, COMPTES)
+        )
+        others["file"] = export_options.chosen(wanted, columns, statements, accepted)
+    return Asked(Query(**conditions), **others)
+
+
+def check_names(given: Pairs, allowed: Sequence[str]) -> None:
+    """Refuse names that are not `allowed`, all in one error (B6). Raises ApiError 400 `parametre_inconnu`."""
+    if unknown := [name for name in dict(given) if name not in allowed]:
+        alike = suggestions(unknown, parameters.spellings(tuple(allowed)))
+        raise errors.parametre_inconnu(unknown, allowed, alike)
+
+
+def nothing(given: Pairs) -> None:
+    """Refuse every parameter, for a route that has none. Raises ApiError 400."""
+    check_names(given, ())
+
+
+def _missing(parameter: Parameter) -> ApiError:
+    """The error for a parameter without which a route has no answer."""
+    needed, allowed = parameter.needed, parameter.enum
+    known = ", ".join(allowed)
+    return values.invalid(
+        parameter,
+        f"il est obligatoire ; envoyez {needed.fr}{f' : {known}' if known else ''}",
+        f"it is required; send {needed.en}{f': {known}' if known else ''}",
+        **({"valeurs": allowed} if allowed else {}),
+    )
+
+
+def _check_bounds(greatest: Parameter, low: float, high: float, texts: Mapping[str, Texts]) -> None:
+    """Refuse a lower bound above the upper one."""
+    if low > high:
+        below = f"{greatest.name} ({texts[greatest.name][0][:100]})"
+        shown = texts[greatest.least][0][:100]
+        why = (f"{shown} dépasse {below}", f"{shown} is above {below}")
+        raise errors.parametre_invalide(greatest.least, why)
+
+
+def _places(texts: Mapping[str, Texts], names: PlaceNames) -> dict[str, Any]:
+    """Countries, sectors and sub-sectors; one error reports all unknown ones (B4)."""
+    pays, secteurs, sous_secteurs = (
+        values.items(texts.get(one.name, ()), one) for one in (PAYS, SECTEUR, SOUS_SECTEUR)
+    )
+    countries, no_country = _codes(pays, names.country)
+    divisions, no_sector = _codes(secteurs, names.sector)
+    groups, no_sub_sector = _groups(sous_secteurs, divisions, names)
+    if no_country or no_sector or (no_sub_sector and secteurs):
+        raise _unknown(no_country, no_sector, no_sub_sector, names)
+    if sous_secteurs and not secteurs:
+        raise values.invalid(
+            SOUS_SECTEUR,
+            "ne s'applique qu'avec secteur ; ajoutez secteur=…",
+            "applies only together with secteur; add secteur=…",
+        )
+    found: dict[str, Any] = {"pays": countries, "secteurs": divisions}
+    return found | ({"sous_secteurs": groups} if sous_secteurs else {})
+
+
+def _unknown(
+    no_country: Sequence[str],
+    no_sector: Sequence[str],
+    no_sub_sector: Sequence[str],
+    names: PlaceNames,
+) -> ApiError:
+    alike = (
+        suggestions(no_country, names.pays_alike)
+        | suggestions(no_sector, names.secteurs_alike)
+        | suggestions(no_sub_sector, names.sous_secteurs_alike)
+    )
+    if no_country:
+        others = {"secteurs_inconnus": no_sector, "sous_secteurs_inconnus": no_sub_sector}
+        found = {name: unknown for name, unknown in others.items() if unknown}
+        return errors.pays_inconnu(no_country, alike, **found)
+    return errors.secteur_inconnu(no_sector, alike, no_sub_sector)
+
+
+def _codes(
+    words: Sequence[str], meaning: Callable[[str], str | None]
+) -> tuple[tuple[str, ...], list[str]]:
+    """The codes that `words` mean, sorted, without duplicates; and the words without a meaning."""
+    if not words:
+        return (), []
+    codes = {word: meaning(word) for word in words}
+    known = {code for code in codes.values() if code is not None}
+    return tuple(sorted(known)), [word for word, code in codes.items() if code is None]
+
+
+def _groups(
+    labels: Iterable[str], divisions: Sequence[str], names: PlaceNames
+) -> tuple[tuple[str, ...], list[str]]:
+    """The groups of `labels` within `divisions` (B10), possibly none (B9); and the unknown labels."""
+    found = {label: names.sub_sectors(label, divisions) for label in labels}
+    known = {group for groups in found.values() for group in groups or ()}
+    return tuple(sorted(known)), [label for label, groups in found.items() if groups is None]

@@ -1,0 +1,256 @@
+"""Values of parameters by kind: from their texts to what a Query holds. Errors name the value and what is admitted.
+
+Lists drop blanks and duplicates (B1); a repeated parameter is a longer list, and a repeated value that is no list must
+be the same each time (B5).
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from serve.contract import errors, seed_tables
+from serve.contract.errors import ApiError
+from serve.contract.parameters import IDS, LONGEST_ID, Parameter
+from serve.request import export_options, numbers
+from serve.request.numbers import NumberError
+from serve.request.place_names import PlaceNames, nfc, suggestions
+from shards.codec.folding import fold
+
+Texts = Sequence[str]
+# The value of a parameter from its texts, of which there is at least one; None where all are empty.
+Reader = Callable[[Texts, Parameter, PlaceNames], Any]
+
+_CLASS_DIGITS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class AskedCompany:
+    """An item of `ids`: as it was written, and the country and identifier that it means."""
+
+    given: str
+    iso2: str
+    identifier: str
+
+
+def value(texts: Texts, parameter: Parameter, names: PlaceNames) -> Any:
+    """The value of one parameter, None where all its texts are blank. Raises ApiError 400."""
+    return READERS[parameter.kind]([text.strip() for text in texts], parameter, names)
+
+
+def companies(given: Sequence[str], names: PlaceNames) -> tuple[AskedCompany, ...]:
+    """Companies as they are written in a query string or a body: country code, `:` and identifier.
+
+    Raises:
+        ApiError: 400 `parametre_invalide` for an item of another form, `pays_inconnu`.
+    """
+    parts = [(one, *one.partition(":")[::2]) for one in dict.fromkeys(map(str.strip, given))]
+    for one, country, identifier in parts:
+        if not country.strip() or not identifier.strip() or len(identifier) > LONGEST_ID:
+            shown, example = repr(one[:100]), str(IDS.example).partition(",")[0]
+            raise invalid(
+                IDS,
+                f"{shown} n'est pas de la forme pays:identifiant ; écrivez par exemple {example}",
+                f"{shown} is not of the form country:identifier; write, for example, {example}",
+            )
+    codes = {word: names.country(word) for _, word, _ in parts}
+    if unknown := [word for word, code in codes.items() if code is None]:
+        raise errors.pays_inconnu(unknown, suggestions(unknown, names.pays_alike))
+    return tuple(
+        AskedCompany(one, code, nfc(identifier.strip()))
+        for one, word, identifier in parts
+        if (code := codes[word]) is not None
+    )
+
+
+def invalid(parameter: Parameter, french: str, english: str, **extra: Any) -> ApiError:
+    return errors.parametre_invalide(parameter.name, (french, english), **extra)
+
+
+def _single(texts: Texts, parameter: Parameter) -> str:
+    """The text of a value that is no list; if repeated, all texts must be equal (B5)."""
+    if len(texts) == 1:
+        return texts[0]
+    different = list(dict.fromkeys(texts))
+    if len(different) > 1:
+        shown = ", ".join(repr(text[:100]) for text in different[:5])
+        raise invalid(
+            parameter,
+            f"plusieurs valeurs ({shown}) ; n'en gardez qu'une",
+            f"several values ({shown}); keep one of them",
+        )
+    return different[0]
+
+
+def _text(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
+    text = unicodedata.normalize("NFC", _single(texts, parameter))
+    if parameter.longest is not None and len(text) > parameter.longest:
+        raise invalid(
+            parameter,
+            f"{len(text)} caractères, au plus {parameter.longest} ; raccourcissez la recherche",
+            f"{len(text)} characters, at most {parameter.longest}; shorten the search",
+        )
+    return text or None
+
+
+def _code(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
+    """A text that matches the pattern of the parameter."""
+    text = _single(texts, parameter)
+    if text and not re.fullmatch(parameter.pattern, text):
+        raise invalid(
+            parameter,
+            f"{text[:100]!r} n'en est pas une valeur, comme l'est {parameter.example}",
+            f"{text[:100]!r} is no value of it, as {parameter.example} is",
+        )
+    return text or None
+
+
+def _choice(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
+    text = _single(texts, parameter)
+    return _allowed([text], parameter)[0] if text else None
+
+
+def _flag(texts: Texts, parameter: Parameter, _names: PlaceNames) -> bool | None:
+    """True if it has its only value; an empty value counts as absent (B23)."""
+    text, only = _single(texts, parameter), parameter.enum[0]
+    if text and text != only:
+        raise invalid(
+            parameter,
+            f"{text[:100]!r} : seule la valeur {only} est admise ; sinon omettez le paramètre",
+            f"{text[:100]!r}: only the value {only} may be sent; else leave the parameter out",
+        )
+    return bool(text) or None
+
+
+def _parsed(parse: Callable[[str], Any]) -> Reader:
+    """The reader of a number or a date."""
+
+    def read_one(texts: Texts, parameter: Parameter, _names: PlaceNames) -> Any:
+        text = _single(texts, parameter)
+        try:
+            return parse(text) if text else None
+        except NumberError as error:
+            raise errors.parametre_invalide(parameter.name, error.texts) from error
+
+    return read_one
+
+
+def _integer(texts: Texts, parameter: Parameter, names: PlaceNames) -> int | None:
+    """A whole number not below the minimum, and at most the maximum (B18)."""
+    number: int | None = _WHOLE(texts, parameter, names)
+    if number is None:
+        return None
+    least, most = parameter.minimum, parameter.maximum
+    if least is not None and number < least:
+        text = texts[0][:100]
+        raise invalid(parameter, f"{text} est inférieur à {least}", f"{text} is less than {least}")
+    return number if most is None else min(number, most)
+
+
+_WHOLE: Final = _parsed(numbers.parse_integer)
+
+
+def items(texts: Texts, parameter: Parameter) -> list[str]:
+    """The items of a list, which may be repeated (B5), without blanks or duplicates (B1).
+
+    Raises:
+        ApiError: 400 `parametre_invalide`: there are more than the parameter allows.
+    """
+    parts = (part.strip() for text in texts for part in text.split(parameter.separator))
+    found = list(dict.fromkeys(part for part in parts if part))
+    if parameter.most is not None and len(found) > parameter.most:
+        raise invalid(
+            parameter,
+            f"{len(found)} valeurs, au plus {parameter.most} ; répartissez-les sur plusieurs requêtes",
+            f"{len(found)} values, {parameter.most} at most; spread them over several requests",
+        )
+    return found
+
+
+def _allowed(found: Sequence[str], parameter: Parameter) -> Sequence[str]:
+    """`found`, which must be values of the parameter's enum."""
+    if unknown := [text for text in found if text not in parameter.enum]:
+        shown, known = repr(unknown[0][:100]), ", ".join(parameter.enum)
+        raise invalid(
+            parameter,
+            f"{shown} est inconnu. Valeurs : {known}",
+            f"{shown} is unknown. Values: {known}",
+            valeurs=parameter.enum,
+        )
+    return found
+
+
+def _choices(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...] | None:
+    """Some values of the enum, in its order."""
+    found = _allowed(items(texts, parameter), parameter)
+    return tuple(value for value in parameter.enum if value in found) or None
+
+
+def _texts(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
+    return tuple(sorted(items(texts, parameter)))
+
+
+def _postcodes(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
+    return tuple(sorted({"".join(one.upper().split()) for one in items(texts, parameter)}))
+
+
+def _companies(
+    texts: Texts, parameter: Parameter, names: PlaceNames
+) -> tuple[AskedCompany, ...] | None:
+    return companies(items(texts, parameter), names) or None
+
+
+def _columns(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
+    return export_options.columns(items(texts, parameter))
+
+
+def _forms(texts: Texts, parameter: Parameter, names: PlaceNames) -> tuple[str, ...]:
+    """Legal forms. Raises ApiError 400 `forme_inconnue`."""
+    found = [nfc(one) for one in items(texts, parameter)]
+    if unknown := [one for one in found if one not in names.formes]:
+        raise errors.forme_inconnue(unknown, suggestions(unknown, names.formes_alike))
+    return tuple(sorted(set(found)))
+
+
+def _activities(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
+    """The NACE codes with their dots. Raises ApiError 400 `nace_inconnu`."""
+    known = seed_tables.nace_codes()
+    codes = {word: _dotted(word) for word in items(texts, parameter)}
+    if unknown := [word for word, code in codes.items() if code not in known]:
+        divisions = {word[:2] for word in unknown}
+        # What a code may have been meant to be: those of its division.
+        alike = {fold(code): code for code in sorted(known) if code[:2] in divisions}
+        raise errors.nace_inconnu(unknown, suggestions(unknown, alike))
+    return tuple(sorted(set(codes.values())))
+
+
+def _dotted(word: str) -> str:
+    """A division, group or class with its dot; any other text as it is.
+
+    >>> _dotted("56"), _dotted("561"), _dotted("56.10"), _dotted("5.610")
+    ('56', '56.1', '56.10', '5.610')
+    """
+    digits = word[:2] + word[2:].removeprefix(".")
+    if not (digits.isascii() and digits.isdigit() and 2 < len(digits) <= _CLASS_DIGITS):
+        return word
+    return f"{digits[:2]}.{digits[2:]}"
+
+
+READERS: Final[Mapping[str, Reader]] = {
+    "text": _text,
+    "code": _code,
+    "choice": _choice,
+    "flag": _flag,
+    "integer": _integer,
+    "number": _parsed(numbers.parse_decimal),
+    "first day": _parsed(numbers.first_day),
+    "last day": _parsed(numbers.last_day),
+    "choices": _choices,
+    "texts": _texts,
+    "postcodes": _postcodes,
+    "companies": _companies,
+    "columns": _columns,
+    "forms": _forms,
+    "activities": _activities,
+}
