@@ -7,7 +7,7 @@ answers them slowly.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 # The seven orders of `tri` (§4.4); the first is the default. shards/codec/sort_keys.py defines them.
 ORDERS: Final = ("ca_desc", "ca_asc", "nom", "effectif_desc", "recent", "capital_desc", "score")
@@ -19,12 +19,22 @@ STATES: Final = ("active", "procedure", "cessee", "inconnu")
 DEEPEST: Final = 1_000
 
 
+class Range(NamedTuple):
+    """Inclusive bounds on a column (`shards.search.compiled_query.RANGED`); None is no bound.
+
+    A null passes none (contract B22).
+    """
+
+    column: str
+    least: float | None = None
+    most: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """One search. An empty `pays` or `secteurs` means all; None means that a filter is absent.
 
-    Bounds are inclusive, and a null passes none of them (contract B22). The other filters are those of extensions X2:
-    a company passes one of several values if it passes any of them; an empty tuple is no filter, except `ids`.
+    A company passes one of several values if it passes any of them; an empty tuple is no filter, except `ids`.
 
     Attributes:
         sous_secteurs: NACE groups ("62.0"), already restricted to the chosen sectors (contract B10). An empty tuple
@@ -35,8 +45,7 @@ class Query:
         codes_postaux: beginnings of postcodes, compared in upper case without blanks.
         formes: legal forms, as the data write them.
         nace: divisions, groups and classes, dotted ("56", "56.1", "56.10"), by the beginning of `nace_code`.
-        cree_min, cree_max: yyyymmdd. A date of the data that is less precise counts as its first day.
-        actif_min, actif_max: total assets in euros, at the rate of their year.
+        ranges: at most one a column.
         avec_comptes: only companies with statements.
     """
 
@@ -45,10 +54,7 @@ class Query:
     sous_secteurs: tuple[str, ...] | None = None
     q: str | None = None
     tri: str = "ca_desc"
-    ca_min: float | None = None
-    ca_max: float | None = None
-    effectif_min: int | None = None
-    effectif_max: int | None = None
+    ranges: tuple[Range, ...] = ()
     site_web: bool = False
     avec_ca: bool = False
     ids: tuple[tuple[str, str], ...] | None = None
@@ -57,8 +63,8 @@ class Query:
     codes_postaux: tuple[str, ...] = ()
     formes: tuple[str, ...] = ()
     nace: tuple[str, ...] = ()
-    cree_min: int | None = None
-    cree_max: int | None = None
-    actif_min: float | None = None
-    actif_max: float | None = None
     avec_comptes: bool = False
+
+    def within(self, column: str) -> Range:
+        """The bounds on a column, without any where the query has none."""
+        return next((one for one in self.ranges if one.column == column), Range(column))

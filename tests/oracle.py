@@ -37,8 +37,8 @@ def matches(company: Company, query: Query) -> bool:
             not query.secteurs or company["division"] in query.secteurs,
             query.sous_secteurs is None or company["groupe"] in query.sous_secteurs,
             query.q is None or named(company, query.q),
-            within(company["ca_eur"], query.ca_min, query.ca_max),
-            within(company["effectif"], query.effectif_min, query.effectif_max),
+            within(company["ca_eur"], query, "ca_eur"),
+            within(company["effectif"], query, "effectif"),
             not query.site_web or company["site_web"] is not None,
             not query.avec_ca or company["ca_eur"] is not None,
             query.ids is None or (company["iso2"], company["id"]) in query.ids,
@@ -47,8 +47,8 @@ def matches(company: Company, query: Query) -> bool:
             not query.codes_postaux or in_area(company["code_postal"], query.codes_postaux),
             not query.formes or company["forme"] in query.formes,
             not query.nace or (company["nace_code"] or "-").startswith(query.nace),
-            within(first_day(company["date_creation"]), query.cree_min, query.cree_max),
-            within(company["actif_eur"], query.actif_min, query.actif_max),
+            within(first_day(company["date_creation"]), query, "creation"),
+            within(company["actif_eur"], query, "actif_eur"),
             not query.avec_comptes or company["a_comptes"],
         )
     )
@@ -74,8 +74,9 @@ def first_day(date: str | None) -> int | None:
     return int(year + month + day)
 
 
-def within(value: float | None, least: float | None, most: float | None) -> bool:
+def within(value: float | None, query: Query, column: str) -> bool:
     """B22: bounds are inclusive, and a null passes none."""
+    _, least, most = query.within(column)
     if least is None and most is None:
         return True
     if value is None:

@@ -102,6 +102,78 @@ with serving(data) as served:
 assert tools()["count_everything"].description.startswith("How many companies there are. Counts as one API call.")
 """
 
+BOUNDS: Final[Edit] = {
+    "serve/contract/parameters.py": (
+        (
+            "AVEC_COMPTES: Final",
+            """SALARIES_MIN: Final = Parameter("salaries_min", 10, "integer", column="effectif", bound="least")
+SALARIES_MAX: Final = Parameter("salaries_max", 50, "integer", column="effectif", bound="most")
+""",
+        ),
+        (
+            "IDS, ETAT, VILLE, CODE_POSTAL, FORME, NACE, CREE_MIN",
+            "SALARIES_MIN, SALARIES_MAX, ",
+        ),
+    ),
+    "serve/contract/tables/parameters.csv": (
+        (
+            "",
+            "salaries_min,Les salariés au moins.,Employees at least.,Salariés au moins,Employees at least,"
+            "Salariés,Employees,Salariés ≥ {},Employees ≥ {},,,\n"
+            "salaries_max,Les salariés au plus.,Employees at most.,Salariés au plus,Employees at most,"
+            ",,Salariés ≤ {},Employees ≤ {},,,\n",
+        ),
+    ),
+}
+_FOUND: Final = """
+import io
+import sys
+from pathlib import Path
+import openpyxl
+from serve.guests.mcp.tools import tools
+from tests.serve import conformance, world
+from tests.serve.client import serving
+from tests.serve.guests.mcp.client import shown
+
+data = Path(sys.argv[1])
+data.mkdir()
+world.publish(data)
+with serving(data) as served:
+    customer = served.customer("data")
+    key = customer.headers
+    path = "/api/v1/societes?salaries_min=3&salaries_max=40"
+    reply, same = served.ask(path, headers=key), served.ask(path.replace("salaries", "effectif"), headers=key)
+    assert reply.json["total"] == same.json["total"] > 0
+    assert reply.json["societes"] == same.json["societes"]
+    conformance.check("GET", path, 200, reply.headers, reply.body)
+    crossed = served.ask("/api/v1/societes?salaries_min=4&salaries_max=3", headers=key)
+    assert crossed.json["parametre"] == "salaries_min"
+    assert "salaries_max (3)" in crossed.json["erreur"]["message"]
+    page = served.ask("/?salaries_min=3", headers={"Accept": "text/html"}).body.decode()
+    assert "<legend>Salariés</legend>" in page
+    assert 'name="salaries_max"' in page
+    assert "Salariés ≥ 3" in page
+    assert shown(served, "search_companies", key, salaries_min=3)["total"] > 0
+    book = served.ask("/api/v1/export?salaries_min=3&lang=en", headers=key)
+    scope = openpyxl.load_workbook(io.BytesIO(book.body))["Scope"]
+    assert ("Employees", "from 3") in {tuple(line[:2]) for line in scope.iter_rows(values_only=True)}
+"""
+
+
+@pytest.mark.slow
+def test_bounds_on_a_column_of_the_engine_are_their_declaration_and_their_texts(
+    tmp_path: Path,
+) -> None:
+    """Parser, errors, documents, tools, form, chips and the sheet of the scope follow."""
+    copy = tmp_path / "copy"
+    _copy(copy)
+
+    touched = _edit(copy, BOUNDS)
+    _run(copy, _FOUND, str(tmp_path / "data"))
+
+    assert len(touched) == 2
+    assert _said("a filter") >= {Path(one).parent.as_posix() for one in touched}
+
 
 @pytest.mark.slow
 def test_a_route_with_a_tool_is_its_function_its_object_its_declaration_and_its_texts(

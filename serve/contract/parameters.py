@@ -73,7 +73,9 @@ class Parameter:
         separator: between the values of a list, which is one text; "" for a single value.
         most: values of a list, at most.
         column: what it is of a query (shards/query.py) or a call, if that is not its name.
-        least: the lower bound of the same column, by its name there.
+        bound: which bound on its column it is (`shards.query.Range`); "" for none.
+        unit: of a number.
+        beside: a flag stands beside the bounds on this column in a form.
         required: the route has no answer without it.
         text: its row in tables/parameters.csv, if that is not its name.
     """
@@ -91,7 +93,9 @@ class Parameter:
     separator: str = ""
     most: int | None = None
     column: str = ""
-    least: str = ""
+    bound: Literal["", "least", "most"] = ""
+    unit: Literal["", "EUR"] = ""
+    beside: str = ""
     required: bool = False
     text: str = ""
 
@@ -104,6 +108,12 @@ class Parameter:
     def label(self) -> Text:
         """The name of its field in a form."""
         return self._texts("label_")
+
+    @property
+    def heading(self) -> Text:
+        """What it restricts, its unit apart: over the fields of a form, in the sheet *Périmètre*."""
+        found = self._texts("heading_")
+        return found if found.fr else self.label
 
     @property
     def chip(self) -> Text:
@@ -192,12 +202,12 @@ Q_REQUIS: Final = replace(
 TRI: Final = Parameter("tri", "recent", "choice", enum=ORDERS, default=ORDERS[0])
 LIMIT: Final = Parameter("limit", 50, "integer", default=DEFAULT_LIMIT, minimum=1, maximum=DEEPEST)
 OFFSET: Final = Parameter("offset", 50, "integer", default=0, minimum=0)
-CA_MIN: Final = Parameter("ca_min", 1_000_000, "number")
-CA_MAX: Final = Parameter("ca_max", 50_000_000, "number", least="ca_min")
-EFFECTIF_MIN: Final = Parameter("effectif_min", 10, "integer")
-EFFECTIF_MAX: Final = Parameter("effectif_max", 250, "integer", least="effectif_min")
-SITE_WEB: Final = Parameter("site_web", "1", "flag", enum=("1",))
-AVEC_CA: Final = Parameter("avec_ca", "1", "flag", enum=("1",))
+CA_MIN: Final = Parameter("ca_min", 1_000_000, "number", column="ca_eur", bound="least", unit="EUR")
+CA_MAX: Final = Parameter("ca_max", 50_000_000, "number", column="ca_eur", bound="most", unit="EUR")
+EFFECTIF_MIN: Final = Parameter("effectif_min", 10, "integer", column="effectif", bound="least")
+EFFECTIF_MAX: Final = Parameter("effectif_max", 250, "integer", column="effectif", bound="most")
+SITE_WEB: Final = Parameter("site_web", "1", "flag", enum=("1",), beside="effectif")
+AVEC_CA: Final = Parameter("avec_ca", "1", "flag", enum=("1",), beside="ca_eur")
 _DAY: Final = r"^[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01]))?)?$"
 
 IDS: Final = Parameter(
@@ -229,11 +239,19 @@ NACE: Final = Parameter(
     separator=",",
     most=MOST_VALUES,
 )
-CREE_MIN: Final = Parameter("cree_min", "2020", "first day", pattern=_DAY)
-CREE_MAX: Final = Parameter("cree_max", "2024-06", "last day", pattern=_DAY, least="cree_min")
-ACTIF_MIN: Final = Parameter("actif_min", 500_000, "number")
-ACTIF_MAX: Final = Parameter("actif_max", 20_000_000, "number", least="actif_min")
-AVEC_COMPTES: Final = Parameter("avec_comptes", "1", "flag", enum=("1",))
+CREE_MIN: Final = Parameter(
+    "cree_min", "2020", "first day", pattern=_DAY, column="creation", bound="least"
+)
+CREE_MAX: Final = Parameter(
+    "cree_max", "2024-06", "last day", pattern=_DAY, column="creation", bound="most"
+)
+ACTIF_MIN: Final = Parameter(
+    "actif_min", 500_000, "number", column="actif_eur", bound="least", unit="EUR"
+)
+ACTIF_MAX: Final = Parameter(
+    "actif_max", 20_000_000, "number", column="actif_eur", bound="most", unit="EUR"
+)
+AVEC_COMPTES: Final = Parameter("avec_comptes", "1", "flag", enum=("1",), beside="actif_eur")
 # The first language is the default (§4.6).
 LANG: Final = Parameter("lang", "en", "choice", default="fr", enum=("fr", "en"))
 FORMAT: Final = Parameter("format", "csv", "choice", enum=export_tables.FORMATS)

@@ -31,7 +31,7 @@ from serve.request.export_options import FileOptions
 from serve.request.place_names import PlaceNames, suggestions
 from serve.request.query_string import Pairs
 from serve.request.values import AskedCompany, Texts
-from shards.query import Query
+from shards.query import Query, Range
 
 # What of a call is a condition on companies.
 _CONDITIONS: Final = frozenset(one.name for one in fields(Query))
@@ -87,6 +87,7 @@ def read(
         texts.setdefault(name, []).append(text.strip())
     check_names(given, parameters.names(declared))
     conditions: dict[str, Any] = {}
+    bounds: dict[str, Range] = {}
     others: dict[str, Any] = {}
     for one in declared:
         column = one.column or one.name
@@ -98,9 +99,12 @@ def read(
         elif (sent := texts.get(one.name)) and (
             found := values.READERS[one.kind](sent, one, names)
         ) is not None:
-            (conditions if column in _CONDITIONS else others)[column] = found
-            if one.least in conditions:
-                _check_bounds(one, conditions[one.least], found, texts)
+            if one.bound:
+                before = bounds.get(column, Range(column))
+                bounds[column] = before._replace(**{one.bound: found})
+                _check_bounds(bounds[column], declared, texts)
+            else:
+                (conditions if column in _CONDITIONS else others)[column] = found
         elif one.required:
             raise _missing(one)
     if "companies" in others:
@@ -110,7 +114,7 @@ def read(
             others.pop(one.name, None) for one in (FORMAT, COLONNES, COMPTES)
         )
         others["file"] = export_options.chosen(wanted, columns, statements, accepted)
-    return Asked(Query(**conditions), **others)
+    return Asked(Query(**conditions, ranges=tuple(bounds.values())), **others)
 
 
 def check_names(given: Pairs, allowed: Sequence[str]) -> None:
@@ -137,13 +141,19 @@ def _missing(parameter: Parameter) -> ApiError:
     )
 
 
-def _check_bounds(greatest: Parameter, low: float, high: float, texts: Mapping[str, Texts]) -> None:
+def _check_bounds(wanted: Range, declared: Sequence[Parameter], texts: Mapping[str, Texts]) -> None:
     """Refuse a lower bound above the upper one."""
-    if low > high:
-        below = f"{greatest.name} ({texts[greatest.name][0][:100]})"
-        shown = texts[greatest.least][0][:100]
-        why = (f"{shown} dépasse {below}", f"{shown} is above {below}")
-        raise errors.parametre_invalide(greatest.least, why)
+    if wanted.least is None or wanted.most is None or wanted.least <= wanted.most:
+        return
+    names = {
+        one.bound: one.name
+        for one in declared
+        if one.column == wanted.column and texts.get(one.name)
+    }
+    least, most = names["least"], names["most"]
+    shown, above = texts[least][0][:100], f"{most} ({texts[most][0][:100]})"
+    why = (f"{shown} dépasse {above}", f"{shown} is above {above}")
+    raise errors.parametre_invalide(least, why)
 
 
 def _places(texts: Mapping[str, Texts], names: PlaceNames) -> dict[str, Any]:

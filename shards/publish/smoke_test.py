@@ -20,7 +20,8 @@ from shards.errors import CorruptError, GenerationError
 from shards.generations.reference import Reference
 from shards.publish import naive_search
 from shards.publish.naive_search import KnownCompany
-from shards.query import ORDERS, Query
+from shards.query import ORDERS, Query, Range
+from shards.search.compiled_query import RANGED
 from shards.search.reader import Shard
 from shards.search.search import ShardSet, search
 
@@ -132,7 +133,6 @@ def _queries(scope: Query, companies: list[KnownCompany]) -> Iterator[Query]:
 
 def _about(scope: Query, known: KnownCompany) -> Iterator[Query]:
     company = known.company
-    ca, effectif = company["ca_eur"], company["effectif"]
     yield scope
     if known.nom:
         middle = len(known.nom) // 2
@@ -142,17 +142,23 @@ def _about(scope: Query, known: KnownCompany) -> Iterator[Query]:
         yield replace(scope, q=former[:120])
     if known.identifiant:
         yield replace(scope, q=known.identifiant[: max(1, len(known.identifiant) // 2)])
-    if ca is not None:
-        yield replace(scope, ca_min=ca)
-        # A letter of several names: their rows are listed, and ranked.
-        yield replace(scope, ca_min=ca, q=known.nom[-1:] or None)
-        yield replace(scope, ca_max=ca, avec_ca=True, q=known.nom[:2].strip() or None)
-    if effectif is not None:
-        yield replace(scope, effectif_min=effectif)
-        yield replace(scope, effectif_max=effectif, ca_min=ca)
+    yield from _about_bounds(scope, known)
     yield from _about_codes(scope, known)
     if company["site_web"] is not None:
-        yield replace(scope, site_web=True, effectif_min=effectif)
+        yield replace(scope, site_web=True, ranges=(Range("effectif", company["effectif"]),))
+
+
+def _about_bounds(scope: Query, known: KnownCompany) -> Iterator[Query]:
+    """Queries by a column that has bounds, alone and with the others."""
+    sells = known.values["ca_eur"] is not None
+    bounds = [Range(one, known.values[one]) for one in RANGED if known.values[one] is not None]
+    for column, value, _ in bounds:
+        yield replace(scope, ranges=(Range(column, value),))
+        # A letter of several names: their rows are listed, and ranked.
+        yield replace(scope, ranges=(Range(column, value),), q=known.nom[-1:] or None)
+        below = (Range(column, None, value),)
+        yield replace(scope, ranges=below, avec_ca=sells, q=known.nom[:2].strip() or None)
+    yield replace(scope, ranges=tuple(bounds))
 
 
 def _about_codes(scope: Query, known: KnownCompany) -> Iterator[Query]:
@@ -164,19 +170,16 @@ def _about_codes(scope: Query, known: KnownCompany) -> Iterator[Query]:
     if company["ville"] and fold(company["ville"]):
         yield replace(scope, villes=(company["ville"], "Paris"), etats=state.etats)
     if company["code_postal"] and area(company["code_postal"]):
-        yield replace(scope, codes_postaux=(company["code_postal"][:2],), ca_min=company["ca_eur"])
+        yield replace(scope, codes_postaux=(company["code_postal"][:2],), etats=state.etats)
     if company["forme"]:
         yield replace(scope, formes=(company["forme"],), q=known.nom[:1] or None)
     if company["nace_code"]:
-        yield replace(scope, nace=(company["nace_code"], "56"), effectif_max=company["effectif"])
+        yield replace(scope, nace=(company["nace_code"], "56"), q=known.nom[:1] or None)
         yield replace(scope, nace=(company["nace_code"][:2],))
     if company["date_creation"]:
         year = int(company["date_creation"][:4]) * 10_000
-        yield replace(scope, cree_min=year + 101, cree_max=year + 1231)
-    assets = known.values["actif_eur"]
-    if assets is not None:
-        yield replace(scope, actif_min=assets)
-        yield replace(scope, actif_max=assets, etats=state.etats)
+        founded = Range("creation", year + 101, year + 1231)
+        yield replace(scope, ranges=(founded,), etats=state.etats)
 
 
 def _picked(count: int) -> list[int]:

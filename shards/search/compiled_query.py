@@ -3,6 +3,7 @@
 `compile_query` does once what does not depend on the shard; `shards/kernel` does the rest for each shard.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,12 +12,14 @@ import numpy as np
 from shards.codec.codes import COMPARED
 from shards.codec.folding import fold, fold_id
 from shards.codec.strings import END
-from shards.query import STATES, Query
+from shards.query import STATES, Query, Range
 
 # Headcounts are stored in 32 bits, negated; the greatest 32-bit number is the key of null.
 _LEAST_HEADCOUNT: Final = -(2**31) + 2
 _GREATEST_HEADCOUNT: Final = 2**31
 _LATEST: Final = 99_991_231
+
+Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +41,10 @@ class CompiledQuery:
     """A query that can have matches; a filter that is absent is None.
 
     Attributes:
-        turnover: least and greatest key of `ca_desc`; both infinite if any known turnover passes.
-        headcount: least and greatest key of `effectif_desc`.
+        ranges: by column, the least and the greatest key: of `ca_desc` (both infinite if any known turnover passes), of
+            `effectif_desc`, of `recent`; of total assets the amounts in euros.
         states: a bit for each of `shards.query.STATES`.
         texts: columns of `codes.COMPARED`, each with a text; a whole one ends with 0A.
-        dates: least and greatest key of `recent`.
-        assets: least and greatest total assets in euros.
         ids: countries and identifiers.
     """
 
@@ -51,13 +52,10 @@ class CompiledQuery:
     secteurs: tuple[str, ...]
     sous_secteurs: tuple[str, ...] | None
     q: NameTerm | None
-    turnover: tuple[float, float] | None
-    headcount: tuple[int, int] | None
+    ranges: Mapping[str, Bounds]
     site_web: bool
     states: int | None
     texts: tuple[tuple[str, bytes], ...]
-    dates: tuple[int, int] | None
-    assets: tuple[float, float] | None
     statements: bool
     ids: tuple[tuple[str, str], ...] | None
 
@@ -65,23 +63,18 @@ class CompiledQuery:
 def compile_query(query: Query) -> CompiledQuery | None:
     """Compile `query`; None if nothing can match (contract B9, B16, crossed bounds)."""
     q = None if query.q is None else _name_term(query.q)
-    turnover = _turnover(query)
-    headcount = _headcount(query)
-    dates = _dates(query)
-    assets = _assets(query)
+    ranges = {
+        one.column: _KEYS[one.column](one) for one in query.ranges if one != Range(one.column)
+    }
+    if query.avec_ca:
+        ranges.setdefault("ca_eur", (-np.inf, np.inf))
     texts = _texts(query)
     if (
         query.ids == ()
+        or query.sous_secteurs == ()
         or texts is None
-        or (dates is not None and dates[0] > dates[1])
-        or (assets is not None and assets[0] > assets[1])
-    ):
-        return None
-    if (
-        query.sous_secteurs == ()
         or (q is not None and not q.parts)
-        or (turnover is not None and turnover[0] > turnover[1])
-        or (headcount is not None and headcount[0] > headcount[1])
+        or any(low > high for low, high in ranges.values())
     ):
         return None
     return CompiledQuery(
@@ -89,13 +82,10 @@ def compile_query(query: Query) -> CompiledQuery | None:
         secteurs=tuple(sorted(set(query.secteurs))),
         sous_secteurs=query.sous_secteurs,
         q=q,
-        turnover=turnover,
-        headcount=headcount,
+        ranges=ranges,
         site_web=query.site_web,
         states=sum(1 << STATES.index(etat) for etat in set(query.etats)) if query.etats else None,
         texts=texts,
-        dates=dates,
-        assets=assets,
         statements=query.avec_comptes,
         ids=query.ids,
     )
@@ -104,25 +94,6 @@ def compile_query(query: Query) -> CompiledQuery | None:
 def _name_term(q: str) -> NameTerm:
     parts = tuple(part.encode() for part in fold(q).split())
     return NameTerm(parts, fold_id(q).encode())
-
-
-def _turnover(query: Query) -> tuple[float, float] | None:
-    if query.ca_min is None and query.ca_max is None and not query.avec_ca:
-        return None
-    return (
-        -np.inf if query.ca_max is None else -float(query.ca_max),
-        np.inf if query.ca_min is None else -float(query.ca_min),
-    )
-
-
-def _headcount(query: Query) -> tuple[int, int] | None:
-    """The bounds as keys; crossed if no 32-bit headcount is within them."""
-    least, most = query.effectif_min, query.effectif_max
-    if least is None and most is None:
-        return None
-    low = _LEAST_HEADCOUNT if least is None else max(_LEAST_HEADCOUNT, least)
-    high = _GREATEST_HEADCOUNT if most is None else min(_GREATEST_HEADCOUNT, most)
-    return (-high, -low) if low <= _GREATEST_HEADCOUNT and high >= _LEAST_HEADCOUNT else (1, 0)
 
 
 def _texts(query: Query) -> tuple[tuple[str, bytes], ...] | None:
@@ -141,12 +112,28 @@ def _texts(query: Query) -> tuple[tuple[str, bytes], ...] | None:
     return tuple(found)
 
 
-def _dates(query: Query) -> tuple[int, int] | None:
+def _descending(wanted: Range) -> Bounds:
+    """Keys of an order that descends: the negated bounds."""
+    low, high = _ascending(wanted)
+    return -high, -low
+
+
+def _ascending(wanted: Range) -> Bounds:
+    least, most = wanted.least, wanted.most
+    return -np.inf if least is None else float(least), np.inf if most is None else float(most)
+
+
+def _headcount(wanted: Range) -> Bounds:
+    """The bounds as keys; crossed if no 32-bit headcount is within them."""
+    low = _LEAST_HEADCOUNT if wanted.least is None else max(_LEAST_HEADCOUNT, wanted.least)
+    high = _GREATEST_HEADCOUNT if wanted.most is None else min(_GREATEST_HEADCOUNT, wanted.most)
+    return (-high, -low) if low <= _GREATEST_HEADCOUNT and high >= _LEAST_HEADCOUNT else (1, 0)
+
+
+def _created(wanted: Range) -> Bounds:
     """The bounds as keys of `recent`, where an unknown month or day is 00 and counts as the first one."""
-    least, most = query.cree_min, query.cree_max
-    if least is None and most is None:
-        return None
-    low, high = 0 if least is None else least, _LATEST if most is None else most
+    low = 0 if wanted.least is None else int(wanted.least)
+    high = _LATEST if wanted.most is None else int(wanted.most)
     if low % 10_000 <= 101:  # from the first of January on
         low -= low % 10_000
     elif low % 100 <= 1:
@@ -158,8 +145,13 @@ def _dates(query: Query) -> tuple[int, int] | None:
     return -min(high, _LATEST), -min(low, _LATEST)
 
 
-def _assets(query: Query) -> tuple[float, float] | None:
-    least, most = query.actif_min, query.actif_max
-    if least is None and most is None:
-        return None
-    return -np.inf if least is None else float(least), np.inf if most is None else float(most)
+# The columns that a search may bound, each with the keys of its bounds: turnover in euros, headcount, the date of
+# creation as yyyymmdd (a date of the data that is less precise counts as its first day), total assets in euros at the
+# rate of their year.
+_KEYS: Final[Mapping[str, Callable[[Range], Bounds]]] = {
+    "ca_eur": _descending,
+    "effectif": _headcount,
+    "creation": _created,
+    "actif_eur": _ascending,
+}
+RANGED: Final = tuple(_KEYS)

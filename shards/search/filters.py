@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple
 from shards.codec import sort_keys
 from shards.codec.codes import area
 from shards.codec.folding import fold, fold_id
-from shards.query import Query
+from shards.query import Query, Range
+from shards.search.compiled_query import RANGED
 from shards.search.reader import Shard
 
 # The values that filters compare, with the fields of a company that each is made from (§2.1, extensions X2).
@@ -87,14 +88,12 @@ def filters(query: Query) -> list[Filter]:
         "avec_comptes": query.avec_comptes and bool,
         "ville": query.villes and _among({*map(fold, query.villes)} - {""}),
         "code_postal": query.codes_postaux and _beginning([*map(area, query.codes_postaux)]),
-        "creation": _within(query.cree_min, query.cree_max),
-        "effectif": _within(query.effectif_min, query.effectif_max),
-        "ca_eur": _within(query.ca_min, query.ca_max) or (query.avec_ca and _is_known),
-        "actif_eur": _within(query.actif_min, query.actif_max),
+        **{column: _within(query.within(column)) for column in RANGED},
         "id": None if query.ids is None else identical(query.ids).passes,
         "noms": None if query.q is None else _named(query.q),
     }
-    return [Filter(name, test) for name, test in tests.items() if test]
+    found = [Filter(name, test) for name, test in tests.items() if test]
+    return [Filter("ca_eur", _is_known), *found] if query.avec_ca else found
 
 
 def identified(identifiers: Iterable[str]) -> Filter:
@@ -122,12 +121,12 @@ def _beginning(prefixes: Sequence[str]) -> Test:
     return lambda text: text is not None and text.startswith(wanted)
 
 
-def _within(least: float | None, most: float | None) -> Test | None:
+def _within(wanted: Range) -> Test | None:
     """Inclusive bounds; a null passes none (contract B22)."""
-    if least is None and most is None:
+    if wanted.least is None and wanted.most is None:
         return None
-    low = float("-inf") if least is None else least
-    high = float("inf") if most is None else most
+    low = float("-inf") if wanted.least is None else wanted.least
+    high = float("inf") if wanted.most is None else wanted.most
     return lambda value: value is not None and low <= value <= high
 
 

@@ -339,20 +339,21 @@ class KernelSession:
         scope, codes = self._scope(asked)
         self._codes[: len(codes)] = codes
         text, endings, prefix = self._write_name(asked.q)
-        low, high = asked.turnover or (0.0, 0.0)
-        least, most = asked.headcount or (0, 0)
+        turnover, headcount = asked.ranges.get("ca_eur"), asked.ranges.get("effectif")
+        low, high = turnover or (0.0, 0.0)
+        least, most = headcount or (0, 0)
         words = 0 if asked.q is None else len(asked.q.parts)
         values, columns = self._write_codes(asked)
-        earliest, latest = asked.dates or (0, 0)
+        earliest, latest = asked.ranges.get("creation", (0, 0))
         if asked.ids is not None:
             self._write_ids(asked.ids)
         self._question.write(
             ORDERS.index(asked.tri), offset, limit, chosen, scope, len(codes), asked.site_web,
-            asked.turnover is not None, low == -np.inf and high == np.inf, low, high,
-            asked.headcount is not None, int(least), int(most),
+            turnover is not None, low == -np.inf and high == np.inf, low, high,
+            headcount is not None, int(least), int(most),
             words, len(text), words == 2 and len(text.decode()) == 3,
             *bounds(text[: format.SUFFIX_BYTES]), *bounds(endings[: format.SUFFIX_BYTES]),
-            len(prefix), *bounds(prefix), columns, asked.states or 0, earliest, latest,
+            len(prefix), *bounds(prefix), columns, asked.states or 0, int(earliest), int(latest),
             len(asked.texts), asked.ids is not None, census, budget,
         )  # fmt: skip
         return text, endings, prefix, values
@@ -362,13 +363,13 @@ class KernelSession:
         columns = {name for name, _ in asked.texts}
         columns |= {"etat"} if asked.states is not None else set()
         columns |= {"comptes"} if asked.statements else set()
-        columns |= {"creation"} if asked.dates else set()
+        columns |= {"creation"} if "creation" in asked.ranges else set()
         lengths = [len(text) for _, text in asked.texts]
         self._value_starts[: len(lengths) + 1] = np.cumsum([0, *lengths])
         self._value_columns[: len(lengths)] = [CODE_COLUMNS[name] for name, _ in asked.texts]
-        if asked.assets:
+        if assets := asked.ranges.get("actif_eur"):
             columns.add("actif")
-            least, most = asked.assets
+            least, most = assets
             for number, listed in enumerate(self._arrays.amounts):
                 self._lows[number] = amount_bound(listed, least, after=False)
                 self._highs[number] = amount_bound(listed, most, after=True)

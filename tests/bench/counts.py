@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from shards.query import Query
+from shards.query import Query, Range
 from shards.search.counts.distribution import DIMENSIONS, distributions
 from shards.search.search import UNLIMITED, ShardSet
 from shards.search.suggest import spelling, suggestions
@@ -28,7 +28,12 @@ from tests.bench.questions import mix, values
 Times = tuple[float, float]
 
 _NAMES: Final = 200
-_LARGE: Final = (Query(q="a"), Query(etats=("active",)), Query(cree_min=20000101), Query(ca_min=0))
+_LARGE: Final = (
+    Query(q="a"),
+    Query(etats=("active",)),
+    Query(ranges=(Range("creation", 20000101),)),
+    Query(ranges=(Range("ca_eur", 0),)),
+)
 _COMPLETIONS: Final[Sequence[tuple[Callable[..., object], int]]] = (
     (suggestions.companies, 8), (suggestions.words, 5), (suggestions.towns, 5),
 )  # fmt: skip

@@ -24,7 +24,7 @@ from serve.contract.objects.described import plain
 from serve.generation import open_generation, ratio_peers
 from serve.generation.open_generation import OpenGeneration
 from shards.generations import pointer
-from shards.query import Query
+from shards.query import Query, Range
 from shards.search.counts import comparables
 from shards.search.reader import Shard
 from tests.bench.analyses import columns
@@ -35,10 +35,17 @@ from tests.bench.questions.question import Question
 T = TypeVar("T")
 
 _LARGE: Final = (
-    Query(), Query(etats=("active",)), Query(q="a"), Query(cree_min=20150101), Query(ca_min=0),
-    Query(effectif_min=1), Query(site_web=True), Query(effectif_min=10), Query(secteurs=("47",)),
+    Query(),
+    Query(etats=("active",)),
+    Query(q="a"),
+    Query(ranges=(Range("creation", 20150101),)),
+    Query(ranges=(Range("ca_eur", 0),)),
+    Query(ranges=(Range("effectif", 1),)),
+    Query(site_web=True),
+    Query(ranges=(Range("effectif", 10),)),
+    Query(secteurs=("47",)),
     Query(pays=("FR",), etats=("active",)),
-)  # fmt: skip
+)
 _NEAREST: Final = 10
 # Sums of millions of floats differ by their order; quantiles are the same figures.
 _SUM: Final = 1e-9

@@ -46,7 +46,7 @@ def _companies(shard: Shard) -> pl.DataFrame:
         "groupe": _spread([cell.sous_secteur for cell in cells], sizes),
         "ca_eur": pl.Series(-shard.keys("ca_desc", rows), nan_to_null=True),
         "effectif": _known(staff, staff != least),
-        "created": _known(_first_day(dates), dates != least),
+        "creation": _known(_first_day(dates), dates != least),
         "born": _known(dates // 10_000, dates != least),
         "etat": pl.Series(STATES).gather(shard.codes("etat") % len(STATES)),
         "forme": _texts(shard, "forme"),

@@ -44,7 +44,7 @@ _FIELDS: Final = {
 }  # fmt: skip
 _DERIVED: Final = {
     "division": pl.String, "groupe": pl.String, "town": pl.String, "postcode": pl.String,
-    "created": pl.Int64,
+    "creation": pl.Int64,
 }  # fmt: skip
 # tri -> the column it sorts by, and whether the greatest is first.
 SORTED_BY: Final = {
@@ -186,7 +186,7 @@ def _frame(
             "groupe": [codes.groupe(company) for company in found],
             "town": [fold(company["ville"] or "") or None for company in found],
             "postcode": [area(company["code_postal"] or "") or None for company in found],
-            "created": [_day(company["date_creation"]) for company in found],
+            "creation": [_day(company["date_creation"]) for company in found],
             "record": [compress(record) for record in records],
         },
         schema_overrides={**_FIELDS, **_DERIVED},

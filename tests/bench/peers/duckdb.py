@@ -20,7 +20,7 @@ from tests.bench.questions.question import Answer, Question
 _COLUMNS: Final = (
     "n, iso2, ident, folded, division, groupe, ca_eur, effectif::INTEGER AS effectif, "
     "date_creation, capital_eur, score::SMALLINT AS score, site_web, place_nom, etat, town, "
-    "postcode, forme, nace_code, created, actif_eur, with_statements, record"
+    "postcode, forme, nace_code, creation, actif_eur, with_statements, record"
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from shards.codec import codes
 from shards.codec.folding import fold, fold_id
 from shards.query import Query
+from shards.search.compiled_query import RANGED
 from tests.bench.peers.companies import SORTED_BY
 
 _LAST: Final = chr(0x10FFFF)  # in no identifier, so it ends a range of prefixes
@@ -37,14 +38,7 @@ def filters(query: Query) -> Condition:
         found &= _among("groupe", query.sous_secteurs)
     elif query.secteurs:
         found &= _among("division", query.secteurs)
-    for column, least, most in (
-        ("ca_eur", query.ca_min, query.ca_max),
-        ("effectif", query.effectif_min, query.effectif_max),
-    ):
-        if least is not None:
-            found &= Condition(f"{column} >= ?", (least,))
-        if most is not None:
-            found &= Condition(f"{column} <= ?", (most,))
+    found &= _bounded(query, ("ca_eur", "effectif"))
     if query.avec_ca:
         found &= Condition("ca_eur IS NOT NULL")
     if query.site_web:
@@ -65,16 +59,20 @@ def coded(query: Query) -> Condition:
         found &= _among("forme", query.formes)
     if query.nace:
         found &= _beginning("nace_code", query.nace)
-    for column, least, most in (
-        ("created", query.cree_min, query.cree_max),
-        ("actif_eur", query.actif_min, query.actif_max),
-    ):
+    found &= _bounded(query, [column for column in RANGED if column not in ("ca_eur", "effectif")])
+    if query.avec_comptes:
+        found &= Condition("with_statements")
+    return found
+
+
+def _bounded(query: Query, columns: Sequence[str]) -> Condition:
+    found = TRUE
+    for column in columns:
+        _, least, most = query.within(column)
         if least is not None:
             found &= Condition(f"{column} >= ?", (least,))
         if most is not None:
             found &= Condition(f"{column} <= ?", (most,))
-    if query.avec_comptes:
-        found &= Condition("with_statements")
     return found
 
 

@@ -143,12 +143,10 @@ class Tantivy:
         ]
         if query.sous_secteurs is not None:
             parts.append(Query.term_set_query(self._schema, "groupe", list(query.sous_secteurs)))
-        if query.ca_min is not None or query.ca_max is not None:
-            parts.append(self._range("ca_eur", FieldType.Float, query.ca_min, query.ca_max))
-        if query.effectif_min is not None or query.effectif_max is not None:
-            parts.append(
-                self._range("effectif", FieldType.Integer, query.effectif_min, query.effectif_max)
-            )
+        types = {"ca_eur": FieldType.Float, "effectif": FieldType.Integer}
+        parts += [
+            self._range(column, types[column], least, most) for column, least, most in query.ranges
+        ]
         if query.avec_ca:
             parts.append(Query.exists_query("ca_eur"))
         if query.site_web:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from shards.query import DEEPEST, Query
+from shards.query import DEEPEST, Query, Range
 from tests.bench.questions.question import Question
 from tests.bench.questions.values import Values, quantile
 
@@ -39,16 +39,18 @@ def _queries(values: Values) -> dict[str, Query]:
         "a sharp s": Query(q="ß"),
         "a whole name": Query(q=values.noms[0]),
         "a whole identifier": Query(q=values.ids[0]),
-        "contradictory bounds": Query(ca_min=median, ca_max=median - 1),
-        "bounds in one point": Query(ca_min=median, ca_max=median, tri="nom"),
-        "negative turnover": Query(ca_max=-0.01, tri="ca_asc"),
-        "a turnover of zero": Query(ca_min=0, ca_max=0, tri="recent"),
-        "more than anybody turns over": Query(ca_min=1e300),
+        "contradictory bounds": Query(ranges=(Range("ca_eur", median, median - 1),)),
+        "bounds in one point": Query(ranges=(Range("ca_eur", median, median),), tri="nom"),
+        "negative turnover": Query(ranges=(Range("ca_eur", None, -0.01),), tri="ca_asc"),
+        "a turnover of zero": Query(ranges=(Range("ca_eur", 0, 0),), tri="recent"),
+        "more than anybody turns over": Query(ranges=(Range("ca_eur", 1e300),)),
         "headcount of exactly the median": Query(
-            effectif_min=staff, effectif_max=staff, tri="capital_desc"
+            ranges=(Range("effectif", staff, staff),), tri="capital_desc"
         ),
-        "any headcount, with website, by name": Query(effectif_min=0, site_web=True, tri="nom"),
-        "the greatest headcount there can be": Query(effectif_min=2**31 - 1),
+        "any headcount, with website, by name": Query(
+            ranges=(Range("effectif", 0),), site_web=True, tri="nom"
+        ),
+        "the greatest headcount there can be": Query(ranges=(Range("effectif", 2**31 - 1),)),
         "with website, oldest order of all": Query(site_web=True, tri="ca_asc"),
         "every sector × every country": Query(
             pays=tuple(sorted(values.pays)), secteurs=tuple(sorted(values.secteurs))
@@ -57,6 +59,13 @@ def _queries(values: Values) -> dict[str, Query]:
         "no sub-sector at all": Query(secteurs=values.secteurs[:1], sous_secteurs=()),
         "the smallest country and sector": Query(values.pays[-1:], values.secteurs[-1:]),
         "all filters at once": Query(
-            values.pays[:10], values.secteurs[:40], None, "e", "nom", 0, None, 0, None, True, True
+            values.pays[:10],
+            values.secteurs[:40],
+            None,
+            "e",
+            "nom",
+            (Range("ca_eur", 0), Range("effectif", 0)),
+            site_web=True,
+            avec_ca=True,
         ),
     }

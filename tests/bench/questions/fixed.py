@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from shards.query import Query
+from shards.query import Query, Range
 from tests.bench.questions.question import Goal, Question
 from tests.bench.questions.values import Values, grams, of_share, quantile
 
@@ -47,8 +47,8 @@ def questions(values: Values) -> list[Question]:
 def _queries(values: Values) -> dict[str, Query]:
     country, sector = values.pays[:1], values.secteurs[:1]
     group_sector, group = values.groupes[0]
-    turnover = Query(ca_min=quantile(values.ca, 0.3), ca_max=quantile(values.ca, 0.7))
-    staff = Query(effectif_min=quantile(values.effectif, 0.6))
+    turnover = Query(ranges=(Range("ca_eur", quantile(values.ca, 0.3), quantile(values.ca, 0.7)),))
+    staff = Query(ranges=(Range("effectif", quantile(values.effectif, 0.6)),))
     middle = _q(values, 5)
     return {
         "everything, ca_desc": Query(),
@@ -60,7 +60,7 @@ def _queries(values: Values) -> dict[str, Query]:
         "turnover range, all": turnover,
         "headcount range, all": replace(staff, tri="effectif_desc"),
         "turnover + headcount + website, all": replace(
-            turnover, effectif_min=staff.effectif_min, site_web=True
+            turnover, ranges=turnover.ranges + staff.ranges, site_web=True
         ),
         "turnover range, sorted by name": replace(turnover, tri="nom"),
         "offset 950": Query(),
@@ -72,7 +72,7 @@ def _queries(values: Values) -> dict[str, Query]:
         "`q` 10 letters, rare": Query(q=_q(values, 10)),
         "`q` with a blank inside": Query(q=_common(values.noms, (5, 7, 4), _BLANK_SHARE, True)),
         "`q` + ranges + 5 countries + 10 sectors": replace(
-            turnover, q=middle, effectif_min=staff.effectif_min,
+            turnover, q=middle, ranges=turnover.ranges + staff.ranges,
             pays=values.pays[:5], secteurs=values.secteurs[:10],
         ),
         "identifier prefix": Query(q=_prefix(values.ids)),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Final
 
-from shards.query import DEEPEST, ORDERS, STATES, Query
+from shards.query import DEEPEST, ORDERS, STATES, Query, Range
 from tests.bench.questions.question import PAGE, Goal, Question
 from tests.bench.questions.values import Values
 
@@ -84,16 +84,12 @@ def _bounds(
 
 def _turnover(values: Values, chance: random.Random) -> Query:
     low, high = _bounds(values.ca, chance)
-    return replace(_scope(values, chance), ca_min=low, ca_max=high)
+    return replace(_scope(values, chance), ranges=(Range("ca_eur", low, high),))
 
 
 def _headcount(values: Values, chance: random.Random) -> Query:
     low, high = _bounds(values.effectif, chance)
-    return replace(
-        _scope(values, chance),
-        effectif_min=None if low is None else int(low),
-        effectif_max=None if high is None else int(high),
-    )
+    return replace(_scope(values, chance), ranges=(Range("effectif", low, high),))
 
 
 def _headcount_website(values: Values, chance: random.Random) -> Query:
@@ -102,7 +98,8 @@ def _headcount_website(values: Values, chance: random.Random) -> Query:
 
 def _all_bounds(values: Values, chance: random.Random) -> Query:
     low, high = _bounds(values.ca, chance)
-    return replace(_headcount_website(values, chance), ca_min=low, ca_max=high)
+    query = _headcount_website(values, chance)
+    return replace(query, ranges=(*query.ranges, Range("ca_eur", low, high)))
 
 
 # -- `q` -------------------------------------------------------------------------------
@@ -132,8 +129,7 @@ def _named_narrowly(values: Values, chance: random.Random) -> Query:
     staff = _headcount(values, chance)
     return replace(
         _places(values, chance), q=_letters(values, chance, chance.choice((3, 4, 5, 6))),
-        effectif_min=staff.effectif_min, effectif_max=staff.effectif_max,
-        ca_min=_bounds(values.ca, chance)[0],
+        ranges=(*staff.ranges, Range("ca_eur", _bounds(values.ca, chance)[0])),
     )  # fmt: skip
 
 
@@ -174,11 +170,9 @@ def _filter(values: Values, chance: random.Random) -> Query:
         return Query(nace=tuple(code[: chance.choice((2, 4, 5))] for code in codes))
     if kind == 5:
         low, high = _bounds(values.cree, chance)
-        return Query(
-            cree_min=None if low is None else int(low), cree_max=None if high is None else int(high)
-        )
+        return Query(ranges=(Range("creation", low, high),))
     low, high = _bounds(values.actif, chance)
-    return Query(actif_min=low, actif_max=high, avec_comptes=chance.random() < 0.3)
+    return Query(ranges=(Range("actif_eur", low, high),), avec_comptes=chance.random() < 0.3)
 
 
 def _filtered(values: Values, chance: random.Random) -> Query:
@@ -187,10 +181,11 @@ def _filtered(values: Values, chance: random.Random) -> Query:
     query = chance.choice(others)(values, chance)
     for _ in range(chance.randint(1, 3)):
         added = _filter(values, chance)
+        bounded = {one.column: one for one in (*query.ranges, *added.ranges)}
         query = replace(query, **{
             field.name: getattr(added, field.name) for field in fields(Query)
             if getattr(added, field.name) != field.default
-        })  # fmt: skip
+        } | {"ranges": tuple(bounded.values())})  # fmt: skip
     return query
 
 

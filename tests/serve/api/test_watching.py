@@ -8,7 +8,7 @@ import pytest
 
 from shards.codec.record import FIELDS
 from shards.publish.publication import Gates
-from shards.query import Query
+from shards.query import Query, Range
 from tests import oracle, world
 from tests.serve.client import Customer, Reply, Served, serving
 from tests.serve.guests.mcp.client import refused, shown
@@ -87,9 +87,12 @@ def expected(first: int, concerns: Callable[[Any], bool]) -> Any:
 @pytest.mark.parametrize(
     ("filters", "query"),
     [
-        ({"ca_min": 5}, Query(ca_min=5.0)),
-        ({"pays": "EE", "ca_max": "4", "q": "ärger"}, Query(pays=("EE",), ca_max=4.0, q="ärger")),
-        ({"pays": ["ee", "FR"], "effectif_min": 2.0}, Query(effectif_min=2)),
+        ({"ca_min": 5}, Query(ranges=(Range("ca_eur", 5.0),))),
+        (
+            {"pays": "EE", "ca_max": "4", "q": "ärger"},
+            Query(pays=("EE",), q="ärger", ranges=(Range("ca_eur", None, 4.0),)),
+        ),
+        ({"pays": ["ee", "FR"], "effectif_min": 2.0}, Query(ranges=(Range("effectif", 2),))),
         ({"q": "FR01"}, Query(q="FR01")),
         ({}, Query()),
     ],

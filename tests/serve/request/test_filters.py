@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from shards.query import STATES, Query
+from shards.query import STATES, Query, Range
 from tests.serve.asking import invalid, query, refused, search
 
 
@@ -17,14 +17,14 @@ from tests.serve.asking import invalid, query, refused, search
         ("forme", "SARL|Socie\u0301te\u0301 anonyme", {"formes": ("SARL", "Société anonyme")}),
         ("nace", "561, 56.10,62,01", {"nace": ("01", "56.1", "56.10", "62")}),
         ("nace", "47.91,4792", {"nace": ("47.91", "47.92")}),  # of Rev. 2, of Rev. 2.1
-        ("cree_min", "2024", {"cree_min": 20240101}),
-        ("cree_min", "2024-02", {"cree_min": 20240201}),
-        ("cree_max", "2024", {"cree_max": 20241231}),
-        ("cree_max", "2024-02", {"cree_max": 20240229}),
-        ("cree_max", "2023-02", {"cree_max": 20230228}),
-        ("cree_max", "0001-01-01", {"cree_max": 10101}),
-        ("actif_min", "-5.5", {"actif_min": -5.5}),
-        ("actif_max", "1e6", {"actif_max": 1e6}),
+        ("cree_min", "2024", {"ranges": (Range("creation", 20240101),)}),
+        ("cree_min", "2024-02", {"ranges": (Range("creation", 20240201),)}),
+        ("cree_max", "2024", {"ranges": (Range("creation", None, 20241231),)}),
+        ("cree_max", "2024-02", {"ranges": (Range("creation", None, 20240229),)}),
+        ("cree_max", "2023-02", {"ranges": (Range("creation", None, 20230228),)}),
+        ("cree_max", "0001-01-01", {"ranges": (Range("creation", None, 10101),)}),
+        ("actif_min", "-5.5", {"ranges": (Range("actif_eur", -5.5),)}),
+        ("actif_max", "1e6", {"ranges": (Range("actif_eur", None, 1e6),)}),
         ("avec_comptes", "1", {"avec_comptes": True}),
     ],
 )

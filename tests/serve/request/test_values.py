@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from shards.query import ORDERS
+from shards.query import ORDERS, Range
 from tests.serve.asking import invalid, query, refused, search
 
 # -- q --------------------------------------------------------------------------------
@@ -80,8 +80,7 @@ def test_a_huge_offset_is_read() -> None:
 def test_bounds_are_numbers() -> None:
     found = query(ca_min="-1e6", ca_max="0.5", effectif_min="0", effectif_max="250")
 
-    assert (found.ca_min, found.ca_max) == (-1e6, 0.5)
-    assert (found.effectif_min, found.effectif_max) == (0, 250)
+    assert found.ranges == (Range("ca_eur", -1e6, 0.5), Range("effectif", 0, 250))
 
 
 @pytest.mark.parametrize("name", ["ca_min", "ca_max"])
@@ -95,7 +94,7 @@ def test_crossed_bounds_are_refused_and_equal_ones_are_not() -> None:
     """B22"""
     assert "ca_max" in refused(("ca_min", "2"), ("ca_max", "1")).message
     assert "effectif_max" in refused(("effectif_min", "2"), ("effectif_max", "1")).message
-    assert query(ca_min="2", ca_max="2.0").ca_max == 2.0
+    assert query(ca_min="2", ca_max="2.0").ranges == (Range("ca_eur", 2.0, 2.0),)
 
 
 @pytest.mark.parametrize("text", ["1.5", "1e3", "dix"])

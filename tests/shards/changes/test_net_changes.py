@@ -15,7 +15,7 @@ from shards.changes.change_file import CHANGED, STATEMENTS, ChangeFile
 from shards.changes.net_changes import KINDS
 from shards.codec.record import FIELDS
 from shards.errors import CorruptError
-from shards.query import Query
+from shards.query import Query, Range
 from shards.search import filters
 from shards.search.filters import Filter
 from tests import oracle
@@ -61,14 +61,23 @@ def drawn(draw: st.DrawFn, identifier: str) -> Company:
     )  # fmt: skip
 
 
+def bounded(column: str, *values: float) -> st.SearchStrategy[Range]:
+    """Bounds on a column, one of these values each, or none."""
+    bound = st.sampled_from([None, None, *values])
+    return st.builds(Range, st.just(column), bound, bound)
+
+
 queries = st.builds(
     Query,
     secteurs=st.sampled_from([(), (), ("62",)]),
     sous_secteurs=st.sampled_from([None, None, ("47.1", "62.0"), ()]),
     q=st.sampled_from([None, None, "lab", "Œ", "1a", "-"]),
-    ca_min=st.sampled_from([None, None, 1e6]),
-    ca_max=st.sampled_from([None, None, 1e6]),
-    effectif_min=st.sampled_from([None, None, 0, 3]),
+    ranges=st.tuples(
+        bounded("ca_eur", 1e6),
+        bounded("effectif", 0, 3),
+        bounded("creation", 20240201),
+        bounded("actif_eur", 0.25),
+    ),
     site_web=st.booleans(),
     avec_ca=st.booleans(),
     ids=st.sampled_from([None, None, (("EE", "1-A"), ("EE", "2-A")), ()]),
@@ -77,10 +86,6 @@ queries = st.builds(
     codes_postaux=st.sampled_from([(), (), ("SW1",), ("", "45")]),
     formes=st.sampled_from([(), (), ("OÜ",)]),
     nace=st.sampled_from([(), (), ("62", "47.1")]),
-    cree_min=st.sampled_from([None, None, 20240201]),
-    cree_max=st.sampled_from([None, None, 20240201]),
-    actif_min=st.sampled_from([None, None, 0.25]),
-    actif_max=st.sampled_from([None, None, 0.25]),
     avec_comptes=st.booleans(),
 )
 
@@ -146,7 +151,7 @@ def test_read_backwards_who_entered_leaves(tmp_path: Path) -> None:
 
     back = ChangeFile(tmp_path / "1.changes", backwards=True)
 
-    assert told([back], filters.filters(Query(ca_min=5.0))) == {
+    assert told([back], filters.filters(Query(ranges=(Range("ca_eur", 5.0),)))) == {
         ("EE", "1"): ("sortie", {"ca_eur": (9.0, 1.0)})
     }
 
@@ -161,7 +166,9 @@ def test_damaged_blocks_are_told(tmp_path: Path) -> None:
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
         with closing(ChangeFile(path)) as changes:
             try:
-                net_changes.find([changes], "EE", filters.filters(Query(q="é", ca_min=1.0)))
+                net_changes.find(
+                    [changes], "EE", filters.filters(Query(q="é", ranges=(Range("ca_eur", 1.0),)))
+                )
                 changes.details([0])
             except CorruptError:
                 refused += 1

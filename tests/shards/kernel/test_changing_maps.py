@@ -16,7 +16,7 @@ import pytest
 from shards import format
 from shards.errors import ShardError
 from shards.kernel import types
-from shards.query import ORDERS, Query
+from shards.query import ORDERS, Query, Range
 from shards.search.reader import Shard
 from tests.shards.altered import value_places
 from tests.shards.kernel.test_damage import ENGINES, FOUND, THRESHOLDS, questions
@@ -135,7 +135,8 @@ def test_activities_of_cells_that_change_under_an_open_shard_move_no_slot(
 
         def asked() -> object:
             counted = counting.distributions(base, Query(villes=("t1",)), ("nace",), float("inf"))
-            page = searching.search(base, Query(nace=("62.01",), effectif_min=2), offset=0, limit=9)
+            query = Query(nace=("62.01",), ranges=(Range("effectif", 2),))
+            page = searching.search(base, query, offset=0, limit=9)
             return counted[1]["nace"].first(), page.total
 
         whole = asked()

@@ -19,7 +19,7 @@ import pytest
 from shards import format
 from shards.codec import row_sets
 from shards.errors import ShardError
-from shards.query import ORDERS, STATES, Query
+from shards.query import ORDERS, STATES, Query, Range
 from shards.search.matching.candidate_rows import Spelling
 from shards.search.reader import Shard
 from shards.search.search import UNLIMITED, ShardSet
@@ -59,18 +59,18 @@ QUERIES: Final = [
         {},
         {"q": "a"},
         {"q": "0"},
-        {"q": "fitlab", "ca_min": 1.0},
+        {"q": "fitlab", "ranges": (Range("ca_eur", 1.0),)},
         {"q": "b c"},
-        {"q": "cd 3 fit", "effectif_min": 2},
-        {"secteurs": ("62",), "ca_max": 2.0, "site_web": True},
-        {"effectif_min": 3, "effectif_max": 6},
-        {"effectif_min": 3, "site_web": True, "ca_min": 1.0},
+        {"q": "cd 3 fit", "ranges": (Range("effectif", 2),)},
+        {"secteurs": ("62",), "ranges": (Range("ca_eur", None, 2.0),), "site_web": True},
+        {"ranges": (Range("effectif", 3, 6),)},
+        {"ranges": (Range("effectif", 3), Range("ca_eur", 1.0)), "site_web": True},
         {"etats": ("active", "cessee"), "avec_comptes": True, "q": "a"},
         {"villes": ("t1", "t5"), "codes_postaux": ("1", "3"), "formes": ("F1", "F2")},
-        {"villes": ("t1",), "ca_min": 1.0, "effectif_min": 1},
-        {"nace": ("62.01", "62.03"), "actif_min": -2.0},
+        {"villes": ("t1",), "ranges": (Range("ca_eur", 1.0), Range("effectif", 1))},
+        {"nace": ("62.01", "62.03"), "ranges": (Range("actif_eur", -2.0),)},
         {"nace": ("62",), "formes": ("F0",)},
-        {"cree_min": 20120101, "cree_max": 20141231, "actif_max": 50.0},
+        {"ranges": (Range("creation", 20120101, 20141231), Range("actif_eur", None, 50.0))},
         {"ids": (("EE", "0003"), ("EE", "0050")), "etats": ("inconnu",)},
     )
 ]

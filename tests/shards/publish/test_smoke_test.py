@@ -8,7 +8,7 @@ import pytest
 from shards import format
 from shards.errors import GenerationError
 from shards.publish import smoke_test
-from shards.query import Query
+from shards.query import Query, Range
 from shards.search.reader import Shard
 from shards.search.search import ShardSet
 from tests.shards.altered import altered
@@ -61,6 +61,7 @@ def test_a_generation_that_opens_and_counts_and_answers_wrongly_is_not_published
 
 
 def test_a_query_is_shown_as_it_may_be_repeated() -> None:
-    query = Query(pays=("EE",), q="Ä", ca_min=0.5)
+    query = Query(pays=("EE",), q="Ä", ranges=(Range("ca_eur", 0.5),))
 
-    assert smoke_test._text(query) == "pays=('EE',) q='Ä' tri='ca_desc' ca_min=0.5"
+    bounds = "(Range(column='ca_eur', least=0.5, most=None),)"
+    assert smoke_test._text(query) == f"pays=('EE',) q='Ä' tri='ca_desc' ranges={bounds}"

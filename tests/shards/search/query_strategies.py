@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from shards.query import ORDERS, STATES, Query
+from shards.query import ORDERS, STATES, Query, Range
 from tests.world import (
     ACTIVITIES,
     COUNTRIES,
@@ -37,9 +37,12 @@ def queries(draw: st.DrawFn, found: Sequence[Company]) -> Query:
     """
     chosen = draw(st.sets(st.sampled_from(sorted(FILTERS)), max_size=4))
     fields: dict[str, Any] = {"tri": draw(st.sampled_from(ORDERS))}
+    ranges: tuple[Range, ...] = ()
     for name in sorted(chosen):
-        fields |= draw(FILTERS[name](found))
-    return Query(**fields)
+        drawn = draw(FILTERS[name](found))
+        ranges += drawn.pop("ranges", ())
+        fields |= drawn
+    return Query(**fields, ranges=ranges)
 
 
 def _some(name: str, values: Sequence[Any], most: int = 3) -> Callable[[Sequence[Company]], Fields]:
@@ -52,19 +55,19 @@ def _flag(name: str) -> Callable[[Sequence[Company]], Fields]:
     return lambda _: st.just({name: True})
 
 
-def _within(field: str, name: str) -> Callable[[Sequence[Company]], Fields]:
+def _within(column: str) -> Callable[[Sequence[Company]], Fields]:
     """One or two bounds, each a value that some company has, or next to one."""
-    return lambda found: _range([c[field] for c in found if c[field] is not None], name)
+    return lambda found: _range([c[column] for c in found if c[column] is not None], column)
 
 
 @st.composite
-def _range(draw: st.DrawFn, values: Sequence[Any], name: str) -> dict[str, Any]:
+def _range(draw: st.DrawFn, values: Sequence[Any], column: str) -> dict[str, Any]:
     known = sorted(set(values)) or [0]
     bound = st.sampled_from(known) | st.sampled_from(known).map(lambda value: value + 1)
     low, high = sorted((draw(bound), draw(bound)))
     sides = draw(st.sampled_from(("min", "max", "both")))
-    least = {f"{name}_min": low} if sides != "max" else {}
-    return least | ({f"{name}_max": high} if sides != "min" else {})
+    least, most = (low if sides != "max" else None), (high if sides != "min" else None)
+    return {"ranges": (Range(column, least, most),)}
 
 
 @st.composite
@@ -93,8 +96,8 @@ FILTERS: Final[Mapping[str, Callable[[Sequence[Company]], Fields]]] = {
     "secteurs": _some("secteurs", sorted(GROUPS)),
     "sous_secteurs": _some("sous_secteurs", sorted(LABELS)),
     "q": words,
-    "ca": _within("ca_eur", "ca"),
-    "effectif": _within("effectif", "effectif"),
+    "ca": _within("ca_eur"),
+    "effectif": _within("effectif"),
     "site_web": _flag("site_web"),
     "avec_ca": _flag("avec_ca"),
     "ids": _ids,
@@ -103,7 +106,7 @@ FILTERS: Final[Mapping[str, Callable[[Sequence[Company]], Fields]]] = {
     "codes_postaux": _some("codes_postaux", (*POSTCODES, *_BEGINNINGS)),
     "formes": _some("formes", (*FORMS, "GmbH")),
     "nace": _some("nace", (*ACTIVITIES, "47", "84", "01.11", "99")),
-    "cree": lambda _: _range(_DAYS, "cree"),
-    "actif": _within("actif_eur", "actif"),
+    "cree": lambda _: _range(_DAYS, "creation"),
+    "actif": _within("actif_eur"),
     "avec_comptes": _flag("avec_comptes"),
 }

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from shards.query import Query
+from shards.query import Query, Range
 from shards.search.compiled_query import compile_query
 
 
@@ -14,10 +14,10 @@ from shards.search.compiled_query import compile_query
     [
         {"sous_secteurs": ()},  # B9
         {"q": " & "},  # B16
-        {"ca_min": 2.0, "ca_max": 1.0},
-        {"effectif_min": 2, "effectif_max": 1},
-        {"effectif_min": 2**40},  # no 32-bit headcount is so large
-        {"effectif_max": -(2**40)},
+        {"ranges": (Range("ca_eur", 2.0, 1.0),)},
+        {"ranges": (Range("effectif", 2, 1),)},
+        {"ranges": (Range("effectif", 2**40),)},  # no 32-bit headcount is so large
+        {"ranges": (Range("effectif", None, -(2**40)),)},
     ],
 )
 def test_a_query_that_nothing_can_match_is_not_compiled(filters: dict[str, Any]) -> None:
@@ -25,21 +25,20 @@ def test_a_query_that_nothing_can_match_is_not_compiled(filters: dict[str, Any])
 
 
 def test_bounds_become_keys_which_are_negated_values() -> None:
-    compiled = compile_query(Query(ca_min=-0.5, ca_max=3.0, effectif_min=10, effectif_max=20))
+    compiled = compile_query(Query(ranges=(Range("ca_eur", -0.5, 3.0), Range("effectif", 10, 20))))
 
     assert compiled is not None
-    assert compiled.turnover == (-3.0, 0.5)
-    assert compiled.headcount is not None
-    assert [int(key) for key in compiled.headcount] == [-20, -10]
+    assert compiled.ranges == {"ca_eur": (-3.0, 0.5), "effectif": (-20, -10)}
 
 
 @pytest.mark.parametrize(
     ("filters", "turnover"),
     [
         ({"avec_ca": True}, (-math.inf, math.inf)),
-        ({"ca_min": 5}, (-math.inf, -5.0)),
-        ({"ca_max": 5, "avec_ca": True}, (-5.0, math.inf)),
+        ({"ranges": (Range("ca_eur", 5),)}, (-math.inf, -5.0)),
+        ({"ranges": (Range("ca_eur", None, 5),), "avec_ca": True}, (-5.0, math.inf)),
         ({}, None),
+        ({"ranges": (Range("ca_eur"),)}, None),
     ],
 )
 def test_a_known_turnover_is_a_bound_without_ends(
@@ -48,7 +47,7 @@ def test_a_known_turnover_is_a_bound_without_ends(
     compiled = compile_query(Query(**filters))
 
     assert compiled is not None
-    assert compiled.turnover == turnover
+    assert compiled.ranges.get("ca_eur") == turnover
 
 
 def test_a_text_is_folded_into_words_and_an_identifier_prefix() -> None:

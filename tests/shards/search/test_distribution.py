@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from shards import format
 from shards.codec import bands
-from shards.query import Query
+from shards.query import Query, Range
 from shards.search.counts.distribution import DIMENSIONS, distributions
 from shards.search.search import UNLIMITED
 from tests import oracle
@@ -91,7 +91,9 @@ def test_a_published_band_counts_where_there_is_no_number() -> None:
                 "1-9": 2, "50-249": 2, "1000+": 2, "0": 2, "250-999": 1, "<0": 1,
             }  # fmt: skip
             assert answer[1]["tranche_effectif"].null == 3
-        numbered = distributions(world.shards, Query(effectif_min=0), ["pays"], UNLIMITED)
+        numbered = distributions(
+            world.shards, Query(ranges=(Range("effectif", 0),)), ["pays"], UNLIMITED
+        )
         assert numbered is not None
         assert numbered[0] == 1  # the filter is one of numbers
 
@@ -114,7 +116,7 @@ def test_what_costs_more_than_the_budget_is_not_begun() -> None:
             distributions(base, Query(), ["ville"], 1.0) is None
         )  # its towns were not gathered yet
         assert distributions(base, Query(), ["ville"], UNLIMITED) is not None
-        assert distributions(base, Query(ca_min=5), ["ville"], 1.0) is None
+        assert distributions(base, Query(ranges=(Range("ca_eur", 5),)), ["ville"], 1.0) is None
         assert distributions(base, Query(), ["ville"], 1.0) is not None
 
 

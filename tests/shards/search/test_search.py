@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shards import format
 from shards.codec import row_sets
 from shards.kernel import memory
-from shards.query import ORDERS, Query
+from shards.query import ORDERS, Query, Range
 from shards.search import search
 from shards.writing import writer
 from tests import oracle
@@ -220,7 +220,7 @@ def test_every_pair_of_bounds_of_headcount_finds_the_companies_within_them(
     ]
     with OpenShards(found) as world:
         for least, most in product((None, *range(6)), repeat=2):
-            query = Query(effectif_min=least, effectif_max=most, site_web=site_web)
+            query = Query(ranges=(Range("effectif", least, most),), site_web=site_web)
             expected = [(c["iso2"], c["id"]) for c in oracle.search(found, query)]
             assert world.pages(query, 20, engine) == (len(expected), expected)
 
@@ -266,10 +266,14 @@ def test_more_headcounts_than_16_bits_can_number(engine: Any) -> None:
         for i in range(33_000)
     ]
     asked = (
-        Query(effectif_min=32_990),
-        Query(effectif_min=32_990, site_web=True, tri="nom"),
-        Query(effectif_max=12, ca_min=3.0),
-        Query(effectif_max=20_000, ca_min=6.0, site_web=True, tri="score"),
+        Query(ranges=(Range("effectif", 32_990),)),
+        Query(ranges=(Range("effectif", 32_990),), site_web=True, tri="nom"),
+        Query(ranges=(Range("effectif", None, 12), Range("ca_eur", 3.0))),
+        Query(
+            ranges=(Range("effectif", None, 20_000), Range("ca_eur", 6.0)),
+            site_web=True,
+            tri="score",
+        ),
     )
 
     with OpenShards(found) as world:

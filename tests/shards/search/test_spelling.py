@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from shards.query import Query
+from shards.query import Query, Range
 from shards.search.suggest import spelling
 from tests import oracle
 from tests.shards.search.open_shards import ENGINES, OpenShards
@@ -78,10 +78,10 @@ def test_the_other_filters_are_kept() -> None:
         company("FR", "3", "Orléant"),
         company("FR", "4", "Orléant", effectif=9),
     ]
-    query = Query(q="orleanq", effectif_min=1)
+    query = Query(q="orleanq", ranges=(Range("effectif", 1),))
     with OpenShards(found) as world:
         nearest = spelling.nearest(world.shards, query)
 
         assert [tuple(one) for one in nearest] == [("orleans", 1), ("orleant", 1)]
-        every = spelling.nearest(world.shards, replace(query, effectif_min=None))
+        every = spelling.nearest(world.shards, replace(query, ranges=()))
         assert [tuple(one) for one in every] == [("orleant", 2), ("orleans", 1), ("orleanas", 1)]

@@ -1,9 +1,10 @@
 """The filters of a search as text, one line each; defaults are left out."""
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
-from serve.contract import seed_tables
+from serve.contract import parameters, seed_tables
+from serve.contract.parameters import IDS, TRI, Parameter
 from serve.guests.files.workbook.export_request import ExportRequest
 from serve.guests.files.workbook.labels import Labels
 from shards.generations.reference import Reference
@@ -15,54 +16,48 @@ _SHOWN: Final = 20  # values of one filter
 def lines(
     request: ExportRequest, reference: Reference, labels: Labels
 ) -> Iterator[tuple[str, str]]:
-    """A label and a text for countries, sectors, each filter that is set, and the order."""
+    """A heading and a text for countries, sectors, each filter that is set, and the order."""
     query = request.query
-    yield labels("pays"), _countries(query, reference, labels)
-    yield labels("secteur"), _sectors(query, reference, labels)
-    if query.sous_secteurs is not None:
-        yield labels("sous_secteur"), _sub_sectors(query.sous_secteurs, reference, labels)
-    if query.q is not None:
-        yield labels("q"), f"« {query.q} »" if labels.lang == "fr" else f"“{query.q}”"
-    turnover = _range(query.ca_min, query.ca_max, labels)
-    if turnover:
-        yield labels("ca"), turnover
-    headcount = _range(query.effectif_min, query.effectif_max, labels)
-    if headcount:
-        yield labels("effectif"), headcount
-    if query.site_web:
-        yield labels("site_web"), labels("declared")
-    if query.avec_ca:
-        yield labels("avec_ca"), labels("yes")
-    yield from _further(request, labels)
-    yield labels("tri"), labels(query.tri)
+    for one in (*parameters.SCOPE, *parameters.FILTERS, TRI):
+        text = _PLACES[one.name](query, reference, labels) if one.name in _PLACES else None
+        if one.name not in _PLACES and one.bound != "most":
+            text = _in_words(one, query, labels)
+        if text is not None:
+            yield _heading(one, labels), text
+        if one is IDS and request.ids_inconnus:
+            yield labels("ids_inconnus"), _some(request.ids_inconnus)
 
 
-def _further(request: ExportRequest, labels: Labels) -> Iterator[tuple[str, str]]:
-    """The filters of extensions X2 that are set."""
-    query = request.query
-    if query.ids is not None:
-        yield labels("ids"), labels("found_ids", n=labels.number(len(query.ids)))
-    if request.ids_inconnus:
-        yield labels("ids_inconnus"), _some(request.ids_inconnus)
-    if query.etats:
-        words = (seed_tables.label("etat", "", etat, labels.lang) for etat in query.etats)
-        yield labels("etat"), ", ".join(word for word in words if word)
-    for name, values in (
-        ("ville", query.villes),
-        ("code_postal", query.codes_postaux),
-        ("forme", query.formes),
-        ("nace", query.nace),
-    ):
-        if values:
-            yield labels(name), _some(values)
-    founded = _between(_day(query.cree_min), _day(query.cree_max), labels)
-    if founded:
-        yield labels("cree"), founded
-    assets = _range(query.actif_min, query.actif_max, labels)
-    if assets:
-        yield labels("actif"), assets
-    if query.avec_comptes:
-        yield labels("avec_comptes"), labels("yes")
+def _heading(one: Parameter, labels: Labels) -> str:
+    # The apostrophe of a keyboard, with which one searches a sheet.
+    text = one.heading[labels.lang == "en"].replace("’", "'")
+    return f"{text} ({one.unit})" if one.unit else text
+
+
+def _in_words(one: Parameter, query: Query, labels: Labels) -> str | None:
+    """The restriction by a parameter, None where there is none."""
+    if one.bound:
+        _, least, most = query.within(one.column)
+        words = _BOUNDS[one.kind]
+        return _between(words(least, labels), words(most, labels), labels) or None
+    if one is IDS:
+        ids = query.ids
+        return None if ids is None else labels("found_ids", n=labels.number(len(ids)))
+    value: Any = getattr(query, one.column or one.name)
+    return _KINDS.get(one.kind, _values)(one, value, labels) if value else None
+
+
+def _quoted(_: Parameter, value: str, labels: Labels) -> str:
+    return f"« {value} »" if labels.lang == "fr" else f"“{value}”"
+
+
+def _choices(one: Parameter, values: Sequence[str], labels: Labels) -> str:
+    words = (seed_tables.label(one.name, "", value, labels.lang) for value in values)
+    return ", ".join(word for word in words if word)
+
+
+def _values(_: Parameter, values: Sequence[str], _labels: Labels) -> str:
+    return _some(values)
 
 
 def country_names(reference: Reference, labels: Labels) -> dict[str, str]:
@@ -93,7 +88,10 @@ def _sectors(query: Query, reference: Reference, labels: Labels) -> str:
     return " ; ".join(names[code] for code in query.secteurs)
 
 
-def _sub_sectors(codes: Sequence[str], reference: Reference, labels: Labels) -> str:
+def _sub_sectors(query: Query, reference: Reference, labels: Labels) -> str | None:
+    codes = query.sous_secteurs
+    if codes is None:
+        return None
     known = {one.code: one.sous_secteur for one in reference.sous_secteurs}
     return " ; ".join(dict.fromkeys(known[code] for code in codes)) or labels("none")
 
@@ -102,10 +100,6 @@ def _some(values: Sequence[str]) -> str:
     """The first values; the sheet Journal has what the caller sent."""
     more = ["…"] if len(values) > _SHOWN else []
     return " ; ".join([*values[:_SHOWN], *more])
-
-
-def _range(low: float | None, high: float | None, labels: Labels) -> str:
-    return _between(_amount(low, labels), _amount(high, labels), labels)
 
 
 def _between(low: str, high: str, labels: Labels) -> str:
@@ -122,6 +116,25 @@ def _amount(value: float | None, labels: Labels) -> str:
     return labels.number(int(value)) if value == int(value) else str(value)
 
 
-def _day(value: int | None) -> str:
+def _day(value: float | None, _labels: Labels) -> str:
     """A day of a `Query` (yyyymmdd) in ISO 8601."""
-    return "" if value is None else f"{value // 10_000:04}-{value // 100 % 100:02}-{value % 100:02}"
+    day = int(value or 0)
+    return "" if value is None else f"{day // 10_000:04}-{day // 100 % 100:02}-{day % 100:02}"
+
+
+_PLACES: Final[Mapping[str, Callable[[Query, Reference, Labels], str | None]]] = {
+    "pays": _countries,
+    "secteur": _sectors,
+    "sous_secteur": _sub_sectors,
+}
+_BOUNDS: Final[Mapping[str, Callable[[float | None, Labels], str]]] = {
+    "number": _amount,
+    "integer": _amount,
+    "first day": _day,
+}
+_KINDS: Final[Mapping[str, Callable[[Parameter, Any, Labels], str]]] = {
+    "flag": lambda _one, _value, labels: labels("yes"),
+    "text": _quoted,
+    "choice": lambda _one, value, labels: labels(value),
+    "choices": _choices,
+}

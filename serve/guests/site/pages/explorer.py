@@ -26,6 +26,7 @@ from serve.guests.site.search import (
     chips,
     facet_bars,
     filter_options,
+    form_fields,
     relaxed_search,
     result_table,
     search_form,
@@ -203,6 +204,7 @@ def _around(
     """The values of the template around the results: the form, the chips, the call of the API."""
     return {
         "form": form,
+        "fields": form_fields,
         "names": facet_bars.labels(request, generation.reference),
         "rows": ROWS,
         "pickers": filter_options.of_search(request, generation, form, options),

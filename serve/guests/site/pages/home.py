@@ -23,7 +23,7 @@ from serve.request.query_string import Pairs
 from shards.changes.change_file import CHANGED
 from shards.codec import record
 from shards.errors import ShardError
-from shards.query import Query
+from shards.query import Query, Range
 from shards.search.search import records, search
 
 _LISTED: Final = 5
@@ -147,9 +147,11 @@ def _lists(generation: OpenGeneration, day: int) -> CompanyLists:
     return CompanyLists(
         [one for one in examples if one and one.total],
         _first(generation, Query(pays, tri="ca_desc", avec_ca=True)),
-        _first(generation, Query(pays, tri="effectif_desc", effectif_min=_EMPLOYER)),
+        _first(
+            generation, Query(pays, tri="effectif_desc", ranges=(Range("effectif", _EMPLOYER),))
+        ),
         # A register may hold a date that is still to come.
-        _first(generation, Query(pays, tri="recent", cree_min=1, cree_max=day)),
+        _first(generation, Query(pays, tri="recent", ranges=(Range("creation", 1, day),))),
         _changed(generation),
         spent,
     )

@@ -13,7 +13,7 @@ from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGenerat
 from serve.guests.site.charts import histogram
 from serve.guests.site.charts.histogram import HistogramColumn
 from shards.codec import bands
-from shards.query import Query
+from shards.query import Query, Range
 from shards.search.counts.distribution import distributions
 from shards.search.search import UNLIMITED, ShardSet, search
 
@@ -63,7 +63,7 @@ def _ranks(base: ShardSet, query: Query, turnover: float) -> PeerRanks | None:
 
 
 def _rank(base: ShardSet, query: Query, turnover: float) -> PeerRank:
-    above = replace(query, ca_min=nextafter(turnover, inf))
+    above = replace(query, ranges=(Range("ca_eur", nextafter(turnover, inf)),))
     greater = search(base, above, offset=0, limit=0).total
     number = search(base, query, offset=0, limit=0).total
     return PeerRank(query.pays[0] if query.pays else None, greater + 1, number)

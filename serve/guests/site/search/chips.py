@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from serve.contract import parameters
-from serve.contract.parameters import Q
+from serve.contract.parameters import Parameter, Q
 from serve.contract.seed_tables import label
 from serve.guests.site import formatting
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.search import facet_bars
-from serve.guests.site.search.search_form import LISTS, SearchForm
-from serve.guests.site.search.typed_numbers import BOUNDS
+from serve.guests.site.search.search_form import SearchForm
 from serve.request.numbers import parse_decimal
 from shards.generations.reference import Reference
 
@@ -40,7 +39,7 @@ def chips(request: PageRequest, reference: Reference, form: SearchForm) -> Seque
     ]
     for one in _RESTRICTIONS:
         if value := form.value(one.name):
-            words = request.t(*one.chip).format(_readable(request, one.name, value))
+            words = request.t(*one.chip).format(_readable(request, one, value))
             found.append(Chip(words, form.href(**{one.name: ""})))
     return found
 
@@ -53,12 +52,14 @@ def title(request: PageRequest, restrictions: Sequence[Chip]) -> str:
     return " · ".join(named) or request.t("Toutes les sociétés", "All companies")
 
 
-def _readable(request: PageRequest, name: str, value: str) -> str:
+def _readable(request: PageRequest, one: Parameter, value: str) -> str:
     """A bound with separated thousands, states in words; any other text as it is, if it is not long."""
-    if name == "etat":
-        words = (label("etat", "", one, request.lang) or one for one in value.split(LISTS[name]))
+    if one.kind == "choices":
+        words = (
+            label(one.name, "", word, request.lang) or word for word in value.split(one.separator)
+        )
         return ", ".join(words)
-    if name in BOUNDS:
+    if one.kind in ("number", "integer"):
         try:
             return formatting.of(request.lang).number(parse_decimal(value))
         except ValueError:

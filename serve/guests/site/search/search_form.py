@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from serve.contract import parameters
+from serve.guests.site.search.form_fields import FOLDED
 from serve.request.place_names import PlaceNames
 from serve.request.query_string import Pairs
 from shards.generations.reference import Reference
@@ -21,10 +22,6 @@ LISTS: Final = {one.name: one.separator for one in parameters.SEARCH if one.sepa
 _SEARCH: Final = parameters.names(parameters.SEARCH)
 _PLACES: Final = ("pays", "secteur", "sous_secteur")
 _TEXTS: Final = tuple(name for name in _SEARCH if name not in _PLACES and name != "limit")
-_FOLDED: Final = (
-    "ville", "code_postal", "forme", "nace", "cree_min", "cree_max", "actif_min", "actif_max",
-    "avec_comptes",
-)  # fmt: skip
 # An address without parameters is the front page, which searches nothing.
 _EVERYTHING: Final = {"tri": ORDERS[0]}
 
@@ -44,7 +41,7 @@ class SearchForm:
     @property
     def has_more(self) -> bool:
         """Does the search have a value in the fields that the form folds away?"""
-        return any(self.value(name) for name in _FOLDED)
+        return any(self.value(one.name) for field in FOLDED for one in field.parameters)
 
     @property
     def tri(self) -> str:

@@ -16,7 +16,7 @@ from serve.request.query_string import Pairs
 
 # The parameters that bound a number.
 BOUNDS: Final = frozenset(
-    one.name for one in SEARCH if one.kind in ("number", "integer") and "_" in one.name
+    one.name for one in SEARCH if one.bound and one.kind in ("number", "integer")
 )
 
 _TYPED: Final = re.compile(r"(?P<digits>[+-]?[0-9][0-9.,]*)(?P<unit>[a-z]*)")

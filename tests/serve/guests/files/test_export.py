@@ -15,7 +15,7 @@ from openpyxl import load_workbook
 from quota.results import Reservation
 from serve.contract import export_tables
 from serve.http.headers import EXPOSED
-from shards.query import Query
+from shards.query import Query, Range
 from tests import oracle
 from tests.serve.client import GENEROUS, PLANS, Served, serving
 from tests.serve.clock import Clock
@@ -237,7 +237,8 @@ def test_a_table_of_nothing_is_not_counted(own: Served) -> None:
 
 def test_all_filters_and_the_order_are_those_of_a_search(own: Served) -> None:
     """§4.6"""
-    query = Query(secteurs=("62",), q="e", tri="ca_asc", ca_min=0.0, effectif_min=5)
+    bounds = (Range("ca_eur", 0.0), Range("effectif", 5))
+    query = Query(secteurs=("62",), q="e", tri="ca_asc", ranges=bounds)
 
     reply = get(
         own, own.customer("data"), secteur=IT, q="e", tri="ca_asc", ca_min="0", effectif_min="5"

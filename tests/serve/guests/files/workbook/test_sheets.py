@@ -14,7 +14,7 @@ from serve.contract import seed_tables
 from serve.guests.files.workbook.labels import Labels
 from serve.guests.files.workbook.lists import list_columns
 from shards.codec.record import CONTACTS, FIELDS
-from shards.query import ORDERS, Query
+from shards.query import ORDERS, Query, Range
 from shards.ratios import exchange_rates
 from tests import oracle
 from tests.serve import world
@@ -205,7 +205,7 @@ def test_an_empty_scope_is_a_whole_workbook_that_says_so(tmp_path: Path) -> None
 @pytest.mark.parametrize("sheet", ["Par pays", "Par secteur"])
 def test_counts_are_of_the_whole_scope_and_amounts_of_the_file(tmp_path: Path, sheet: str) -> None:
     """F12"""
-    query = Query(tri="ca_asc", effectif_min=0)
+    query = Query(tri="ca_asc", ranges=(Range("effectif", 0),))
     file = of_world(tmp_path, query=query, limit=6)
     scope = oracle.search(COMPANIES, query)
     part, title = {"Par pays": ("iso2", "Code"), "Par secteur": ("secteur", "Secteur")}[sheet]
@@ -231,8 +231,9 @@ def test_counts_are_of_the_whole_scope_and_amounts_of_the_file(tmp_path: Path, s
 
 
 def test_the_scope_is_told_with_every_filter(tmp_path: Path) -> None:
-    query = Query(pays=("FR", "UK"), secteurs=("62",), q="a", ca_min=1e6, effectif_max=50,
-                  site_web=True, avec_ca=True, tri="recent")  # fmt: skip
+    query = Query(pays=("FR", "UK"), secteurs=("62",), q="a",
+                  ranges=(Range("ca_eur", 1e6), Range("effectif", None, 50)), site_web=True,
+                  avec_ca=True, tri="recent")  # fmt: skip
     sheet = of_world(tmp_path, query=query).sheets["Périmètre"]
 
     told = {line[0]: line[1] for line in sheet.iter_rows(min_row=4, max_row=11, values_only=True)}
@@ -243,7 +244,7 @@ def test_the_scope_is_told_with_every_filter(tmp_path: Path) -> None:
         "Nom ou identifiant": "« a »",
         "Chiffre d'affaires (EUR)": "à partir de 1\u202f000\u202f000",
         "Effectif": "jusqu'à 50",
-        "Site web": "déclaré",
+        "Site web déclaré": "oui",
         "Chiffre d'affaires publié": "oui",
         "Ordre": "création la plus récente",
     }
@@ -253,7 +254,7 @@ def test_the_scope_is_told_with_every_filter_of_the_extensions(tmp_path: Path) -
     """X2"""
     query = Query(secteurs=("47",), sous_secteurs=("47.9",), villes=("Orléans", "Tallinn"),
                   codes_postaux=("45",), formes=("SARL",), nace=("47", "56.1"), etats=("active", "cessee"),
-                  cree_min=20240201, actif_min=1e6, actif_max=2.5e6, avec_comptes=True)  # fmt: skip
+                  ranges=(Range("creation", 20240201), Range("actif_eur", 1e6, 2.5e6)), avec_comptes=True)  # fmt: skip
     sheet = of_world(tmp_path, query=query).sheets["Périmètre"]
 
     told = {line[0]: line[1] for line in sheet.iter_rows(min_row=6, max_row=14, values_only=True)}
