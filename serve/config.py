@@ -163,7 +163,7 @@ class Setting(NamedTuple):
     help: str
 
 
-def _declared(reader: Callable[[object], T], metavar: str, text: str) -> Mapping[str, Any]:
+def _metadata(reader: Callable[[object], T], metavar: str, text: str) -> Mapping[str, Any]:
     """The metadata of a field of `Config`."""
     return {"reader": reader, "metavar": metavar, "help": text}
 
@@ -174,39 +174,39 @@ class Config:
 
     data: Path | None = field(
         default=None,
-        metadata=_declared(_path, "DATA", "folder of generations, with its CURRENT"),
+        metadata=_metadata(_path, "DATA", "folder of generations, with its CURRENT"),
     )
     state: Path | None = field(
         default=None,
-        metadata=_declared(_path, "STATE", "folder of counters; made if needed"),
+        metadata=_metadata(_path, "STATE", "folder of counters; made if needed"),
     )
     host: str = field(
         default="127.0.0.1",
-        metadata=_declared(_text, "HOST", "address to listen on"),
+        metadata=_metadata(_text, "HOST", "address to listen on"),
     )
     port: int = field(
         default=8080,
-        metadata=_declared(_port, "PORT", "port to listen on, 0 for a free one"),
+        metadata=_metadata(_port, "PORT", "port to listen on, 0 for a free one"),
     )
     workers: int = field(
         default=1,
-        metadata=_declared(_positive, "N", "processes that serve on that port"),
+        metadata=_metadata(_positive, "N", "processes that serve on that port"),
     )
     quota: str = field(
         default=open_store.LMDB,
-        metadata=_declared(
+        metadata=_metadata(
             _quota, "URL", "store of the counters: lmdb, a file in STATE, or redis://HOST:PORT/DB"
         ),
     )
     quota_strict: bool = field(
         default=False,
-        metadata=_declared(
+        metadata=_metadata(
             _truth, "true|false", "refuse a Redis that does not sync each write, do not only warn"
         ),
     )
     lease: bool = field(
         default=False,
-        metadata=_declared(
+        metadata=_metadata(
             _truth,
             "true|false",
             "reserve calls in blocks from a remote Redis, to serve on while it cannot be reached",
@@ -214,11 +214,11 @@ class Config:
     )
     base_url: str = field(
         default="",
-        metadata=_declared(_base_url, "URL", "beginning of the links in answers"),
+        metadata=_metadata(_base_url, "URL", "beginning of the links in answers"),
     )
     trusted_proxies: tuple[Network, ...] = field(
         default=(),
-        metadata=_declared(
+        metadata=_metadata(
             _networks,
             "NETWORKS",
             "networks, separated by commas, whose X-Forwarded-For is believed (default none)",
@@ -226,7 +226,7 @@ class Config:
     )
     mcp_origins: tuple[str, ...] = field(
         default=(),
-        metadata=_declared(
+        metadata=_metadata(
             _origins,
             "ORIGINS",
             "origins of web pages, separated by commas, that may use /api/mcp from a browser; "
@@ -235,36 +235,36 @@ class Config:
     )
     warm: bool = field(
         default=True,
-        metadata=_declared(
+        metadata=_metadata(
             _truth, "true|false", "read the shards once after the start, if they fit into memory"
         ),
     )
     spool: Path | None = field(
         default=None,
-        metadata=_declared(
+        metadata=_metadata(
             _path, "DIR", "folder of exports that are being made (default STATE/exports)"
         ),
     )
     makers: int = field(
         default=2,
-        metadata=_declared(_positive, "N", "processes that make exports"),
+        metadata=_metadata(_positive, "N", "processes that make exports"),
     )
     # It changes nothing here: a server writes nothing to DATA, its own or a mirror's.
     mirror: bool = field(
         default=False,
-        metadata=_declared(
+        metadata=_metadata(
             _truth, "", "declare that `python -m shards sync` maintains DATA; changes nothing else"
         ),
     )
     take_over: bool = field(
         default=False,
-        metadata=_declared(
+        metadata=_metadata(
             _truth, "", "replace the server that listens on the port, without losing a request"
         ),
     )
     contact: str | None = field(
         default=None,
-        metadata=_declared(
+        metadata=_metadata(
             _text, "TEXT", "address of the operator, for pages; in [editeur] it is courriel"
         ),
     )
@@ -304,9 +304,9 @@ def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
     file = given.pop("config", None) or variables.pop("config", None)
     variables.pop("config", None)
     layers = [
-        _checked(_from_file(Path(str(file))) if file else {}, str(file)),
-        _checked(variables, "the environment"),
-        _checked(given, "the command line"),
+        _read_values(_from_file(Path(str(file))) if file else {}, str(file)),
+        _read_values(variables, "the environment"),
+        _read_values(given, "the command line"),
     ]
     values: dict[str, Any] = {}
     sections: dict[str, dict[str, Any]] = {}
@@ -317,7 +317,9 @@ def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
         values |= layer
     _unite_contact(values, sections.get("editeur"))
     made: dict[str, Any] = {
-        name: _made(name, _SERVICES[name], it) for name, it in sections.items() if name != _DEBIT
+        name: _make_section(name, _SERVICES[name], it)
+        for name, it in sections.items()
+        if name != _DEBIT
     }
     config = Config(**values, debit=BurstLimits(**sections.get(_DEBIT, {})), **made)
     for name in ("courriel", "paiement"):
@@ -386,7 +388,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} is not TOML: {error}") from error
 
 
-def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _read_values(values: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Read every value of one layer; an unknown name is an error."""
     known: dict[str, Any] = {}
     for name, value in values.items():
@@ -426,7 +428,7 @@ def _readers(section: type) -> dict[str, Callable[[object], Any]]:
     return {name: by_type[kind] for name, kind in get_type_hints(section).items()}
 
 
-def _made(name: str, section: type[T], values: Mapping[str, Any]) -> T:
+def _make_section(name: str, section: type[T], values: Mapping[str, Any]) -> T:
     """A section of all layers together."""
     try:
         return section(**values)

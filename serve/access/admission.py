@@ -117,7 +117,7 @@ async def admit_caller(
     trace.account = caller.account.id if caller.account else None
     now = context.now()
     try:
-        left = context.gate.identified(caller, trace.address, now)
+        left = context.gate.count_call(caller, trace.address, now)
     except ApiError as error:
         counting = _counting(context, caller, BurstRemaining(0), now)
         if counting is not None:

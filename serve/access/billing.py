@@ -73,7 +73,7 @@ async def run(
         StoreUnavailable: nothing was counted.
     """
     if counting is None:
-        return await _unmetered(prepared, request, headers)
+        return await _run_for_visitor(prepared, request, headers)
     bill = _Bill(prepared, request, counting)
     if prepared.is_known(request):
         return await bill.of_known()
@@ -100,7 +100,7 @@ def _headers(counting: Counting, meter: Meter, credits: tuple[int, int] | None =
     return found if credits is None else {**found, **counter_headers.credits(*credits)}
 
 
-async def _unmetered(
+async def _run_for_visitor(
     prepared: PreparedCall[T], request: Request, headers: Headers
 ) -> CallResult[T]:
     """A visitor's search or preview (A10, D14)."""
@@ -145,13 +145,13 @@ class _Bill(Generic[T]):
         if not meter.granted:
             raise self._quota_api(meter)
         if not self._prepared.cost:
-            return self._charged(result, meter, "taken")
+            return self._with_counters(result, meter, "taken")
         try:
             usage = await store.usage(account, self._request.caller.plan, now)
         except StoreUnavailable:
             await store.give_back(account, now)
             raise
-        return self._charged(result, meter, "taken", (0, usage.credits.left))
+        return self._with_counters(result, meter, "taken", (0, usage.credits.left))
 
     async def of_calls(self) -> CallResult[T]:
         """Work that counts as several calls, or as none; all are granted before it begins, or none is counted."""
@@ -169,7 +169,7 @@ class _Bill(Generic[T]):
         except BaseException:
             await self._give_back(granted)
             raise
-        return self._charged(result, meter, "taken" if meters else "free")
+        return self._with_counters(result, meter, "taken" if meters else "free")
 
     async def of_record(self) -> CallResult[T]:
         """A full record: a call, and credits if the company was not paid for this month."""
@@ -204,9 +204,9 @@ class _Bill(Generic[T]):
             return self._essai_epuise(charge.reset, meter, credits)
         if charge.outcome == "refused":
             return self._credits_epuises(charge, meter, credits)
-        return self._charged(result, meter, charge.outcome, credits)
+        return self._with_counters(result, meter, charge.outcome, credits)
 
-    def _charged(
+    def _with_counters(
         self,
         result: CallResult[T],
         meter: Meter,
@@ -286,7 +286,7 @@ class _Bill(Generic[T]):
                 f"La demande compte pour {wanted} appels. {remedies[0]}",
                 f"The request counts as {wanted} calls. {remedies[1]}",
             )
-        error = errors.quota_api(*_spent(meter, self._counting), remedies)
+        error = errors.quota_api(*_daily_refusal(meter, self._counting), remedies)
         error.headers |= _headers(self._counting, meter)
         return error
 
@@ -311,7 +311,7 @@ async def _run(prepared: PreparedCall[T]) -> CallResult[T]:
         return CallResult(error.status, None, NO_STORE | error.headers, "", error)
 
 
-def _spent(meter: Meter, counting: Counting) -> tuple[dict[str, Any], int]:
+def _daily_refusal(meter: Meter, counting: Counting) -> tuple[dict[str, Any], int]:
     """The object of D4 of a meter that refuses, and the seconds until it begins again."""
     quota = counter_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
     return quota, counter_headers.seconds(meter.reset, counting.now)
@@ -391,6 +391,6 @@ def _quota_export(meter: Meter, caller: Caller, counting: Counting) -> ApiError:
         ),
         (f"Remise à zéro le {reset}", f"They come again on {reset}"),
     )
-    error = errors.quota_export(*_spent(meter, counting), remedies)
+    error = errors.quota_export(*_daily_refusal(meter, counting), remedies)
     error.headers |= export_headers(counting, meter)
     return error

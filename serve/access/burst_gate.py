@@ -42,7 +42,7 @@ class BurstGate:
     terms: Mapping[str, PlanLimits]
     listes: int
 
-    def identified(self, caller: Caller, address: str | None, now: datetime) -> BurstRemaining:
+    def count_call(self, caller: Caller, address: str | None, now: datetime) -> BurstRemaining:
         """Count a search, a record or a look at the account.
 
         Raises:
@@ -59,8 +59,8 @@ class BurstGate:
             ("jour", terms.par_jour, day),
         ):
             if wait.seconds:
-                headers = counter_headers.unmetered(terms)
-                raise _refused(window, limit, wait.seconds, now, headers)
+                headers = counter_headers.of_visitor(terms)
+                raise _too_fast(window, limit, wait.seconds, now, headers)
         return BurstRemaining(minute.remaining, day.remaining)
 
     def lists(self, address: str | None, now: datetime, sent: int = 0) -> None:
@@ -77,15 +77,15 @@ class BurstGate:
     ) -> int:
         wait = self.limiter.allow(who, limit, now.timestamp(), calls)
         if wait.seconds:
-            raise _refused("minute", limit, wait.seconds, now, headers)
+            raise _too_fast("minute", limit, wait.seconds, now, headers)
         return wait.remaining
 
 
-def _refused(
+def _too_fast(
     window: str, limit: int, wait: float, now: datetime, headers: Mapping[str, str]
 ) -> ApiError:
     seconds = max(1, ceil(wait))
     quota = counter_headers.quota("debit", limit, limit, now + timedelta(seconds=seconds))
     error = errors.trop_de_requetes(quota, seconds, window)
-    error.headers |= {**headers, **counter_headers.spent(window, limit, seconds)}
+    error.headers |= {**headers, **counter_headers.of_burst(window, limit, seconds)}
     return error

@@ -104,12 +104,12 @@ def credits(cost: int, left: int) -> Headers:
     return {"X-Credits-Debites": str(cost), "X-Credits-Restants": str(left)}
 
 
-def unmetered(terms: PlanLimits) -> Headers:
+def of_visitor(terms: PlanLimits) -> Headers:
     """The daily quota of a visitor who was refused."""
     return {**terms.fixed, "X-Quota-Used": "0"}
 
 
-def spent(window: str, limit: int, wait: int) -> Headers:
+def of_burst(window: str, limit: int, wait: int) -> Headers:
     """A burst limit that is used up for `wait` seconds; `window` is `minute` or `jour`."""
     return {
         "RateLimit-Policy": f'"{window}";q={limit};w={MINUTE if window == "minute" else DAY}',

@@ -65,11 +65,11 @@ class SearchResult(NamedTuple):
 
     @property
     def visibles(self) -> int:
-        return rights.shown(self.caller.plan, self.total).visibles
+        return rights.visible_window(self.caller.plan, self.total).visibles
 
     @property
     def tronque(self) -> bool:
-        return rights.shown(self.caller.plan, self.total).tronque
+        return rights.visible_window(self.caller.plan, self.total).tronque
 
     @property
     def coordonnees(self) -> bool:
@@ -86,7 +86,7 @@ class SearchResult(NamedTuple):
     def json(self) -> bytes:
         """The envelope of §2.2, and those of the further keys that have something to say."""
         plan = self.caller.plan
-        shown = rights.shown(plan, self.total)
+        shown = rights.visible_window(plan, self.total)
         return (
             b'{"total":%d,"limit":%d,"offset":%d,"plan":%s,"plafond_resultats":%d,'
             b'"visibles":%d,"tronque":%s,"restantes":%d,"coordonnees":%s,'

@@ -145,7 +145,7 @@ class PreparedCall(NamedTuple, Generic[T_co]):
         """Does the client have this very representation already (RFC 9110 §13.1.2)?"""
         return self.tag is not None and matches(request.if_none_match, self.tag)
 
-    def encoded(self) -> "PreparedCall[Content]":
+    def encode_first(self) -> "PreparedCall[Content]":
         """The same call, encoded as JSON within `run`: so before anything is charged for it."""
         return PreparedCall(partial(_run_encoded, self.run), *self[1:])
 

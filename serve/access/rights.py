@@ -41,7 +41,7 @@ def window(plan: Plan, limit: int, offset: int) -> Window:
     return Window(max(0, min(limit, cap, plan.lignes_par_appel, cap - start)), start)
 
 
-def shown(plan: Plan, total: int) -> VisibleWindow:
+def visible_window(plan: Plan, total: int) -> VisibleWindow:
     """The part of `total` companies that the plan shows, and the rest."""
     visibles = min(total, plan.resultats_par_recherche)
     return VisibleWindow(visibles, total - visibles)
@@ -59,6 +59,6 @@ def next_offset(plan: Plan, window: Window, total: int) -> int | None:
     """The offset of the next page, or None where no other row can be reached (B20)."""
     after = window.offset + window.limit
     # A visitor's offset is locked: no next page, whatever is left.
-    if apercu(plan) or not window.limit or after >= shown(plan, total).visibles:
+    if apercu(plan) or not window.limit or after >= visible_window(plan, total).visibles:
         return None
     return after

@@ -2,7 +2,7 @@
 
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
-from serve.api.societe import checked, named
+from serve.api.societe import check_identifier, company_names
 from serve.contract import errors, parameters
 from serve.contract.objects.search import Identification, SocieteNumerotee
 from serve.generation import identifiers
@@ -22,7 +22,7 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
     generation = generation.at_version(
         reader.read(request.pairs, parameters.PINNED, generation.names).version
     )
-    number = checked(request.segments[0])
+    number = check_identifier(request.segments[0])
     plan = request.caller.plan
     shards = generation.shards
     found = identifiers.find(shards, number)
@@ -35,7 +35,7 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
                 _MICROSECONDS, lambda: identifiers.nearest(shards, number)
             )
             # Records are read on the event loop: a shard's decompressor is not for two threads at once.
-            raise errors.societe_introuvable("", number, named(shards, near))
+            raise errors.societe_introuvable("", number, company_names(shards, near))
         most = min(plan.resultats_par_recherche, plan.lignes_par_appel)
         companies = [shards[iso2].company(row) for iso2, row in found.places[:most]]
         candidates = [

@@ -60,7 +60,7 @@ def pays(request: Request, generation: OpenGeneration) -> CallResult[ListContent
         ]
         return ListePays(total=len(entries), pays=entries)
 
-    return cached(request, generation, ("pays",), answer)
+    return cached_list(request, generation, ("pays",), answer)
 
 
 def secteurs(
@@ -86,7 +86,7 @@ def secteurs(
         ]
         return ListeSecteurs(total=len(entries), secteurs=entries)
 
-    return cached(request, generation, ("secteurs", scope.pays), answer)
+    return cached_list(request, generation, ("secteurs", scope.pays), answer)
 
 
 def sous_secteurs(
@@ -126,10 +126,10 @@ def sous_secteurs(
         )
         return ListeSousSecteurs(total=len(entries), perimetre=perimetre, sous_secteurs=entries)
 
-    return cached(request, generation, ("sous-secteurs", scope), answer)
+    return cached_list(request, generation, ("sous-secteurs", scope), answer)
 
 
-def cached(
+def cached_list(
     request: Request,
     generation: OpenGeneration,
     what: tuple[Hashable, ...],

@@ -35,12 +35,12 @@ def societe(request: Request, generation: OpenGeneration) -> PreparedCall[Record
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    return _prepared(request, generation, with_statements=True)
+    return _prepare_record(request, generation, with_statements=True)
 
 
 def identite(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
     """The record without its statements: what a search shows of a company, at no credits."""
-    return _prepared(request, generation, with_statements=False)
+    return _prepare_record(request, generation, with_statements=False)
 
 
 def exercices(request: Request, generation: OpenGeneration) -> list[int]:
@@ -61,7 +61,7 @@ def path_of(company: str) -> str:
     return f"/api/v1/societes/{iso2}/{quote(identifier, safe='')}"
 
 
-def _prepared(
+def _prepare_record(
     request: Request, generation: OpenGeneration, *, with_statements: bool
 ) -> PreparedCall[Record]:
     generation = generation.at_version(
@@ -98,17 +98,17 @@ def locate(request: Request, generation: OpenGeneration) -> tuple[Shard, int | N
     """The shard of the country, and the row of the company in it if there is one."""
     word, identifier = request.segments
     shard = generation.shards[_country(word, generation.names)]
-    return shard, identifiers.row(shard, checked(identifier))
+    return shard, identifiers.row(shard, check_identifier(identifier))
 
 
 async def absent(shard: Shard, identifier: str) -> CallResult[Any]:
     """The 404, which names the companies that may be meant."""
     shards = {shard.iso2: shard}
     places = identifiers.find(shards, identifier).places or identifiers.nearest(shards, identifier)
-    raise errors.societe_introuvable(shard.iso2, identifier, named(shards, places))
+    raise errors.societe_introuvable(shard.iso2, identifier, company_names(shards, places))
 
 
-def named(shards: Mapping[str, Shard], places: Sequence[CompanyPlace]) -> list[str]:
+def company_names(shards: Mapping[str, Shard], places: Sequence[CompanyPlace]) -> list[str]:
     """Companies as country and identifier, at most _NAMED."""
     return [f"{iso2}:{shards[iso2].company(row)['id']}" for iso2, row in places[:_NAMED]]
 
@@ -120,7 +120,7 @@ def _country(word: str, names: PlaceNames) -> str:
     return iso2
 
 
-def checked(identifier: str) -> str:
+def check_identifier(identifier: str) -> str:
     """An identifier of 1 to 64 characters without control characters (E1).
 
     Blanks of any width are well-formed: `552 059 024` is found by its digits (E2).

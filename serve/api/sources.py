@@ -49,7 +49,7 @@ def sources(request: Request, generation: OpenGeneration) -> CallResult[ListCont
             pays=[_country(*pair) for pair in zip(shown, known, strict=True)],
         )
 
-    return lists.cached(request, generation, ("sources", countries), answer)
+    return lists.cached_list(request, generation, ("sources", countries), answer)
 
 
 def _country(pays: Pays, known: CountrySources) -> SourcesPays:

@@ -73,12 +73,12 @@ def _suggestions(
 def _sectors(generation: OpenGeneration, text: str) -> list[SecteurSuggere]:
     """The sectors whose French or English name begins with a folded text."""
 
-    def folded() -> list[tuple[str, str, Secteur]]:
+    def folded_sectors() -> list[tuple[str, str, Secteur]]:
         known = generation.reference.secteurs
         return [(fold(one.secteur), fold(one.secteur_en), one) for one in known]
 
     return [
         SecteurSuggere(slug=one.slug, secteur=one.secteur, secteur_en=one.secteur_en)
-        for french, english, one in generation.cached(("secteurs pliés",), folded)
+        for french, english, one in generation.cached(("secteurs pliés",), folded_sectors)
         if text and (french.startswith(text) or english.startswith(text))
     ]

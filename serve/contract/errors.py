@@ -75,7 +75,7 @@ class ApiError(Exception):
         return {"code": self.code, "message": self.texts[LANGUAGES.index(lang)]}
 
 
-def _filled(name: str, /, **values: object) -> Text:
+def _message(name: str, /, **values: object) -> Text:
     """A message; a value that is a pair is itself French and English."""
     text = MESSAGES[name][1]
     if not values:
@@ -96,14 +96,14 @@ def _error(
     **values: object,
 ) -> ApiError:
     """The error with the message of that name; `extra`: the keys beside `erreur`."""
-    return ApiError(MESSAGES[name][0], _filled(name, **values), headers=headers, **extra)
+    return ApiError(MESSAGES[name][0], _message(name, **values), headers=headers, **extra)
 
 
-NO_GENERATION: Final = _filled("sans_generation")
-NO_COUNTERS: Final = _filled("sans_compteurs")
-NO_CHANGES: Final = _filled("sans_modifications")
-NO_ROOM: Final = _filled("sans_place")
-NO_WORKBOOK: Final = _filled("sans_fichier")
+NO_GENERATION: Final = _message("sans_generation")
+NO_COUNTERS: Final = _message("sans_compteurs")
+NO_CHANGES: Final = _message("sans_modifications")
+NO_ROOM: Final = _message("sans_place")
+NO_WORKBOOK: Final = _message("sans_fichier")
 
 
 # -- 400: the request ------------------------------------------------------------
@@ -112,7 +112,7 @@ NO_WORKBOOK: Final = _filled("sans_fichier")
 def pays_inconnu(unknown: Sequence[str], suggestions: Suggestions, **others: Any) -> ApiError:
     """Unknown countries. `others`: the arrays of sectors that are unknown too (contract B4)."""
     extra = {"pays_inconnus": unknown, "suggestions": suggestions, **others}
-    return _error("pays_inconnu", extra, unknown=_quoted(unknown))
+    return _error("pays_inconnu", extra, unknown=_quote(unknown))
 
 
 def secteur_inconnu(
@@ -122,10 +122,10 @@ def secteur_inconnu(
     extra: dict[str, Any] = {"secteurs_inconnus": unknown}
     texts = []
     if unknown:
-        texts.append(_filled("secteur_inconnu", unknown=_quoted(unknown)))
+        texts.append(_message("secteur_inconnu", unknown=_quote(unknown)))
     if sous_secteurs:
         extra["sous_secteurs_inconnus"] = sous_secteurs
-        texts.append(_filled("sous_secteur_inconnu", unknown=_quoted(sous_secteurs)))
+        texts.append(_message("sous_secteur_inconnu", unknown=_quote(sous_secteurs)))
     text = Text(". ".join(one.fr for one in texts), ". ".join(one.en for one in texts))
     return ApiError("secteur_inconnu", text, suggestions=suggestions, **extra)
 
@@ -138,13 +138,13 @@ def secteur_requis() -> ApiError:
 def forme_inconnue(unknown: Sequence[str], suggestions: Suggestions) -> ApiError:
     """Legal forms that no company of the generation has (extensions X2)."""
     extra = {"formes_inconnues": unknown, "suggestions": suggestions}
-    return _error("forme_inconnue", extra, unknown=_quoted(unknown))
+    return _error("forme_inconnue", extra, unknown=_quote(unknown))
 
 
 def nace_inconnu(unknown: Sequence[str], suggestions: Suggestions) -> ApiError:
     """Codes that NACE does not have (extensions X2)."""
     extra = {"nace_inconnus": unknown, "suggestions": suggestions}
-    return _error("nace_inconnu", extra, unknown=_quoted(unknown))
+    return _error("nace_inconnu", extra, unknown=_quote(unknown))
 
 
 def parametre_invalide(name: str, why: Texts, **extra: Any) -> ApiError:
@@ -158,13 +158,15 @@ def parametre_inconnu(
 ) -> ApiError:
     """Unknown names, never their values: one may be a key put into the URL (contract A5)."""
     names = ", ".join(allowed)
-    remedy = _filled("parametres_admis", names=names) if allowed else _filled("parametres_absents")
+    remedy = (
+        _message("parametres_admis", names=names) if allowed else _message("parametres_absents")
+    )
     extra = {
         "parametres_inconnus": unknown,
         "parametres_admis": allowed,
         "suggestions": suggestions,
     }
-    return _error("parametre_inconnu", extra, unknown=_quoted(unknown), allowed=remedy)
+    return _error("parametre_inconnu", extra, unknown=_quote(unknown), allowed=remedy)
 
 
 def identifiant_invalide(why: Texts) -> ApiError:
@@ -221,10 +223,10 @@ def essai_epuise(analyses: int, offre: str, reinitialisation: str) -> ApiError:
 def societe_introuvable(iso2: str, identifiant: str, proches: Sequence[str] = ()) -> ApiError:
     """No company, or several that it could be; `proches`: the nearest ones, as `UK:00944111`."""
     if proches:
-        remedy = _filled("proches", proches=", ".join(proches))
+        remedy = _message("proches", proches=", ".join(proches))
     else:
         country = f"pays={iso2}&" if iso2 else ""
-        remedy = _filled("recherche", path=f"/api/v1/societes?{country}q=…")
+        remedy = _message("recherche", path=f"/api/v1/societes?{country}q=…")
     values = {"identifiant": identifiant, "remedy": remedy}
     if iso2:
         return _error("societe_introuvable_du_pays", {"proches": proches}, iso2=iso2, **values)
@@ -320,7 +322,7 @@ def erreur_interne(request_id: str) -> ApiError:
 
 def pays_endommage(iso2: str) -> ApiError:
     """The data of a country that this server has found damaged."""
-    return indisponible(_filled("pays_endommage", iso2=iso2))
+    return indisponible(_message("pays_endommage", iso2=iso2))
 
 
 def indisponible(what: Texts) -> ApiError:
@@ -334,7 +336,7 @@ def config(what: Texts) -> ApiError:
     return _error("config", what=what)
 
 
-def _quoted(values: Sequence[str]) -> str:
+def _quote(values: Sequence[str]) -> str:
     # The arrays have every value, the sentence the first few.
     shown = ", ".join(value[:100].strip() or repr(value[:100]) for value in values[:10])
     return f"{shown}, …" if len(values) > 10 else shown

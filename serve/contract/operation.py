@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.notation import whole
 from serve.contract.parameters import Parameter
-from serve.contract.prices import priced
+from serve.contract.prices import fill_prices
 from serve.contract.tables import TABLES, read_rows
 from serve.contract.text import Lang, Text
 
@@ -134,12 +134,12 @@ def _rows() -> Mapping[str, Mapping[str, str]]:
 
 @cache
 def _text(name: str, column: str) -> Text:
-    return Text(_filled(name, column, "fr"), _filled(name, column, "en"))
+    return Text(_fill(name, column, "fr"), _fill(name, column, "en"))
 
 
-def _filled(name: str, column: str, lang: Lang) -> str:
+def _fill(name: str, column: str, lang: Lang) -> str:
     """A text with its figures, and with the other texts that it quotes."""
-    text = priced(_rows()[name][f"{column}_{lang}"])
+    text = fill_prices(_rows()[name][f"{column}_{lang}"])
     figures = {
         "most_lines": MOST_LINES,
         "lines_per_call": LINES_PER_CALL,
@@ -147,4 +147,4 @@ def _filled(name: str, column: str, lang: Lang) -> str:
     }
     for figure, value in figures.items():
         text = text.replace(f"{{{figure}}}", whole(value, lang))
-    return _QUOTED.sub(lambda quoted: _filled(quoted[1], column, lang), text)
+    return _QUOTED.sub(lambda quoted: _fill(quoted[1], column, lang), text)

@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any, Final, Literal
 
 from serve.contract import export_tables, seed_tables
-from serve.contract.prices import priced
+from serve.contract.prices import fill_prices
 from serve.contract.tables import TABLES, read_rows
 from serve.contract.text import Text
 from shards.changes.change_file import NATURES
@@ -132,7 +132,7 @@ class Parameter:
 
     def _texts(self, kind: str) -> Text:
         row = texts()[self.component]
-        return Text(priced(row[f"{kind}fr"]), priced(row[f"{kind}en"]))
+        return Text(fill_prices(row[f"{kind}fr"]), fill_prices(row[f"{kind}en"]))
 
     def schema(self, words: SeedWords) -> dict[str, Any]:
         """Its JSON Schema (2020-12), without the description; `words` as the function returns them."""

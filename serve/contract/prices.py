@@ -19,7 +19,7 @@ def analysis_credits() -> Mapping[str, int]:
     return {row["module"]: int(row["credits"]) for row in seed_tables.rows("analyses.csv")}
 
 
-def priced(text: str) -> str:
+def fill_prices(text: str) -> str:
     """A text with its prices: `{prix.fiche}`, and `{prix.…}` of each module of analyses.
 
     >>> priced("{prix.fiche} credits, {base}")

@@ -49,7 +49,7 @@ def motif(code: str, lang: str) -> str:
     text = MOTIFS[name][english]
     if not lines:
         return text
-    named = ", ".join(_named(line, english) for line in lines.split(", "))
+    named = ", ".join(_word(line, english) for line in lines.split(", "))
     return f"{text}{': ' if english else ' : '}{named}"
 
 
@@ -61,35 +61,35 @@ def formule(text: str, lang: str) -> str:
     """
     english = lang == "en"
 
-    def worded(found: re.Match[str]) -> str:
+    def in_words(found: re.Match[str]) -> str:
         if found["sign"]:
             return _SIGNS[found["sign"]][english]
         before = _BEFORE[english] if found["before"] else ""
         optional = _OPTIONAL[english] if found["optional"] else ""
-        return f"{_named(found['name'], english)}{before}{optional}"
+        return f"{_word(found['name'], english)}{before}{optional}"
 
-    return _PART.sub(worded, text)
+    return _PART.sub(in_words, text)
 
 
-def told(value: Any, lang: str) -> Any:
+def with_reasons(value: Any, lang: str) -> Any:
     """An object with its reasons and formulas in words (`motif`), made from their codes (`motif_code`)."""
     if isinstance(value, list):
-        return [told(one, lang) for one in value]
+        return [with_reasons(one, lang) for one in value]
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    found = {name: told(member, lang) for name, member in vars(value).items()}
+    found = {name: with_reasons(member, lang) for name, member in vars(value).items()}
     for name, words in _WORDS.items():
         if (code := found.get(f"{name}_code")) is not None:
             found[name] = words(code, lang)
     return type(value)(**found)
 
 
-def matched(codes: Sequence[str], lang: str) -> list[str]:
+def reasons_of_match(codes: Sequence[str], lang: str) -> list[str]:
     """The reasons of a candidate in words."""
     return [RAISONS[code][lang == "en"] for code in codes]
 
 
-def _named(name: str, english: bool) -> str:
+def _word(name: str, english: bool) -> str:
     """A line of the chart, a row of the table of ratios, or the months of a year, in words."""
     if name == _MONTHS:
         return _MONTHS_TEXTS[english]

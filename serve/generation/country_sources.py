@@ -61,13 +61,13 @@ def read(generation: Generation) -> dict[str, CountrySources]:
         found[pays.iso2] = CountrySources(
             pays.iso2,
             generation.manifest.counts[pays.iso2],
-            _ordered(own, pays.iso2),
+            _order(own, pays.iso2),
             {name: counts[name] for name in COUNTED if name in counts},
         )
     return found
 
 
-def _ordered(imports: Iterable[RegisterImport], iso2: str) -> tuple[RegisterImport, ...]:
+def _order(imports: Iterable[RegisterImport], iso2: str) -> tuple[RegisterImport, ...]:
     return tuple(sorted(imports, key=lambda one: (one.table != COMPANIES, one.completes(iso2))))
 
 
@@ -77,7 +77,7 @@ def period(countries: Iterable[CountrySources]) -> tuple[str, str] | None:
     return (min(days), max(days)) if days else None
 
 
-def credited(countries: Iterable[CountrySources]) -> list[RegisterImport]:
+def attributions(countries: Iterable[CountrySources]) -> list[RegisterImport]:
     """One import for each attribution that the licences of these countries demand, in the order of the countries."""
     found: dict[str, RegisterImport] = {}
     for country in countries:

@@ -206,7 +206,7 @@ class CurrentGeneration:
         try:
             published = pointer.read(self._data)
             if published is not None and (published.generation != self.generation or self._missing):
-                new = await asyncio.to_thread(_verified, self._data, published.generation)
+                new = await asyncio.to_thread(_open_verified, self._data, published.generation)
                 await self._prepared(new)
                 self._damage.clear()
                 self._swap(published, _RefCounted(new))
@@ -345,7 +345,7 @@ class CurrentGeneration:
             return []
 
 
-def _verified(data: Path, generation: str) -> OpenGeneration:
+def _open_verified(data: Path, generation: str) -> OpenGeneration:
     """Open a generation after comparing every byte with its manifest."""
     folder = data / generation
     generation_files.verify_digests(folder, generation_files.read_manifest(folder))

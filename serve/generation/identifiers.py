@@ -90,14 +90,14 @@ def nearest(shards: Shards, number: str, most: int = _NEAREST) -> list[CompanyPl
     if not folded or len(folded) > LONGEST:
         return []
     found = dict.fromkeys(respelt(shards, folded))
-    for one in _mistyped(folded):
+    for one in _near_numbers(folded):
         if len(found) >= most:
             break
         found |= dict.fromkeys(identified(shards, one))
     return list(found)[:most]
 
 
-def _mistyped(folded: str) -> Iterator[str]:
+def _near_numbers(folded: str) -> Iterator[str]:
     """The numbers that differ by one typing error: two neighbours exchanged, one character other, missing or too many.
 
     >>> sorted(_mistyped("1"))[:4]

@@ -220,7 +220,7 @@ def load(data: Path, generation: str, without: Collection[str] = ()) -> OpenGene
     """
     opened = generation_files.load(data, generation, without)
     try:
-        known = place_names.read(opened.reference, legal_forms.known(opened))
+        known = place_names.read(opened.reference, legal_forms.legal_forms(opened))
         sources = country_sources.read(opened)
     except BaseException:
         opened.close()

@@ -62,7 +62,7 @@ class StatementRow:
         return any(value != int(value) for value in values) and max(map(abs, values)) < _SMALL
 
 
-def arranged(lines: Lines) -> dict[str, list[StatementRow]]:
+def rows_by_section(lines: Lines) -> dict[str, list[StatementRow]]:
     """Arrange `lines` as rows by section, in the order of the register; no value is lost.
 
     The code identifies a line from year to year, or its label where it has none. One that a year has twice

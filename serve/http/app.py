@@ -70,7 +70,7 @@ class _App:
             response = await self._error_response(request, errors.erreur_interne(trace.request_id))
         finally:
             body_reader.give_back(message)
-        response = await compression.compressed(
+        response = await compression.compress_response(
             message, response, request.accepted, of_api=target.opened
         )
         reply = Reply if response.file is None else Download

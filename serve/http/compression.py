@@ -60,7 +60,7 @@ class Accepted(NamedTuple):
 _PLAIN: Final = Accepted()
 
 
-def accepted(header: str | None) -> Accepted:
+def read_accept_encoding(header: str | None) -> Accepted:
     """Read the header Accept-Encoding (RFC 9110 §12.5.3).
 
     A coding that the client likes less than no coding is not used, unless it refuses to do without.
@@ -97,7 +97,7 @@ def without_codings(if_none_match: str | None, by: Accepted) -> str | None:
     return if_none_match
 
 
-async def compressed(
+async def compress_response(
     message: web.BaseRequest, response: Response, by: Accepted, *, of_api: bool
 ) -> Response:
     """The response as it goes to the client: compressed if that is worth it, with the tag of its bytes.
@@ -112,7 +112,9 @@ async def compressed(
     if "no-store" in policy and not of_api:
         return response
     if response.status == 304:
-        return response._replace(headers=_known(headers, message.headers.get("If-None-Match"), by))
+        return response._replace(
+            headers=_headers_of_304(headers, message.headers.get("If-None-Match"), by)
+        )
     if response.status != 200 or not headers.get("Content-Type", _KINDS[1]).startswith(_KINDS):
         return response
     varied = {**headers, "Vary": f"{headers['Vary']}, {_VARY}" if "Vary" in headers else _VARY}
@@ -122,7 +124,7 @@ async def compressed(
     if tag := headers.get("ETag"):
         varied["ETag"] = _tag(tag, coding)
     varied["Content-Encoding"] = coding
-    return response._replace(body=await _encoded(body, coding, policy), headers=varied)
+    return response._replace(body=await _encode(body, coding, policy), headers=varied)
 
 
 @lru_cache(_REMEMBERED)
@@ -131,13 +133,15 @@ def _thoroughly(body: bytes, coding: str) -> bytes:
     return _COMPRESS[coding](body, _THOROUGH)
 
 
-async def _encoded(body: bytes, coding: str, policy: str) -> bytes:
+async def _encode(body: bytes, coding: str, policy: str) -> bytes:
     quickly = partial(_COMPRESS[coding], body, _QUICK)
     encode = partial(_thoroughly, body, coding) if "public" in policy else quickly
     return encode() if len(body) <= _LONG else await asyncio.to_thread(encode)
 
 
-def _known(headers: Mapping[str, str], if_none_match: str | None, by: Accepted) -> dict[str, str]:
+def _headers_of_304(
+    headers: Mapping[str, str], if_none_match: str | None, by: Accepted
+) -> dict[str, str]:
     """The headers of a 304, with the tag that the client has, and may go on using."""
     found = {**headers, "Vary": f"{headers['Vary']}, {_VARY}" if "Vary" in headers else _VARY}
     tag = headers.get("ETag")

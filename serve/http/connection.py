@@ -25,7 +25,7 @@ from serve.observe.log import line, query_fields, stderr
 from serve.observe.metrics import Metrics
 from serve.observe.request_trace import RequestTrace
 from serve.request import accept
-from serve.request.client_address import truncated
+from serve.request.client_address import network_of
 
 # Bytes. The labels of 84 sectors come near aiohttp's own limit of 8 190 (contract F4).
 LONGEST_LINE: Final = 64 * 1024
@@ -174,5 +174,5 @@ def _fields(
         **({"tool": trace.tool} if trace.tool else {}),
         "quota": trace.quota or None,
         "generation": trace.generation,
-        "ip": truncated(trace.address),
+        "ip": network_of(trace.address),
     }

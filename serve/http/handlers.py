@@ -71,7 +71,7 @@ def _call(operation: Operation) -> RouteHandler:
 
         def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
             given = (context.plans,) if analysis else ()
-            ready: PreparedCall[Content] = run(asked, generation, *given).encoded()
+            ready: PreparedCall[Content] = run(asked, generation, *given).encode_first()
             return ready
 
         result = await admission.perform(context, admitted, prepare, request.call(), trace)
@@ -94,7 +94,7 @@ def _body(operation: Operation) -> RouteHandler:
         call = request.call()._replace(read=tuple, if_none_match=None)
 
         def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
-            ready: PreparedCall[Content] = run(asked, generation, raw).encoded()
+            ready: PreparedCall[Content] = run(asked, generation, raw).encode_first()
             return ready
 
         result = await admission.perform(context, admitted, prepare, call, trace)

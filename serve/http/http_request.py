@@ -40,7 +40,7 @@ class HttpRequest(NamedTuple):
     @property
     def accepted(self) -> Accepted:
         """The content codings that the client accepts."""
-        return compression.accepted(self.header("Accept-Encoding"))
+        return compression.read_accept_encoding(self.header("Accept-Encoding"))
 
     @property
     def lang(self) -> str:

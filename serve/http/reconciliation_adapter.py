@@ -54,22 +54,24 @@ async def respond(request: HttpRequest) -> Response:
     assert request.target.route
     part = request.target.route.name.removeprefix("reconciliation").removeprefix("-")
     token, *rest = request.target.segments or (OPEN,)
-    admitted = await _admitted(request, token)
+    admitted = await _admit(request, token)
     given = await _parameters(request)
     if part == "champs":
-        return _tagged(request, reconciliation.proposed(_limit(given.get("limit"))))
+        return _tagged_response(request, reconciliation.proposed_fields(_limit(given.get("limit"))))
     if part == "suggestions":
         if rest == ["property"]:
             found = reconciliation.properties(given.get("prefix", ""))
-            return _tagged(request, {"result": found})
+            return _tagged_response(request, {"result": found})
         if rest == ["type"]:
-            return _tagged(request, {"result": [reconciliation.TYPE]})
+            return _tagged_response(request, {"result": [reconciliation.TYPE]})
         if rest != ["entity"]:
             raise errors.route_inconnue()
     elif part not in _SHOWN and "queries" not in given and "extend" not in given:
         origin = request.context.config.base_url or f"http://{request.header('Host') or ''}"
         place = f"{RECONCILIATION_PATH}/{token}"
-        return _tagged(request, reconciliation.manifest(origin, place, visitor=token == OPEN))
+        return _tagged_response(
+            request, reconciliation.manifest(origin, place, visitor=token == OPEN)
+        )
     posted = request.message.method == "POST"
 
     def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
@@ -77,12 +79,12 @@ async def respond(request: HttpRequest) -> Response:
             return _company(part, rest[0], generation)
         if part == "suggestions":
             prefix = given.get("prefix", "")
-            return reconciliation.suggest_entities(prefix, asked, generation).encoded()
+            return reconciliation.suggest_entities(prefix, asked, generation).encode_first()
         if "queries" in given:
             return reconciliation.reconcile(
                 given["queries"], asked, generation, request.lang
-            ).encoded()
-        return reconciliation.extend(given["extend"], asked, generation).encoded()
+            ).encode_first()
+        return reconciliation.extend(given["extend"], asked, generation).encode_first()
 
     call = request.call()._replace(read=tuple)
     if posted:
@@ -114,7 +116,7 @@ def _limit(given: str | None) -> int | None:
     )
 
 
-async def _admitted(request: HttpRequest, token: str) -> Admitted:
+async def _admit(request: HttpRequest, token: str) -> Admitted:
     """The caller behind a token, or behind the Authorization header."""
     context, trace = request.context, request.trace
     if token == OPEN:
@@ -130,7 +132,7 @@ async def _admitted(request: HttpRequest, token: str) -> Admitted:
 async def _parameters(request: HttpRequest) -> Mapping[str, str]:
     """The parameters, of the query string or of a form. Clients send more than the service reads."""
     message = request.message
-    found = _given(query_string.pairs(request.target.query))
+    found = _without_empty(query_string.pairs(request.target.query))
     if message.method != "POST":
         return found
     kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
@@ -138,14 +140,14 @@ async def _parameters(request: HttpRequest) -> Mapping[str, str]:
         raise errors.type_non_supporte(kind[:100], _FORM)
     raw = await body_reader.body(message, line_list.LARGEST)
     try:
-        return found | _given(parse_qsl(raw.decode(), errors="strict"))
+        return found | _without_empty(parse_qsl(raw.decode(), errors="strict"))
     except ValueError as error:
         raise errors.corps_invalide(
             ("ce n'est pas un formulaire en UTF-8", "it is not a form in UTF-8")
         ) from error
 
 
-def _given(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _without_empty(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The parameters; an empty one counts as absent, as everywhere in the API (contract B)."""
     return {name: value for name, value in pairs if value.strip()}
 
@@ -178,15 +180,15 @@ def _company(what: str, identifier: str, generation: OpenGeneration) -> Prepared
     return PreparedCall(run, tag, headers)
 
 
-def _tagged(request: HttpRequest, value: Any) -> Response:
+def _tagged_response(request: HttpRequest, value: Any) -> Response:
     """A part of the protocol that costs nothing, or a 304; a form asks for it anew."""
     body = orjson.dumps(value)
     if request.message.method == "POST":
         return Response(200, body, dict(NO_STORE))
-    return _kept(request, body, {})
+    return _cached_response(request, body, {})
 
 
-def _kept(request: HttpRequest, body: bytes, headers: Mapping[str, str]) -> Response:
+def _cached_response(request: HttpRequest, body: bytes, headers: Mapping[str, str]) -> Response:
     tag = etag("reconciliation", body)
     tagged = {"ETag": tag, **PRIVATE}
     if matches(request.if_none_match, tag):

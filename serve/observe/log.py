@@ -18,7 +18,7 @@ from serve.observe.log_writer import LogWriter
 from serve.request.query_string import Pairs
 
 
-def _escaped(text: str) -> str:
+def _pattern(text: str) -> str:
     """A pattern for `text`, of which any character may be percent-encoded, once or more often."""
     return "".join(
         f"(?:{char}|%(?:25)*{ord(char):02x}|%(?:25)*{ord(char.upper()):02x})" for char in text
@@ -27,7 +27,7 @@ def _escaped(text: str) -> str:
 
 # A key, which has a fixed prefix (A11), and any bearer token.
 _SECRET: Final = re.compile(
-    rf"({_escaped('soc_live_')}|{_escaped('soc_rec_')}|{_escaped('soc_lien_')}|{_escaped('bearer')}(?:\s|\+|%(?:25)*20)+)"
+    rf"({_pattern('soc_live_')}|{_pattern('soc_rec_')}|{_pattern('soc_lien_')}|{_pattern('bearer')}(?:\s|\+|%(?:25)*20)+)"
     r"[^\s\"'\\&;,]+",
     re.IGNORECASE,
 )

@@ -110,9 +110,9 @@ class LogWriter:
             while count < len(lines) and len(page) + len(lines[count]) <= _PAGE:
                 page += lines[count]
                 count += 1
-            self._taken(count, page, self._send(page))
+            self._remove_written(count, page, self._send(page))
 
-    def _taken(self, count: int, page: bytes, written: int) -> None:
+    def _remove_written(self, count: int, page: bytes, written: int) -> None:
         """Remove the first `count` lines, a page of which the first bytes were written."""
         for _ in range(count):
             self._lines.popleft()

@@ -103,7 +103,7 @@ class Metrics:
 
 
 @contextmanager
-def shared(state: Path) -> Iterator[None]:
+def share_with_children(state: Path) -> Iterator[None]:
     """Share the figures of the processes spawned within the block; for the parent of workers."""
     place = _MEMORY if os.access(_MEMORY, os.W_OK) else state
     _remove_leftovers(place)

@@ -69,7 +69,7 @@ def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
     Raises:
         PortError: the address is taken, or is none of this machine.
     """
-    family, kind, protocol, address = _resolved(host, port)
+    family, kind, protocol, address = _resolve(host, port)
     bound = socket.socket(family, kind, protocol)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if shared:
@@ -83,7 +83,7 @@ def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
         remedy = _REMEDIES.get(error.errno or 0, f"cannot be had: {error.strerror}")
         if shared and error.errno == errno.EADDRINUSE:
             remedy = "is taken by a program that shares it with nobody; give another --port"
-        raise PortError(f"{_joined(host, port)} {remedy}") from error
+        raise PortError(f"{_join(host, port)} {remedy}") from error
     return bound
 
 
@@ -94,10 +94,10 @@ def address(bound: socket.socket) -> str:
 
 def resolved_address(host: str, port: int) -> str:
     """The URL that a socket bound to `host` and `port` has."""
-    return _url(_resolved(host, port)[3])
+    return _url(_resolve(host, port)[3])
 
 
-def _resolved(host: str, port: int) -> tuple[int, int, int, Any]:
+def _resolve(host: str, port: int) -> tuple[int, int, int, Any]:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -108,8 +108,8 @@ def _resolved(host: str, port: int) -> tuple[int, int, int, Any]:
 
 
 def _url(name: Any) -> str:
-    return f"http://{_joined(*name[:2])}"
+    return f"http://{_join(*name[:2])}"
 
 
-def _joined(host: str, port: int) -> str:
+def _join(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -64,7 +64,7 @@ def run(
     """
     signals = _signals()
     assert config.state
-    with metrics.shared(config.state):
+    with metrics.share_with_children(config.state):
         crew = _WorkerSet(config, listeners, relieving)
         try:
             _keep(crew, signals, lambda: ready(crew.pids))

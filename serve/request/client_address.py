@@ -50,7 +50,7 @@ def bucket(address: str | None) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def truncated(address: str | None) -> str | None:
+def network_of(address: str | None) -> str | None:
     """The network that the log shows instead of an address: /24 in IPv4, /48 in IPv6.
 
     >>> truncated("192.0.2.77"), truncated("2001:db8:1:2::3")

@@ -56,10 +56,10 @@ def chosen(
     Raises:
         ApiError: 406 `format_non_acceptable`.
     """
-    return FileOptions(wanted or _accepted(accepted), colonnes or (), bool(comptes))
+    return FileOptions(wanted or _preferred_format(accepted), colonnes or (), bool(comptes))
 
 
-def _accepted(header: str | None) -> str:
+def _preferred_format(header: str | None) -> str:
     """The format that the header Accept likes best; of several that it likes alike, the first one that it means.
 
     A quality of 0 takes a type out of a range (RFC 9110 §12.5.1).

@@ -73,7 +73,7 @@ def of_document(document: Any, names: PlaceNames) -> LineList:
     given = document["lignes"]
     if len(given) > MOST_LINES:
         raise errors.trop_de_lignes(len(given), MOST_LINES)
-    lines = tuple(_listed(one, names) for one in given)
+    lines = tuple(_list_line(one, names) for one in given)
     _check_keys(lines)
     version = document.get("version")
     if version is not None and not isinstance(version, str):
@@ -108,7 +108,7 @@ def _check_keys(lines: tuple[ListedLine, ...]) -> None:
         seen.add(key)
 
 
-def _listed(given: Any, names: PlaceNames) -> ListedLine:
+def _list_line(given: Any, names: PlaceNames) -> ListedLine:
     """A line, or what is wrong with it."""
     key = None
     try:

@@ -108,7 +108,7 @@ def _code(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
 
 def _choice(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
     text = _single(texts, parameter)
-    return _allowed([text], parameter)[0] if text else None
+    return _check_enum([text], parameter)[0] if text else None
 
 
 def _flag(texts: Texts, parameter: Parameter, _names: PlaceNames) -> bool | None:
@@ -123,7 +123,7 @@ def _flag(texts: Texts, parameter: Parameter, _names: PlaceNames) -> bool | None
     return bool(text) or None
 
 
-def _parsed(parse: Callable[[str], Any]) -> Reader:
+def _reader_of(parse: Callable[[str], Any]) -> Reader:
     """The reader of a number or a date."""
 
     def read_one(texts: Texts, parameter: Parameter, _names: PlaceNames) -> Any:
@@ -148,7 +148,7 @@ def _integer(texts: Texts, parameter: Parameter, names: PlaceNames) -> int | Non
     return number if most is None else min(number, most)
 
 
-_WHOLE: Final = _parsed(numbers.parse_integer)
+_WHOLE: Final = _reader_of(numbers.parse_integer)
 
 
 def items(texts: Texts, parameter: Parameter) -> list[str]:
@@ -168,7 +168,7 @@ def items(texts: Texts, parameter: Parameter) -> list[str]:
     return found
 
 
-def _allowed(found: Sequence[str], parameter: Parameter) -> Sequence[str]:
+def _check_enum(found: Sequence[str], parameter: Parameter) -> Sequence[str]:
     """`found`, which must be values of the parameter's enum."""
     if unknown := [text for text in found if text not in parameter.enum]:
         shown, known = repr(unknown[0][:100]), ", ".join(parameter.enum)
@@ -183,7 +183,7 @@ def _allowed(found: Sequence[str], parameter: Parameter) -> Sequence[str]:
 
 def _choices(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...] | None:
     """Some values of the enum, in its order."""
-    found = _allowed(items(texts, parameter), parameter)
+    found = _check_enum(items(texts, parameter), parameter)
     return tuple(value for value in parameter.enum if value in found) or None
 
 
@@ -216,7 +216,7 @@ def _forms(texts: Texts, parameter: Parameter, names: PlaceNames) -> tuple[str, 
 def _activities(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
     """The NACE codes with their dots. Raises ApiError 400 `nace_inconnu`."""
     known = seed_tables.nace_codes()
-    codes = {word: _dotted(word) for word in items(texts, parameter)}
+    codes = {word: _with_dot(word) for word in items(texts, parameter)}
     if unknown := [word for word, code in codes.items() if code not in known]:
         divisions = {word[:2] for word in unknown}
         # What a code may have been meant to be: those of its division.
@@ -225,7 +225,7 @@ def _activities(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple
     return tuple(sorted(set(codes.values())))
 
 
-def _dotted(word: str) -> str:
+def _with_dot(word: str) -> str:
     """A division, group or class with its dot; any other text as it is.
 
     >>> _dotted("56"), _dotted("561"), _dotted("56.10"), _dotted("5.610")
@@ -243,9 +243,9 @@ READERS: Final[Mapping[str, Reader]] = {
     "choice": _choice,
     "flag": _flag,
     "integer": _integer,
-    "number": _parsed(numbers.parse_decimal),
-    "first day": _parsed(numbers.first_day),
-    "last day": _parsed(numbers.last_day),
+    "number": _reader_of(numbers.parse_decimal),
+    "first day": _reader_of(numbers.first_day),
+    "last day": _reader_of(numbers.last_day),
     "choices": _choices,
     "texts": _texts,
     "postcodes": _postcodes,

@@ -27,12 +27,23 @@ from tests.bench.questions import mix, values
 _WORKER: Final = """
 import gc, json, sys, time
 from pathlib import Path
-from shards.query import Query
+from shards import query as queries
 from tests.bench.candidate import Candidate
 from tests.bench.questions.question import Question
+
+def read(ranges, **fields):
+    fields = {key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()}
+    if hasattr(queries, "Range"):
+        return queries.Query(**fields, ranges=tuple(queries.Range(*one) for one in ranges))
+    # An older version has two fields a column.
+    names = {"ca_eur": "ca", "effectif": "effectif", "creation": "cree", "actif_eur": "actif"}
+    for column, least, most in ranges:
+        fields |= {f"{names[column]}_min": least, f"{names[column]}_max": most}
+    return queries.Query(**fields)
+
 candidate = Candidate(Path(sys.argv[1]))
 questions = [
-    Question("", "", Query(**{key: tuple(v) if isinstance(v, list) else v for key, v in query.items()}), offset, limit)
+    Question("", "", read(**query), offset, limit)
     for query, offset, limit in json.loads(Path(sys.argv[2]).read_text())
 ]
 gc.collect()

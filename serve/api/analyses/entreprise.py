@@ -105,7 +105,7 @@ def entreprise(
             _MICROSECONDS,
             lambda: _analysis(_company(shard, row), generation, caller.plan.slug, request.offer),
         )
-        return CallResult(200, reasons.told(made, request.lang), headers)
+        return CallResult(200, reasons.with_reasons(made, request.lang), headers)
 
     subject = f"{ENTREPRISE}/{company}"
     return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)
@@ -149,7 +149,7 @@ def _ratios(company: _Company, generation: OpenGeneration, newest: int) -> list[
         peers = SectorPeers(shards, iso2, division, newest, generation.peers)
     return [
         RatioAnalyse(
-            **described(ratio),
+            **ratio_texts(ratio),
             valeurs=[_value(year, of_year[code]) for year, of_year in company.values.items()],
             secteur=_beside(company, code, peers, newest),
         )
@@ -158,7 +158,7 @@ def _ratios(company: _Company, generation: OpenGeneration, newest: int) -> list[
     ]
 
 
-def described(ratio: Ratio) -> dict[str, Any]:
+def ratio_texts(ratio: Ratio) -> dict[str, Any]:
     """What the answers say of a ratio, by field."""
     return {
         "code": ratio.code,

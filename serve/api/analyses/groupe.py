@@ -93,7 +93,7 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]
     async def run() -> "CallResult[Groupe]":
         groups, imports = generation.groups
         links = _links(groups, record["lei"], limit) if record["lei"] else None
-        others = dict.fromkeys(_named(links)) if links else {}
+        others = dict.fromkeys(_leis(links)) if links else {}
         places = await generation.in_thread(
             _MICROSECONDS_AN_LEI * len(others),
             lambda: {lei: identifiers.maybe_numbered(generation.shards, lei) for lei in others},
@@ -154,7 +154,7 @@ def _current(links: Iterable[Relationship]) -> Relationship | None:
     )
 
 
-def _named(links: _Links) -> Iterator[str]:
+def _leis(links: _Links) -> Iterator[str]:
     """The LEI that the answer names."""
     yield from (one.parent for one in links.up)
     if links.top:
@@ -185,7 +185,7 @@ def _group(
         dates = {"nature": one.nature, "debut": one.debut, "fin": one.fin}
         return {"lei": lei, "societe": known[lei], **dates}
 
-    def shown(lei: str, one: Relationship) -> Lien:
+    def made_link(lei: str, one: Relationship) -> Lien:
         return Lien(**members(lei, one))
 
     nothing = "lei_absent" if subject.lei is None else "aucune_relation"
@@ -199,9 +199,9 @@ def _group(
         societe=subject,
         plan=request.caller.plan.slug,
         motif=code and reasons.motif(code, request.lang),
-        parents=[shown(one.parent, one) for one in links.up] if links else None,
-        tete=shown(links.top.parent, links.top) if links and links.top else None,
-        enfants=[shown(one.child, one) for one in links.down] if links else None,
+        parents=[made_link(one.parent, one) for one in links.up] if links else None,
+        tete=made_link(links.top.parent, links.top) if links and links.top else None,
+        enfants=[made_link(one.child, one) for one in links.down] if links else None,
         total_enfants=links.children if links else None,
         total_consolidees=links.ultimate if links else None,
         anciens_liens=ended if links else None,

@@ -26,7 +26,7 @@ from serve.access.result import (
     Request,
     in_language,
 )
-from serve.api.analyses.entreprise import QUANTILES, described
+from serve.api.analyses.entreprise import QUANTILES, ratio_texts
 from serve.contract import parameters, reasons
 from serve.contract.objects.described import ABSENT
 from serve.contract.objects.markets import (
@@ -105,7 +105,7 @@ def marche(
         content = AnalyseMarche(
             plan=caller.plan.slug,
             module=MARCHE,
-            **vars(reasons.told(figures, request.lang)),
+            **vars(reasons.with_reasons(figures, request.lang)),
             pays_sans_donnees=[iso2 for iso2 in query.pays if not base[iso2].rows] or ABSENT,
             ids_inconnus=ABSENT if unknown is None else unknown,
             offre_suivante=orjson.Fragment(request.offer),
@@ -283,7 +283,7 @@ def _ratios(parts: Sequence[MarketPart], lacking: str) -> list[RatioDuMarche]:
     }
     return [
         RatioDuMarche(
-            **described(ratios()[code]),
+            **ratio_texts(ratios()[code]),
             pays=[
                 QuartilesDuPays(pays=iso2, n=one.n, **dict(list(_quantiles(one).items())[1:-1]))
                 for iso2, one in by_country

@@ -59,9 +59,9 @@ def rapprochement(
     wanted = [one.line for one in lines if one.line is not None]
 
     async def run() -> "CallResult[Rapprochement]":
-        found = iter(await matched(generation, wanted, asked.limite))
+        found = iter(await match_lines(generation, wanted, asked.limite))
         answers = [
-            _refused(one, lang) if one.line is None else _answered(one, next(found), lang)
+            _refused_line(one, lang) if one.line is None else _matched_line(one, next(found), lang)
             for one in lines
         ]
         headers = in_language({**NO_STORE, DATA_VERSION: generation.id}, lang)
@@ -70,7 +70,7 @@ def rapprochement(
     return PreparedCall(run, calls=-(-len(wanted) // LINES_PER_CALL))
 
 
-async def matched(
+async def match_lines(
     generation: OpenGeneration, lines: Sequence[Line], limit: int
 ) -> list[MatchResult]:
     """The results of lines, made in the threads of the generation."""
@@ -104,12 +104,12 @@ def _for_visitor(lines: Sequence[ListedLine]) -> tuple[ListedLine, ...]:
     return tuple(found)
 
 
-def _refused(one: ListedLine, lang: str) -> LigneRefusee:
+def _refused_line(one: ListedLine, lang: str) -> LigneRefusee:
     assert one.error is not None
     return LigneRefusee(cle=one.cle, erreur=Erreur(**one.error.erreur(lang)))
 
 
-def _answered(one: ListedLine, result: MatchResult, lang: str) -> LigneRapprochee:
+def _matched_line(one: ListedLine, result: MatchResult, lang: str) -> LigneRapprochee:
     assert one.cle is not None
     candidates = [_candidate(candidate, lang) for candidate in result.candidats]
     return LigneRapprochee(cle=one.cle, verdict=result.verdict, candidats=candidates)
@@ -124,6 +124,6 @@ def _candidate(found: Candidate, lang: str) -> Candidat:
         code_postal=found.code_postal,
         etat=found.etat,
         note=found.note,
-        raisons=reasons.matched(found.raisons, lang),
+        raisons=reasons.reasons_of_match(found.raisons, lang),
         raisons_codes=found.raisons,
     )

@@ -22,7 +22,7 @@ from serve.access.result import (
     in_language,
 )
 from serve.api.matching import reconciliation_query
-from serve.api.matching.rapprochement import matched
+from serve.api.matching.rapprochement import match_lines
 from serve.api.matching.reconciliation_query import GIVEN, ReconciliationQuery
 from serve.contract import errors, seed_tables
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
@@ -105,11 +105,11 @@ def reconcile(
     wanted = [name for name, query in queries.items() if query.line is not None]
     left = wanted if request.caller.account else wanted[:VISITOR_LINES]
     most = max((queries[name].limit for name in left), default=0)
-    tag, headers = _tagged(request, generation, "queries", text, lang)
+    tag, headers = _tag_and_headers(request, generation, "queries", text, lang)
 
     async def run() -> "CallResult[JsonContent]":
         given = [line for name in left if (line := queries[name].line) is not None]
-        found = dict(zip(left, await matched(generation, given, most), strict=True))
+        found = dict(zip(left, await match_lines(generation, given, most), strict=True))
         answer = {name: _answer(found.get(name), query, lang) for name, query in queries.items()}
         return CallResult(200, JsonContent(answer), headers)
 
@@ -132,7 +132,7 @@ def _answer(found: MatchResult | None, query: ReconciliationQuery, lang: str) ->
             {
                 "id": f"{one.iso2}:{one.id}",
                 "name": one.nom,
-                "description": _described(one.iso2, one.ville, one.etat),
+                "description": _description(one.iso2, one.ville, one.etat),
                 "type": [TYPE],
                 "score": round(100 * one.note, 2),
                 "match": place == 0 and found.verdict == SURE,
@@ -143,11 +143,11 @@ def _answer(found: MatchResult | None, query: ReconciliationQuery, lang: str) ->
     }
 
 
-def _described(iso2: str, ville: str | None, etat: str | None) -> str:
+def _description(iso2: str, ville: str | None, etat: str | None) -> str:
     return ", ".join(part for part in (ville, iso2, etat) if part)
 
 
-def _tagged(
+def _tag_and_headers(
     request: Request, generation: OpenGeneration, *asked: str
 ) -> tuple[str, Mapping[str, str]]:
     """The tag of an answer, and its headers."""
@@ -200,7 +200,7 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
     if request.caller.account is None:
         shown = shown[:VISITOR_LINES]
     coordonnees = request.caller.plan.coordonnees
-    tag, headers = _tagged(request, generation, "extend", text)
+    tag, headers = _tag_and_headers(request, generation, "extend", text)
 
     def read() -> dict[str, dict[str, list[Any]]]:
         rows = {
@@ -252,7 +252,7 @@ def _is_given(champ: str) -> bool:
     return reconciliation_query.ALIASES.get(champ, champ) in GIVEN
 
 
-def proposed(limit: int | None) -> dict[str, Any]:
+def proposed_fields(limit: int | None) -> dict[str, Any]:
     """The fields that `extend` may ask for, at most `limit`."""
     found = [{"id": field.champ, "name": field.title["fr"]} for field in seed_tables.fields()]
     return {
@@ -267,7 +267,7 @@ def suggest_entities(
 ) -> PreparedCall[JsonContent]:
     """Companies whose names contain a text."""
     most = min(_SUGGESTED, request.caller.plan.lignes_par_appel)
-    tag, headers = _tagged(request, generation, "suggest", prefix)
+    tag, headers = _tag_and_headers(request, generation, "suggest", prefix)
 
     async def run() -> "CallResult[JsonContent]":
         found: list[dict[str, Any]] = []
@@ -281,7 +281,7 @@ def suggest_entities(
             {
                 "id": f"{one['iso2']}:{one['id']}",
                 "name": one["nom"],
-                "description": _described(one["iso2"], one["ville"], one["etat"]),
+                "description": _description(one["iso2"], one["ville"], one["etat"]),
                 "notable": [TYPE],
             }
             for one in found

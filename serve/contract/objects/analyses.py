@@ -11,7 +11,7 @@ from serve.contract.objects.common import (
     Societe,
     SocieteNommee,
 )
-from serve.contract.objects.described import AnswerObject, Count, component, limited, part
+from serve.contract.objects.described import AnswerObject, Count, component, part, with_keywords
 from serve.contract.text import Text
 
 P25 = Annotated[
@@ -118,7 +118,7 @@ class ReperesDuSecteur:
     ]
     rang: Annotated[
         int | None,
-        limited(minimum=1),
+        with_keywords(minimum=1),
         Text(
             "La place, le plus grand d’abord ; null sans valeur, et si `n` vaut 0.",
             "Place, the greatest first; null without a value, and where `n` is 0.",
@@ -195,7 +195,7 @@ class ExerciceDepose:
 class RangParCa:
     rang: Annotated[
         int | None,
-        limited(minimum=1),
+        with_keywords(minimum=1),
         Text(
             "Le rang, le plus grand d’abord ; null sans valeur.",
             "Place, the greatest first; null without a value.",

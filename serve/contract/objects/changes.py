@@ -14,9 +14,9 @@ from serve.contract.objects.described import (
     Encoded,
     KnownValues,
     component,
-    limited,
     members,
     part,
+    with_keywords,
 )
 from serve.contract.text import Text
 from shards.changes.change_file import CREATED, DELETED, NATURES
@@ -149,7 +149,7 @@ class ModificationSuivie:
     iso2: Annotated[str, Text("Le pays de la société.", "Country of the company.")]
     id: Annotated[str, Text("L’identifiant national.", "National identifier.")]
     champs: Annotated[
-        Mapping[str, Annotated[Sequence[Any], limited(minItems=2, maxItems=2)]] | Absent,
+        Mapping[str, Annotated[Sequence[Any], with_keywords(minItems=2, maxItems=2)]] | Absent,
         Text(
             "Les champs qui diffèrent, chacun avec ses valeurs d’avant et d’après ; `comptes` : "
             "s’il y a des états financiers, qui diffèrent. Les valeurs des coordonnées sont null "

@@ -47,10 +47,10 @@ def french() -> Mapping[str, str]:
 
 
 def _components() -> dict[str, Any]:
-    return {name: kind for module in _MODULES for name, kind in _declared(module)}
+    return {name: kind for module in _MODULES for name, kind in _declarations(module)}
 
 
-def _declared(module: ModuleType) -> Iterator[tuple[str, Any]]:
+def _declarations(module: ModuleType) -> Iterator[tuple[str, Any]]:
     """What a module declares: classes, and types that have a name."""
     for value in vars(module).values():
         if (name := component_name(value)) and value.__module__ == module.__name__:

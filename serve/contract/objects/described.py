@@ -63,7 +63,7 @@ class Component(NamedTuple):
     name: str
 
 
-def limited(**keywords: Any) -> Keywords:
+def with_keywords(**keywords: Any) -> Keywords:
     """Keywords of JSON Schema, for an annotation.
 
     >>> limited(minimum=0)
@@ -72,21 +72,21 @@ def limited(**keywords: Any) -> Keywords:
     return Keywords(keywords)
 
 
-Count = Annotated[int, limited(minimum=0)]
+Count = Annotated[int, with_keywords(minimum=0)]
 # A time in UTC, as serve/access/counter_headers.py writes it.
-Moment = Annotated[str, limited(format="date-time")]
+Moment = Annotated[str, with_keywords(format="date-time")]
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def component(fr: str, en: str, name: str = "") -> Callable[[type[C]], type[C]]:
     """Make a class an object with a name of its own in documents: `name`, or else that of the class."""
-    return _described(Text(fr, en), lambda kind: name or kind.__name__)
+    return _decorator(Text(fr, en), lambda kind: name or kind.__name__)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def part(fr: str, en: str) -> Callable[[type[C]], type[C]]:
     """Make a class an object that documents write out where it is used."""
-    return _described(Text(fr, en), lambda kind: "")
+    return _decorator(Text(fr, en), lambda kind: "")
 
 
 def text_of(kind: type) -> Text:
@@ -125,12 +125,12 @@ class AnswerObject:
         return orjson.dumps(members(self))
 
 
-def _described(text: Text, named: Callable[[type], str]) -> Callable[[type[C]], type[C]]:
-    def made(kind: type[C]) -> type[C]:
+def _decorator(text: Text, named: Callable[[type], str]) -> Callable[[type[C]], type[C]]:
+    def decorate(kind: type[C]) -> type[C]:
         # Without slots: orjson writes the dictionary of an object, which is several times as fast.
         found = dataclass(frozen=True, kw_only=True)(kind)
         setattr(found, _TEXT, text)
         setattr(found, _NAME, named(kind))
         return found
 
-    return made
+    return decorate

@@ -9,7 +9,7 @@ from serve.contract.objects.described import (
     KnownValues,
     Moment,
     component,
-    limited,
+    with_keywords,
 )
 from serve.contract.text import Text
 
@@ -202,7 +202,7 @@ class SourcesPays:
         Text("Les sources, celles de sociétés d’abord.", "Sources, those of companies first."),
     ]
     champs: Annotated[
-        Mapping[str, Annotated[float, limited(minimum=0, maximum=1)]],
+        Mapping[str, Annotated[float, with_keywords(minimum=0, maximum=1)]],
         Text(
             "La part des sociétés qui ont chaque champ, de 0 à 1 ; `comptes` : qui ont des "
             "comptes. Vide là où il n’y a pas de société.",
@@ -242,12 +242,12 @@ class ListeSources(AnswerObject):
 
 @component("Le processus est en vie.", "The process is alive.")
 class Vivant(AnswerObject):
-    statut: Annotated[str, limited(enum=["vivant"]), Text("Toujours ainsi.", "Always so.")]
+    statut: Annotated[str, with_keywords(enum=["vivant"]), Text("Toujours ainsi.", "Always so.")]
 
 
 @component("Le processus peut répondre.", "The process can answer.")
 class Pret(AnswerObject):
-    statut: Annotated[str, limited(enum=["pret"]), Text("Toujours ainsi.", "Always so.")]
+    statut: Annotated[str, with_keywords(enum=["pret"]), Text("Toujours ainsi.", "Always so.")]
     generation: Annotated[
         str, Text("Le nom des données qui sont servies.", "Name of the data that are served.")
     ]

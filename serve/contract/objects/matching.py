@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from serve.contract.objects.common import Erreur
-from serve.contract.objects.described import AnswerObject, KnownValues, component, limited
+from serve.contract.objects.described import AnswerObject, KnownValues, component, with_keywords
 from serve.contract.reasons import RAISONS
 from serve.contract.text import Text
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
@@ -26,7 +26,7 @@ class Candidat:
     ]
     note: Annotated[
         float,
-        limited(minimum=0, maximum=1),
+        with_keywords(minimum=0, maximum=1),
         Text(
             "La probabilité que la ligne désigne cette société, calibrée sur des noms de vrais "
             "registres.",
@@ -57,7 +57,7 @@ class LigneRapprochee:
     cle: Annotated[str, Text("La clé de la ligne.", "Key of the line.")]
     verdict: Annotated[
         str,
-        limited(examples=[SURE, LIKELY, AMBIGUOUS, NONE]),
+        with_keywords(examples=[SURE, LIKELY, AMBIGUOUS, NONE]),
         Text(
             "`sur` : cette société ; `probable` : plutôt oui que non ; `ambigu` : l’une de "
             "plusieurs ; `aucun` : aucune qui soit vraisemblable.",

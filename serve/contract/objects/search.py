@@ -15,8 +15,8 @@ from serve.contract.objects.described import (
     KnownKeys,
     KnownValues,
     component,
-    limited,
     part,
+    with_keywords,
 )
 from serve.contract.parameters import DIMENSIONS
 from serve.contract.text import Text
@@ -45,7 +45,7 @@ class TexteVoulu:
     q: Annotated[str, Text("Le texte.", "The text.")]
     total: Annotated[
         int,
-        limited(minimum=1),
+        with_keywords(minimum=1),
         Text("Les sociétés qu’il trouve, exactement.", "Companies that it finds, exactly."),
     ]
 
@@ -112,7 +112,7 @@ class Recherche(AnswerObject):
     ids_inconnus: _Inconnus = ABSENT
     noms_trouves: Annotated[
         Mapping[str, str] | Absent,
-        limited(examples=[{"UK:00944111": "ROYAL TOOL LIMITED"}]),
+        with_keywords(examples=[{"UK:00944111": "ROYAL TOOL LIMITED"}]),
         Text(
             "Les sociétés de cette page qui n’ont `q` que dans un ancien nom, sous la forme "
             "`<iso2>:<id>`, chacune avec ce nom tel que publié ; absent s’il n’y en a pas.",
@@ -220,7 +220,7 @@ class Mot:
     ]
     n: Annotated[
         int,
-        limited(minimum=1),
+        with_keywords(minimum=1),
         Text(
             "Les sociétés qui ont ce mot dans un nom, présent ou ancien.",
             "Companies with this word in a name, present or former.",
@@ -244,7 +244,9 @@ class VilleSuggeree:
             "Value for `ville`, in its most frequent spelling.",
         ),
     ]
-    n: Annotated[int, limited(minimum=1), Text("Les sociétés qui y sont.", "Companies in it.")]
+    n: Annotated[
+        int, with_keywords(minimum=1), Text("Les sociétés qui y sont.", "Companies in it.")
+    ]
 
 
 @component("Ce qui complète un texte.", "What completes a text.")

@@ -19,4 +19,4 @@ def documents(base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
         debit: the burst limits of the server.
     """
     described = {"openapi.json": document.page(base_url, debit)}
-    return {**described, **viewer(base_url), **llms.made(base_url, debit)}
+    return {**described, **viewer(base_url), **llms.make_pages(base_url, debit)}

@@ -16,7 +16,7 @@ from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
 from serve.contract import seed_tables
 from serve.contract.objects.json_schema import component_schema
-from serve.contract.prices import priced
+from serve.contract.prices import fill_prices
 from serve.guests.docs.manual.manual import manual
 from serve.guests.docs.openapi import document
 from serve.guests.mcp.arguments import MOST_ROWS
@@ -73,7 +73,7 @@ Whoever shows the data owes the attributions of the registers in them, with the 
 """
 
 
-def made(base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
+def make_pages(base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
     """The pages by path.
 
     Args:
@@ -92,7 +92,7 @@ def summary(base_url: str) -> str:
     """The text of /llms.txt."""
     known = plans.load()
     larger = [plan for plan in known.values() if plan.prix_annuel_eur]
-    return priced(_SUMMARY).format(
+    return fill_prices(_SUMMARY).format(
         base=base_url,
         visitor=_figures(known["visiteur"]),
         free=_figures(known["free"]),

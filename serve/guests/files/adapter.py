@@ -18,14 +18,14 @@ async def respond(exporter: Exporter | None, request: HttpRequest) -> Response:
     """The file that a request asks for, for a caller with an account (A3); without an exporter none is made.
 
     Raises:
-        ApiError: 400, 406, 413, 415: the request is invalid; 401, 429, 503: see `export.requested`.
+        ApiError: 400, 406, 413, 415: the request is invalid; 401, 429, 503: see `export.make_export`.
         StoreUnavailable: nothing was counted.
     """
     message = request.message
     admitted = await admission.admit(
         request.context, request.authorization, request.trace, billing.current_exports
     )
-    return await export.requested(
+    return await export.make_export(
         request.context,
         exporter,
         admitted,

@@ -61,7 +61,7 @@ class ExportCall(NamedTuple):
     key: str = ""
 
 
-async def requested(
+async def make_export(
     context: ServerContext,
     exporter: Exporter | None,
     admitted: Admitted,
@@ -129,9 +129,9 @@ async def export(
     exporter.makers.note(reservation.account, reservation.id)
     name = file_name(wanted.query, wanted.now.date(), wanted.file.extension)
     try:
-        file = await _made(exporter, wanted, call.is_gone)
+        file = await _make(exporter, wanted, call.is_gone)
         try:
-            listed = _listed(wanted, file.made, name, call.key)
+            listed = _counted_export(wanted, file.made, name, call.key)
             counted = await billing.count_export(
                 reservation, listed, caller, counting, exporter.now()
             )
@@ -160,7 +160,7 @@ async def export(
     return Response(200, b"", headers, outcome, file.file)
 
 
-async def _made(
+async def _make(
     exporter: Exporter, wanted: ExportRequest, is_gone: Callable[[], bool]
 ) -> ExportFile:
     try:
@@ -171,7 +171,9 @@ async def _made(
         raise errors.indisponible(errors.NO_WORKBOOK) from error
 
 
-def _listed(wanted: ExportRequest, made: ExportResult, name: str, key: str) -> CountedExport:
+def _counted_export(
+    wanted: ExportRequest, made: ExportResult, name: str, key: str
+) -> CountedExport:
     """The export as the list of the last ones has it: with what makes it again, but its language."""
     search = urlencode(
         [(given, value) for given, value in wanted.given if given not in ("lang", "version")]

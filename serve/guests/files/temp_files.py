@@ -38,7 +38,7 @@ class TempFiles:
             return notes
         self._root.mkdir(parents=True, exist_ok=True)
         # Without the lock on `root`, another process could remove the new folder before it is locked.
-        with _locked(self._root):
+        with _hold_lock(self._root):
             for other in self._root.glob(f"{_PREFIX}*"):
                 notes += _remove_if_dead(other)
             own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._root))
@@ -77,7 +77,7 @@ class TempFiles:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _hold_lock(folder: Path) -> Iterator[None]:
     lock = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

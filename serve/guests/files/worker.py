@@ -48,7 +48,7 @@ class Data:
     def __init__(self) -> None:
         self._open: Generation | None = None
 
-    def of(self, folder: Path, missing: frozenset[str] = frozenset()) -> Generation:
+    def open(self, folder: Path, missing: frozenset[str] = frozenset()) -> Generation:
         """Open the generation in `folder` without these countries, unless it is open already.
 
         Raises:
@@ -85,7 +85,7 @@ def answer(order: Order, data: Data) -> ExportResult | Failed:
     """Make a file; Failed if the disk is full or the data are gone or damaged."""
     make = table_files.make if order.request.file.is_table else book.make
     try:
-        generation = data.of(order.request.folder, order.request.missing)
+        generation = data.open(order.request.folder, order.request.missing)
         return make(order.request, generation, order.path, order.temporary)
     except (OSError, ShardError) as error:
         return Failed(f"{type(error).__name__}: {error}")

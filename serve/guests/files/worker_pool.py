@@ -75,7 +75,7 @@ class WorkerPool:
         """Remove the files that killed servers left; `abandoned` has the exports that they were at."""
         try:
             left = self._spool.open()
-            self.abandoned = tuple((account, id_) for account, _, id_ in map(_parted, left))
+            self.abandoned = tuple((account, id_) for account, _, id_ in map(_parts, left))
         except OSError as error:
             _log.error("exports will fail until there is room for them: %s", error)
 
@@ -167,7 +167,7 @@ class WorkerPool:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _parted(note: str) -> tuple[str, str, str]:
+def _parts(note: str) -> tuple[str, str, str]:
     return note.partition(".")
 
 

@@ -40,12 +40,12 @@ WATCHED_IDS: Final = replace(IDS, text="tool-suivies")
 WATCHED_SEARCH: Final = Parameter("recherche", "{}", "object", text="tool-recherche")
 
 
-def _unpinned(of_route: Sequence[Parameter]) -> tuple[Parameter, ...]:
+def _without_version(of_route: Sequence[Parameter]) -> tuple[Parameter, ...]:
     """All but `version`, which pins a walk to a generation: for programs that copy the base, not for a model."""
     return tuple(one for one in of_route if one is not parameters.VERSION)
 
 
-SEARCH: Final = tuple(ROWS if one is LIMIT else one for one in _unpinned(parameters.SEARCH))
+SEARCH: Final = tuple(ROWS if one is LIMIT else one for one in _without_version(parameters.SEARCH))
 SCOPE: Final = tuple(one for one in SEARCH if one.name not in ("tri", "limit", "offset"))
 CHANGES: Final = (SINCE, WATCHED_IDS, WATCHED_SEARCH, ROWS, parameters.CURSEUR)
 COMPANY: Final = (COUNTRY, ID, STATEMENTS, YEAR)
@@ -57,7 +57,10 @@ _DESCRIBED: Final = (*SCOPE, COUNTRY, ID)
 def of_operation(operation: Operation) -> tuple[Parameter, ...]:
     """The arguments of a tool that is an operation: what its path and its query have."""
     of_route = {one.name: one for one in (COUNTRY, ID, parameters.VALEUR)}
-    return (*(of_route[name] for name in of_path(operation)), *_unpinned(operation.parameters))
+    return (
+        *(of_route[name] for name in of_path(operation)),
+        *_without_version(operation.parameters),
+    )
 
 
 def of_path(operation: Operation) -> tuple[str, ...]:
@@ -112,7 +115,7 @@ def _missing(name: str) -> ApiError:
     return errors.parametre_invalide(name, ("il est obligatoire", "it is required"))
 
 
-def bounded(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def clamp_limit(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """`given` with a `limit` of at most MOST_ROWS, as the routes clamp theirs (B18)."""
     found = dict(given)
     text = found.get("limit") or str(_FEW_ROWS)
@@ -122,7 +125,7 @@ def bounded(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _schema(one: Parameter) -> dict[str, Any]:
-    described = {"description": _described(one)}
+    described = {"description": _description(one)}
     if one.enum == _FLAG:
         return {"type": "boolean", **described}
     if one.separator:
@@ -141,7 +144,7 @@ def _bare(one: Parameter) -> dict[str, Any]:
     return bare | as_read | ({"items": {"type": "string"}} if one.separator else {})
 
 
-def _described(one: Parameter) -> str:
+def _description(one: Parameter) -> str:
     """The description in the words of the tools, without routes and separators of query strings."""
     text = one.description.en
     for words_of_routes, instead in _INSTEAD.items():

@@ -58,8 +58,8 @@ async def read(call: ToolCall) -> ToolResult:
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
         nonlocal wanted
-        wanted = _wanted(request.pairs, generation.names)
-        return _prepared(_of_company(request), generation, wanted)
+        wanted = _wanted_parts(request.pairs, generation.names)
+        return _prepare_record(_of_company(request), generation, wanted)
 
     result = await admission.perform(context, admitted, prepare, call.call, trace)
     if result.content is None:
@@ -77,7 +77,7 @@ async def read_several(call: ToolCall) -> ToolResult:
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
         nonlocal asked
-        asked = _asked(request.pairs, generation)
+        asked = _companies(request.pairs, generation)
         one = asked[len(known) + len(absent)]
         return identite(request._replace(segments=(one.iso2, one.identifier), pairs=()), generation)
 
@@ -106,11 +106,11 @@ async def read_several(call: ToolCall) -> ToolResult:
             absent[item] = refusal.extra.get("proches", ())
             refusal = None
         elif last.content is not None:
-            known.append(sizes.briefest(sizes.known(last.content.societe()), _RECORD))
+            known.append(sizes.briefest(sizes.known_values(last.content.societe()), _RECORD))
     return results.of_result(last._replace(error=refusal), document())
 
 
-def _asked(pairs: Pairs, generation: OpenGeneration) -> Sequence[AskedCompany]:
+def _companies(pairs: Pairs, generation: OpenGeneration) -> Sequence[AskedCompany]:
     """The companies to read. Raises ApiError 400."""
     items = values.items([text for _, text in pairs], RECORDS)
     if not items:
@@ -133,14 +133,18 @@ def analysis(_call: ToolCall, result: CallResult[AnalyseEntreprise]) -> Mapping[
 
 def _ratio(one: Mapping[str, Any]) -> dict[str, Any]:
     """A ratio without nulls: its values by year, or the reasons why there are none."""
-    values = [_worded(value) for value in one["valeurs"]]
+    values = [_in_words(value) for value in one["valeurs"]]
     named = {name: one[name] for name in ("code", "libelle_en", "formule", "unite")}
-    return {**named, "valeurs": values, "secteur": _worded(one["secteur"] or {})}
+    return {**named, "valeurs": values, "secteur": _in_words(one["secteur"] or {})}
 
 
-def _worded(found: Mapping[str, Any]) -> dict[str, Any]:
+def _in_words(found: Mapping[str, Any]) -> dict[str, Any]:
     """An object without nulls, and without the code of a reason: a model reads its words."""
-    return {name: value for name, value in sizes.known(dict(found)).items() if name != "motif_code"}
+    return {
+        name: value
+        for name, value in sizes.known_values(dict(found)).items()
+        if name != "motif_code"
+    }
 
 
 def comparables(_call: ToolCall, result: CallResult[Comparables]) -> Mapping[str, Any]:
@@ -148,13 +152,13 @@ def comparables(_call: ToolCall, result: CallResult[Comparables]) -> Mapping[str
     found = result.content
     assert found is not None  # as the caller of a shape knows
     rows = [
-        _worded(plain(one))
-        | {"societe": sizes.known({name: one.societe[name] for name in outputs.COMPACT})}
+        _in_words(plain(one))
+        | {"societe": sizes.known_values({name: one.societe[name] for name in outputs.COMPACT})}
         for one in found.comparables
     ]
 
     def document(shown: list[Any]) -> dict[str, Any]:
-        about = {"societe": sizes.known(members(found.societe)), "plan": found.plan}
+        about = {"societe": sizes.known_values(members(found.societe)), "plan": found.plan}
         motif = {"motif": reasons.motif(found.motif_code, "en")} if found.motif_code else {}
         return {**about, "comparables": shown, **motif}
 
@@ -166,7 +170,9 @@ def group(_call: ToolCall, result: CallResult[Groupe]) -> Mapping[str, Any]:
     found = plain(result.content)
     lists = {name: [_link(one) for one in found[name] or ()] for name in ("parents", "enfants")}
     credits = [one["attribution_en"] for one in found["sources"]]
-    about = _worded({**found, "societe": sizes.known(found["societe"]), "sources": credits})
+    about = _in_words(
+        {**found, "societe": sizes.known_values(found["societe"]), "sources": credits}
+    )
     if found["tete"]:
         about["tete"] = _link(found["tete"])
 
@@ -177,7 +183,7 @@ def group(_call: ToolCall, result: CallResult[Groupe]) -> Mapping[str, Any]:
 
 
 def _link(one: Mapping[str, Any]) -> dict[str, Any]:
-    return sizes.known(dict(one))
+    return sizes.known_values(dict(one))
 
 
 def _of_company(request: Request) -> Request:
@@ -186,7 +192,7 @@ def _of_company(request: Request) -> Request:
     return request._replace(segments=named, pairs=())
 
 
-def _wanted(pairs: Pairs, names: PlaceNames) -> _Wanted:
+def _wanted_parts(pairs: Pairs, names: PlaceNames) -> _Wanted:
     given = {
         one.name: values.value([text], one, names)
         for one in (STATEMENTS, YEAR)
@@ -197,7 +203,7 @@ def _wanted(pairs: Pairs, names: PlaceNames) -> _Wanted:
     return _Wanted(STATEMENTS.name in given or year is not None, year)
 
 
-def _prepared(
+def _prepare_record(
     request: Request, generation: OpenGeneration, wanted: _Wanted
 ) -> PreparedCall[Record]:
     """The record, or only the identity if no statements are requested."""
@@ -220,7 +226,7 @@ def _no_such_year(year: int | None, years: Sequence[str]) -> ApiError:
 
 
 def _document(record: Record, result: CallResult[Record], wanted: _Wanted) -> dict[str, Any]:
-    societe = sizes.known(record.societe())
+    societe = sizes.known_values(record.societe())
     shown: dict[str, Any] = {"societe": societe, "plan": record.caller.plan.slug}
     shown |= results.credits(result.headers)
     if record.message is not None:
@@ -245,7 +251,7 @@ def _by_statement(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The lines by year and statement, in their order (E5); shared values stand once."""
     shared = groupby(lines, key=lambda line: (line["exercice"], line["etat"], line["devise"]))
     return [
-        sizes.known({"exercice": exercice, "etat": etat, "devise": devise})
+        sizes.known_values({"exercice": exercice, "etat": etat, "devise": devise})
         | {"lignes": [_line(line) for line in kept]}
         for (exercice, etat, devise), kept in shared
     ]
@@ -253,4 +259,4 @@ def _by_statement(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _line(line: Mapping[str, Any]) -> dict[str, Any]:
     named = {"libelle": label_of(line)}
-    return sizes.known({"code": line["code"], **named, "valeur": line["valeur"]})
+    return sizes.known_values({"code": line["code"], **named, "valeur": line["valeur"]})

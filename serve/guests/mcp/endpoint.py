@@ -121,7 +121,7 @@ async def _legacy(
     """A request of an earlier revision, whose errors have status 200."""
     try:
         if message.method == "initialize":
-            version = versions.negotiated(message.params.get("protocolVersion"))
+            version = versions.negotiate(message.params.get("protocolVersion"))
             handshake = {
                 "protocolVersion": version,
                 "capabilities": _CAPABILITIES,

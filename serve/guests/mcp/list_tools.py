@@ -45,14 +45,14 @@ def countries(_call: ToolCall, result: CallResult[ListContent[ListePays]]) -> Ma
     """Every country."""
     found = _answer(result)
     kept = ("iso2", "nom_fr", "nom_en", "n_societes")
-    return {"total": found.total, "pays": [results.picked(one, kept) for one in found.pays]}
+    return {"total": found.total, "pays": [results.pick(one, kept) for one in found.pays]}
 
 
 def sectors(_call: ToolCall, result: CallResult[ListContent[ListeSecteurs]]) -> Mapping[str, Any]:
     """Every sector, counted in the given countries."""
     found = _answer(result)
     kept = ("slug", "secteur_en", "n_societes")
-    return {"total": found.total, "secteurs": [results.picked(one, kept) for one in found.secteurs]}
+    return {"total": found.total, "secteurs": [results.pick(one, kept) for one in found.secteurs]}
 
 
 def sub_sectors(
@@ -65,7 +65,7 @@ def sub_sectors(
         return {"total": found.total, "sous_secteurs": entries}
 
     kept = ("sous_secteur", "n_societes")
-    known = [results.picked(one, kept) for one in found.sous_secteurs]
+    known = [results.pick(one, kept) for one in found.sous_secteurs]
     entries = sizes.most(known, document)
     if len(entries) == len(known):
         return document(entries)
@@ -77,7 +77,7 @@ def sources(call: ToolCall, result: CallResult[ListContent[ListeSources]]) -> Ma
     """The sources of each country with data; the share of each field only of countries that are named."""
     found = _answer(result)
     named = any(name == PAYS.name for name, _ in call.call.read())
-    entries = [_sourced(one, named) for one in found.pays if one.n_societes]
+    entries = [_country(one, named) for one in found.pays if one.n_societes]
 
     def document(entries: list[Any]) -> dict[str, Any]:
         return {
@@ -93,19 +93,19 @@ def sources(call: ToolCall, result: CallResult[ListContent[ListeSources]]) -> Ma
     return {**document(shown), "note": note}
 
 
-def suggested(_call: ToolCall, result: CallResult[Suggestions]) -> Mapping[str, Any]:
+def suggestions(_call: ToolCall, result: CallResult[Suggestions]) -> Mapping[str, Any]:
     """Companies, words, sectors and towns that complete a text."""
     found = result.content
     assert found is not None  # without If-None-Match there is no 304
     return {
-        "societes": [sizes.known(members(one)) for one in found.societes],
+        "societes": [sizes.known_values(members(one)) for one in found.societes],
         "mots": [members(one) for one in found.mots],
-        "secteurs": [results.picked(one, ("slug", "secteur_en")) for one in found.secteurs],
+        "secteurs": [results.pick(one, ("slug", "secteur_en")) for one in found.secteurs],
         "villes": [members(one) for one in found.villes],
     }
 
 
-def _sourced(country: SourcesPays, named: bool) -> dict[str, Any]:
+def _country(country: SourcesPays, named: bool) -> dict[str, Any]:
     """A country as a model needs it: whom to credit, and how old and how complete the data are."""
     sources = [
         {
@@ -117,9 +117,9 @@ def _sourced(country: SourcesPays, named: bool) -> dict[str, Any]:
         }
         for one in country.sources
     ]
-    kept = results.picked(country, ("iso2", "nom_en", "n_societes", "date_source"))
+    kept = results.pick(country, ("iso2", "nom_en", "n_societes", "date_source"))
     return {
-        **sizes.known(kept),
+        **sizes.known_values(kept),
         "sources": sources,
         **({"champs": country.champs} if named else {}),
     }

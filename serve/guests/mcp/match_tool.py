@@ -119,7 +119,7 @@ async def match(call: ToolCall) -> ToolResult:
 def _fitting(found: Sequence[LigneRapprochee | LigneRefusee]) -> dict[str, Any]:
     """The answers, with as many candidates each as fit into one message."""
     for most in range(MOST_CANDIDATES, 0, -1):
-        shown: dict[str, Any] = {"resultats": [_known(one, most) for one in found]}
+        shown: dict[str, Any] = {"resultats": [_candidate(one, most) for one in found]}
         if most < max((len(_candidates(one)) for one in found), default=0):
             shown["note"] = _FEWER
         if sizes.fits(shown):
@@ -131,7 +131,7 @@ def _candidates(one: LigneRapprochee | LigneRefusee) -> Sequence[Candidat]:
     return one.candidats if isinstance(one, LigneRapprochee) else ()
 
 
-def _known(one: LigneRapprochee | LigneRefusee, most: int) -> dict[str, Any]:
+def _candidate(one: LigneRapprochee | LigneRefusee, most: int) -> dict[str, Any]:
     shown = {name: value for name, value in members(one).items() if value is not None}
     if isinstance(one, LigneRefusee):
         shown["erreur"] = members(one.erreur)

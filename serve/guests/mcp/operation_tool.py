@@ -22,7 +22,7 @@ Shape = Callable[[ToolCall, CallResult[Any]], Mapping[str, Any]]
 def whole(_call: ToolCall, result: CallResult[Any]) -> Mapping[str, Any]:
     """The answer without nulls, its lists and texts cut until it fits."""
     room = sizes.LARGEST - sizes.AROUND
-    shown: dict[str, Any] = sizes.briefest(sizes.known(plain(result.content)), room)
+    shown: dict[str, Any] = sizes.briefest(sizes.known_values(plain(result.content)), room)
     return shown
 
 
@@ -51,13 +51,13 @@ async def _result(operation: Operation, call: ToolCall) -> CallResult[Any]:
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Any]:
         given = (context.plans,) if operation.kind == "analysis" else ()
-        ready: PreparedCall[Any] = run(_placed(operation, request), generation, *given)
+        ready: PreparedCall[Any] = run(_with_segments(operation, request), generation, *given)
         return ready
 
     return await admission.perform(context, admitted, prepare, call.call, trace)
 
 
-def _placed(operation: Operation, request: Request) -> Request:
+def _with_segments(operation: Operation, request: Request) -> Request:
     """The request with the arguments that stand in the path of the operation taken from the others."""
     names = arguments.of_path(operation)
     segments = tuple(results.first(request.pairs, name) for name in names)

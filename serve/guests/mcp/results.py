@@ -76,13 +76,13 @@ def of_result(result: CallResult[Content], document: Mapping[str, Any] | None) -
     A refused result may show something all the same: for an invalid key (A1), or without credits (D10).
     """
     refusal = text(result.error) if result.error else ""
-    return ToolResult(document, _kept(result.headers), refusal, result.outcome)
+    return ToolResult(document, _counter_headers(result.headers), refusal, result.outcome)
 
 
 def of_error(error: ApiError, document: Mapping[str, Any] | None = None) -> ToolResult:
     """A call that was refused; `document` is what the caller sees all the same."""
     outcome = error.code if error.code in REFUSALS else ""
-    return ToolResult(document, _kept(error.headers), text(error), outcome)
+    return ToolResult(document, _counter_headers(error.headers), text(error), outcome)
 
 
 def text(error: ApiError) -> str:
@@ -93,7 +93,7 @@ def text(error: ApiError) -> str:
         name: value if name == "parametres_admis" else _short(value)
         for name, value in error.extra.items()
     }
-    lines = [meaning, _cut(error.texts[1], _MESSAGE)]
+    lines = [meaning, _shorten(error.texts[1], _MESSAGE)]
     return "\n".join(lines + ([orjson.dumps(beside).decode()] if beside else []))
 
 
@@ -103,7 +103,7 @@ def credits(headers: Mapping[str, str]) -> dict[str, int]:
     return {name: int(headers[header]) for name, header in names.items() if header in headers}
 
 
-def picked(answer: object, names: Sequence[str]) -> dict[str, Any]:
+def pick(answer: object, names: Sequence[str]) -> dict[str, Any]:
     """Some fields of an object of an answer."""
     return {name: getattr(answer, name) for name in names}
 
@@ -134,19 +134,21 @@ def _tomorrow() -> str:
     )
 
 
-def _kept(headers: Mapping[str, str]) -> dict[str, str]:
+def _counter_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name.startswith(_KEPT)}
 
 
 def _short(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {_cut(str(name)): _short(part) for name, part in list(value.items())[:_MOST_VALUES]}
+        return {
+            _shorten(str(name)): _short(part) for name, part in list(value.items())[:_MOST_VALUES]
+        }
     if isinstance(value, (list, tuple)):
         more = len(value) - _MOST_VALUES
         shown = [_short(part) for part in value[:_MOST_VALUES]]
         return shown if more <= 0 else [*shown, f"… and {more} more"]
-    return _cut(value) if isinstance(value, str) else value
+    return _shorten(value) if isinstance(value, str) else value
 
 
-def _cut(value: str, longest: int = _LONGEST) -> str:
+def _shorten(value: str, longest: int = _LONGEST) -> str:
     return f"{value[:longest]}…" if len(value) > longest else value

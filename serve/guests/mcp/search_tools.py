@@ -42,7 +42,7 @@ _CHANGE: Final = 32 * 1024
 
 async def search(call: ToolCall) -> ToolResult:
     """A page of compact rows, with the exact total."""
-    result, found = await _searched(call, arguments.bounded)
+    result, found = await _search(call, arguments.clamp_limit)
 
     def document(rows: list[Any]) -> dict[str, Any]:
         return {
@@ -74,7 +74,7 @@ async def search(call: ToolCall) -> ToolResult:
 
 async def count(call: ToolCall) -> ToolResult:
     """The exact total alone."""
-    result, found = await _searched(call, lambda pairs: [*pairs, ("limit", "1")])
+    result, found = await _search(call, lambda pairs: [*pairs, ("limit", "1")])
     shown = {"total": found.total, "plan": found.caller.plan.slug}
     shown |= _missing(found) | _meant(found) | ({} if found.total else {"note": _nothing(call)})
     return results.of_result(result, shown)
@@ -87,12 +87,12 @@ async def changes(call: ToolCall) -> ToolResult:
     admission.require_account(admitted)
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[WatchResult]:
-        raw = _watch_body(arguments.bounded(request.pairs))
+        raw = _watch_body(arguments.clamp_limit(request.pairs))
         return watching(request._replace(pairs=()), generation, raw)
 
     result = await admission.perform(context, admitted, prepare, call.call, trace)
     assert result.content is not None  # there is no tag, and so no 304
-    return results.of_result(result, _changed(result.content))
+    return results.of_result(result, _page_of_changes(result.content))
 
 
 def _watch_body(pairs: Pairs) -> bytes:
@@ -109,7 +109,7 @@ def _watch_body(pairs: Pairs) -> bytes:
     return orjson.dumps(body)
 
 
-def _changed(found: WatchResult) -> dict[str, Any]:
+def _page_of_changes(found: WatchResult) -> dict[str, Any]:
     """The changes of a page that fit into an answer; `suivant` leads to the one after them."""
 
     def document(changes: list[Any]) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def counts(_call: ToolCall, result: CallResult[Repartition]) -> Mapping[str, Any
     def document(shown: list[Any]) -> dict[str, Any]:
         counts: dict[str, list[Any]] = {name: [] for name in found.repartitions}
         for name, one in shown:
-            counts[name].append(_counted(one))
+            counts[name].append(_value_count(one))
         left = {name: found.total - sum(one["n"] for one in counts[name]) for name in counts}
         others = {name: n for name, n in left.items() if n}
         return {**members(found), "repartitions": counts, "autres": others}
@@ -155,7 +155,7 @@ def counts(_call: ToolCall, result: CallResult[Repartition]) -> Mapping[str, Any
 
 def market(_call: ToolCall, result: CallResult[AnalyseMarche]) -> Mapping[str, Any]:
     """The analysis of a market, as far as it fits: ratios without formulas."""
-    found = sizes.known(plain(result.content))
+    found = sizes.known_values(plain(result.content))
     unknown = _unknown(found.get("ids_inconnus", ()))
     about = {name: value for name, value in found.items() if name not in ("module", "ids_inconnus")}
     about |= unknown | results.credits(result.headers)
@@ -173,13 +173,13 @@ def market(_call: ToolCall, result: CallResult[AnalyseMarche]) -> Mapping[str, A
     return {**document(shown), **note}
 
 
-def _counted(one: Effectifs) -> dict[str, Any]:
+def _value_count(one: Effectifs) -> dict[str, Any]:
     """A value, with its English label if that says more."""
     label = {} if one.libelle_en == one.valeur else {"libelle_en": one.libelle_en}
     return {"valeur": one.valeur, **label, "n": one.n}
 
 
-async def _searched(
+async def _search(
     call: ToolCall, adapt: Callable[[Pairs], Pairs]
 ) -> tuple[CallResult[SearchResult], SearchResult]:
     """The result of the route for the arguments, once `adapt` has changed them."""
@@ -215,7 +215,7 @@ def _former(found: SearchResult, rows: list[Any]) -> dict[str, str]:
 
 
 def _compact(company: dict[str, Any]) -> dict[str, Any]:
-    return sizes.known({name: company[name] for name in outputs.COMPACT})
+    return sizes.known_values({name: company[name] for name in outputs.COMPACT})
 
 
 def _nothing(call: ToolCall) -> str:

@@ -55,7 +55,7 @@ def brief(value: Any, longest: int) -> Any:
     return value
 
 
-def known(company: dict[str, Any]) -> dict[str, Any]:
+def known_values(company: dict[str, Any]) -> dict[str, Any]:
     """The values of a company that are known: no nulls, and no text longer than a paragraph."""
     return {name: _short(value) for name, value in company.items() if value is not None}
 

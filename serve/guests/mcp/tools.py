@@ -89,7 +89,7 @@ def tools() -> dict[str, Tool]:
     """The tools by name; made at the first call, since the schemas read the tables of `seeds/`."""
     operations = {one.tool: one for one in OPERATIONS if one.tool}
     made = {name: _of_operation(one) for name, one in operations.items()} | {
-        one.name: one for one in _composed()
+        one.name: one for one in _composed_tools()
     }
     ordered = dict.fromkeys((*_texts(), *made))
     return {name: made[name] for name in ordered}
@@ -100,7 +100,7 @@ def _texts() -> Mapping[str, Mapping[str, str]]:
     return {row["name"]: row for row in read_rows(Path(__file__).with_name("tools.csv"))}
 
 
-def _described(tool: Tool, cost: str) -> Tool:
+def _with_texts(tool: Tool, cost: str) -> Tool:
     """A tool with its texts: what it is for, what it costs, and whose words it quotes."""
     if tool.name not in _texts():
         return tool._replace(description=f"{tool.description} {cost} {THIRD_PARTIES}")
@@ -136,7 +136,7 @@ def _of_operation(one: Operation) -> Tool:
         (*arguments.of_path(one), *(each.name for each in one.parameters if each.required)),
         brief=one.kind in ("call", "analysis"),
     )
-    return _described(tool, _cost(one))
+    return _with_texts(tool, _cost(one))
 
 
 def _shapes() -> Mapping[str, tuple[Shape, Schema]]:
@@ -145,7 +145,7 @@ def _shapes() -> Mapping[str, tuple[Shape, Schema]]:
         "list_sectors": (list_tools.sectors, outputs.SECTORS),
         "list_subsectors": (list_tools.sub_sectors, outputs.SUB_SECTORS),
         "list_sources": (list_tools.sources, outputs.SOURCES),
-        "suggest": (list_tools.suggested, outputs.SUGGESTIONS),
+        "suggest": (list_tools.suggestions, outputs.SUGGESTIONS),
         "break_down_companies": (search_tools.counts, outputs.BREAKDOWN),
         "analyse_market": (search_tools.market, outputs.MARKET_ANALYSIS),
         "analyse_company": (company_tool.analysis, outputs.COMPANY_ANALYSIS),
@@ -154,7 +154,7 @@ def _shapes() -> Mapping[str, tuple[Shape, Schema]]:
     }
 
 
-def _composed() -> Sequence[Tool]:
+def _composed_tools() -> Sequence[Tool]:
     """The tools whose arguments or steps are not those of one operation."""
     key = ("iso2", "id")
     return (
@@ -184,4 +184,4 @@ def _tool(
     required: Sequence[str] = (),
 ) -> Tool:
     brief = name not in _DESCRIBING
-    return _described(Tool(name, "", "", run, output, allowed, required, brief=brief), _CALL)
+    return _with_texts(Tool(name, "", "", run, output, allowed, required, brief=brief), _CALL)

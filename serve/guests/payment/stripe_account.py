@@ -143,7 +143,7 @@ class StripeAccount:
             SignatureError
         """
 
-        def verified() -> None:
+        def verify() -> None:
             import stripe
 
             try:
@@ -153,7 +153,7 @@ class StripeAccount:
             except (stripe.SignatureVerificationError, ValueError) as error:
                 raise SignatureError(str(error)) from error
 
-        await asyncio.to_thread(verified)
+        await asyncio.to_thread(verify)
         try:
             sent = orjson.loads(message)
             return _event(str(sent["type"]), sent["data"]["object"])
@@ -192,7 +192,7 @@ class StripeAccount:
     async def _call(self, ask: "Callable[[stripe.StripeClient], T]") -> T:
         """Run a call of the library in a thread. Raises StripeError."""
 
-        def called() -> T:
+        def in_thread() -> T:
             import stripe
 
             if self._client is None:
@@ -208,7 +208,7 @@ class StripeAccount:
             except stripe.StripeError as error:
                 raise StripeError(str(error)) from error
 
-        return await asyncio.to_thread(called)
+        return await asyncio.to_thread(in_thread)
 
 
 def _customer(buyer: Buyer, mode: str) -> dict[str, Any]:

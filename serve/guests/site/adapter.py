@@ -104,7 +104,7 @@ class Website:
         with suppress(ApiError):  # the query string itself may be the error
             request.trace.pairs = query_string.pairs(request.target.query)
         page = replace(self._page_request(request, session=session), is_known=is_known)
-        return error_pages.refused(page, error) if page.html else of_error(error, request.lang)
+        return error_pages.error_page(page, error) if page.html else of_error(error, request.lang)
 
     async def _session(self, request: HttpRequest) -> Session | None:
         """The session of the request's cookie.
@@ -136,7 +136,7 @@ class Website:
         pages = self._pages
         headers = message.headers
         kept = cookies.read(headers.get("Cookie"))
-        known_lang, known_nonce = page_request.remembered(kept, secure=pages.secure)
+        known_lang, known_nonce = page_request.read_visit(kept, secure=pages.secure)
         wanted = page_request.last(trace.pairs, "lang")
         lang = languages.chosen(wanted, known_lang, headers.get("Accept-Language"))
         nonce = known_nonce or page_request.new_nonce()

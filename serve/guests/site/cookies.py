@@ -35,7 +35,7 @@ def name(kind: str, *, secure: bool) -> str:
     return f"__Host-{kind}" if secure else kind
 
 
-def written(kind: str, value: str, seconds: int, *, secure: bool) -> str:
+def set_cookie(kind: str, value: str, seconds: int, *, secure: bool) -> str:
     """A Set-Cookie header; `seconds` 0 removes the cookie.
 
     >>> written("session", "x", 60, secure=True)

@@ -30,7 +30,7 @@ async def robots(request: PageRequest) -> Response:
     closed = "".join(f"Disallow: {path}\n" for path in _CLOSED)
     text = f"User-agent: *\n{closed}Sitemap: {request.origin}/sitemap.xml\n"
     kind = {"Content-Type": "text/plain; charset=utf-8"}
-    return Response(200, text.encode(), {**kind, **_kept(request)})
+    return Response(200, text.encode(), {**kind, **_tag_headers(request)})
 
 
 async def favicon(_request: PageRequest) -> Response:
@@ -76,7 +76,7 @@ async def sitemap(request: PageRequest) -> Response:
     return _xml(request, "urlset", "url", places)
 
 
-def _kept(request: PageRequest) -> dict[str, str]:
+def _tag_headers(request: PageRequest) -> dict[str, str]:
     return _KEPT if request.server.config.base_url else _OWN
 
 
@@ -84,4 +84,6 @@ def _xml(request: PageRequest, root: str, item: str, places: Iterable[str]) -> R
     """A document of the sitemap protocol (sitemaps.org, version 0.9)."""
     items = "".join(f"<{item}><loc>{escape(place)}</loc></{item}>\n" for place in places)
     text = f'<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="{_SCHEMA}">\n{items}</{root}>\n'
-    return Response(200, text.encode(), {"Content-Type": "application/xml", **_kept(request)})
+    return Response(
+        200, text.encode(), {"Content-Type": "application/xml", **_tag_headers(request)}
+    )

@@ -65,7 +65,7 @@ def text_of(request: PageRequest, error: ApiError) -> ErrorText:
     return ErrorText(error.status, error.code, title, named, field)
 
 
-def refused(request: PageRequest, error: ApiError) -> Response:
+def error_page(request: PageRequest, error: ApiError) -> Response:
     """The page of an error."""
     headers = {"Cache-Control": "no-store"} | error.headers
     return page(

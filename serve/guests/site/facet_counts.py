@@ -47,7 +47,7 @@ class FacetCounter:
         self._turn = asyncio.Lock()
         self._waiting = 0
 
-    def known(
+    def cheap_counts(
         self, generation: OpenGeneration, query: Query, dimensions: Dimensions = PLACES
     ) -> FacetTotals | None:
         """The counts where they cost little: remembered, known sums, or within the budget; else None."""
@@ -66,7 +66,7 @@ class FacetCounter:
         Raises:
             ApiError: 503: too many requests wait.
         """
-        found = self.known(generation, query, dimensions)
+        found = self.cheap_counts(generation, query, dimensions)
         if found is not None:
             return found
         if self._waiting >= _WAITING:
@@ -80,7 +80,7 @@ class FacetCounter:
         try:
             async with self._turn:
                 # Another request may have counted the same meanwhile.
-                found = self.known(generation, query, dimensions)
+                found = self.cheap_counts(generation, query, dimensions)
                 if found is not None:
                     return found
                 counts = await generation.in_thread(

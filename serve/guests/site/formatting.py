@@ -66,7 +66,7 @@ class Formatting:
         if value is None:
             return NONE
         amount = Decimal(str(value))
-        rounded = _rounded(amount)
+        rounded = _round(amount)
         for step, french, english in _STEPS:
             if abs(rounded) >= step:
                 return self._with_currency(rounded / step, french, english, currency)
@@ -122,7 +122,7 @@ class Formatting:
         number = self.number(percent.quantize(Decimal("0.1") if abs(percent) < 10 else Decimal(1)))
         return f"{number}{notation.THIN}%" if self._french else f"{number}%"
 
-    def signed(self, part: float) -> str:
+    def signed_percent(self, part: float) -> str:
         """A change in percent with its sign.
 
         >>> Formatting("en").signed(0.25), Formatting("en").signed(-0.25), Formatting("en").signed(0)
@@ -145,7 +145,7 @@ class Formatting:
             return f"{'<' if value < 0 else '>'} {most}"
         if unit == "EUR":
             return self.money(value)
-        number = self.number(_rounded(Decimal(str(value))))
+        number = self.number(_round(Decimal(str(value))))
         days = "j" if self._french else "d"
         sign = {"fois": "×", "jours": days}.get(unit)
         return f"{number}{_FIXED}{sign}" if sign else number
@@ -175,7 +175,7 @@ class Formatting:
             return (
                 f"{number}{_FIXED}{french}{sign}"
                 if len(sign) < 2
-                else _spaced(number, french, sign)
+                else _with_unit(number, french, sign)
             )
         minus, digits = ("−", number[1:]) if number.startswith("−") else ("", number)
         gap = "" if len(sign) < 2 else _FIXED
@@ -185,12 +185,12 @@ class Formatting:
         return notation.local(text, self._lang).replace("-", "−")
 
 
-def _spaced(number: str, letter: str, sign: str) -> str:
+def _with_unit(number: str, letter: str, sign: str) -> str:
     """The parts that are not empty, with no-break spaces: `1,2 M GBP`."""
     return _FIXED.join(part for part in (number, letter, sign) if part)
 
 
-def _rounded(amount: Decimal) -> Decimal:
+def _round(amount: Decimal) -> Decimal:
     """The amount rounded to three significant digits."""
     if not amount:
         return amount
@@ -199,7 +199,7 @@ def _rounded(amount: Decimal) -> Decimal:
 
 
 @cache
-def of(lang: str) -> Formatting:
+def formats_of(lang: str) -> Formatting:
     """The formats of a language."""
     return Formatting(lang)
 
@@ -243,7 +243,7 @@ def web(url: str | None) -> str | None:
     return f"https://{text}" if _HOST.fullmatch(text) else None
 
 
-def coded(text: str) -> Markup:
+def code_and_links(text: str) -> Markup:
     """A sentence whose `words` in backticks are code, and whose [words](/path) are links.
 
     >>> coded("`q` & [more](/docs)")

@@ -27,7 +27,7 @@ from serve.access.burst_gate import Limiter
 from serve.config import BurstLimits
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.request.client_address import bucket, truncated
+from serve.request.client_address import bucket, network_of
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ class LoginThrottle:
             if device
             else (
                 (f"connexion {bucket(address)}", few),
-                (f"{account} {truncated(address)}", few),
+                (f"{account} {network_of(address)}", few),
                 (account, ACCOUNT_TIMES * few),
             )
         )
@@ -82,12 +82,12 @@ class LoginThrottle:
         few = self._debit.inscriptions_jour
         limits = (
             (f"inscription {bucket(address)}", few),
-            (f"inscription {truncated(address)}", NETWORK_TIMES * few),
+            (f"inscription {network_of(address)}", NETWORK_TIMES * few),
             ("inscription", HOST_TIMES * few),
         )
         self._by_day(limits, now)
 
-    def lost(self, address: str | None, now: datetime) -> None:
+    def count_lost_password(self, address: str | None, now: datetime) -> None:
         """Count a form for a lost password. Raises ApiError 429."""
         few = self._debit.inscriptions_jour
         # By the minute for the host: whoever asks from many networks locks nobody out for a day.
@@ -95,7 +95,7 @@ class LoginThrottle:
         self._by_day(
             (
                 (f"perdu {bucket(address)}", few),
-                (f"perdu {truncated(address)}", NETWORK_TIMES * few),
+                (f"perdu {network_of(address)}", NETWORK_TIMES * few),
             ),
             now,
         )
@@ -110,7 +110,7 @@ class LoginThrottle:
         is_free = account.plan == FREE
         most = FREE_INVITATIONS if is_free else INVITATIONS
         free = (
-            (f"invitation gratuite {truncated(address)}", NETWORK_TIMES * most),
+            (f"invitation gratuite {network_of(address)}", NETWORK_TIMES * most),
             ("invitation gratuite", HOST_TIMES * most),
         )
         self._by_day(
@@ -138,13 +138,13 @@ class LoginThrottle:
         for who, limit in limits:
             wait = self._limiter.allow(who, limit, now.timestamp()).seconds
             if wait:
-                raise _refused(limit, "minute", wait, now)
+                raise _too_many(limit, "minute", wait, now)
 
     def _by_day(self, limits: Iterable[tuple[str, int]], now: datetime) -> None:
         for who, limit in limits:
             wait = self._limiter.day(who, limit, now.timestamp()).seconds
             if wait:
-                raise _refused(limit, "jour", wait, now)
+                raise _too_many(limit, "jour", wait, now)
 
     async def hashed(self, password: str) -> str:
         """The hash of a new password. Raises ApiError 503."""
@@ -174,7 +174,7 @@ class LoginThrottle:
             self._waiting -= 1
 
 
-def _refused(limit: int, window: str, wait: float, now: datetime) -> ApiError:
+def _too_many(limit: int, window: str, wait: float, now: datetime) -> ApiError:
     seconds = max(1, ceil(wait))
     quota = counter_headers.quota("debit", limit, limit, now + timedelta(seconds=seconds))
     return errors.trop_de_requetes(quota, seconds, window)

@@ -196,7 +196,7 @@ class PageRequest:
         return en if self.lang == "en" else fr
 
 
-def remembered(kept: Mapping[str, str], *, secure: bool) -> tuple[str | None, str | None]:
+def read_visit(kept: Mapping[str, str], *, secure: bool) -> tuple[str | None, str | None]:
     """The language and the nonce in the cookie `visite`; None for each that is absent."""
     lang, _, nonce = kept.get(cookies.name(cookies.VISIT, secure=secure), "").partition(".")
     return lang or None, nonce if _NONCE.fullmatch(nonce) else None

@@ -50,15 +50,15 @@ def page(
     text = _environment().get_template(template).render(
         request=request,
         t=request.t,
-        shown=formatting.of(request.lang),
+        shown=formatting.formats_of(request.lang),
         token=proof,
         other_language=_other_language(request),
         asset=assets.names(),
-        credited=country_sources.credited(sources),
+        credited=country_sources.attributions(sources),
         period=country_sources.period(sources),
         canonical=_canonical(request),
         indexed=status == 200 and request.session is None,
-        linked=partial(linked_text.linked, lang=request.lang, plans=request.server.plans),
+        linked=partial(linked_text.link_routes, lang=request.lang, plans=request.server.plans),
         **values,
     )  # fmt: skip
     own = _headers(request, has_form=proof in text) | dict(headers or {})
@@ -99,7 +99,7 @@ def _headers(request: PageRequest, *, has_form: bool) -> dict[str, str]:
         "Vary": "Accept-Language, Cookie",
     }
     if request.keep is not None:
-        headers["Set-Cookie"] = cookies.written(
+        headers["Set-Cookie"] = cookies.set_cookie(
             cookies.VISIT, request.keep, cookies.VISIT_SECONDS, secure=request.context.secure
         )
     return headers
@@ -134,6 +134,6 @@ def _environment() -> Environment:
     }
     environment.filters |= {
         "plain": formatting.plain, "web": formatting.web, "credit": formatting.credit,
-        "coded": formatting.coded,
+        "coded": formatting.code_and_links,
     }  # fmt: skip
     return environment

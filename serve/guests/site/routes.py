@@ -79,7 +79,10 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/compte/mot-de-passe": WebRoute("mot-de-passe", post=account.change_password, personal=True),
     "/compte/membres": WebRoute("membres", members.show, members.change, personal=True),
     "/mot-de-passe": WebRoute(
-        "mot-de-passe-perdu", one_time_links.lost_form, one_time_links.lost, remembers=True
+        "mot-de-passe-perdu",
+        one_time_links.lost_form,
+        one_time_links.send_password_link,
+        remembers=True,
     ),
     "/rapprochement": WebRoute(
         "liste", matching.show, matching.match, remembers=True, file=list_file.LARGEST
@@ -132,7 +135,7 @@ def resolve(raw: str) -> tuple[WebRoute, tuple[str, ...]] | None:
     parts = raw.split("/")[1:]
     is_analysis = len(parts) == 4 and parts[3] == "analyse"
     if (len(parts) == 3 or is_analysis) and parts[0] == "societes":
-        # As in serve/api/routes.py, bytes that are not UTF-8 become U+FFFD, which no company has.
+        # As in serve/http/router.py, bytes that are not UTF-8 become U+FFFD, which no company has.
         decoded = tuple(unquote(part.encode("utf-8", "surrogateescape")) for part in parts[1:3])
         return _ANALYSIS if is_analysis else _RECORD, decoded
     if len(parts) == 2 and parts[0] == "sitemap" and parts[1].endswith(".xml"):

@@ -52,21 +52,21 @@ def is_signed(context: PageContext, cookie: str | None) -> bool:
     )
 
 
-async def opened(context: PageContext, person: Person, now: datetime) -> tuple[Session, str]:
+async def begin_session(context: PageContext, person: Person, now: datetime) -> tuple[Session, str]:
     """A new session, and the Set-Cookie header that gives it to the browser."""
     token = secrets.token_bytes(_BYTES)
     await context.accounts.open_session(person.id, token, now, now + LASTS)
     text = f"{person.id}.{token.hex()}"
     value = f"{text}.{context.signer.signature(_PURPOSE, text)}"
     seconds = int(LASTS.total_seconds())
-    cookie = cookies.written(cookies.SESSION, value, seconds, secure=context.secure)
+    cookie = cookies.set_cookie(cookies.SESSION, value, seconds, secure=context.secure)
     return Session(person, await context.accounts.get(person.account), token), cookie
 
 
-async def closed(context: PageContext, session: Session) -> str:
+async def end_session(context: PageContext, session: Session) -> str:
     """End a session; return the Set-Cookie header that removes it from the browser."""
     await context.accounts.close_session(session.person.id, session.token)
-    return cookies.written(cookies.SESSION, "", 0, secure=context.secure)
+    return cookies.set_cookie(cookies.SESSION, "", 0, secure=context.secure)
 
 
 def device(context: PageContext, cookie: str, email: str) -> str | None:
@@ -83,4 +83,4 @@ def device_cookie(context: PageContext, person: Person) -> str:
     name = secrets.token_urlsafe(16)
     signature = context.signer.signature(_DEVICE_PURPOSE, f"{name}.{folded(person.email)}")
     seconds = int(DEVICE_LASTS.total_seconds())
-    return cookies.written(cookies.DEVICE, f"{name}.{signature}", seconds, secure=context.secure)
+    return cookies.set_cookie(cookies.DEVICE, f"{name}.{signature}", seconds, secure=context.secure)

@@ -53,7 +53,7 @@ class DecodedText(NamedTuple):
     encoding: str
 
 
-def decoded(raw: bytes, chosen: str = "") -> DecodedText:
+def decode_file(raw: bytes, chosen: str = "") -> DecodedText:
     """The text of a file.
 
     Args:
@@ -73,7 +73,7 @@ def decoded(raw: bytes, chosen: str = "") -> DecodedText:
             raise errors.corps_invalide(
                 (f"c'est {french} : {remedy[0]}", f"it is {english}: {remedy[1]}")
             )
-    name = chosen or _found(raw)
+    name = chosen or _detect(raw)
     if name not in CHOICES:
         known = ", ".join(CHOICES)
         shown = repr(name[:50])
@@ -98,7 +98,7 @@ def decoded(raw: bytes, chosen: str = "") -> DecodedText:
     return DecodedText(text.removeprefix("\ufeff"), name)
 
 
-def _found(raw: bytes) -> str:
+def _detect(raw: bytes) -> str:
     for mark, name in _MARKS:
         if raw.startswith(mark):
             return name

@@ -65,7 +65,7 @@ def read(raw: bytes, encoding: str = "", separator: str = "") -> ListFile:
     >>> found.encoding, found.separator, found.columns
     ('Windows-1252', ';', {'nom': 0, 'code_postal': 1})
     """
-    text, name = encodings.decoded(raw, encoding)
+    text, name = encodings.decode_file(raw, encoding)
     first, _, rest = text.partition("\n")
     if len(first.strip()) == 5 and first.lower().startswith("sep="):  # Excel writes it
         separator, text = separator or first[4], rest
@@ -92,7 +92,7 @@ def read(raw: bytes, encoding: str = "", separator: str = "") -> ListFile:
     return ListFile(name, separator, headings, rows, columns, blank)
 
 
-def written(headings: Sequence[str], rows: Sequence[Sequence[str]], separator: str = ";") -> str:
+def write(headings: Sequence[str], rows: Sequence[Sequence[str]], separator: str = ";") -> str:
     """A table as CSV (RFC 4180)."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter=separator, lineterminator="\r\n")

@@ -36,7 +36,7 @@ def lines(table: ListFile, names: PlaceNames, limit: int, country: str = "") -> 
     asked = line_list.of_document({"lignes": given, "limite": limit}, names)
     return asked._replace(
         lines=tuple(
-            _checked(one, len(row), len(table.headings))
+            _check_width(one, len(row), len(table.headings))
             for one, row in zip(asked.lines, table.rows, strict=True)
         )
     )
@@ -72,7 +72,7 @@ def _date(text: str) -> str:
     return bare
 
 
-def _checked(one: ListedLine, cells: int, headings: int) -> ListedLine:
+def _check_width(one: ListedLine, cells: int, headings: int) -> ListedLine:
     """The line, or an error if its row has more cells than there are columns."""
     if cells <= headings:
         return one

@@ -40,7 +40,7 @@ def test_the_table_of_the_contract(
     """C, C2"""
     plan = PLANS[slug]
     window = rights.window(plan, *asked)
-    shown = rights.shown(plan, total)
+    shown = rights.visible_window(plan, total)
 
     assert (rights.effective_limit(window, total), window.offset) == echoed
     assert shown == VisibleWindow(visibles, restantes)
@@ -58,7 +58,7 @@ def test_no_page_passes_the_cap_of_its_plan(slug: str, limit: int, offset: int, 
     """§8.2 rules 1 to 3, B19"""
     plan = PLANS[slug]
     window = rights.window(plan, limit, offset)
-    shown = rights.shown(plan, total)
+    shown = rights.visible_window(plan, total)
 
     assert 0 <= window.limit <= min(limit, plan.lignes_par_appel)
     assert not window.limit or window.offset + window.limit <= CAPS[slug]
@@ -76,7 +76,7 @@ def test_following_next_shows_each_visible_row_once(slug: str, limit: int, total
     offset: int | None = 0
     while offset is not None:
         window = rights.window(plan, limit, offset)
-        visible = rights.shown(plan, total).visibles
+        visible = rights.visible_window(plan, total).visibles
         seen += range(offset, min(offset + window.limit, visible))
         offset = rights.next_offset(plan, window, total)
 

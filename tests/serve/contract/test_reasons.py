@@ -34,6 +34,6 @@ def test_words_replace_codes_at_every_depth_and_nothing_else() -> None:
     ended = Cessations(annees=[Annee(annee=2024, n=1)], societes=1, motif_code="aucun_ca")
     nothing = Cessations(annees=None, societes=0, motif_code=None)
 
-    found = reasons.told([ended, [nothing], "aucun_ca"], "en")
+    found = reasons.with_reasons([ended, [nothing], "aucun_ca"], "en")
 
     assert found == [replace(ended, motif="no turnover is known"), [nothing], "aucun_ca"]

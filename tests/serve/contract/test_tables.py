@@ -71,7 +71,7 @@ def test_every_message_is_raised_and_every_error_has_its_row() -> None:
     tree = ast.parse(Path(errors.__file__).read_text(encoding="utf-8"))
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     makers = [call for call in calls
-              if isinstance(call.func, ast.Name) and call.func.id in ("_error", "_filled", "_too_many")]  # fmt: skip
+              if isinstance(call.func, ast.Name) and call.func.id in ("_error", "_message", "_too_many")]  # fmt: skip
     used = {call.args[0].value for call in makers if isinstance(call.args[0], ast.Constant)}
 
     assert used | errors.PARTS == set(errors.MESSAGES)

@@ -7,7 +7,7 @@ import pytest
 
 from serve.http.headers import request_id
 from serve.observe.log import JsonLines, query_fields, redact
-from serve.request.client_address import truncated
+from serve.request.client_address import network_of
 
 KEY = "soc_live_" + "aB3" * 10 + "zzzzzz"
 
@@ -53,7 +53,7 @@ def test_an_unknown_parameter_is_logged_without_its_value() -> None:
 )
 def test_an_address_is_cut_to_its_network(address: str | None, network: str | None) -> None:
     """G11"""
-    assert truncated(address) == network
+    assert network_of(address) == network
 
 
 def test_a_line_is_json_even_of_bytes_that_are_not_text() -> None:

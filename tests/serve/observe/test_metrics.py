@@ -113,7 +113,7 @@ def test_a_link_that_others_left_beside_the_figures_ends_no_start(
     (tmp_path / f"{metrics._NAME}-{dead}-there").symlink_to(tmp_path / "theirs")
     (tmp_path / f"{metrics._NAME}-{dead}-left").mkdir()
 
-    with metrics.shared(tmp_path):
+    with metrics.share_with_children(tmp_path):
         left = {path.name.rpartition("-")[2] for path in tmp_path.glob(f"{metrics._NAME}-{dead}-*")}
 
     assert left == {"gone", "there"}

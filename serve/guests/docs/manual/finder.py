@@ -33,7 +33,7 @@ class ManualEntry(NamedTuple):
 
 def entries(reference: ManualReference) -> tuple[ManualEntry, ...]:
     """Everything that can be found, pages before their parts."""
-    return tuple(_gathered(reference))
+    return tuple(_entries(reference))
 
 
 def find(known: Iterable[ManualEntry], text: str) -> list[ManualEntry]:
@@ -62,7 +62,7 @@ def _entry(
     return ManualEntry(kind, path, titles, texts, (title, fold(" ".join((*titles, *texts, more)))))
 
 
-def _gathered(reference: ManualReference) -> Iterator[ManualEntry]:
+def _entries(reference: ManualReference) -> Iterator[ManualEntry]:
     for guide in GUIDES:
         yield _entry("guide", f"/docs/guides/{guide.slug}", guide.title, guide.summary, guide.slug)
     for one in reference.operations.values():

@@ -17,7 +17,7 @@ from typing import Final
 from serve.contract import operation, parameters, seed_tables
 from serve.contract.error_codes import CODES
 from serve.contract.objects import components
-from serve.contract.prices import priced
+from serve.contract.prices import fill_prices
 from serve.contract.tables import read_rows
 
 FILE: Final = Path(__file__).with_name("french.csv")
@@ -43,7 +43,7 @@ def sentences() -> Mapping[str, str]:
     """The French texts by the English ones, those of the contract included."""
     fields = [field.definition for field in seed_tables.fields()]
     return {
-        **{priced(row["en"]): priced(row["fr"]) for row in read_rows(FILE)},
+        **{fill_prices(row["en"]): fill_prices(row["fr"]) for row in read_rows(FILE)},
         # As in the other texts of the pages, an apostrophe is a typographic one.
         **{f"{said['en']}.": f"{said['fr']}.".replace("'", "’") for said in fields},
         **{code.meaning.en: code.meaning.fr for code in CODES.values()},
@@ -52,7 +52,10 @@ def sentences() -> Mapping[str, str]:
             for name, row in parameters.texts().items()
             if not name.startswith(parameters.TOOL)
         },
-        **{priced(english): priced(french) for english, french in components.french().items()},
+        **{
+            fill_prices(english): fill_prices(french)
+            for english, french in components.french().items()
+        },
         **operation.texts(),
     }
 

@@ -152,7 +152,7 @@ def _operation(
             _answer(int(status), _target(one, components))
             for status, one in operation["responses"].items()
         ),
-        recorded=tuple(_recorded(operation["responses"][success], components)),
+        recorded=tuple(_recorded_answers(operation["responses"][success], components)),
         request=request_example(method.upper(), path, operation, components),
     )
 
@@ -177,7 +177,9 @@ def _answer(status: int, one: Mapping[str, Any]) -> AnswerRow:
     return AnswerRow(status, tuple(objects), tuple(content), tuple(one.get("headers", ())))
 
 
-def _recorded(answer: Mapping[str, Any], components: Mapping[str, Any]) -> Iterator[RecordedAnswer]:
+def _recorded_answers(
+    answer: Mapping[str, Any], components: Mapping[str, Any]
+) -> Iterator[RecordedAnswer]:
     for one in answer.get("content", {}).get(_JSON, {}).get("examples", {}).values():
         # A new one is recorded by a server that must start without it (`make golden`).
         if example := components["examples"].get(_name(one)):
@@ -196,7 +198,7 @@ def _objects(
             name,
             schema["description"],
             rows[name] or (_row("", schema, schema["description"], required=True),),
-            tuple(one.name for one in operations.values() if name in _mentioned(one)),
+            tuple(one.name for one in operations.values() if name in _components_of(one)),
             tuple(
                 other
                 for other, values in rows.items()
@@ -207,7 +209,7 @@ def _objects(
     }
 
 
-def _mentioned(operation: OperationPage) -> set[str]:
+def _components_of(operation: OperationPage) -> set[str]:
     return {name for answer in operation.answers for name in answer.objects} | {
         operation.body_object
     }

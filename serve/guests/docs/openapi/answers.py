@@ -83,12 +83,12 @@ def answer(
         content["examples"] = {name: ref(name, "examples") for name in examples}
     return {
         "description": description,
-        "headers": headers.of(*names),
+        "headers": headers.references(*names),
         "content": {kind: content},
     }
 
 
-def linked(made: Schema, links: Sequence[Link]) -> Schema:
+def with_links(made: Schema, links: Sequence[Link]) -> Schema:
     """An answer with the calls that can be made with its values (OpenAPI §4.8.20)."""
     told = {
         link.name: {"operationId": link.operation, "parameters": dict(link.given)} for link in links
@@ -100,7 +100,7 @@ def not_modified(*names: str) -> Schema:
     """A 304, which has no body and is not counted."""
     return {
         "description": "The caller has this answer already (`If-None-Match`); it costs nothing.",
-        "headers": headers.of(*headers.TAGGED, *names),
+        "headers": headers.references(*headers.TAGGED, *names),
     }
 
 
@@ -135,7 +135,7 @@ def refusals(operation: Operation, statuses: Collection[int]) -> dict[str, Schem
         # If the counters cannot be kept, the public identity is served and not charged (D10, G9).
         shown = either(ref(component_name(operation.unavailable)), ref("Erreur503"))
         found["503"] = _error_answer(503, shown)
-        found["503"]["headers"] |= headers.of("Content-Location")
+        found["503"]["headers"] |= headers.references("Content-Location")
     if operation.kind == "analysis":  # nothing is left to show
         found["402"] = _error_answer(402, ref("Erreur402"), operation.route)
     return found
@@ -187,7 +187,7 @@ def _error_answer(status: int, schema: Schema, route: str = "") -> Schema:
         content["examples"] = {name: ref(name, "examples") for name in examples}
     return {
         "description": _meanings(status),
-        "headers": headers.of(*_ERRORS, *_HEADERS.get(status, ())),
+        "headers": headers.references(*_ERRORS, *_HEADERS.get(status, ())),
         "content": {JSON: content},
     }
 

@@ -69,6 +69,6 @@ TAGGED: Final = ("ETag", "Cache-Control", "Vary", "X-Donnees-Version")
 EXPORT: Final = tuple(name for name in HEADERS if name.startswith("X-Export-"))
 
 
-def of(*names: str) -> dict[str, Any]:
+def references(*names: str) -> dict[str, Any]:
     """References to the headers of an answer; every answer also has `X-Request-Id`."""
     return {name: ref(name, "headers") for name in ("X-Request-Id", *names)}

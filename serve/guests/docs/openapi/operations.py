@@ -11,7 +11,13 @@ from serve.contract.objects.described import component_name
 from serve.contract.objects.json_schema import component_schema
 from serve.contract.operation import Operation
 from serve.guests.docs.openapi import answers, headers
-from serve.guests.docs.openapi.answers import answer, export_file, linked, not_modified, refusals
+from serve.guests.docs.openapi.answers import (
+    answer,
+    export_file,
+    not_modified,
+    refusals,
+    with_links,
+)
 from serve.guests.docs.openapi.bodies import BODIES
 from serve.guests.docs.openapi.examples import EXAMPLES
 from serve.guests.docs.openapi.matching import reconciliation
@@ -53,11 +59,11 @@ def paths() -> Mapping[str, Mapping[str, Schema]]:
     found: dict[str, dict[str, Schema]] = {}
     for one in OPERATIONS:
         if one.kind != "tools":
-            found.setdefault(one.path, {})[one.method.lower()] = _described(one)
+            found.setdefault(one.path, {})[one.method.lower()] = _operation(one)
     return found
 
 
-def _described(one: Operation) -> Schema:
+def _operation(one: Operation) -> Schema:
     own = reconciliation.parts().get(one.id)
     parts = own or {"parameters": _parameters(one), "responses": _responses(one)}
     if one.id in BODIES:
@@ -95,7 +101,10 @@ def _responses(one: Operation) -> dict[str, Schema]:
     if one.kind == "document":
         page = answer(f"{one.summary.en}.", {}, _PAGE)
         page["content"] = {kind: {"schema": schema} for kind, schema in _MEDIA[one.id].items()}
-        unchanged = {"description": "The caller has it already.", "headers": headers.of(*_PAGE)}
+        unchanged = {
+            "description": "The caller has it already.",
+            "headers": headers.references(*_PAGE),
+        }
         return {"200": page, "304": unchanged, **refused}
     if one.kind == "file":
         return {"200": export_file(), **refused}
@@ -112,7 +121,7 @@ def _responses(one: Operation) -> dict[str, Schema]:
     said = component_schema(one.answer, "en")["description"]
     made = answer(said, ref(component_name(one.answer)), (*always, *own), *examples)
     if one.links:
-        made = linked(made, one.links)
+        made = with_links(made, one.links)
     # A 304 has no body, so it leads to no next page.
     kept = tuple(name for name in own if name != "Link")
     tagged = {"304": not_modified(*kept)} if _is_tagged(one) else {}

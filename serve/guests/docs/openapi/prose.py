@@ -21,7 +21,7 @@ _PARQUET_TYPES: Final = {
 }
 
 
-def _typed(columns: Iterable[ExportColumn]) -> str:
+def _column_types(columns: Iterable[ExportColumn]) -> str:
     """The columns by their type in Parquet, but for those of text."""
     found = list(columns)
     named = {
@@ -43,8 +43,8 @@ EXPORT_FILE: Final = (
     "apostrophe in front, and so does what begins so behind a semicolon, tab or line break in a text: no "
     "spreadsheet takes it for a formula. `ndjson`: the objects of the API, one a line. "
     "`parquet`: zstd, with the attributions of the sources in the metadata (`licences`); "
-    f"{_typed(export_tables.company_columns().values())}; of `comptes`, "
-    f"{_typed(export_tables.STATEMENT_COLUMNS)}; all others are STRING."
+    f"{_column_types(export_tables.company_columns().values())}; of `comptes`, "
+    f"{_column_types(export_tables.STATEMENT_COLUMNS)}; all others are STRING."
 )
 TAGS: Final = {
     "Companies": "Search, read and export companies.",

@@ -51,7 +51,7 @@ def write(table: ExportTable, path: Path, temporary: Path) -> None:
             lines.writerow(values)
 
 
-def guarded(text: str, separator: str = ",") -> str:
+def guard_formula(text: str, separator: str = ",") -> str:
     """A text that no spreadsheet takes for a formula, in a file with this separator.
 
     >>> guarded("=1+1"), guarded("'+33"), guarded("'t Hooft"), guarded("A=1"), guarded("x;=1")
@@ -67,12 +67,12 @@ def _truth(value: bool) -> str:
 
 
 def _texts(values: list[str]) -> str:
-    return guarded(JOIN.join(values))
+    return guard_formula(JOIN.join(values))
 
 
 # Values of the other types are written as they are.
 _CELLS: Final[Mapping[ColumnType, Callable[[Any], str]]] = {
-    "text": guarded,
+    "text": guard_formula,
     "boolean": _truth,
     "texts": _texts,
 }

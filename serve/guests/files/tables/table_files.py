@@ -84,10 +84,10 @@ def _companies(
     if not wanted:
         return ExportTable("societes", tuple(known.values()), found, licences)
     columns = [known[name] for name in wanted]
-    return ExportTable("societes", columns, _selected(found, wanted), licences)
+    return ExportTable("societes", columns, _select(found, wanted), licences)
 
 
-def _selected(companies: Iterator[bytes], wanted: Sequence[str]) -> Iterator[bytes]:
+def _select(companies: Iterator[bytes], wanted: Sequence[str]) -> Iterator[bytes]:
     for company in companies:
         values = record.company(company)
         yield orjson.dumps({name: values[name] for name in wanted})
@@ -118,7 +118,7 @@ def _lines(generation: Generation, found: Sequence[tuple[MergedRow, bytes]]) -> 
 
 def _licences(generation: Generation, request: ExportRequest, facets: FacetCount) -> str:
     """The attributions that the licences of the companies in the scope demand (X9), as a JSON array."""
-    credited = country_sources.credited(export_data.sources_of(generation, facets))
+    credited = country_sources.attributions(export_data.sources_of(generation, facets))
     licences = [
         {
             "attribution": one.attribution_en if request.lang == "en" else one.attribution,

@@ -47,7 +47,7 @@ def clean(text: str) -> str:
         text += " "
     # A character takes at most two units, so this test decides nearly every text.
     if 2 * len(text) > LONGEST_CELL:
-        text = cut(text, LONGEST_CELL)
+        text = shorten(text, LONGEST_CELL)
     return text
 
 
@@ -60,7 +60,7 @@ def is_active(text: str) -> bool:
     return text.startswith(_ACTIVE)
 
 
-def cut(text: str, units: int) -> str:
+def shorten(text: str, units: int) -> str:
     """`text` within so many UTF-16 units; an ellipsis marks a text that was cut.
 
     >>> cut("Orléans", 4), cut("🚀🚀", 3), cut("Ψ", 1)
@@ -84,11 +84,11 @@ def sheet_names(wanted: Iterable[str], taken: Iterable[str] = ()) -> Iterator[st
         plain = _NOT_IN_A_NAME.sub("_", text)
         # Excel allows an apostrophe inside a name, not at its ends.
         plain = re.sub(r"^'|'$", "_", plain).strip() or "_"
-        name, number = cut(plain, LONGEST_NAME), 1
+        name, number = shorten(plain, LONGEST_NAME), 1
         while name.casefold() in known:
             number += 1
             ending = f"~{number}"
-            name = cut(plain, LONGEST_NAME - len(ending)) + ending
+            name = shorten(plain, LONGEST_NAME - len(ending)) + ending
         known.add(name.casefold())
         yield name
 

@@ -75,15 +75,15 @@ def bars(
         return
     chart = sheet.book.chart()
 
-    def ranged(column: ChartColumn) -> list[Any]:
+    def cell_range(column: ChartColumn) -> list[Any]:
         col = placed.columns[column.title]
         return [sheet.name, placed.first, col, placed.first + rows - 1, col]
 
     chart.add_series(
         {
             "name": value.title,
-            "categories": ranged(label),
-            "values": ranged(value),
+            "categories": cell_range(label),
+            "values": cell_range(value),
             # Rows already written are not kept, so the values for previews are passed here.
             "categories_data": list(label.values[:rows]),
             "values_data": list(value.values[:rows]),

@@ -47,7 +47,7 @@ def _in_words(one: Parameter, query: Query, labels: Labels) -> str | None:
     return _KINDS.get(one.kind, _values)(one, value, labels) if value else None
 
 
-def _quoted(_: Parameter, value: str, labels: Labels) -> str:
+def _quote(_: Parameter, value: str, labels: Labels) -> str:
     return f"« {value} »" if labels.lang == "fr" else f"“{value}”"
 
 
@@ -134,7 +134,7 @@ _BOUNDS: Final[Mapping[str, Callable[[float | None, Labels], str]]] = {
 }
 _KINDS: Final[Mapping[str, Callable[[Parameter, Any, Labels], str]]] = {
     "flag": lambda _one, _value, labels: labels("yes"),
-    "text": _quoted,
+    "text": _quote,
     "choice": lambda _one, value, labels: labels(value),
     "choices": _choices,
 }

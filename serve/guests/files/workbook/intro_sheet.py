@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from serve.generation.country_sources import credited, period
+from serve.generation.country_sources import attributions, period
 from serve.guests.files.workbook import aggregates
 from serve.guests.files.workbook.cell_values import within
 from serve.guests.files.workbook.export_data import ExportData
@@ -29,7 +29,10 @@ def write(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, 
         (labels("plan"), request.plan.nom_en if labels.lang == "en" else request.plan.nom),
         (labels("published"), labels.day(request.published)),
         (labels("version"), request.folder.name),
-        (labels("sources"), "; ".join(labels.attribution(one) for one in credited(data.sources))),
+        (
+            labels("sources"),
+            "; ".join(labels.attribution(one) for one in attributions(data.sources)),
+        ),
     ]
     for label, text in facts:
         sheet.text(row, 0, label, look.label)

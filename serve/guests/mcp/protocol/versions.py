@@ -63,7 +63,7 @@ def check_modern(message: Message, headers: Headers) -> None:
         name = message.params.get(member)
         if not isinstance(name, str):
             raise messages.invalid_params(f"params.{member} is not a text")
-        _check_header("Mcp-Name", _decoded(headers.get(NAME), name), name)
+        _check_header("Mcp-Name", _decode_header(headers.get(NAME), name), name)
 
 
 def check_legacy(headers: Headers) -> None:
@@ -77,7 +77,7 @@ def check_legacy(headers: Headers) -> None:
         raise messages.unsupported_version(version, SUPPORTED)
 
 
-def negotiated(requested: object) -> str:
+def negotiate(requested: object) -> str:
     """The version to answer to `initialize`: the requested one, or else the newest that has the method.
 
     >>> negotiated("2025-06-18"), negotiated("2099-01-01")
@@ -91,7 +91,7 @@ def _check_header(name: str, header: str | None, body: str) -> None:
         raise messages.header_mismatch(name, header, body)
 
 
-def _decoded(header: str | None, name: str) -> str | None:
+def _decode_header(header: str | None, name: str) -> str | None:
     """A header that may be encoded as `=?base64?…?=`, as any text beyond plain ASCII must be."""
     if header is None or not (header.startswith("=?base64?") and header.endswith("?=")):
         return header

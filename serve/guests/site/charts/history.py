@@ -61,11 +61,11 @@ def history(figures: Mapping[str, Figures]) -> History | None:
         first, second = figures.get(codes[0], {}), figures.get(codes[1], {})
         years = sorted(set(first) | set(second))[-_YEARS:]
         if len(years) > 1:
-            return _drawn(codes, years, first, second)
+            return _history(codes, years, first, second)
     return None
 
 
-def _drawn(
+def _history(
     codes: tuple[str, str], years: Sequence[int], first: Figures, second: Figures
 ) -> History:
     shown = [own[year] for own in (first, second) for year in years if year in own]

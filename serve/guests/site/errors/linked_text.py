@@ -30,7 +30,7 @@ _PAGES: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def linked(text: str, lang: str, plans: Mapping[str, Plan]) -> Markup:
+def link_routes(text: str, lang: str, plans: Mapping[str, Plan]) -> Markup:
     """The text as HTML; what an API says of its routes is left out.
 
     >>> linked("Pays inconnu : 'ZZ'. Liste des pays : /api/v1/pays", "fr", {})
@@ -48,7 +48,7 @@ def linked(text: str, lang: str, plans: Mapping[str, Plan]) -> Markup:
 
 def _moment(part: re.Match[str], lang: str, _: Mapping[str, Plan]) -> Markup:
     moment = datetime.fromisoformat(part["moment"])
-    return escape(formatting.of(lang).moment(moment))
+    return escape(formatting.formats_of(lang).moment(moment))
 
 
 def _search(part: re.Match[str], lang: str, _: Mapping[str, Plan]) -> Markup:

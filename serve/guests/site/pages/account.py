@@ -163,7 +163,7 @@ async def change_password(request: PageRequest) -> Response:
         return await _page(request, _Notice("bad_password", 422))
     hashed = await throttle.hashed(new)
     person = await request.accounts.set_password(session.person.id, hashed)
-    _, cookie = await sessions.opened(request.context, person, request.now)
+    _, cookie = await sessions.begin_session(request.context, person, request.now)
     return see_other(f"/compte?{_PASSWORD_CHANGED}=1#mot-de-passe", cookie)
 
 

@@ -26,7 +26,7 @@ async def show(request: PageRequest) -> Response:
     admitted = await admission.admit_caller(server, request.caller, request.trace)
     counting = admission.require_account(admitted)
     with server.published.lease() as generation:
-        prepared, asked = _prepared(request, generation)
+        prepared, asked = _prepare(request, generation)
         subject = prepared.company
         if prepared.is_charged and subject:
             if not await counting.store.is_charged(counting.account.id, subject, counting.now):
@@ -56,14 +56,14 @@ async def buy(request: PageRequest) -> Response:
     admitted = await admission.admit_caller(server, request.caller, request.trace)
     counting = admission.require_account(admitted)
     with server.published.lease() as generation:
-        prepared, asked = _prepared(request, generation)
+        prepared, asked = _prepare(request, generation)
         result = await billing.run(prepared, asked, counting, {})
         if result.error is not None:
             raise result.error
     return see_other(request.path)._replace(outcome=result.outcome)
 
 
-def _prepared(
+def _prepare(
     request: PageRequest, generation: OpenGeneration
 ) -> tuple[PreparedCall[AnalyseEntreprise], Request]:
     request.trace.generation = generation.id

@@ -88,7 +88,7 @@ async def log_in(request: PageRequest) -> Response:
     is_right = await throttle.is_right(password, person.password if person else None)
     if person is None or not is_right:
         return page(request, "log_in.html", status=403, news="refused", email=email, suite=suite)
-    session, cookie = await sessions.opened(request.context, person, request.now)
+    session, cookie = await sessions.begin_session(request.context, person, request.now)
     if not await request.store.keys_of(session.account.id):
         label = request.t("Première clé", "First key")
         return await account.new_key(replace(request, session=session), label, cookie=cookie)
@@ -99,7 +99,7 @@ async def log_out(request: PageRequest) -> Response:
     """End the session, in every process."""
     if request.session is None:
         return see_other("/")
-    return see_other("/", await sessions.closed(request.context, request.session))
+    return see_other("/", await sessions.end_session(request.context, request.session))
 
 
 def _own_path(suite: str) -> str:

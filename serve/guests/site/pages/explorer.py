@@ -59,7 +59,7 @@ async def explorer(request: PageRequest) -> Response:
     request = _spelt(request)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
-        numbered = _numbered(request, generation)
+        numbered = _by_number(request, generation)
         if len(numbered) == 1:
             return see_other(formatting.record_path(numbered[0]["iso2"], numbered[0]["id"]))
         form = search_form.read(request.pairs, generation.names, generation.reference)
@@ -85,7 +85,7 @@ async def figures(request: PageRequest) -> Response:
         query, _ = await company_ids.looked_up(generation.shards, asked)
         facets = request.context.facets
         counts = await facets.of(generation, query)
-        options = await filter_options.counted(facets, generation, query)
+        options = await filter_options.all_counts(facets, generation, query)
         form = search_form.read(request.pairs, generation.names, generation.reference)
         return page(
             request,
@@ -97,7 +97,7 @@ async def figures(request: PageRequest) -> Response:
         )
 
 
-def _numbered(request: PageRequest, generation: OpenGeneration) -> Sequence[Mapping[str, Any]]:
+def _by_number(request: PageRequest, generation: OpenGeneration) -> Sequence[Mapping[str, Any]]:
     """The companies whose number was typed alone in the box: identifier, VAT number, SIRET or LEI (X6).
 
     Words are never looked up: a number has six digits at least and no fewer digits than letters, or is shaped as a LEI.
@@ -155,7 +155,7 @@ async def _results(
         "used": result.headers.get("X-Quota-Used"),
         "limit": result.headers.get("X-Quota-Limit"),
         "bars": _known_bars(request, generation, form, query) if found.total else None,
-        "options": filter_options.known(facets, generation, query),
+        "options": filter_options.cheap_counts(facets, generation, query),
     }
 
 
@@ -188,7 +188,7 @@ def _known_bars(
     request: PageRequest, generation: OpenGeneration, form: SearchForm, query: Query
 ) -> Bars | None:
     """The bars, if their counts cost little."""
-    counts = request.context.facets.known(generation, query)
+    counts = request.context.facets.cheap_counts(generation, query)
     if counts is None:
         return None
     return facet_bars.of_counts(request, form, generation.reference, counts)

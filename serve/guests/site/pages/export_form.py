@@ -39,7 +39,7 @@ async def download(request: PageRequest) -> Response:
     server, trace = request.server, request.trace
     admitted = await admission.admit_caller(server, request.caller, trace, billing.current_exports)
     call = ExportCall(read, None, request.is_gone)
-    return await export.requested(server, request.context.exporter, admitted, call, trace)
+    return await export.make_export(server, request.context.exporter, admitted, call, trace)
 
 
 async def meter(request: PageRequest) -> Meter | None:

@@ -152,7 +152,7 @@ def _lists(generation: OpenGeneration, day: int) -> CompanyLists:
         ),
         # A register may hold a date that is still to come.
         _first(generation, Query(pays, tri="recent", ranges=(Range("creation", 1, day),))),
-        _changed(generation),
+        _recent_changes(generation),
         spent,
     )
 
@@ -173,7 +173,7 @@ def _first(generation: OpenGeneration, query: Query) -> Sequence[Mapping[str, An
     return record.companies(records(generation.shards, places, coordonnees=False))
 
 
-def _changed(generation: OpenGeneration) -> Sequence[Mapping[str, Any]]:
+def _recent_changes(generation: OpenGeneration) -> Sequence[Mapping[str, Any]]:
     """Companies that the step to this generation changed, of as many countries as there are, with the fields."""
     steps = [
         step
@@ -191,10 +191,10 @@ def _changed(generation: OpenGeneration) -> Sequence[Mapping[str, Any]]:
             except (ShardError, FileNotFoundError):
                 continue  # the step was removed meanwhile, or is damaged: the page does without
             found += [orjson.loads(entry) for entry in entries]
-    return [_named(generation, one) for one in found[:_LISTED]]
+    return [_company(generation, one) for one in found[:_LISTED]]
 
 
-def _named(generation: OpenGeneration, entry: Mapping[str, Any]) -> Mapping[str, Any]:
+def _company(generation: OpenGeneration, entry: Mapping[str, Any]) -> Mapping[str, Any]:
     shard = generation.shards[entry["iso2"]]
     row = shard.find(entry["id"])
     nom = entry["id"] if row is None else shard.company(row)["nom"]

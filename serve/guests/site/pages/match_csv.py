@@ -22,7 +22,7 @@ _FIELDS: Final = ("note", "iso2", "id", "nom", "ville", "code_postal", "etat")
 _NUMBER: Final = re.compile(r"[+-]?[\d ., ()]*")
 
 
-def written(
+def write(
     table: ListFile, results: Sequence[LigneRapprochee | LigneRefusee], *, heading: bool = True
 ) -> bytes:
     """The file.
@@ -39,15 +39,15 @@ def written(
         given = [*row, *[""] * (width - len(row))]
         # A row with more cells than columns has an error; its last column holds what is left over.
         given[width - 1 :] = [" ".join(given[width - 1 :])]
-        rows.append([_safe(cell, separator) for cell in (*given, *_found(result))])
-    text = list_file.written([_safe(cell, separator) for cell in headings], rows, separator)
+        rows.append([_safe(cell, separator) for cell in (*given, *_candidate_cells(result))])
+    text = list_file.write([_safe(cell, separator) for cell in headings], rows, separator)
     if heading:
         return b"\xef\xbb\xbf" + text.encode()
     _, _, rest = text.partition("\r\n")
     return rest.encode()
 
 
-def _found(result: LigneRapprochee | LigneRefusee) -> tuple[str, ...]:
+def _candidate_cells(result: LigneRapprochee | LigneRefusee) -> tuple[str, ...]:
     if isinstance(result, LigneRefusee):
         return (*[""] * (len(COLUMNS) - 1), result.erreur.message)
     verdict, candidates = result.verdict, result.candidats
@@ -70,4 +70,4 @@ def _safe(cell: str, separator: str) -> str:
     >>> [_safe(cell, ";") for cell in ("=1+1", "+33 1 23", "-5,2", "@ABC", "x,=1")]
     ["'=1+1", '+33 1 23', '-5,2', "'@ABC", "x,'=1"]
     """
-    return cell if _NUMBER.fullmatch(cell) else csv_table.guarded(cell, separator)
+    return cell if _NUMBER.fullmatch(cell) else csv_table.guard_formula(cell, separator)

@@ -84,8 +84,8 @@ async def _answer(request: PageRequest) -> Response:
         if output == _READING:
             return await _page(request, table=table, pieces=await _pieces(request, table))
         asked = table_lines.lines(table, generation.names, _CANDIDATES, form.get("pays", ""))
-        matched, outcome = await _matched(request, asked)
-    text = match_csv.written(table, matched.resultats, heading=first == "1")
+        matched, outcome = await _match(request, asked)
+    text = match_csv.write(table, matched.resultats, heading=first == "1")
     if output == _CSV:
         headers = {
             "Content-Type": "text/csv; charset=utf-8",
@@ -102,7 +102,7 @@ async def _answer(request: PageRequest) -> Response:
         results=results[: len(results) - beyond],
         beyond=beyond,
         first=int(first),
-        verdicts=_counted(matched),
+        verdicts=_count_verdicts(matched),
         csv=b64encode(text).decode(),
     )
 
@@ -125,7 +125,7 @@ def _read(request: PageRequest) -> ListFile:
     return list_file.read(text.encode(), "UTF-8", separator)
 
 
-async def _matched(request: PageRequest, asked: LineList) -> tuple[Rapprochement, str]:
+async def _match(request: PageRequest, asked: LineList) -> tuple[Rapprochement, str]:
     """The answers to lines, and what happened to the counters."""
     server, trace = request.server, request.trace
 
@@ -143,7 +143,7 @@ async def _pieces(request: PageRequest, table: ListFile) -> list[str]:
     """The lines that the plan allows today, as lists of at most 1 000 lines."""
     rows = table.rows[: await _lines_left(request)]
     parts = (rows[first : first + MOST_LINES] for first in range(0, len(rows), MOST_LINES))
-    return [list_file.written(table.headings, part) for part in parts]
+    return [list_file.write(table.headings, part) for part in parts]
 
 
 async def _lines_left(request: PageRequest) -> int:
@@ -155,7 +155,7 @@ async def _lines_left(request: PageRequest) -> int:
     return max(0, usage.calls.limit - usage.calls.used) * LINES_PER_CALL
 
 
-def _counted(matched: Rapprochement) -> dict[str, int]:
+def _count_verdicts(matched: Rapprochement) -> dict[str, int]:
     """How many lines have each verdict, or an error."""
     found = dict.fromkeys(("sur", "probable", "ambigu", "aucun", "erreur"), 0)
     for one in matched.resultats:

@@ -73,7 +73,7 @@ async def _invite(request: PageRequest, session: Session) -> Response:
     ticket, token = await request.accounts.tickets.invite(
         session.account.id, email, role, request.now, mail=request.mails, lang=request.lang
     )
-    return await _linked(request, ticket, token)
+    return await _show_link(request, ticket, token)
 
 
 async def _make_link(request: PageRequest, session: Session) -> Response:
@@ -87,7 +87,7 @@ async def _make_link(request: PageRequest, session: Session) -> Response:
     ticket, token = await request.accounts.tickets.ask_for_password(
         person.email, request.now, mail=request.mails, lang=request.lang
     )
-    return await _linked(request, ticket, token)
+    return await _show_link(request, ticket, token)
 
 
 async def _hand_over(request: PageRequest, session: Session) -> Response:
@@ -107,7 +107,7 @@ async def _hand_over(request: PageRequest, session: Session) -> Response:
         ticket, token = await book.ask_for_password(
             known.email, request.now, mail=False, lang=known.lang
         )
-    return await _linked(request, ticket, token)
+    return await _show_link(request, ticket, token)
 
 
 def _count(request: PageRequest, session: Session) -> None:
@@ -116,7 +116,7 @@ def _count(request: PageRequest, session: Session) -> None:
     request.context.throttle.invite(session.account, session.person.id, address, request.now)
 
 
-async def _linked(request: PageRequest, ticket: Ticket, token: str) -> Response:
+async def _show_link(request: PageRequest, ticket: Ticket, token: str) -> Response:
     if not token:
         request.context.outbox_wakes()
         return see_other(_MEMBERS)

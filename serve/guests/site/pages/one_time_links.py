@@ -61,7 +61,7 @@ async def lost_form(request: PageRequest) -> Response:
     return page(request, "lost_password.html", news="", email="")
 
 
-async def lost(request: PageRequest) -> Response:
+async def send_password_link(request: PageRequest) -> Response:
     """Send a mail with a link; the answer is the same whether or not the address is known.
 
     Raises:
@@ -72,7 +72,7 @@ async def lost(request: PageRequest) -> Response:
     if not request.mails or not is_email(email):
         news = "wrong" if request.mails else ""
         return page(request, "lost_password.html", status=422, news=news, email=email)
-    request.context.throttle.lost(request.trace.address, request.now)
+    request.context.throttle.count_lost_password(request.trace.address, request.now)
     await request.accounts.tickets.ask_for_password(
         email, request.now, mail=True, lang=request.lang
     )
@@ -95,7 +95,7 @@ async def _use(request: PageRequest, kind: str) -> Response:
         return await _form(request, ticket, status=409, in_use=True)
     if person is None:  # used by another request meanwhile
         raise page_errors.lien_perime()
-    _, cookie = await sessions.opened(request.context, person, request.now)
+    _, cookie = await sessions.begin_session(request.context, person, request.now)
     return see_other(_ACCOUNT, cookie)
 
 

@@ -46,7 +46,7 @@ async def prices(request: PageRequest) -> Response:
         plans=plans,
         visitor=next(plan for plan in all_plans if apercu(plan)),
         monthly={plan.slug: monthly(plan) for plan in plans},
-        contained={plan.slug: _contained(plan, plans) for plan in plans},
+        contained={plan.slug: _cheaper_plan(plan, plans) for plan in plans},
         sold=[plan.slug for plan in plans if is_sold(plan)],
         stripe=request.context.stripe,
         pack=PACK_CREDITS,
@@ -127,7 +127,7 @@ async def event(request: PageRequest) -> Response:
         if found.subscription:
             await _synchronize(request, stripe, found.subscription)
         if pack := found.pack:
-            await _applied(request, pack, lambda: request.accounts.add_pack(pack))
+            await _apply(request, pack, lambda: request.accounts.add_pack(pack))
     except StripeError as error:
         _log.error("event %s: %s", found.kind, error)
         raise page_errors.paiement_indisponible() from error
@@ -139,7 +139,7 @@ def is_sold(plan: Plan) -> bool:
     return bool(plan.prix_annuel_eur)
 
 
-def _contained(plan: Plan, plans: Sequence[Plan]) -> Plan | None:
+def _cheaper_plan(plan: Plan, plans: Sequence[Plan]) -> Plan | None:
     """The dearest plan with a price that `plan` exceeds in some limits, and equals in all others."""
     contained = [
         other
@@ -157,7 +157,7 @@ async def _synchronize(request: PageRequest, stripe: StripeAccount, name: str) -
 
     Raises:
         StripeError: it cannot be asked, or other processes were faster each time.
-        ApiError: as `_applied`.
+        ApiError: as `_apply`.
     """
     for _ in range(_ATTEMPTS):
         known = await request.accounts.payment_version(name)
@@ -165,12 +165,12 @@ async def _synchronize(request: PageRequest, stripe: StripeAccount, name: str) -
         if state is None:
             return
         applying = partial(request.accounts.apply_subscription, state, known, request.server.plans)
-        if await _applied(request, state, applying):
+        if await _apply(request, state, applying):
             return
     raise StripeError(f"{name} is being changed by other processes")
 
 
-async def _applied(
+async def _apply(
     request: PageRequest, payment: Payment, apply: Callable[[], Awaitable[bool]]
 ) -> bool:
     """Apply a payment, or note for the operator that it has no effect.

@@ -23,7 +23,7 @@ from serve.contract.errors import ApiError
 from serve.contract.objects.groups import Groupe
 from serve.contract.prices import RECORD_CREDITS
 from serve.generation.open_generation import OpenGeneration
-from serve.generation.statement_table import arranged, currencies_of
+from serve.generation.statement_table import currencies_of, rows_by_section
 from serve.guests.site import formatting
 from serve.guests.site.charts import histogram, history, sparkline
 from serve.guests.site.page_request import PageRequest
@@ -59,13 +59,13 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
     counting = (await admission.admit_caller(server, request.caller, request.trace)).counting
     with server.published.lease() as generation:
         request.trace.generation = generation.id
-        prepared, call = _prepared(request, generation, Caller(server.plans[VISITOR]))
+        prepared, call = _prepare(request, generation, Caller(server.plans[VISITOR]))
         company = prepared.company
         known = False
         if counting and company and not paid:
             known = await _is_charged(request, company)
         if counting and company and (paid or known):
-            prepared, call = _prepared(request, generation, request.caller)
+            prepared, call = _prepare(request, generation, request.caller)
         result = await billing.run(prepared, call, counting if paid and company else None, {})
         assert company  # a visitor's call to an absent company raises 404
         return page(
@@ -78,12 +78,12 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             debited="0" if known else result.headers.get("X-Credits-Debites"),
             analysis=_analysis_terms(request),
             exports=await export_form.meter(request),
-            **_shown(request, generation, result),
+            **_record_values(request, generation, result),
             **await _beside(request, generation, call),
         )  # fmt: skip
 
 
-def _prepared(
+def _prepare(
     request: PageRequest, generation: OpenGeneration, caller: Caller
 ) -> tuple[PreparedCall[Record], Request]:
     """The record for `caller`, and the request of the API that it answers; a page has no parameters."""
@@ -106,7 +106,7 @@ def _analysis_terms(request: PageRequest) -> AnalysisTerms | None:
         return None
 
 
-def _shown(
+def _record_values(
     request: PageRequest, generation: OpenGeneration, result: CallResult[Record]
 ) -> dict[str, Any]:
     """The values of the template for a record: full, preview or refused (402)."""
@@ -126,7 +126,7 @@ def _shown(
         "sub_sectors": facet_bars.sub_sector_names(request, reference),
         "slugs": {one.secteur: one.slug for one in reference.secteurs},
         "registers": {one.iso2: one.registre for one in reference.pays},
-        "sections": {name: rows for name, rows in arranged(lines).items() if rows},
+        "sections": {name: rows for name, rows in rows_by_section(lines).items() if rows},
         "english": key_figures.english,
         "figures": figures,
         "figure_names": key_figures.NAMES,
@@ -160,7 +160,7 @@ async def _beside(
 
 async def _comparable(request: PageRequest, generation: OpenGeneration) -> dict[str, Any]:
     """The comparable companies, as many as the visitor's plan shows, and whether a size was compared."""
-    found = (await _asked(request, generation, comparables, ("n", str(_NEAR)))).comparables
+    found = (await _ask(request, generation, comparables, ("n", str(_NEAR)))).comparables
     gaps = [one.ecarts for one in found]
     is_sized = any(gap.ca_eur is not None or gap.effectif is not None for gap in gaps)
     return {"near": [one.societe for one in found], "is_sized": is_sized}
@@ -168,10 +168,10 @@ async def _comparable(request: PageRequest, generation: OpenGeneration) -> dict[
 
 async def _group(request: PageRequest, generation: OpenGeneration) -> Groupe:
     """The group of the company, as far as the visitor's plan shows it."""
-    return await _asked(request, generation, groupe)
+    return await _ask(request, generation, groupe)
 
 
-async def _asked(
+async def _ask(
     request: PageRequest,
     generation: OpenGeneration,
     prepare: Callable[[Request, OpenGeneration], PreparedCall[C]],

@@ -49,7 +49,7 @@ def _proposals(
 ) -> list[Proposal]:
     """Companies, then sectors, towns and words."""
     names = facet_bars.labels(request, generation.reference)
-    shown, t = formatting.of(request.lang), request.t
+    shown, t = formatting.formats_of(request.lang), request.t
     proposals = [
         Proposal(
             one.nom,

@@ -39,12 +39,15 @@ async def of_account(request: PageRequest, account: str) -> Sequence[OpenedRecor
     opened = await request.accounts.recent_charges(account, request.now)
     try:
         with request.server.published.lease() as generation:
-            return [_named(generation.shards, one.at, one.credits, one.subject) for one in opened]
+            return [
+                _opened_record(generation.shards, one.at, one.credits, one.subject)
+                for one in opened
+            ]
     except ApiError:  # there are no data yet: an account has a page all the same
-        return [_named(None, one.at, one.credits, one.subject) for one in opened]
+        return [_opened_record(None, one.at, one.credits, one.subject) for one in opened]
 
 
-def _named(base: ShardSet | None, at: datetime, credits: int, subject: str) -> OpenedRecord:
+def _opened_record(base: ShardSet | None, at: datetime, credits: int, subject: str) -> OpenedRecord:
     head, _, rest = subject.partition("/")
     if head == MARCHE:
         return OpenedRecord(at, credits, MARCHE, "", "", "")

@@ -61,7 +61,7 @@ def _readable(request: PageRequest, one: Parameter, value: str) -> str:
         return ", ".join(words)
     if one.kind in ("number", "integer"):
         try:
-            return formatting.of(request.lang).number(parse_decimal(value))
+            return formatting.formats_of(request.lang).number(parse_decimal(value))
         except ValueError:
             return value
     return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"

@@ -65,8 +65,8 @@ def of_counts(
     sans = request.t("Sans secteur", "Without a sector")
     return Bars(
         counts.total,
-        _drawn(pays, drawn, request.t("autres pays", "other countries")),
-        _drawn(secteurs, drawn, request.t("autres secteurs", "other sectors"), (sans, without)),
+        _bars(pays, drawn, request.t("autres pays", "other countries")),
+        _bars(secteurs, drawn, request.t("autres secteurs", "other sectors"), (sans, without)),
     )
 
 
@@ -109,7 +109,7 @@ def _in_sector(form: SearchForm, secteur: Secteur) -> str:
     return form.href(secteur=secteur.slug, sous_secteur=kept)
 
 
-def _drawn(
+def _bars(
     found: Iterable[tuple[str, int, str | None]],
     drawn: int,
     others: str,

@@ -68,16 +68,18 @@ OptionCounts = Mapping[str, Counts | None]
 NOT_COUNTED: Final[OptionCounts] = dict.fromkeys(PICKED)
 
 
-def known(facets: FacetCounter, generation: OpenGeneration, query: Query) -> OptionCounts:
+def cheap_counts(facets: FacetCounter, generation: OpenGeneration, query: Query) -> OptionCounts:
     """The counts of the options where they cost little."""
     found = {
-        name: facets.known(generation, scope, dimensions)
+        name: facets.cheap_counts(generation, scope, dimensions)
         for name, scope, dimensions in _scopes(query)
     }
     return {name: one.by[name] if one else None for name, one in found.items()}
 
 
-async def counted(facets: FacetCounter, generation: OpenGeneration, query: Query) -> OptionCounts:
+async def all_counts(
+    facets: FacetCounter, generation: OpenGeneration, query: Query
+) -> OptionCounts:
     """The counts of the options, whatever they cost.
 
     Raises:
@@ -117,11 +119,11 @@ def of_search(
         for one in KNOWN_STATES
     ]  # fmt: skip
     return (
-        Picker("pays", t("Pays", "Country"), [OptionGroup("", _ranked(pays))]),
+        Picker("pays", t("Pays", "Country"), [OptionGroup("", _rank(pays))]),
         Picker("secteur", t("Secteur", "Sector"), _sections(request, reference, form, counts["secteur"])),
         Picker("sous_secteur", t("Sous-secteur", "Sub-sector"),
                [OptionGroup("", own)] if own else ()),
-        Picker("etat", t("État", "State"), [OptionGroup("", _ranked(states))]),
+        Picker("etat", t("État", "State"), [OptionGroup("", _rank(states))]),
     )  # fmt: skip
 
 
@@ -138,7 +140,7 @@ def _sections(
             request.t(one.grand_secteur, english.get(one.grand_secteur, one.grand_secteur))
         )
         sections.setdefault(section, []).append(option)
-    groups = [OptionGroup(label, _ranked(options)) for label, options in sections.items()]
+    groups = [OptionGroup(label, _rank(options)) for label, options in sections.items()]
     return sorted(groups, key=lambda one: (not one.chosen, -(one.number or 0), fold(one.label)))
 
 
@@ -161,13 +163,13 @@ def _sub_sectors(
         Option(label, names[label], number, label in form.sous_secteurs)
         for label, number in numbers.items()
     ]
-    return _ranked(options)[: max(_SUB_SECTORS, len(form.sous_secteurs))]
+    return _rank(options)[: max(_SUB_SECTORS, len(form.sous_secteurs))]
 
 
 def _number(counts: Counts | None, code: str) -> int | None:
     return None if counts is None else counts.get(code, 0)
 
 
-def _ranked(options: Iterable[Option]) -> Sequence[Option]:
+def _rank(options: Iterable[Option]) -> Sequence[Option]:
     """The chosen ones first, then by number, then by label."""
     return sorted(options, key=lambda one: (not one.chosen, -(one.number or 0), fold(one.label)))

@@ -25,7 +25,7 @@ _LISTS: Final = ("texts", "postcodes", "forms", "activities")
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FormField:
     """A heading, with a list or two bounds below it, and perhaps a flag."""
 
     first: Parameter
@@ -47,11 +47,11 @@ def example(one: Parameter) -> Text:
     return _EXAMPLES[one.kind, one.bound] if one.bound else Text(str(one.example), str(one.example))
 
 
-def _fields(declared: Sequence[Parameter]) -> list[Field]:
+def _fields(declared: Sequence[Parameter]) -> list[FormField]:
     flags = {one.beside: one for one in parameters.FILTERS if one.beside}
     most = {one.column: one for one in declared if one.bound == "most"}
     return [
-        Field(one, most.get(one.column), flags.get(one.column))
+        FormField(one, most.get(one.column), flags.get(one.column))
         for one in declared
         if one.bound == "least" or one.kind in _LISTS
     ]

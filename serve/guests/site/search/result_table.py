@@ -64,7 +64,7 @@ def heads(request: PageRequest, form: SearchForm) -> Sequence[Head]:
             request.t(column.fr, column.en),
             column.look,
             form.href(tri=_next(column, form.tri)) if column.orders else None,
-            _sorted(column, form.tri),
+            _aria_sort(column, form.tri),
         )
         for column in COLUMNS
     ]
@@ -77,7 +77,7 @@ def _next(column: ResultColumn, tri: str) -> str:
     return column.orders[(column.orders.index(tri) + 1) % len(column.orders)]
 
 
-def _sorted(column: ResultColumn, tri: str) -> str:
+def _aria_sort(column: ResultColumn, tri: str) -> str:
     if tri not in column.orders:
         return ""
     return "ascending" if tri in _ASCENDING else "descending"

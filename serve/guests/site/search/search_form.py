@@ -81,9 +81,9 @@ def read(pairs: Pairs, names: PlaceNames, reference: Reference) -> SearchForm:
     for name, value in pairs:
         values.setdefault(name, []).append(value.strip())
     slugs = {one.code: one.slug for one in reference.secteurs}
-    divisions = _known(_items(values, "secteur"), names.sector)
+    divisions = _codes(_items(values, "secteur"), names.sector)
     return SearchForm(
-        pays=_known(_items(values, "pays"), names.country),
+        pays=_codes(_items(values, "pays"), names.country),
         secteurs=tuple(slugs[division] for division in divisions),
         sous_secteurs=_items(values, "sous_secteur"),
         values={name: text for name in _TEXTS if (text := _text(values, name))},
@@ -107,6 +107,6 @@ def _items(values: Mapping[str, Sequence[str]], name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
-def _known(words: Sequence[str], meaning: Callable[[str], str | None]) -> tuple[str, ...]:
+def _codes(words: Sequence[str], meaning: Callable[[str], str | None]) -> tuple[str, ...]:
     codes = (meaning(word) for word in words)
     return tuple(dict.fromkeys(code for code in codes if code is not None))

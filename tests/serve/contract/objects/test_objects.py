@@ -18,8 +18,8 @@ from serve.contract.objects.described import (
     KnownValues,
     Moment,
     component,
-    limited,
     part,
+    with_keywords,
 )
 from serve.contract.objects.json_schema import component_schema
 from serve.contract.text import Text
@@ -33,7 +33,7 @@ class Town:
 
 @part("Un endroit.", "A place.")
 class Place:
-    north: Annotated[float, limited(maximum=90), Text("La latitude.", "Latitude.")]
+    north: Annotated[float, with_keywords(maximum=90), Text("La latitude.", "Latitude.")]
 
 
 @component("Une page.", "A page.")
@@ -44,7 +44,7 @@ class Page(AnswerObject):
     towns: Annotated[orjson.Fragment, Encoded(Sequence[Town]), Text("Les villes.", "Towns.")]
     capital: Town | None
     place: Annotated[Place | None, Text("Son endroit.", "Its place.")]
-    shares: Mapping[str, Annotated[float, limited(minimum=0)]]
+    shares: Mapping[str, Annotated[float, with_keywords(minimum=0)]]
     counts: Annotated[Mapping[str, int], KnownKeys(("x", "y")), Text("Les nombres.", "Counts.")]
     cause: str | Sequence[str] | Absent = ABSENT
 

@@ -48,12 +48,12 @@ def test_it_keeps_a_generation_open_until_another_is_asked_for(tmp_path: Path) -
     second = folder / world.publish(folder)
     data = Data()
 
-    kept = data.of(first)
+    kept = data.open(first)
 
-    assert data.of(first) is kept
-    assert data.of(second).id == second.name
+    assert data.open(first) is kept
+    assert data.open(second).id == second.name
     # The first one is closed: LMDB opens no file twice in one process.
-    assert data.of(first).manifest.total == 3
+    assert data.open(first).manifest.total == 3
     data.close()
 
 

@@ -17,7 +17,7 @@ from tests.serve.guests.services.test_mail import link
 from tests.serve.guests.site.visitor import PASSWORD, Visitor, address, member
 
 OTHER = "un nouveau mot de passe"
-LOST = login_throttle.LoginThrottle.lost
+LOST = login_throttle.LoginThrottle.count_lost_password
 
 
 def asked(served: Served, email: str) -> str:
@@ -40,7 +40,7 @@ def text_of(mail: Message) -> str:
 @pytest.fixture(autouse=True)
 def _no_limit_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     """All tests ask from one address."""
-    monkeypatch.setattr(login_throttle.LoginThrottle, "lost", lambda *_: None)
+    monkeypatch.setattr(login_throttle.LoginThrottle, "count_lost_password", lambda *_: None)
 
 
 def test_one_person_gets_three_mails_an_hour_and_every_link_works(

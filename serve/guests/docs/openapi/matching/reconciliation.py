@@ -188,7 +188,7 @@ def _responses(schema: Schema, names: tuple[str, ...], *statuses: int) -> dict[s
     names_401 = ("Cache-Control", "Content-Language", "Vary", "X-Donnees-Version")
     found["401"] = {
         **refused,
-        "headers": headers.of(*names_401, "WWW-Authenticate", *headers.CALLS),
+        "headers": headers.references(*names_401, "WWW-Authenticate", *headers.CALLS),
     }
     return found
 
@@ -236,7 +236,9 @@ def parts() -> Mapping[str, Schema]:
     )
     moved = {
         "description": "The page of the company.",
-        "headers": headers.of("Cache-Control", "X-Donnees-Version", "Location", *headers.CALLS),
+        "headers": headers.references(
+            "Cache-Control", "X-Donnees-Version", "Location", *headers.CALLS
+        ),
     }
     preview = _parts([_TOKEN, _COMPANY], _ANY, 404)
     preview["responses"]["200"] = page

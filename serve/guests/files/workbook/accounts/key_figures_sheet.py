@@ -135,12 +135,14 @@ class _KeyFigures:
         labels = self._labels
         known = [one.by_year[one.last_year] for one in self._companies]
         headcounts = [one.value(_HEADCOUNT, one.last_year) for one in self._companies]
-        self._closed(f"{labels('effectif')} N", headcounts)
-        self._closed(
+        self._write_closing(f"{labels('effectif')} N", headcounts)
+        self._write_closing(
             ratios()[_TURNOVER].libelle[labels.lang] + " N",
             [one.euros(_TURNOVER, one.last_year) for one in self._companies],
         )
-        self._closed(labels("turnover_before"), [_turnover_before(one) for one in self._companies])
+        self._write_closing(
+            labels("turnover_before"), [_turnover_before(one) for one in self._companies]
+        )
         for code in sorted(chart_lines()):
             values = [
                 _times(
@@ -149,9 +151,9 @@ class _KeyFigures:
                 for accounts, one in zip(known, self._companies, strict=True)
             ]
             french = seed_tables.line_labels()[code][0]
-            self._closed(f"{label(code, french, labels.lang)} N [{code}]", values)
+            self._write_closing(f"{label(code, french, labels.lang)} N [{code}]", values)
 
-    def _closed(self, title: str, values: Sequence[float | None]) -> None:
+    def _write_closing(self, title: str, values: Sequence[float | None]) -> None:
         self.columns.append(TableColumn(title, seed_tables.AMOUNT, values, _WIDTH, is_closed=True))
 
 

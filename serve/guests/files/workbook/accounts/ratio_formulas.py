@@ -14,7 +14,7 @@ from shards.ratios.ratio_table import MONTHS, YEAR_MONTHS, Ratio, ratios
 Cell = Callable[[str, int], str | None]
 
 
-def known(ratio: Ratio, cell: Cell) -> str | None:
+def excel_formula(ratio: Ratio, cell: Cell) -> str | None:
     """The formula over the cells that are filled; None if a line lacks.
 
     Amounts of the table, which have no cell, are written out as the lines of which they are sums.

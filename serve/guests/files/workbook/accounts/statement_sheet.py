@@ -13,7 +13,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.utility import xl_col_to_name
 
 from serve.generation import statement_table
-from serve.generation.statement_table import StatementRow, arranged, currencies_of
+from serve.generation.statement_table import StatementRow, currencies_of, rows_by_section
 from serve.guests.files.workbook import chart_table, filter_lines
 from serve.guests.files.workbook.accounts import company_accounts, ratio_formulas
 from serve.guests.files.workbook.accounts.company_accounts import CompanyAccounts
@@ -57,7 +57,7 @@ def write(sheet: Sheet, data: ExportData, one: CompanyAccounts, labels: Labels) 
     sheet.raw.freeze_panes(top + 1, 1)
     sheet.raw.repeat_rows(_HEAD, top)
     body = _Body(sheet, one, labels, years, top + 1)
-    for etat, section in arranged(lines).items():
+    for etat, section in rows_by_section(lines).items():
         if section:
             body.section(labels(etat), section)
     body.euros()
@@ -177,7 +177,7 @@ class _Body:
             self._formulas(ratio.libelle[self._labels.lang], formulas, style)
 
     def _expression(self, ratio: Ratio, year: int) -> str | None:
-        text = ratio_formulas.known(
+        text = ratio_formulas.excel_formula(
             ratio, lambda name, before: self._cells.get((name, year - before))
         )
         if text is None or ratio.unite not in ("EUR", "montant"):
@@ -239,7 +239,7 @@ class _Body:
     def _text(self, value: str, style: Format) -> str:
         fit = self._sheet.fit(value)
         if is_active(fit):
-            style = self._sheet.styles.palette.quoted(style)
+            style = self._sheet.styles.palette.quote_prefixed(style)
         return f'<c r="A{self._row}" s="{index(style)}" t="inlineStr">{inline(fit)}</c>'
 
 

@@ -33,7 +33,7 @@ def column(sheet: Sheet, col: int, genre: str) -> Cells:
     return _BY_KIND[genre](sheet, col)
 
 
-def named(sheet: Sheet, col: int, targets: Mapping[int, str]) -> Cells:
+def name_cells(sheet: Sheet, col: int, targets: Mapping[int, str]) -> Cells:
     """The function for names, which link to the sheet that `targets` has for their row (0, 1, …)."""
     plain = _text(sheet, col)
     if not targets:
@@ -43,7 +43,7 @@ def named(sheet: Sheet, col: int, targets: Mapping[int, str]) -> Cells:
     def cells(numbers: Sequence[str], values: Sequence[str]) -> list[str]:
         rows = [int(number) - 1 for number in numbers]
         links = [row in targets and sheet.leads(row, col, within(targets[row])) for row in rows]
-        return _linked(linked, plain, links, numbers, values)
+        return _link_cells(linked, plain, links, numbers, values)
 
     return cells
 
@@ -98,7 +98,7 @@ class _Tails(dict[str, str]):
         super().__init__()
         self._sheet = sheet
         self._plain = f'" s="{index(style)}" t="inlineStr">'
-        self._quoted = f'" s="{index(sheet.styles.palette.quoted(style))}" t="inlineStr">'
+        self._quoted = f'" s="{index(sheet.styles.palette.quote_prefixed(style))}" t="inlineStr">'
 
     def __missing__(self, value: str) -> str:
         if _SPECIAL.search(value) is None and 2 * len(value) < LONGEST_CELL:
@@ -111,7 +111,7 @@ class _Tails(dict[str, str]):
         return tail
 
 
-def _linked(
+def _link_cells(
     linked: Cells,
     plain: Cells,
     links: Sequence[bool],
@@ -163,7 +163,7 @@ def _page(sheet: Sheet, col: int) -> Cells:
             value is not None and is_page(value) and sheet.leads(int(row) - 1, col, value)
             for row, value in zip(rows, values, strict=True)
         ]
-        return _linked(linked, plain, links, rows, values)
+        return _link_cells(linked, plain, links, rows, values)
 
     return cells
 

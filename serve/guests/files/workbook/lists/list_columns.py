@@ -76,7 +76,7 @@ def columns(labels: Labels, wanted: Sequence[str] = ()) -> list[ListColumn]:
 def company_column(name: str, labels: Labels) -> ListColumn:
     """The column of a field, or of one of MADE."""
     lang = labels.lang
-    values = _OWN_VALUES.get(name) or partial(_stored, name)
+    values = _OWN_VALUES.get(name) or partial(_stored_values, name)
     if name in MADE:
         title, definition = labels(f"col_{name}"), labels(f"def_{name}")
         return ListColumn(name, MADE[name], title, definition, partial(values, lang))
@@ -85,7 +85,7 @@ def company_column(name: str, labels: Labels) -> ListColumn:
     return ListColumn(name, field.genre, title, definition, partial(values, lang), name in RAW)
 
 
-def _stored(name: str, _: str, data: ExportData, rows: range) -> Sequence[Any]:
+def _stored_values(name: str, _: str, data: ExportData, rows: range) -> Sequence[Any]:
     at = AT[name]
     return [values[at] for values in data.rows[rows.start : rows.stop]]
 
@@ -102,7 +102,7 @@ def _assets_in_euros(_: str, data: ExportData, rows: range) -> Sequence[float | 
 def _capital_in_euros(lang: str, data: ExportData, rows: range) -> Sequence[float | None]:
     """At the rate of the year of the turnover, else of the assets, else of the newest year (contract B31)."""
     names = ("capital_social", "capital_devise", "ca_year", "exercice_actif")
-    known = zip(*(_stored(name, lang, data, rows) for name in names), strict=True)
+    known = zip(*(_stored_values(name, lang, data, rows) for name in names), strict=True)
     return [None if capital is None else _in_euros(capital, *facts) for capital, *facts in known]
 
 
@@ -115,18 +115,20 @@ def _in_euros(capital: float, devise: str | None, *years: int | None) -> float |
     return euros if euros is not None and isfinite(euros) else None
 
 
-def _multiplied(
+def _units(
     amount: str, multiplier: str, lang: str, data: ExportData, rows: range
 ) -> Sequence[float | None]:
     """An amount as published, in units: a multiplier that is not stated counts as 1 (§2.1)."""
     pairs = zip(
-        _stored(amount, lang, data, rows), _stored(multiplier, lang, data, rows), strict=True
+        _stored_values(amount, lang, data, rows),
+        _stored_values(multiplier, lang, data, rows),
+        strict=True,
     )
     return [None if value is None else value * (by or 1) for value, by in pairs]
 
 
 def _states(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
-    stored = _stored("etat", lang, data, rows)
+    stored = _stored_values("etat", lang, data, rows)
     words = {etat: etat and seed_tables.label("etat", "", etat, lang) for etat in set(stored)}
     return [words[etat] for etat in stored]
 
@@ -135,7 +137,9 @@ def _forms(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
     known: dict[tuple[str, str | None], str | None] = {}
     found = []
     for iso2, forme in zip(
-        _stored("iso2", lang, data, rows), _stored("forme", lang, data, rows), strict=True
+        _stored_values("iso2", lang, data, rows),
+        _stored_values("forme", lang, data, rows),
+        strict=True,
     ):
         if (iso2, forme) not in known:
             known[iso2, forme] = forme and seed_tables.label("forme", iso2, forme, lang)
@@ -145,31 +149,36 @@ def _forms(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
 
 def _bands(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
     return [
-        headcount_bands.band(code, lang) for code in _stored("tranche_effectif", lang, data, rows)
+        headcount_bands.band(code, lang)
+        for code in _stored_values("tranche_effectif", lang, data, rows)
     ]
 
 
 def _sectors(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
     if lang == "fr":
-        return _stored("secteur", lang, data, rows)
+        return _stored_values("secteur", lang, data, rows)
     names = {one.code: one.secteur_en for one in data.reference.secteurs}
     return [names.get(place.secteur or "") for place in data.places[rows.start : rows.stop]]
 
 
 def _sections(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
-    stored = _stored("grand_secteur", lang, data, rows)
+    stored = _stored_values("grand_secteur", lang, data, rows)
     names = seed_tables.sections_in_english() if lang == "en" else {}
     return [names.get(name, name) for name in stored]
 
 
 def _sub_sectors(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
-    stored = _stored("sous_secteur", lang, data, rows)
+    stored = _stored_values("sous_secteur", lang, data, rows)
     return stored if lang == "fr" else _in_english(data.groups[rows.start : rows.stop], stored)
 
 
 def _activities(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
-    stored = _stored("nace_libelle", lang, data, rows)
-    return stored if lang == "fr" else _in_english(_stored("nace_code", lang, data, rows), stored)
+    stored = _stored_values("nace_libelle", lang, data, rows)
+    return (
+        stored
+        if lang == "fr"
+        else _in_english(_stored_values("nace_code", lang, data, rows), stored)
+    )
 
 
 def _in_english(codes: Sequence[str | None], stored: Sequence[str | None]) -> Sequence[str | None]:
@@ -185,8 +194,8 @@ _OWN_VALUES: Final[Mapping[str, Values]] = {
     "feuille": _has_sheet,
     "total_actif_eur": _assets_in_euros,
     "capital_social_eur": _capital_in_euros,
-    "ca_publie": partial(_multiplied, "ca_last", "ca_mult"),
-    "total_actif": partial(_multiplied, "total_actif_last", "unite_mult"),
+    "ca_publie": partial(_units, "ca_last", "ca_mult"),
+    "total_actif": partial(_units, "total_actif_last", "unite_mult"),
     "forme_libelle": _forms,
     "tranche_libelle": _bands,
     "etat": _states,

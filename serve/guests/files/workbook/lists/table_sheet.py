@@ -131,7 +131,7 @@ def _cells(sheet: Sheet, col: int, column: TableColumn, targets: Mapping[int, st
         assert column.style is not None
         return column_cells.formulas(sheet, col, column.style)
     if column.genre == NAME:
-        return column_cells.named(sheet, col, targets)
+        return column_cells.name_cells(sheet, col, targets)
     if column.style is not None:
         return column_cells.numbers(sheet, col, column.style)
     return column_cells.column(sheet, col, column.genre)

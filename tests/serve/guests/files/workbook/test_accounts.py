@@ -80,14 +80,14 @@ def test_flows_of_an_unlike_year_count_as_those_of_twelve_months() -> None:
         return ("B" if name != MONTHS else None) if before else ("C" if name == MONTHS else "A")
 
     known = {
-        code: ratio_formulas.known(ratios()[code], cell)
+        code: ratio_formulas.excel_formula(ratios()[code], cell)
         for code in ("rotation_actif", "delai_clients")
     }
-    growth = ratio_formulas.known(ratios()["croissance_ca"], cell)
+    growth = ratio_formulas.excel_formula(ratios()["croissance_ca"], cell)
 
     assert known == {"rotation_actif": "A/A*12/C", "delai_clients": "365*A/A*C/12"}
     assert growth == "(A*12/C-B)/B"
-    assert ratio_formulas.known(ratios()["marge_nette"], cell) == "A/A"
+    assert ratio_formulas.excel_formula(ratios()["marge_nette"], cell) == "A/A"
 
 
 def test_a_ratio_is_one_formula_for_all_companies(whole: File) -> None:

@@ -10,9 +10,9 @@ from serve.guests.files.workbook.cell_values import (
     LONGEST_CELL,
     LONGEST_NAME,
     clean,
-    cut,
     is_active,
     sheet_names,
+    shorten,
 )
 
 anything = st.text(st.characters(codec="utf-8"), max_size=60)
@@ -65,7 +65,7 @@ def test_a_cell_holds_so_many_utf_16_units(letter: str, length: int) -> None:
 
 @given(anything, st.integers(1, 20))
 def test_a_cut_keeps_as_much_as_there_is_room_for(text: str, units: int) -> None:
-    short = cut(text, units)
+    short = shorten(text, units)
     length = len(short.encode("utf-16-le")) // 2
 
     assert length <= units

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serve.generation.statement_table import SECTIONS, arranged
+from serve.generation.statement_table import SECTIONS, rows_by_section
 from tests.serve.guests.files.workbook.workbooks import File, of_world, rows
 from tests.serve.world import WITH_STATEMENTS
 
@@ -34,7 +34,7 @@ lines = st.lists(
 def test_every_value_stands_in_its_section_and_year_and_no_other(found: list[Any]) -> None:
     placed = Counter(
         (etat, row.code, year, value)
-        for etat, section in arranged(found).items()
+        for etat, section in rows_by_section(found).items()
         for row in section
         for year, value in row.values.items()
     )

@@ -7,7 +7,7 @@ import pytest
 from quota import plans
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.guests.site.errors.linked_text import linked
+from serve.guests.site.errors.linked_text import link_routes
 
 PLANS = plans.load()
 WHEN = "2026-12-01T00:00:00Z"
@@ -25,7 +25,7 @@ ERRORS = (
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: str(error.code))
 @pytest.mark.parametrize("lang", ["fr", "en"])
 def test_nothing_of_a_program_is_left(error: ApiError, lang: str) -> None:
-    shown = linked(error.texts[lang == "en"], lang, PLANS)
+    shown = link_routes(error.texts[lang == "en"], lang, PLANS)
 
     text = re.sub("<[^>]*>", "", shown)
     assert not re.search(r"/api|/tarifs|/inscription|T00:00|corporate|\bmarches\b", text)
@@ -33,7 +33,7 @@ def test_nothing_of_a_program_is_left(error: ApiError, lang: str) -> None:
 
 
 def test_near_companies_are_links() -> None:
-    shown = linked(ERRORS[4].texts[0], "fr", PLANS)
+    shown = link_routes(ERRORS[4].texts[0], "fr", PLANS)
 
     assert '<a href="/societes/FR/451585889">FR:451585889</a>' in shown
     assert '<a href="/societes/UK/SC123">UK:SC123</a>' in shown
@@ -41,6 +41,6 @@ def test_near_companies_are_links() -> None:
 
 def test_what_a_person_typed_stays_text() -> None:
     """A text of the request is quoted in many messages"""
-    shown = linked("Ville inconnue : '<script>x</script>'", "fr", PLANS)
+    shown = link_routes("Ville inconnue : '<script>x</script>'", "fr", PLANS)
 
     assert "<script" not in shown
