@@ -5,7 +5,8 @@ trip then serves all operations that were queued meanwhile, and if the server sy
 does one sync of its file.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from typing import Any, Final, TypeVar, cast
 
 from redis.exceptions import RedisError
@@ -15,7 +16,7 @@ from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.redis.connection import RedisConnection
 from quota.redis.scripts import MOVED, Command, Reply, ScriptCall
 from quota.redis.transaction import RedisTransaction
-from quota.store.future import StoreFuture
+from quota.store.future import StoreFuture, resolve
 from quota.store.group_commit import GroupCommit
 
 T = TypeVar("T")
@@ -82,6 +83,25 @@ class RedisQueue:
             return lambda replies: parse(replies[0])
 
         return self._submit(request)
+
+    def in_turn(self, commands: Iterable[Command]) -> StoreFuture[None]:
+        """Send commands one after the other, each in a round trip with what waits meanwhile.
+
+        So a long work of many commands delays a request by one of them. The first error ends it.
+        """
+        done: StoreFuture[None] = StoreFuture()
+        rest = iter(commands)
+
+        def send_next(before: "Future[None] | None") -> None:
+            error = before.exception() if before else None
+            command = None if error else next(rest, None)
+            if command is None:
+                resolve([(done, error)])
+            else:
+                self.command(command, lambda _: None).add_done_callback(send_next)
+
+        send_next(None)
+        return done
 
     def transact(self, operation: Callable[[WriteTransaction], T]) -> StoreFuture[T]:
         """Run a function of the ledger, repeated until no row that it read changed meanwhile."""

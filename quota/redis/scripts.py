@@ -14,12 +14,13 @@ excludes a cluster.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from hashlib import sha1
 from importlib import resources
 from typing import Any, Final, NamedTuple
 
 from quota.ledger import openings, row_format
+from quota.ledger.activity import KEPT_DAYS
 from quota.ledger.calls import charge_key, since
 from quota.ledger.purchase import Purchase
 from quota.periods import day, month
@@ -62,8 +63,9 @@ _CHARGE: Final = _script("prelude", "charge")
 _MOVE: Final = _script("prelude", "move")
 _IDENTIFY: Final = _script("identify")
 _APPLY: Final = _script("apply")
+_KEY_CALLS: Final = _script("key_calls")
 
-SCRIPTS: Final = (_TAKE, _GIVE_BACK, _CHARGE, _MOVE, _IDENTIFY, _APPLY)
+SCRIPTS: Final = (_TAKE, _GIVE_BACK, _CHARGE, _MOVE, _IDENTIFY, _APPLY, _KEY_CALLS)
 
 
 def take(floor: bytes, account: str, limit: int, now: datetime) -> ScriptCall:
@@ -142,6 +144,15 @@ def move(
 def identify(digest: bytes) -> Command:
     """The rows of `ledger.account_rows.identify`; the reply is empty, or (key, account id, account)."""
     return _evalsha(_IDENTIFY, (place(row_format.KEY)[0], place(row_format.ACCOUNT)[0]), digest)
+
+
+def add_key_calls(calls: Sequence[tuple[bytes, int]], day: date) -> Command:
+    """What `ledger.activity.add_key_calls` does, without a transaction: these are statistics."""
+    names = place(row_format.KEY)[0], place(row_format.LAST)[0]
+    first = day - timedelta(days=KEPT_DAYS)
+    given = [part for one in calls for part in one]
+    beginning = period_hash(row_format.KEY_CALLS, "")
+    return _evalsha(_KEY_CALLS, names, beginning, day.isoformat(), first.isoformat(), *given)
 
 
 def apply(names: Sequence[bytes], rows: bytes) -> Command:

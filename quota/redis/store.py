@@ -5,8 +5,8 @@ on the server. Everything else is a function of the ledger, in a transaction tha
 another writer changed its rows (`transaction.py`). Both go through one queue (`pipeline_queue.py`).
 """
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime
 from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 
@@ -33,6 +33,8 @@ from quota.store.transactions import Reading, Writing
 P = ParamSpec("P")
 T = TypeVar("T")
 
+# Keys whose statistics are added by one command: what a request waits for in the worst case.
+_KEYS: Final = 100
 # Rows of a piece of an audit; others wait that long.
 _SCANNED: Final = 1_000
 
@@ -120,6 +122,13 @@ class RedisStore(LedgerStore):
         return self._queue.script(
             lambda floor: scripts.take_and_charge(floor, purchase, now, count_call=count_call)
         )
+
+    # -- statistics ----------------------------------------------------------------
+
+    def add_key_calls(self, calls: Mapping[bytes, int], day: date) -> StoreFuture[None]:
+        pairs = list(calls.items())
+        parts = (pairs[n : n + _KEYS] for n in range(0, len(pairs), _KEYS))
+        return self._queue.in_turn(scripts.add_key_calls(part, day) for part in parts)
 
     # -- everything else -----------------------------------------------------------
 

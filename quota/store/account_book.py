@@ -151,7 +151,7 @@ class AccountBook:
 
     def add_key_calls(self, calls: Mapping[bytes, int], day: date) -> StoreFuture[None]:
         """Add calls of `day` to the statistics of keys, by the SHA-256 of each (`keys.digest`)."""
-        return self._transactions.submit(activity.add_key_calls, calls, day)
+        return self._transactions.add_key_calls(calls, day)
 
     def key_calls(
         self, account: str, days: int, now: datetime

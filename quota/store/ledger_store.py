@@ -6,14 +6,14 @@ Each method is a function of the ledger in one transaction. A subclass supplies 
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from quota import keys
 from quota.accounts import Account, Key
-from quota.ledger import account_rows, calls, exports, retention
+from quota.ledger import account_rows, activity, calls, exports, retention
 from quota.ledger.audit import AuditReport
 from quota.ledger.purchase import Purchase
 from quota.periods import day, iso, utc
@@ -109,6 +109,12 @@ class LedgerStore(Store, ABC):
     ) -> StoreFuture[tuple[Meter, Charge | None]]:
         moment = utc(now)
         return self.submit(calls.take_and_charge, purchase, moment)
+
+    # -- statistics ----------------------------------------------------------------
+
+    def add_key_calls(self, calls: Mapping[bytes, int], day: date) -> StoreFuture[None]:
+        """Add calls of `day` to the statistics of keys, by the SHA-256 of each (`keys.digest`)."""
+        return self.submit(activity.add_key_calls, calls, day)
 
     # -- exports -------------------------------------------------------------------
 

@@ -3,7 +3,8 @@
 `account_book.py` and `ticket_book.py` name those functions; a store (`ledger_store.py`) runs them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import date
 from typing import Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
@@ -27,3 +28,5 @@ class Transactions(Protocol):
     def submit(
         self, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> StoreFuture[T]: ...
+
+    def add_key_calls(self, calls: Mapping[bytes, int], day: date) -> StoreFuture[None]: ...

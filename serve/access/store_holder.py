@@ -140,7 +140,7 @@ class KeyUsage:
                     self.add(holder.store)
         finally:
             with suppress(StoreUnavailable):
-                self.add(holder.store)
+                await self.flush(holder.store)
 
 
 def _ignore_failure(done: "Future[None]") -> None:

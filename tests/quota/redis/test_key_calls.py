@@ -1,0 +1,82 @@
+"""The statistics of keys on a server: those of the ledger, and no request waits for them."""
+
+import json
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+import pytest
+
+from quota.keys import digest
+from quota.redis.store import RedisStore
+from tests.quota.dict_store import DictStore
+from tests.quota.redis.distance import at_distance
+from tests.quota.servers import KINDS, Server, running
+from tests.quota.small import NOON, PLANS
+
+KEYS: Final = 10_000
+FAR: Final = 0.005  # seconds of a round trip
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with running(request.param, "--appendonly", "no") as started:
+        yield started
+
+
+def test_they_are_those_of_the_ledger(server: Server) -> None:
+    """Several days, days that are dropped, a key that nobody has, and a row that cannot be read."""
+    with server.client as client:
+        client.flushall()
+    store, model = RedisStore(server.url), DictStore()
+    found = []
+    for kept in (store, model):
+        account = kept.accounts.create("data", PLANS, NOON).result().id
+        made = [kept.accounts.create_key(account, PLANS, NOON).result() for _ in range(2)]
+        days = [NOON + timedelta(days=n) for n in (0, 3, 1, 62, 63, 64)]
+        for n, day in enumerate(days, 1):
+            calls = {digest(text): n * place for place, (_, text) in enumerate(made, 1)}
+            kept.accounts.add_key_calls(
+                {**calls, digest("soc_live_nobody"): 9}, day.date()
+            ).result()
+        ids = [key.id for key, _ in made]
+        by_key = kept.accounts.key_calls(account, 99, days[-1]).result()
+        last = kept.accounts.last_used(ids).result()
+        found.append([(by_key.get(one), last[one]) for one in ids])
+
+    assert found[0] == found[1]
+    with server.client as client:
+        client.hset("societes:k", digest("broken"), "{")
+    text = made[0][1]
+    store.accounts.add_key_calls({digest("broken"): 1, digest(text): 1}, NOON.date()).result()
+    store.close()
+
+
+def test_no_request_waits_for_them(server: Server) -> None:
+    """Two hosts at a distance, with ten thousand keys in use: five round trips at most."""
+    with server.client as client:
+        client.flushall()
+        used = [digest(f"key {n}") for n in range(KEYS)]
+        for n, name in enumerate(used):
+            row = {"id": f"k_{n}", "account": f"a_{n % 100}"}
+            client.hset("societes:k", name, json.dumps(row))
+    with at_distance(server.port, FAR) as url:
+        hosts = [RedisStore(url) for _ in range(2)]
+        writing = [one.accounts.add_key_calls(dict.fromkeys(used, 2), NOON.date()) for one in hosts]
+        waits = []
+        while not all(one.done() for one in writing):
+            for one in hosts:
+                begun = time.perf_counter()
+                assert one.take("a_1", 10**6, NOON).result().granted
+                waits.append(time.perf_counter() - begun)
+        for one in hosts:
+            one.close()
+
+    assert [one.exception() for one in writing] == [None, None]
+    assert len(waits) > 20
+    # The machine has other work, too: one in fifty may be late.
+    assert sorted(waits)[-1 - len(waits) // 50] < 5 * FAR
+    with server.client as client:
+        days = [client.hget(f"societes:D/a_{n % 100}", f"{NOON.date()}/k_{n}") for n in (0, 9_999)]
+    assert days == [(4).to_bytes(8, "big")] * 2
