@@ -143,7 +143,7 @@ def _add_import_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DAY",
         type=types.day,
         help="the date of the files, as 2026-11-01, 2026-11 or 2026 (default: the one that the files or"
-        " their names tell, else their last modification)",
+        " their names tell; else it is unknown)",
     )
 
 

@@ -70,7 +70,7 @@ def arguments_of_nightly(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         choices=sorted(published.read()),
-        help="take an edition of these sources that lost rows, and open the gates of the build",
+        help="take an edition of these sources that lost rows or is older, and open the gates of the build",
     )
 
 

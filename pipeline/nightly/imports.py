@@ -10,14 +10,14 @@ keeps the imports that it had. Sources whose editions add up have an import for 
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
-from pipeline import code_version, importing
+from pipeline import canonical, code_version, importing
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.nightly.fetch import published
@@ -37,16 +37,27 @@ class EditionImport:
     Attributes:
         cle: the name of its folder.
         comptage: the account of the rows, as in the report of an import.
+        dates: of the files that have one, by name; in the `sources.json` of its folder.
     """
 
     cle: str
     fichiers: tuple[str, ...]
     comptage: dict[str, Any]
+    dates: Mapping[str, str]
 
     @property
     def kept(self) -> int:
         """The rows that it gave."""
         return int(self.comptage["gardes"])
+
+    @property
+    def date(self) -> str | None:
+        """The date of the edition: the oldest of its files."""
+        return min(self.dates.values(), default=None)
+
+    def listed(self) -> dict[str, Any]:
+        """Its entry in the list of imports."""
+        return {"cle": self.cle, "fichiers": self.fichiers, "comptage": self.comptage}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +83,7 @@ def run(source: str, raw: Path, work: Path, *, accept: bool) -> SourceImports:
     """Import what is new of a source in `raw`.
 
     Args:
-        accept: take an import that has far fewer rows than the one before.
+        accept: take an import that has far fewer rows than the one before, or is of an older edition.
 
     Raises:
         BuildError: the list of the imports before cannot be understood.
@@ -97,6 +108,7 @@ def run(source: str, raw: Path, work: Path, *, accept: bool) -> SourceImports:
             one, made = _import(source, group, folder)
             if not adds_up and not accept:
                 _refuse_losses(source, one, before)
+                _refuse_older(source, one, before)
         except (BuildError, InputError) as error:
             failures.append(str(error))
         else:
@@ -104,7 +116,7 @@ def run(source: str, raw: Path, work: Path, *, accept: bool) -> SourceImports:
             fresh += [one.cle] if made else []
     if failures and not adds_up:
         return SourceImports(source, before, failures=tuple(failures))
-    atomic_files.write(_pointer(work, source), orjson.dumps([asdict(one) for one in found]))
+    atomic_files.write(_pointer(work, source), orjson.dumps([one.listed() for one in found]))
     return SourceImports(source, tuple(found), tuple(fresh), tuple(failures))
 
 
@@ -132,7 +144,14 @@ def _import(source: str, files: Sequence[Path], folder: Path) -> tuple[EditionIm
             shutil.rmtree(staged, ignore_errors=True)
     (report,) = (folder / key / "imports").glob("*.json")
     names = tuple(file.name for file in files)
-    return EditionImport(key, names, orjson.loads(report.read_bytes())["comptage"]), made
+    counts = orjson.loads(report.read_bytes())["comptage"]
+    return EditionImport(key, names, counts, _dates(folder / key)), made
+
+
+def _dates(folder: Path) -> dict[str, str]:
+    """The dates of the files of an import, by name."""
+    imports = [one for found in canonical.read_sources(folder).values() for one in found]
+    return {file.nom: file.date for one in imports for file in one.fichiers if file.date}
 
 
 def _key(source: str, files: Sequence[Path]) -> str:
@@ -157,6 +176,24 @@ def _refuse_losses(source: str, one: EditionImport, before: Sequence[EditionImpo
         )
 
 
+def _refuse_older(source: str, one: EditionImport, before: Sequence[EditionImport]) -> None:
+    """Refuse to go back: to an older file of the same name, or to files that are all older.
+
+    What is known to the month alone is compared by the month.
+    """
+    known = {name: day for other in before for name, day in other.dates.items()}
+    pairs = [(name, day, known[name]) for name, day in one.dates.items() if name in known]
+    if one.dates and known:
+        newest = max(one.dates, key=one.dates.__getitem__)
+        pairs.append((newest, one.dates[newest], max(known.values())))
+    for name, day, last in pairs:
+        if day[: len(last)] < last[: len(day)]:
+            raise BuildError(
+                f"{name}: the edition is of {day}, the one before is of {last};"
+                f" --accept {source} takes it all the same"
+            )
+
+
 def _files(folder: Path) -> list[Path]:
     """The published files in the folder of a source; hidden ones are ours."""
     return sorted(_visible(folder)) if folder.is_dir() else []
@@ -179,11 +216,12 @@ def _read(work: Path, source: str) -> tuple[EditionImport, ...]:
     path = _pointer(work, source)
     try:
         listed = orjson.loads(path.read_bytes())
-        found = [
-            EditionImport(one["cle"], tuple(one["fichiers"]), one["comptage"]) for one in listed
-        ]
+        found = [(one["cle"], tuple(one["fichiers"]), one["comptage"]) for one in listed]
     except FileNotFoundError:
         return ()
     except (KeyError, TypeError, ValueError) as error:
         raise BuildError(f"{path} cannot be understood ({error!r}); delete it") from error
-    return tuple(one for one in found if (_folder(work, source) / one.cle).is_dir())
+    folder = _folder(work, source)
+    return tuple(
+        EditionImport(*one, _dates(folder / one[0])) for one in found if (folder / one[0]).is_dir()
+    )

@@ -41,8 +41,10 @@ class SourceReport:
             refused, others were imported; `absent`: there is nothing to build.
         motifs: why a file or an import was refused.
         fichiers: each file: its result, size, rows, date.
-        date, age_jours: the date of the files that are served, the oldest one's, and their age in days.
-        en_retard: whether it is older than two periods of the source.
+        date, age_jours: the date of the edition that is served, its oldest file's, and its age in days; null where
+            no file tells its date.
+        en_retard: whether it is older than two periods of the source; where no file tells its date, whether they
+            were published, or came, so long ago.
         comptage: the rows of its imports: read, kept, rejected and dropped.
     """
 
@@ -63,7 +65,7 @@ class SourceReport:
     def lines(self) -> Iterator[str]:
         """The report of the source for a terminal."""
         days = "day" if self.age_jours == 1 else "days"
-        old = f", {self.age_jours} {days} old" if self.age_jours is not None else ""
+        old = f", of {self.date}, {self.age_jours} {days} old" if self.date else ""
         late = ", overdue" if self.en_retard else ""
         yield f"  {self.source}: {_WORDS[self.resultat]}{old}{late}"
         if self.comptage:
@@ -153,8 +155,10 @@ def of_source(
     motifs = (*refused, *imported.failures, *(by_hand if not imported.imports else ()))
     # Editions that add up are as old as the newest of them.
     pick = max if file.editions > 1 else min
-    dated = pick(_dates(fetched, imported, raw), default=None)
-    age = max(0, int((now - dated).total_seconds()) // _DAY) if dated else None
+    edition = pick((one.date for one in imported.imports if one.date), default=None)
+    age = _days(_first_moment(edition), now) if edition else None
+    came = pick(_moments(fetched, imported, raw), default=None)
+    known = age if age is not None else _days(came, now) if came else 0
     if not imported.imports:
         result: SourceResult = "absent"
     elif motifs:
@@ -166,9 +170,9 @@ def of_source(
         resultat=result,
         motifs=motifs,
         fichiers=tuple(_file(file) for file in fetched),
-        date=dated.date().isoformat() if dated else None,
+        date=edition,
         age_jours=age,
-        en_retard=age is not None and file.days is not None and age > _OVERDUE * file.days,
+        en_retard=file.days is not None and known > _OVERDUE * file.days,
         comptage=_counts(imported),
     )
 
@@ -195,8 +199,17 @@ def _counts(imported: SourceImports) -> dict[str, int]:
     return plain | by_reason
 
 
-def _dates(fetched: list[FetchedFile], imported: SourceImports, raw: Path) -> Iterator[datetime]:
-    """The dates of the files that are served: as their server says, else when they came here."""
+def _first_moment(day: str) -> datetime:
+    """The begin of a day, a month or a year (ISO 8601)."""
+    return datetime.fromisoformat(day + "-01-01"[len(day) - 4 :]).replace(tzinfo=UTC)
+
+
+def _days(since: datetime, now: datetime) -> int:
+    return max(0, int((now - since).total_seconds()) // _DAY)
+
+
+def _moments(fetched: list[FetchedFile], imported: SourceImports, raw: Path) -> Iterator[datetime]:
+    """When the files that are served were published, as their server says, else when they came here."""
     told = {file.name: file.receipt.modifie for file in fetched if file.receipt}
     for one in imported.imports:
         for name in one.fichiers:

@@ -57,9 +57,9 @@ class RowCounts:
 
 
 class FileDate(NamedTuple):
-    """The date of a published file (ISO 8601, a day or a month), and how it is known."""
+    """The date of a published file (ISO 8601, a day or a month), and how it is known; None if it is not."""
 
-    date: str
+    date: str | None
     origin: DateOrigin
 
 

@@ -6,6 +6,7 @@
     [english]                             reason -> the words that commands print
     edition = { pattern, format }         the date in the head (64 KiB) of one of the files, for all of them; else
                                           it is in their names, or the newest `date_source` of their rows
+    newest = "column"                     of [columns], whose newest date is that of a file that has none of these
     [file.KIND]                           one kind of published file
       format        csv (default; also as Parquet) | json | jsonl | xml
       key           the columns that tell this kind from the others, where there are several
@@ -245,6 +246,7 @@ class Declaration:
     english: Mapping[str, str] = field(default_factory=dict)
     statements: FiledAccounts | None = None
     edition: EditionPattern | None = None
+    newest: str | None = None
 
     @property
     def source(self) -> str:
@@ -287,6 +289,7 @@ def read(path: Path) -> Declaration:
         english=found.texts("english"),
         statements=_statements(found),
         edition=_edition(found),
+        newest=found.take("newest", str, None),
     )
     found.end()
     _check(declared, found)
@@ -300,6 +303,7 @@ def _check(declared: Declaration, found: "_Table") -> None:
         ("join", [join.file for join in declared.joins.values()], declared.files),
         ("derived", [d.codes for d in declared.derived.values() if d.codes], declared.codes),
         ("columns", declared.columns, COMPANIES),
+        ("newest", [declared.newest] if declared.newest else [], declared.columns),
         ("complement", declared.complement, {EVERY_COUNTRY, *_countries()}),
     ):
         if unknown := [name for name in names if name not in known]:
