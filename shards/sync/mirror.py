@@ -341,7 +341,8 @@ def _objections(folder: Path) -> Mapping[str, Mapping[str, int]]:
             iso2: {what: int(number) for what, number in one.get("oppositions", {}).items()}
             for iso2, one in report.get("pays", {}).items()
         }
-    except (AttributeError, OSError, TypeError, ValueError):  # an absent file, no JSON, another shape
+    except (AttributeError, OSError, TypeError, ValueError):
+        # An absent file, no JSON, or JSON of another shape.
         return {}
 
 
