@@ -58,6 +58,9 @@ def _import(options: argparse.Namespace) -> int:
     report = importing.run(options.source, options.files, options.out, options.date)
     for line in report.lines():
         print(line)
+    register = REGISTERS[options.source]
+    if excess := report.counts.excess(register.max_rejected, register.english):
+        print(f"warning: {options.source}: {excess}; look into the file", file=sys.stderr)
     return 0
 
 

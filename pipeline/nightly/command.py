@@ -70,7 +70,8 @@ def arguments_of_nightly(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         choices=sorted(published.read()),
-        help="take an edition of these sources that lost rows or is older, and open the gates of the build",
+        help="take an edition of these sources that lost rows, is older or is mostly rejected, and open the gates"
+        " of the build",
     )
 
 

@@ -46,8 +46,8 @@ class NightlyConfig:
         personal_mailboxes: whether e-mail addresses at consumer providers are kept.
         verify: whether every invariant is checked before a generation is published.
         reports: how many reports are kept.
-        source: for a source, the `addresses` of its files, the `secret` of its account, and the least and
-            most bytes (`size`) and `rows` of a credible file.
+        source: for a source, the `addresses` of its files, the `secret` of its account, the least and
+            most bytes (`size`) and `rows` of a credible file, the share of rejected rows of a credible import.
     """
 
     work: Path
@@ -199,14 +199,22 @@ def _source_tables(value: object) -> dict[str, SourceSettings]:
         "secret": lambda value: _of(value, str),
         "size": _bounds,
         "rows": _bounds,
+        "max_rejected": lambda value: types.share(str(value)),
     }
     found = {}
     for name, table in _of(value, dict).items():
         if unknown := sorted(_of(table, dict).keys() - readers.keys()):
             raise ValueError(f"{name}: unknown key {unknown[0]!r}; known: {', '.join(readers)}")
-        settings = {key: readers[key](said) for key, said in table.items()}
+        settings = {key: _read(name, key, readers[key], said) for key, said in table.items()}
         found[_known_source(name)] = SourceSettings(**settings)
     return found
+
+
+def _read(name: str, key: str, reader: Callable[[Any], Any], said: object) -> Any:
+    try:
+        return reader(said)
+    except (ValueError, argparse.ArgumentTypeError) as error:
+        raise ValueError(f"{name}: {key}: {error}") from error
 
 
 def _bounds(value: object) -> tuple[int, int]:

@@ -21,7 +21,8 @@ from pipeline import canonical, code_version, importing
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.nightly.fetch import published
-from pipeline.registers import FOLDER
+from pipeline.registers import FOLDER, REGISTERS
+from pipeline.registers.register import RowCounts
 from seeds import TABLES
 from shards.generations import atomic_files
 from shards.generations import manifest as manifests
@@ -79,11 +80,15 @@ class SourceImports:
         return [_folder(work, self.source) / one.cle for one in self.imports]
 
 
-def run(source: str, raw: Path, work: Path, *, accept: bool) -> SourceImports:
+def run(
+    source: str, raw: Path, work: Path, *, accept: bool, max_rejected: float | None = None
+) -> SourceImports:
     """Import what is new of a source in `raw`.
 
     Args:
-        accept: take an import that has far fewer rows than the one before, or is of an older edition.
+        accept: take an import that has far fewer rows than the one before, is of an older edition, or has
+            rejected more rows than is credible.
+        max_rejected: the share of rejected rows that is credible; None for that of the register.
 
     Raises:
         BuildError: the list of the imports before cannot be understood.
@@ -106,6 +111,8 @@ def run(source: str, raw: Path, work: Path, *, accept: bool) -> SourceImports:
     for group in groups:
         try:
             one, made = _import(source, group, folder)
+            if not accept:
+                _refuse_rejections(source, one, max_rejected)
             if not adds_up and not accept:
                 _refuse_losses(source, one, before)
                 _refuse_older(source, one, before)
@@ -173,6 +180,18 @@ def _refuse_losses(source: str, one: EditionImport, before: Sequence[EditionImpo
         raise BuildError(
             f"{', '.join(one.fichiers)}: {one.kept:,} rows are kept, {kept:,} were of the edition before;"
             f" --accept {source} takes it all the same"
+        )
+
+
+def _refuse_rejections(source: str, one: EditionImport, most: float | None) -> None:
+    """Refuse an edition whose rows are mostly no companies, such as those of a file that lost its names."""
+    register = REGISTERS[source]
+    counts = RowCounts(one.comptage["lus"], one.kept, rejected=one.comptage["rejetes"])
+    excess = counts.excess(register.max_rejected if most is None else most, register.english)
+    if excess:
+        raise BuildError(
+            f"{', '.join(one.fichiers)}: {excess}; --accept {source} takes it all the same,"
+            f" [source.{source}] max_rejected in the configuration raises the bound"
         )
 
 

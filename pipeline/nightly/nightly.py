@@ -20,6 +20,7 @@ from pipeline.nightly import imports, report
 from pipeline.nightly.config import NightlyConfig
 from pipeline.nightly.fetch import fetching, published
 from pipeline.nightly.fetch.fetching import FetchSettings
+from pipeline.nightly.fetch.published import SourceSettings
 from pipeline.nightly.imports import SourceImports
 from pipeline.nightly.report import NightlyReport
 from pipeline.publishing import build
@@ -83,8 +84,16 @@ class NightlyRun:
         imported: list[SourceImports] = []
         with self._timed(found, "import"):
             for source in config.sources:
-                accept = source in self.fetches.accept
-                imported.append(imports.run(source, raw, config.work, accept=accept))
+                said = self.fetches.sources.get(source, SourceSettings())
+                imported.append(
+                    imports.run(
+                        source,
+                        raw,
+                        config.work,
+                        accept=source in self.fetches.accept,
+                        max_rejected=said.max_rejected,
+                    )
+                )
                 files = [file for file in fetched if file.source == source]
                 found.sources.append(
                     report.of_source(table[source][0], files, imported[-1], raw, self.clock())

@@ -64,12 +64,14 @@ class SourceSettings:
         addresses: of all files of the source, by name; empty for those of the table.
         secret: the value of the header that opens the account.
         size, rows: the least and the most that is credible, for each file.
+        max_rejected: the share of rejected rows that an import may have; None for that of the register.
     """
 
     addresses: Mapping[str, str] = field(default_factory=dict)
     secret: str = ""
     size: tuple[int, int] | None = None
     rows: tuple[int, int] | None = None
+    max_rejected: float | None = None
 
 
 class Edition(NamedTuple):

@@ -7,6 +7,8 @@
     edition = { pattern, format }         the date in the head (64 KiB) of one of the files, for all of them; else
                                           it is in their names, or the newest `date_source` of their rows
     newest = "column"                     of [columns], whose newest date is that of a file that has none of these
+    max_rejected = { share, reason }      the share of rejected rows that is in order, where it is over that of all
+                                          registers (`register.MAX_REJECTED`), and why
     [file.KIND]                           one kind of published file
       format        csv (default; also as Parquet) | json | jsonl | xml
       key           the columns that tell this kind from the others, where there are several
@@ -67,6 +69,7 @@ from pipeline.canonical import COMPANIES, EVERY_COUNTRY
 from pipeline.errors import BuildError
 from pipeline.registers.declared import json_paths
 from pipeline.registers.declared.json_paths import PathError
+from pipeline.registers.register import MAX_REJECTED
 from seeds import TABLES
 
 Format = Literal["csv", "json", "jsonl", "xml"]
@@ -247,6 +250,7 @@ class Declaration:
     statements: FiledAccounts | None = None
     edition: EditionPattern | None = None
     newest: str | None = None
+    max_rejected: float = MAX_REJECTED
 
     @property
     def source(self) -> str:
@@ -290,6 +294,7 @@ def read(path: Path) -> Declaration:
         statements=_statements(found),
         edition=_edition(found),
         newest=found.take("newest", str, None),
+        max_rejected=_max_rejected(found.below("max_rejected")),
     )
     found.end()
     _check(declared, found)
@@ -323,6 +328,16 @@ def _edition(found: "_Table") -> EditionPattern | None:
     if written.keys() != {"pattern", "format"}:
         raise found.wrong("edition", "it has a pattern and a format")
     return EditionPattern(**written)
+
+
+def _max_rejected(found: "_Table | None") -> float:
+    if found is None:
+        return MAX_REJECTED
+    share, reason = found.take("share", float, 0.0), found.text("reason", "")
+    found.end()
+    if not MAX_REJECTED < share <= 1 or not reason:
+        raise found.wrong("", f"it has a share over {MAX_REJECTED} and up to 1, and a reason")
+    return share
 
 
 def _countries() -> list[str]:

@@ -51,6 +51,7 @@ def register(path: Path) -> Register:
         declared.english,
         declared.complement,
         partial(source_file.count_rows, kinds=declared.files),
+        declared.max_rejected,
     )
 
 
