@@ -8,10 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from tqdm import tqdm
-
 from pipeline.errors import BuildError
-from pipeline.nightly import config
+from pipeline.nightly import config, progress
 from pipeline.nightly.fetch import fetching, published
 from pipeline.nightly.nightly import NightlyRun
 
@@ -46,9 +44,9 @@ def fetch(options: argparse.Namespace) -> int:
     if options.accept:
         settings = replace(settings, accept=frozenset(sources))
     now = datetime.now(UTC)
-    with tqdm(unit="B", unit_scale=True, disable=None, leave=False) as bar:
+    with progress.shown("fetch") as shown:
         found = fetching.run(
-            sources, options.out, settings, now=now, came=bar.update, report=_report
+            sources, options.out, settings, now=now, came=shown.came, report=shown.say
         )
     good = [file for file in found if file.result in ("nouveau", "inchange")]
     for file in found:
@@ -81,9 +79,15 @@ def nightly(options: argparse.Namespace) -> int:
     if others := sorted(set(options.accept) - set(settings.sources)):
         raise BuildError(f"--accept {others[0]}: {options.config} does not name it in `sources`")
     fetches = config.fetch_settings(settings.contact, settings.source, os.environ)
-    fetches = replace(fetches, accept=frozenset(options.accept))
-    with tqdm(unit="B", unit_scale=True, disable=None, leave=False) as bar:
-        found = NightlyRun(settings, fetches, came=bar.update, say=_report).run()
+    fetches = replace(
+        fetches,
+        accept=frozenset(options.accept),
+        slowest=settings.slowest,
+        deadline=settings.deadline,
+    )
+    with progress.shown("fetch") as shown:
+        run = NightlyRun(settings, fetches, came=shown.came, say=shown.say, begin=shown.begin)
+        found = run.run()
     for line in found.lines():
         print(line)
     if found.etat == "echec":
@@ -92,7 +96,3 @@ def nightly(options: argparse.Namespace) -> int:
         for reason in one.motifs:
             print(f"warning: {one.source}: {reason}", file=sys.stderr)
     return found.exit_code
-
-
-def _report(message: str) -> None:
-    tqdm.write(f"pipeline: {message}", file=sys.stderr)

@@ -16,6 +16,7 @@ from pipeline import argument_types as types
 from pipeline.errors import BuildError
 from pipeline.nightly.fetch import published
 from pipeline.nightly.fetch.fetching import FetchSettings, secret_name
+from pipeline.nightly.fetch.pace import SLOWEST
 from pipeline.nightly.fetch.published import SourceSettings
 from pipeline.stages.rejections import MAX_SHARE
 from shards.publish import publication
@@ -46,8 +47,11 @@ class NightlyConfig:
         personal_mailboxes: whether e-mail addresses at consumer providers are kept.
         verify: whether every invariant is checked before a generation is published.
         reports: how many reports are kept.
+        slowest: the bytes a second under which a source is given up for a night; 0 for none.
+        deadline: the minutes after which all fetching ends, and what is there is built.
         source: for a source, the `addresses` of its files, the `secret` of its account, the least and
-            most bytes (`size`) and `rows` of a credible file, the share of rejected rows of a credible import.
+            most bytes (`size`) and `rows` of a credible file, the share of rejected rows of a credible import,
+            and its own `slowest` and `deadline`.
     """
 
     work: Path
@@ -65,6 +69,8 @@ class NightlyConfig:
     personal_mailboxes: bool = True
     verify: bool = True
     reports: int = _REPORTS
+    slowest: int = SLOWEST
+    deadline: int | None = None
     source: Mapping[str, SourceSettings] = field(default_factory=dict)
 
 
@@ -89,7 +95,8 @@ def read_fetch_settings(path: Path | None, environment: Mapping[str, str]) -> Fe
         NightlyConfigError: as `read`, but no key is missing.
     """
     found = _load(path) if path else {}
-    return fetch_settings(found.get("contact", ""), found.get("source", {}), environment)
+    settings = fetch_settings(found.get("contact", ""), found.get("source", {}), environment)
+    return replace(settings, slowest=found.get("slowest", SLOWEST), deadline=found.get("deadline"))
 
 
 def fetch_settings(
@@ -157,6 +164,8 @@ def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
         "personal_mailboxes": lambda value: _of(value, bool),
         "verify": lambda value: _of(value, bool),
         "reports": lambda value: _whole(value, 1),
+        "slowest": lambda value: _whole(value, 0),
+        "deadline": lambda value: _whole(value, 1),
         "source": _source_tables,
     }
 
@@ -200,6 +209,8 @@ def _source_tables(value: object) -> dict[str, SourceSettings]:
         "size": _bounds,
         "rows": _bounds,
         "max_rejected": lambda value: types.share(str(value)),
+        "slowest": lambda value: _whole(value, 0),
+        "deadline": lambda value: _whole(value, 1),
     }
     found = {}
     for name, table in _of(value, dict).items():

@@ -20,7 +20,6 @@ from pipeline.nightly import imports, report
 from pipeline.nightly.config import NightlyConfig
 from pipeline.nightly.fetch import fetching, published
 from pipeline.nightly.fetch.fetching import FetchSettings
-from pipeline.nightly.fetch.published import SourceSettings
 from pipeline.nightly.imports import SourceImports
 from pipeline.nightly.report import NightlyReport
 from pipeline.publishing import build
@@ -44,6 +43,7 @@ class NightlyRun:
         clock: the present, in UTC.
         came: called with the number of bytes that were fetched.
         say: called with a message before a wait.
+        begin: called with the name of each stage when it begins.
     """
 
     config: NightlyConfig
@@ -51,6 +51,7 @@ class NightlyRun:
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     came: Callable[[int], object] = lambda _: None
     say: Callable[[str], object] = lambda _: None
+    begin: Callable[[str], object] = lambda _: None
 
     def run(self) -> NightlyReport:
         """Run all stages; return the report, which is also written.
@@ -84,7 +85,8 @@ class NightlyRun:
         imported: list[SourceImports] = []
         with self._timed(found, "import"):
             for source in config.sources:
-                said = self.fetches.sources.get(source, SourceSettings())
+                said = self.fetches.of(source)
+                self.begin(f"import {source}")
                 imported.append(
                     imports.run(
                         source,
@@ -144,6 +146,7 @@ class NightlyRun:
     @contextmanager
     def _timed(self, found: NightlyReport, stage: str) -> Iterator[None]:
         since = self.clock()
+        self.begin(stage)
         try:
             yield
         finally:
