@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.errors import BuildError
-from pipeline.nightly import config, progress
+from pipeline.nightly import config, forecast, progress
 from pipeline.nightly.fetch import fetching, published
 from pipeline.nightly.nightly import NightlyRun
 
@@ -72,6 +72,17 @@ def arguments_of_nightly(parser: argparse.ArgumentParser) -> None:
         " of the build",
     )
 
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="end with exit code 3 where a source failed, as `strict = true`",
+    )
+    parser.add_argument(
+        "--plan",
+        action="store_true",
+        help="say what would be fetched, imported and built; ask no server, write nothing",
+    )
+
 
 def nightly(options: argparse.Namespace) -> int:
     """Run the command `nightly`; return its exit code."""
@@ -85,6 +96,10 @@ def nightly(options: argparse.Namespace) -> int:
         slowest=settings.slowest,
         deadline=settings.deadline,
     )
+    if options.plan:
+        for line in forecast.lines(settings, fetches, datetime.now(UTC).date()):
+            print(line)
+        return 0
     with progress.shown("fetch") as shown:
         run = NightlyRun(settings, fetches, came=shown.came, say=shown.say, begin=shown.begin)
         found = run.run()
@@ -92,7 +107,12 @@ def nightly(options: argparse.Namespace) -> int:
         print(line)
     if found.etat == "echec":
         print(f"error: {found.erreur}", file=sys.stderr)
+    elif found.is_fruitless:
+        print(
+            "error: no source came: each was refused or not reached; what was imported before is published again",
+            file=sys.stderr,
+        )
     for one in found.sources:
         for reason in one.motifs:
             print(f"warning: {one.source}: {reason}", file=sys.stderr)
-    return found.exit_code
+    return found.exit_code(strict=options.strict or settings.strict)

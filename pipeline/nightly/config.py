@@ -47,11 +47,12 @@ class NightlyConfig:
         personal_mailboxes: whether e-mail addresses at consumer providers are kept.
         verify: whether every invariant is checked before a generation is published.
         reports: how many reports are kept.
+        strict: whether a night of which a source failed ends with exit code 3.
         slowest: the bytes a second under which a source is given up for a night; 0 for none.
         deadline: the minutes after which all fetching ends, and what is there is built.
         source: for a source, the `addresses` of its files, the `secret` of its account, the least and
             most bytes (`size`) and `rows` of a credible file, the share of rejected rows of a credible import,
-            and its own `slowest` and `deadline`.
+            whether its servers are asked (`fetch`), and its own `slowest` and `deadline`.
     """
 
     work: Path
@@ -69,6 +70,7 @@ class NightlyConfig:
     personal_mailboxes: bool = True
     verify: bool = True
     reports: int = _REPORTS
+    strict: bool = False
     slowest: int = SLOWEST
     deadline: int | None = None
     source: Mapping[str, SourceSettings] = field(default_factory=dict)
@@ -164,6 +166,7 @@ def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
         "personal_mailboxes": lambda value: _of(value, bool),
         "verify": lambda value: _of(value, bool),
         "reports": lambda value: _whole(value, 1),
+        "strict": lambda value: _of(value, bool),
         "slowest": lambda value: _whole(value, 0),
         "deadline": lambda value: _whole(value, 1),
         "source": _source_tables,
@@ -209,6 +212,7 @@ def _source_tables(value: object) -> dict[str, SourceSettings]:
         "size": _bounds,
         "rows": _bounds,
         "max_rejected": lambda value: types.share(str(value)),
+        "fetch": lambda value: _of(value, bool),
         "slowest": lambda value: _whole(value, 0),
         "deadline": lambda value: _whole(value, 1),
     }

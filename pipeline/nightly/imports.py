@@ -103,12 +103,11 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     for dead in folder.glob(f"{atomic_files.STAGED}*"):
         shutil.rmtree(dead)
-    adds_up = any(file.editions > 1 for file in published.read()[source])
-    groups = [[file] for file in files] if adds_up else [files]
+    adds_up = _adds_up(source)
     found: list[EditionImport] = []
     fresh: list[str] = []
     failures: list[str] = []
-    for group in groups:
+    for group in _groups(source, files):
         try:
             one, made = _import(source, group, folder)
             if not accept:
@@ -127,6 +126,16 @@ def run(
     return SourceImports(source, tuple(found), tuple(fresh), tuple(failures))
 
 
+def pending(source: str, raw: Path, work: Path) -> tuple[list[str], list[str]]:
+    """The files in `raw` that `run` would import, and those that it has imported. Writes nothing."""
+    fresh: list[str] = []
+    done: list[str] = []
+    for group in _groups(source, _files(raw / source)):
+        is_done = (_folder(work, source) / _key(source, group)).is_dir()
+        (done if is_done else fresh).extend(file.name for file in group)
+    return fresh, done
+
+
 def prune(sources: Sequence[SourceImports], work: Path) -> int:
     """Delete the imports that no build takes any more; return their number."""
     removed = 0
@@ -137,6 +146,17 @@ def prune(sources: Sequence[SourceImports], work: Path) -> int:
                 shutil.rmtree(folder)
                 removed += 1
     return removed
+
+
+def _adds_up(source: str) -> bool:
+    return any(file.editions > 1 for file in published.read()[source])
+
+
+def _groups(source: str, files: list[Path]) -> list[list[Path]]:
+    """The files of each import."""
+    if _adds_up(source):
+        return [[file] for file in files]
+    return [files] if files else []
 
 
 def _import(source: str, files: Sequence[Path], folder: Path) -> tuple[EditionImport, bool]:

@@ -27,6 +27,7 @@ _WORDS: Final[Mapping[SourceResult, str]] = {
     "precedent": "refused, the edition before stays",
     "absent": "nothing to build",
 }
+_PARTIAL: Final = 3  # the exit code; 2 is wrong use
 _OVERDUE: Final = 2  # periods of a source
 _DAY: Final = 86_400
 
@@ -46,6 +47,8 @@ class SourceReport:
         en_retard: whether it is older than two periods of the source; where no file tells its date, whether they
             were published, or came, so long ago.
         comptage: the rows of its imports: read, kept, rejected and dropped.
+        demandee: whether a server was asked; not so where files are placed by hand.
+        obtenue: whether an edition came, or has not changed, or lies there by hand, and was not refused.
     """
 
     source: str
@@ -56,6 +59,8 @@ class SourceReport:
     age_jours: int | None
     en_retard: bool
     comptage: dict[str, int]
+    demandee: bool
+    obtenue: bool
 
     @property
     def failed(self) -> bool:
@@ -104,9 +109,16 @@ class NightlyReport:
     etapes: dict[str, float] = field(default_factory=dict)
 
     @property
-    def exit_code(self) -> int:
-        """0 if a generation of this run is published, else 1."""
-        return int(self.etat == "echec")
+    def is_fruitless(self) -> bool:
+        """Whether no source came of those that were asked for: each was refused, or not reached."""
+        asked = [one for one in self.sources if one.demandee] or self.sources
+        return not any(one.obtenue for one in asked)
+
+    def exit_code(self, *, strict: bool = False) -> int:
+        """1 if nothing is published or no source came; of a partial night 0, or 3 where it is `strict`."""
+        if self.etat == "echec" or self.is_fruitless:
+            return 1
+        return _PARTIAL if strict and self.etat == "partiel" else 0
 
     def lines(self) -> Iterator[str]:
         """The report for a terminal."""
@@ -165,6 +177,10 @@ def of_source(
         result = "partiel" if imported.fresh else "precedent"
     else:
         result = "nouveau" if imported.fresh else "inchange"
+    asked = any(one.result != "manuel" for one in fetched)
+    had = not asked or any(one.result in ("nouveau", "inchange") for one in fetched)
+    # One file that is refused says nothing of the others where editions add up.
+    is_refused = bool(imported.failures) and (file.editions == 1 or not imported.imports)
     return SourceReport(
         source=imported.source,
         resultat=result,
@@ -174,6 +190,8 @@ def of_source(
         age_jours=age,
         en_retard=file.days is not None and known > _OVERDUE * file.days,
         comptage=_counts(imported),
+        demandee=asked,
+        obtenue=had and bool(imported.imports) and not is_refused,
     )
 
 

@@ -154,6 +154,10 @@ async def _all(
 
 async def _source(files: Sequence[PublishedFile], shared: _Round) -> list[FetchedFile]:
     found: list[FetchedFile] = []
+    source = files[0].source
+    if not shared.settings.of(source).fetch:
+        reason = f"`fetch = false` in the configuration; put the files into {shared.raw / source}"
+        return [FetchedFile(source, "", "manuel", reason)]
     for file in files:
         found += await _file(file, shared)
     return found
@@ -327,13 +331,18 @@ def _key(file: PublishedFile, settings: FetchSettings) -> dict[str, str]:
     Raises:
         FetchError: the source needs one, and there is no key.
     """
+    if reason := lacks_key(file, settings):
+        raise FetchError(reason)
     secret = settings.of(file.source).secret
-    if file.header and not secret:
-        raise FetchError(
-            f"it takes: {file.account}; set {secret_name(file.source)} to the value of the header"
-            f" {file.header}"
-        )
     return {file.header or "Authorization": secret} if secret else {}
+
+
+def lacks_key(file: PublishedFile, settings: FetchSettings) -> str:
+    """What to do where the source takes an account and has no key; empty where it is in order."""
+    if not file.header or settings.of(file.source).secret:
+        return ""
+    variable = secret_name(file.source)
+    return f"it takes: {file.account}; set {variable} to the value of the header {file.header}"
 
 
 def secret_name(source: str) -> str:

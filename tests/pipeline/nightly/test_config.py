@@ -26,7 +26,7 @@ def test_the_example_of_the_readme_has_every_key(tmp_path: Path) -> None:
     found = read(tmp_path, example)
 
     assert {field.name for field in fields(NightlyConfig)} == set(re.findall(r"^\[?(\w+)", example, re.M)) - {
-        "addresses", "secret", "size", "rows",
+        "addresses", "secret", "fetch", "size", "rows",
     }  # fmt: skip
     assert found.work == Path("/srv/societes/nightly")
     assert found.memory == 16 << 30
