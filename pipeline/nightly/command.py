@@ -90,6 +90,7 @@ def nightly(options: argparse.Namespace) -> int:
     if others := sorted(set(options.accept) - set(settings.sources)):
         raise BuildError(f"--accept {others[0]}: {options.config} does not name it in `sources`")
     fetches = config.fetch_settings(settings.contact, settings.source, os.environ)
+    settings = replace(settings, strict=settings.strict or options.strict)
     fetches = replace(
         fetches,
         accept=frozenset(options.accept),
@@ -115,4 +116,4 @@ def nightly(options: argparse.Namespace) -> int:
     for one in found.sources:
         for reason in one.motifs:
             print(f"warning: {one.source}: {reason}", file=sys.stderr)
-    return found.exit_code(strict=options.strict or settings.strict)
+    return found.exit_code(strict=settings.strict)

@@ -48,6 +48,7 @@ class NightlyConfig:
         verify: whether every invariant is checked before a generation is published.
         reports: how many reports are kept.
         strict: whether a night of which a source failed ends with exit code 3.
+        textfile: where metrics are written for a textfile collector; its name ends with `.prom`.
         slowest: the bytes a second under which a source is given up for a night; 0 for none.
         deadline: the minutes after which all fetching ends, and what is there is built.
         source: for a source, the `addresses` of its files, the `secret` of its account, the least and
@@ -71,6 +72,7 @@ class NightlyConfig:
     verify: bool = True
     reports: int = _REPORTS
     strict: bool = False
+    textfile: Path | None = None
     slowest: int = SLOWEST
     deadline: int | None = None
     source: Mapping[str, SourceSettings] = field(default_factory=dict)
@@ -167,6 +169,7 @@ def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
         "verify": lambda value: _of(value, bool),
         "reports": lambda value: _whole(value, 1),
         "strict": lambda value: _of(value, bool),
+        "textfile": lambda value: folder / _prom(value),
         "slowest": lambda value: _whole(value, 0),
         "deadline": lambda value: _whole(value, 1),
         "source": _source_tables,
@@ -183,6 +186,12 @@ def _whole(value: object, least: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"{value!r} is no whole number from {least} on")
     return value
+
+
+def _prom(value: object) -> str:
+    if not (name := _of(value, str)).endswith(".prom"):
+        raise ValueError(f"{name!r} is no name that a collector reads; write societes.prom")
+    return name
 
 
 def _valid_days(value: object) -> int:

@@ -48,6 +48,7 @@ class SourceReport:
             were published, or came, so long ago.
         comptage: the rows of its imports: read, kept, rejected and dropped.
         demandee: whether a server was asked; not so where files are placed by hand.
+        secondes: of its fetch and its import.
         obtenue: whether an edition came, or has not changed, or lies there by hand, and was not refused.
     """
 
@@ -61,6 +62,7 @@ class SourceReport:
     comptage: dict[str, int]
     demandee: bool
     obtenue: bool
+    secondes: float
 
     @property
     def failed(self) -> bool:
@@ -156,10 +158,12 @@ def of_source(
     imported: SourceImports,
     raw: Path,
     now: datetime,
+    seconds: float,
 ) -> SourceReport:
     """The report of one source.
 
     Args:
+        seconds: of its import.
         file: the first of its published files.
     """
     refused = [f"{file.name}: {file.reason}" for file in fetched if file.result == "refuse"]
@@ -191,6 +195,7 @@ def of_source(
         en_retard=file.days is not None and known > _OVERDUE * file.days,
         comptage=_counts(imported),
         demandee=asked,
+        secondes=round(seconds + sum(one.seconds for one in fetched), 3),
         obtenue=had and bool(imported.imports) and not is_refused,
     )
 

@@ -7,6 +7,7 @@ nothing of the others.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -67,13 +68,17 @@ class FetchSettings:
 
 @dataclass(frozen=True, slots=True)
 class FetchedFile:
-    """The outcome for one file; `reason` says why it was refused, or how to get it."""
+    """The outcome for one file; `reason` says why it was refused, or how to get it.
+
+    The `seconds` of a file with several editions are those of the first outcome.
+    """
 
     source: str
     name: str
     result: Result
     reason: str = ""
     receipt: Receipt | None = None
+    seconds: float = 0.0
 
     def line(self) -> str:
         """The outcome for a terminal."""
@@ -159,7 +164,9 @@ async def _source(files: Sequence[PublishedFile], shared: _Round) -> list[Fetche
         reason = f"`fetch = false` in the configuration; put the files into {shared.raw / source}"
         return [FetchedFile(source, "", "manuel", reason)]
     for file in files:
-        found += await _file(file, shared)
+        since = time.monotonic()
+        first, *rest = await _file(file, shared)
+        found += [replace(first, seconds=time.monotonic() - since), *rest]
     return found
 
 
