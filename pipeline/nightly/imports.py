@@ -4,20 +4,21 @@
     WORK/input/<source>.json        the imports that the next build takes
 
 The key is made of the published bytes, the code and the tables, so an edition is imported once, a run that was killed
-finds what it had finished, and nothing is ever half of one edition and half of another. A source whose import fails
+finds what it had finished, and nothing is ever half of one edition and half of another. An import is read whole before
+it is taken again (`sealed`): one that was damaged since is made anew. A source whose import fails
 keeps the imports that it had. Sources whose editions add up have an import for each file.
 """
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
-from pipeline import canonical, code_version, importing
+from pipeline import canonical, code_version, importing, sealed
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.nightly.fetch import published
@@ -107,9 +108,10 @@ def run(
     found: list[EditionImport] = []
     fresh: list[str] = []
     failures: list[str] = []
+    whole = {one.cle for one in before}
     for group in _groups(source, files):
         try:
-            one, made = _import(source, group, folder)
+            one, made = _import(source, group, folder, whole)
             if not accept:
                 _refuse_rejections(source, one, max_rejected)
             if not adds_up and not accept:
@@ -122,7 +124,9 @@ def run(
             fresh += [one.cle] if made else []
     if failures and not adds_up:
         return SourceImports(source, before, failures=tuple(failures))
-    atomic_files.write(_pointer(work, source), orjson.dumps([one.listed() for one in found]))
+    atomic_files.write(
+        _pointer(work, source), sealed.dump({"imports": [one.listed() for one in found]})
+    )
     return SourceImports(source, tuple(found), tuple(fresh), tuple(failures))
 
 
@@ -159,13 +163,17 @@ def _groups(source: str, files: list[Path]) -> list[list[Path]]:
     return [files] if files else []
 
 
-def _import(source: str, files: Sequence[Path], folder: Path) -> tuple[EditionImport, bool]:
-    """The import of these files, and whether it was made now."""
+def _import(
+    source: str, files: Sequence[Path], folder: Path, whole: Collection[str]
+) -> tuple[EditionImport, bool]:
+    """The import of these files, and whether it was made now; those of `whole` have been checked."""
     key = _key(source, files)
-    if made := not (folder / key).exists():
+    if made := key not in whole and not sealed.is_whole(folder / key):
+        shutil.rmtree(folder / key, ignore_errors=True)
         staged = Path(tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=folder))
         try:
             importing.run(source, files, staged)
+            sealed.seal(staged)
             atomic_files.settle(staged, folder / key)
         finally:
             shutil.rmtree(staged, ignore_errors=True)
@@ -254,13 +262,19 @@ def _read(work: Path, source: str) -> tuple[EditionImport, ...]:
     """The imports that the last run left for a build."""
     path = _pointer(work, source)
     try:
-        listed = orjson.loads(path.read_bytes())
+        content = path.read_bytes()
+        # A list without a digest is of a version before this one.
+        listed = orjson.loads(content) if content[:1] == b"[" else sealed.load(content)["imports"]
         found = [(one["cle"], tuple(one["fichiers"]), one["comptage"]) for one in listed]
     except FileNotFoundError:
         return ()
     except (KeyError, TypeError, ValueError) as error:
         raise BuildError(f"{path} cannot be understood ({error!r}); delete it") from error
     folder = _folder(work, source)
+    # An import without a list of digests is of a version before this one.
     return tuple(
-        EditionImport(*one, _dates(folder / one[0])) for one in found if (folder / one[0]).is_dir()
+        EditionImport(*one, _dates(folder / one[0]))
+        for one in found
+        if sealed.is_whole(folder / one[0])
+        or ((folder / one[0]).is_dir() and not (folder / one[0] / sealed.LIST).exists())
     )

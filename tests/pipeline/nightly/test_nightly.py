@@ -429,7 +429,7 @@ def content(config: Path) -> dict[str, bytes]:
     folder = config.parent
     # The time of an import is in `sources.json`, so in the manifest that has its digest, and in the name of this.
     timed = re.compile(
-        r"data/CURRENT|work/reports/.*|.*/\.fetch/.*|.*/\.lock|.*/(sources|manifest)\.json"
+        r"data/CURRENT|work/reports/.*|.*/\.fetch/.*|.*/\.lock|.*/(sources|manifest|digests)\.json"
         r"|data/(signatures|\.receipts)/?.*|work/verified"
     )
     found = {
