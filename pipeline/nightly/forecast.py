@@ -1,4 +1,4 @@
-"""What a night would do: `nightly --plan`. It asks no server and writes nothing.
+"""The plan of a night, `nightly --plan`: it asks no server and writes nothing.
 
 A server may have something new, so what is fetched is what would be asked for; files that are here are compared with
 the imports that are here.

@@ -18,14 +18,14 @@ from typing import Any, Final
 
 import orjson
 
-from pipeline import canonical, code_version, importing, sealed
+from pipeline import canonical, code_version, importing
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.nightly.fetch import published
 from pipeline.registers import FOLDER, REGISTERS
 from pipeline.registers.register import RowCounts
 from seeds import TABLES
-from shards.generations import atomic_files
+from shards.generations import atomic_files, sealed
 from shards.generations import manifest as manifests
 from shards.publish.publication import LEAST_SHARE
 

@@ -14,10 +14,10 @@ from unicodedata import unidata_version
 import orjson
 from blake3 import blake3
 
-from pipeline import code_version, sealed
+from pipeline import code_version
 from pipeline.stages.quality_report import Quality
 from shards.format import FORMAT_VERSION
-from shards.generations import atomic_files, generation_files, manifest
+from shards.generations import atomic_files, generation_files, manifest, sealed
 from shards.generations.manifest import File
 from shards.generations.reference import CellCount
 

@@ -15,8 +15,7 @@ from typing import Final
 
 import orjson
 
-from pipeline import sealed
-from shards.generations import atomic_files
+from shards.generations import atomic_files, sealed
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import sealed
 from pipeline.nightly.fetch import receipt
-from shards.generations import pointer
+from shards.generations import pointer, sealed
 from tests.pipeline.nightly.register_server import RegisterServer
 from tests.pipeline.nightly.test_fetching import EE, ESTONIA, unzipped, zipped
 from tests.pipeline.nightly.test_nightly import (
