@@ -58,6 +58,9 @@ def _import(options: argparse.Namespace) -> int:
     report = importing.run(options.source, options.files, options.out, options.date)
     for line in report.lines():
         print(line)
+    register = REGISTERS[options.source]
+    if excess := report.counts.excess(register.max_rejected, register.english):
+        print(f"warning: {options.source}: {excess}; look into the file", file=sys.stderr)
     return 0
 
 
@@ -143,7 +146,7 @@ def _add_import_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DAY",
         type=types.day,
         help="the date of the files, as 2026-11-01, 2026-11 or 2026 (default: the one that the files or"
-        " their names tell, else their last modification)",
+        " their names tell; else it is unknown)",
     )
 
 

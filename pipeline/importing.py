@@ -87,10 +87,7 @@ class Report:
             *self._section("noted", counts.noted),
             *([f"  ignored on purpose: {ignored:,}"] if ignored else []),
             *self._section("detail", counts.detail),
-            *(
-                f"  {file.nom}: of {file.date} ({_ORIGINS[file.origine_date]})"
-                for file in self.dated
-            ),
+            *(f"  {file.nom}: {_age(file)}" for file in self.dated),
         ]
 
     def _section(self, title: str, counts: Mapping[str, int]) -> Iterator[str]:
@@ -198,8 +195,13 @@ _ORIGINS: Final[Mapping[str, str]] = {
     "contenu": "told by its content",
     "nom": "told by its name",
     "indiquee": "as given",
-    "modification": "its last modification; --date gives the date of the register",
 }
+
+
+def _age(file: RegisterFile) -> str:
+    if file.origine_date == "inconnue":
+        return "of an unknown date; --date gives that of the register"
+    return f"of {file.date} ({_ORIGINS[file.origine_date]})"
 
 
 def _dated(
@@ -207,14 +209,14 @@ def _dated(
 ) -> RegisterRows:
     """The rows with the date of every file, which companies have in `date_source`.
 
-    Rows of a file that does not tell its date have the oldest date of such files.
+    Rows of a file that does not tell its date have the oldest date in the names of such files.
     """
     if day:
         dates, column = dict.fromkeys(files, FileDate(day, "indiquee")), pl.lit(day, TEXT)
     else:
         rest = {file: file_date.of_file(file) for file in files if file not in rows.dates}
         dates = {file: rows.dates.get(file) or rest[file] for file in files}
-        oldest = pl.lit(min(rest.values(), default=FileDate("", "nom")).date or None, TEXT)
+        oldest = pl.lit(min((one.date for one in rest.values() if one.date), default=None), TEXT)
         is_there = register.table == "companies" and "date_source" in rows.kept.collect_schema()
         column = pl.coalesce("date_source", oldest) if is_there else oldest
     kept = rows.kept

@@ -46,7 +46,7 @@ def test_the_demonstration_has_companies_of_fifteen_countries_or_more(demo_data:
     assert there <= sources.keys()
 
 
-def test_no_date_of_the_demonstration_is_that_of_the_checkout(demo_data: Path) -> None:
+def test_every_file_of_the_demonstration_has_a_date(demo_data: Path) -> None:
     folder = demo_data / str(pointer.current(demo_data))
     sources = register_sources.load((folder / register_sources.SOURCES).read_bytes())
 
@@ -56,7 +56,7 @@ def test_no_date_of_the_demonstration_is_that_of_the_checkout(demo_data: Path) -
         for one in imports
         for file in one.fichiers
     }
-    assert "modification" not in found.values(), found
+    assert "inconnue" not in found.values(), found
 
 
 # -- what a visitor finds --------------------------------------------------------------------------

@@ -8,10 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from tqdm import tqdm
-
 from pipeline.errors import BuildError
-from pipeline.nightly import config
+from pipeline.nightly import config, forecast, progress
 from pipeline.nightly.fetch import fetching, published
 from pipeline.nightly.nightly import NightlyRun
 
@@ -46,9 +44,9 @@ def fetch(options: argparse.Namespace) -> int:
     if options.accept:
         settings = replace(settings, accept=frozenset(sources))
     now = datetime.now(UTC)
-    with tqdm(unit="B", unit_scale=True, disable=None, leave=False) as bar:
+    with progress.shown("fetch") as shown:
         found = fetching.run(
-            sources, options.out, settings, now=now, came=bar.update, report=_report
+            sources, options.out, settings, now=now, came=shown.came, report=shown.say
         )
     good = [file for file in found if file.result in ("nouveau", "inchange")]
     for file in found:
@@ -70,7 +68,19 @@ def arguments_of_nightly(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         choices=sorted(published.read()),
-        help="take an edition of these sources that lost rows, and open the gates of the build",
+        help="take an edition of these sources that lost rows, is older or is mostly rejected, and open the gates"
+        " of the build",
+    )
+
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="end with exit code 3 where a source failed, as `strict = true`",
+    )
+    parser.add_argument(
+        "--plan",
+        action="store_true",
+        help="say what would be fetched, imported and built; ask no server, write nothing",
     )
 
 
@@ -80,18 +90,30 @@ def nightly(options: argparse.Namespace) -> int:
     if others := sorted(set(options.accept) - set(settings.sources)):
         raise BuildError(f"--accept {others[0]}: {options.config} does not name it in `sources`")
     fetches = config.fetch_settings(settings.contact, settings.source, os.environ)
-    fetches = replace(fetches, accept=frozenset(options.accept))
-    with tqdm(unit="B", unit_scale=True, disable=None, leave=False) as bar:
-        found = NightlyRun(settings, fetches, came=bar.update, say=_report).run()
+    settings = replace(settings, strict=settings.strict or options.strict)
+    fetches = replace(
+        fetches,
+        accept=frozenset(options.accept),
+        slowest=settings.slowest,
+        deadline=settings.deadline,
+    )
+    if options.plan:
+        for line in forecast.lines(settings, fetches, datetime.now(UTC).date()):
+            print(line)
+        return 0
+    with progress.shown("fetch") as shown:
+        run = NightlyRun(settings, fetches, came=shown.came, say=shown.say, begin=shown.begin)
+        found = run.run()
     for line in found.lines():
         print(line)
     if found.etat == "echec":
         print(f"error: {found.erreur}", file=sys.stderr)
+    elif found.is_fruitless:
+        print(
+            "error: no source came: each was refused or not reached; what was imported before is published again",
+            file=sys.stderr,
+        )
     for one in found.sources:
         for reason in one.motifs:
             print(f"warning: {one.source}: {reason}", file=sys.stderr)
-    return found.exit_code
-
-
-def _report(message: str) -> None:
-    tqdm.write(f"pipeline: {message}", file=sys.stderr)
+    return found.exit_code(strict=settings.strict)

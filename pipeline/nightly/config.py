@@ -16,6 +16,7 @@ from pipeline import argument_types as types
 from pipeline.errors import BuildError
 from pipeline.nightly.fetch import published
 from pipeline.nightly.fetch.fetching import FetchSettings, secret_name
+from pipeline.nightly.fetch.pace import SLOWEST
 from pipeline.nightly.fetch.published import SourceSettings
 from pipeline.stages.rejections import MAX_SHARE
 from shards.publish import publication
@@ -46,8 +47,13 @@ class NightlyConfig:
         personal_mailboxes: whether e-mail addresses at consumer providers are kept.
         verify: whether every invariant is checked before a generation is published.
         reports: how many reports are kept.
-        source: for a source, the `addresses` of its files, the `secret` of its account, and the least and
-            most bytes (`size`) and `rows` of a credible file.
+        strict: whether a night of which a source failed ends with exit code 3.
+        textfile: where metrics are written for a textfile collector; its name ends with `.prom`.
+        slowest: the bytes a second under which a source is given up for a night; 0 for none.
+        deadline: the minutes after which all fetching ends, and what is there is built.
+        source: for a source, the `addresses` of its files, the `secret` of its account, the least and
+            most bytes (`size`) and `rows` of a credible file, the share of rejected rows of a credible import,
+            whether its servers are asked (`fetch`), and its own `slowest` and `deadline`.
     """
 
     work: Path
@@ -65,6 +71,10 @@ class NightlyConfig:
     personal_mailboxes: bool = True
     verify: bool = True
     reports: int = _REPORTS
+    strict: bool = False
+    textfile: Path | None = None
+    slowest: int = SLOWEST
+    deadline: int | None = None
     source: Mapping[str, SourceSettings] = field(default_factory=dict)
 
 
@@ -89,7 +99,8 @@ def read_fetch_settings(path: Path | None, environment: Mapping[str, str]) -> Fe
         NightlyConfigError: as `read`, but no key is missing.
     """
     found = _load(path) if path else {}
-    return fetch_settings(found.get("contact", ""), found.get("source", {}), environment)
+    settings = fetch_settings(found.get("contact", ""), found.get("source", {}), environment)
+    return replace(settings, slowest=found.get("slowest", SLOWEST), deadline=found.get("deadline"))
 
 
 def fetch_settings(
@@ -157,6 +168,10 @@ def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
         "personal_mailboxes": lambda value: _of(value, bool),
         "verify": lambda value: _of(value, bool),
         "reports": lambda value: _whole(value, 1),
+        "strict": lambda value: _of(value, bool),
+        "textfile": lambda value: folder / _prom(value),
+        "slowest": lambda value: _whole(value, 0),
+        "deadline": lambda value: _whole(value, 1),
         "source": _source_tables,
     }
 
@@ -171,6 +186,12 @@ def _whole(value: object, least: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"{value!r} is no whole number from {least} on")
     return value
+
+
+def _prom(value: object) -> str:
+    if not (name := _of(value, str)).endswith(".prom"):
+        raise ValueError(f"{name!r} is no name that a collector reads; write societes.prom")
+    return name
 
 
 def _valid_days(value: object) -> int:
@@ -199,14 +220,25 @@ def _source_tables(value: object) -> dict[str, SourceSettings]:
         "secret": lambda value: _of(value, str),
         "size": _bounds,
         "rows": _bounds,
+        "max_rejected": lambda value: types.share(str(value)),
+        "fetch": lambda value: _of(value, bool),
+        "slowest": lambda value: _whole(value, 0),
+        "deadline": lambda value: _whole(value, 1),
     }
     found = {}
     for name, table in _of(value, dict).items():
         if unknown := sorted(_of(table, dict).keys() - readers.keys()):
             raise ValueError(f"{name}: unknown key {unknown[0]!r}; known: {', '.join(readers)}")
-        settings = {key: readers[key](said) for key, said in table.items()}
+        settings = {key: _read(name, key, readers[key], said) for key, said in table.items()}
         found[_known_source(name)] = SourceSettings(**settings)
     return found
+
+
+def _read(name: str, key: str, reader: Callable[[Any], Any], said: object) -> Any:
+    try:
+        return reader(said)
+    except (ValueError, argparse.ArgumentTypeError) as error:
+        raise ValueError(f"{name}: {key}: {error}") from error
 
 
 def _bounds(value: object) -> tuple[int, int]:

@@ -4,26 +4,28 @@
     WORK/input/<source>.json        the imports that the next build takes
 
 The key is made of the published bytes, the code and the tables, so an edition is imported once, a run that was killed
-finds what it had finished, and nothing is ever half of one edition and half of another. A source whose import fails
+finds what it had finished, and nothing is ever half of one edition and half of another. An import is read whole before
+it is taken again (`sealed`): one that was damaged since is made anew. A source whose import fails
 keeps the imports that it had. Sources whose editions add up have an import for each file.
 """
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
-from pipeline import code_version, importing
+from pipeline import canonical, code_version, importing
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.nightly.fetch import published
-from pipeline.registers import FOLDER
+from pipeline.registers import FOLDER, REGISTERS
+from pipeline.registers.register import RowCounts
 from seeds import TABLES
-from shards.generations import atomic_files
+from shards.generations import atomic_files, sealed
 from shards.generations import manifest as manifests
 from shards.publish.publication import LEAST_SHARE
 
@@ -37,16 +39,27 @@ class EditionImport:
     Attributes:
         cle: the name of its folder.
         comptage: the account of the rows, as in the report of an import.
+        dates: of the files that have one, by name; in the `sources.json` of its folder.
     """
 
     cle: str
     fichiers: tuple[str, ...]
     comptage: dict[str, Any]
+    dates: Mapping[str, str]
 
     @property
     def kept(self) -> int:
         """The rows that it gave."""
         return int(self.comptage["gardes"])
+
+    @property
+    def date(self) -> str | None:
+        """The date of the edition: the oldest of its files."""
+        return min(self.dates.values(), default=None)
+
+    def listed(self) -> dict[str, Any]:
+        """Its entry in the list of imports."""
+        return {"cle": self.cle, "fichiers": self.fichiers, "comptage": self.comptage}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +81,15 @@ class SourceImports:
         return [_folder(work, self.source) / one.cle for one in self.imports]
 
 
-def run(source: str, raw: Path, work: Path, *, accept: bool) -> SourceImports:
+def run(
+    source: str, raw: Path, work: Path, *, accept: bool, max_rejected: float | None = None
+) -> SourceImports:
     """Import what is new of a source in `raw`.
 
     Args:
-        accept: take an import that has far fewer rows than the one before.
+        accept: take an import that has far fewer rows than the one before, is of an older edition, or has
+            rejected more rows than is credible.
+        max_rejected: the share of rejected rows that is credible; None for that of the register.
 
     Raises:
         BuildError: the list of the imports before cannot be understood.
@@ -87,16 +104,19 @@ def run(source: str, raw: Path, work: Path, *, accept: bool) -> SourceImports:
     folder.mkdir(parents=True, exist_ok=True)
     for dead in folder.glob(f"{atomic_files.STAGED}*"):
         shutil.rmtree(dead)
-    adds_up = any(file.editions > 1 for file in published.read()[source])
-    groups = [[file] for file in files] if adds_up else [files]
+    adds_up = _adds_up(source)
     found: list[EditionImport] = []
     fresh: list[str] = []
     failures: list[str] = []
-    for group in groups:
+    whole = {one.cle for one in before}
+    for group in _groups(source, files):
         try:
-            one, made = _import(source, group, folder)
+            one, made = _import(source, group, folder, whole)
+            if not accept:
+                _refuse_rejections(source, one, max_rejected)
             if not adds_up and not accept:
                 _refuse_losses(source, one, before)
+                _refuse_older(source, one, before)
         except (BuildError, InputError) as error:
             failures.append(str(error))
         else:
@@ -104,8 +124,20 @@ def run(source: str, raw: Path, work: Path, *, accept: bool) -> SourceImports:
             fresh += [one.cle] if made else []
     if failures and not adds_up:
         return SourceImports(source, before, failures=tuple(failures))
-    atomic_files.write(_pointer(work, source), orjson.dumps([asdict(one) for one in found]))
+    atomic_files.write(
+        _pointer(work, source), sealed.dump({"imports": [one.listed() for one in found]})
+    )
     return SourceImports(source, tuple(found), tuple(fresh), tuple(failures))
+
+
+def pending(source: str, raw: Path, work: Path) -> tuple[list[str], list[str]]:
+    """The files in `raw` that `run` would import, and those that it has imported. Writes nothing."""
+    fresh: list[str] = []
+    done: list[str] = []
+    for group in _groups(source, _files(raw / source)):
+        is_done = (_folder(work, source) / _key(source, group)).is_dir()
+        (done if is_done else fresh).extend(file.name for file in group)
+    return fresh, done
 
 
 def prune(sources: Sequence[SourceImports], work: Path) -> int:
@@ -120,19 +152,41 @@ def prune(sources: Sequence[SourceImports], work: Path) -> int:
     return removed
 
 
-def _import(source: str, files: Sequence[Path], folder: Path) -> tuple[EditionImport, bool]:
-    """The import of these files, and whether it was made now."""
+def _adds_up(source: str) -> bool:
+    return any(file.editions > 1 for file in published.read()[source])
+
+
+def _groups(source: str, files: list[Path]) -> list[list[Path]]:
+    """The files of each import."""
+    if _adds_up(source):
+        return [[file] for file in files]
+    return [files] if files else []
+
+
+def _import(
+    source: str, files: Sequence[Path], folder: Path, whole: Collection[str]
+) -> tuple[EditionImport, bool]:
+    """The import of these files, and whether it was made now; those of `whole` have been checked."""
     key = _key(source, files)
-    if made := not (folder / key).exists():
+    if made := key not in whole and not sealed.is_whole(folder / key):
+        shutil.rmtree(folder / key, ignore_errors=True)
         staged = Path(tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=folder))
         try:
             importing.run(source, files, staged)
+            sealed.seal(staged)
             atomic_files.settle(staged, folder / key)
         finally:
             shutil.rmtree(staged, ignore_errors=True)
     (report,) = (folder / key / "imports").glob("*.json")
     names = tuple(file.name for file in files)
-    return EditionImport(key, names, orjson.loads(report.read_bytes())["comptage"]), made
+    counts = orjson.loads(report.read_bytes())["comptage"]
+    return EditionImport(key, names, counts, _dates(folder / key)), made
+
+
+def _dates(folder: Path) -> dict[str, str]:
+    """The dates of the files of an import, by name."""
+    imports = [one for found in canonical.read_sources(folder).values() for one in found]
+    return {file.nom: file.date for one in imports for file in one.fichiers if file.date}
 
 
 def _key(source: str, files: Sequence[Path]) -> str:
@@ -157,6 +211,36 @@ def _refuse_losses(source: str, one: EditionImport, before: Sequence[EditionImpo
         )
 
 
+def _refuse_rejections(source: str, one: EditionImport, most: float | None) -> None:
+    """Refuse an edition whose rows are mostly no companies, such as those of a file that lost its names."""
+    register = REGISTERS[source]
+    counts = RowCounts(one.comptage["lus"], one.kept, rejected=one.comptage["rejetes"])
+    excess = counts.excess(register.max_rejected if most is None else most, register.english)
+    if excess:
+        raise BuildError(
+            f"{', '.join(one.fichiers)}: {excess}; --accept {source} takes it all the same,"
+            f" [source.{source}] max_rejected in the configuration raises the bound"
+        )
+
+
+def _refuse_older(source: str, one: EditionImport, before: Sequence[EditionImport]) -> None:
+    """Refuse to go back: to an older file of the same name, or to files that are all older.
+
+    What is known to the month alone is compared by the month.
+    """
+    known = {name: day for other in before for name, day in other.dates.items()}
+    pairs = [(name, day, known[name]) for name, day in one.dates.items() if name in known]
+    if one.dates and known:
+        newest = max(one.dates, key=one.dates.__getitem__)
+        pairs.append((newest, one.dates[newest], max(known.values())))
+    for name, day, last in pairs:
+        if day[: len(last)] < last[: len(day)]:
+            raise BuildError(
+                f"{name}: the edition is of {day}, the one before is of {last};"
+                f" --accept {source} takes it all the same"
+            )
+
+
 def _files(folder: Path) -> list[Path]:
     """The published files in the folder of a source; hidden ones are ours."""
     return sorted(_visible(folder)) if folder.is_dir() else []
@@ -178,12 +262,19 @@ def _read(work: Path, source: str) -> tuple[EditionImport, ...]:
     """The imports that the last run left for a build."""
     path = _pointer(work, source)
     try:
-        listed = orjson.loads(path.read_bytes())
-        found = [
-            EditionImport(one["cle"], tuple(one["fichiers"]), one["comptage"]) for one in listed
-        ]
+        content = path.read_bytes()
+        # A list without a digest is of a version before this one.
+        listed = orjson.loads(content) if content[:1] == b"[" else sealed.load(content)["imports"]
+        found = [(one["cle"], tuple(one["fichiers"]), one["comptage"]) for one in listed]
     except FileNotFoundError:
         return ()
     except (KeyError, TypeError, ValueError) as error:
         raise BuildError(f"{path} cannot be understood ({error!r}); delete it") from error
-    return tuple(one for one in found if (_folder(work, source) / one.cle).is_dir())
+    folder = _folder(work, source)
+    # An import without a list of digests is of a version before this one.
+    return tuple(
+        EditionImport(*one, _dates(folder / one[0]))
+        for one in found
+        if sealed.is_whole(folder / one[0])
+        or ((folder / one[0]).is_dir() and not (folder / one[0] / sealed.LIST).exists())
+    )

@@ -16,7 +16,7 @@ import polars as pl
 
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
-from pipeline.nightly import imports, report
+from pipeline.nightly import imports, report, textfile
 from pipeline.nightly.config import NightlyConfig
 from pipeline.nightly.fetch import fetching, published
 from pipeline.nightly.fetch.fetching import FetchSettings
@@ -43,6 +43,7 @@ class NightlyRun:
         clock: the present, in UTC.
         came: called with the number of bytes that were fetched.
         say: called with a message before a wait.
+        begin: called with the name of each stage when it begins.
     """
 
     config: NightlyConfig
@@ -50,28 +51,50 @@ class NightlyRun:
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     came: Callable[[int], object] = lambda _: None
     say: Callable[[str], object] = lambda _: None
+    begin: Callable[[str], object] = lambda _: None
 
     def run(self) -> NightlyReport:
         """Run all stages; return the report, which is also written.
 
         Raises:
-            ShardError: another run is under way, or the key cannot sign.
+            ShardError: another run is under way.
         """
         config = self.config
         with locks.write_lock(config.work):
+            found = NightlyReport(debut=self.clock().isoformat(timespec="seconds"))
+            try:
+                self._try(found)
+            finally:
+                self._measure(found)
+            return found
+
+    def _try(self, found: NightlyReport) -> None:
+        """Run all stages, and write the report."""
+        config = self.config
+        try:
             if config.key:  # a key that is wrong should not be found out after hours
                 signature.private_key(config.key)
-            found = NightlyReport(debut=self.clock().isoformat(timespec="seconds"))
             found.precedente = found.generation = pointer.current(config.data)
-            try:
-                self._stages(found)
-            except pl.exceptions.PolarsError as error:
-                found.erreur = f"the input cannot be read: {str(error).splitlines()[0]}"
-            except (BuildError, InputError, ShardError, OSError) as error:
-                found.erreur = str(error)
-            found.fin = self.clock().isoformat(timespec="seconds")
-            found.write(config.work / "reports", config.reports)
-            return found
+            self._stages(found)
+        except pl.exceptions.PolarsError as error:
+            found.erreur = f"the input cannot be read: {str(error).splitlines()[0]}"
+        except (BuildError, InputError, ShardError, OSError) as error:
+            found.erreur = str(error)
+        found.fin = self.clock().isoformat(timespec="seconds")
+        found.write(config.work / "reports", config.reports)
+
+    def _measure(self, found: NightlyReport) -> None:
+        """Write the metrics, which a night without them does not wait for."""
+        config = self.config
+        if not config.textfile:
+            return
+        code = found.exit_code(strict=config.strict)
+        try:
+            textfile.write(
+                config.textfile, found, config.data, ended=self.clock(), success=code == 0
+            )
+        except OSError as error:
+            self.say(f"warning: textfile {config.textfile} cannot be written: {error.strerror}")
 
     def _stages(self, found: NightlyReport) -> None:
         config, raw = self.config, self.config.work / "raw"
@@ -83,11 +106,23 @@ class NightlyRun:
         imported: list[SourceImports] = []
         with self._timed(found, "import"):
             for source in config.sources:
-                accept = source in self.fetches.accept
-                imported.append(imports.run(source, raw, config.work, accept=accept))
+                said = self.fetches.of(source)
+                self.begin(f"import {source}")
+                since = self.clock()
+                imported.append(
+                    imports.run(
+                        source,
+                        raw,
+                        config.work,
+                        accept=source in self.fetches.accept,
+                        max_rejected=said.max_rejected,
+                    )
+                )
                 files = [file for file in fetched if file.source == source]
+                now = self.clock()
+                seconds = (now - since).total_seconds()
                 found.sources.append(
-                    report.of_source(table[source][0], files, imported[-1], raw, self.clock())
+                    report.of_source(table[source][0], files, imported[-1], raw, now, seconds)
                 )
         with self._timed(found, "build"):
             built = self._build(imported, found)
@@ -135,6 +170,7 @@ class NightlyRun:
     @contextmanager
     def _timed(self, found: NightlyReport, stage: str) -> Iterator[None]:
         since = self.clock()
+        self.begin(stage)
         try:
             yield
         finally:

@@ -27,6 +27,7 @@ _WORDS: Final[Mapping[SourceResult, str]] = {
     "precedent": "refused, the edition before stays",
     "absent": "nothing to build",
 }
+_PARTIAL: Final = 3  # the exit code; 2 is wrong use
 _OVERDUE: Final = 2  # periods of a source
 _DAY: Final = 86_400
 
@@ -41,9 +42,14 @@ class SourceReport:
             refused, others were imported; `absent`: there is nothing to build.
         motifs: why a file or an import was refused.
         fichiers: each file: its result, size, rows, date.
-        date, age_jours: the date of the files that are served, the oldest one's, and their age in days.
-        en_retard: whether it is older than two periods of the source.
+        date, age_jours: the date of the edition that is served, its oldest file's, and its age in days; null where
+            no file tells its date.
+        en_retard: whether it is older than two periods of the source; where no file tells its date, whether they
+            were published, or came, so long ago.
         comptage: the rows of its imports: read, kept, rejected and dropped.
+        demandee: whether a server was asked; not so where files are placed by hand.
+        secondes: of its fetch and its import.
+        obtenue: whether an edition came, or has not changed, or lies there by hand, and was not refused.
     """
 
     source: str
@@ -54,6 +60,9 @@ class SourceReport:
     age_jours: int | None
     en_retard: bool
     comptage: dict[str, int]
+    demandee: bool
+    obtenue: bool
+    secondes: float
 
     @property
     def failed(self) -> bool:
@@ -63,7 +72,7 @@ class SourceReport:
     def lines(self) -> Iterator[str]:
         """The report of the source for a terminal."""
         days = "day" if self.age_jours == 1 else "days"
-        old = f", {self.age_jours} {days} old" if self.age_jours is not None else ""
+        old = f", of {self.date}, {self.age_jours} {days} old" if self.date else ""
         late = ", overdue" if self.en_retard else ""
         yield f"  {self.source}: {_WORDS[self.resultat]}{old}{late}"
         if self.comptage:
@@ -102,9 +111,16 @@ class NightlyReport:
     etapes: dict[str, float] = field(default_factory=dict)
 
     @property
-    def exit_code(self) -> int:
-        """0 if a generation of this run is published, else 1."""
-        return int(self.etat == "echec")
+    def is_fruitless(self) -> bool:
+        """Whether no source came of those that were asked for: each was refused, or not reached."""
+        asked = [one for one in self.sources if one.demandee] or self.sources
+        return not any(one.obtenue for one in asked)
+
+    def exit_code(self, *, strict: bool = False) -> int:
+        """1 if nothing is published or no source came; of a partial night 0, or 3 where it is `strict`."""
+        if self.etat == "echec" or self.is_fruitless:
+            return 1
+        return _PARTIAL if strict and self.etat == "partiel" else 0
 
     def lines(self) -> Iterator[str]:
         """The report for a terminal."""
@@ -142,10 +158,12 @@ def of_source(
     imported: SourceImports,
     raw: Path,
     now: datetime,
+    seconds: float,
 ) -> SourceReport:
     """The report of one source.
 
     Args:
+        seconds: of its import.
         file: the first of its published files.
     """
     refused = [f"{file.name}: {file.reason}" for file in fetched if file.result == "refuse"]
@@ -153,23 +171,32 @@ def of_source(
     motifs = (*refused, *imported.failures, *(by_hand if not imported.imports else ()))
     # Editions that add up are as old as the newest of them.
     pick = max if file.editions > 1 else min
-    dated = pick(_dates(fetched, imported, raw), default=None)
-    age = max(0, int((now - dated).total_seconds()) // _DAY) if dated else None
+    edition = pick((one.date for one in imported.imports if one.date), default=None)
+    age = _days(_first_moment(edition), now) if edition else None
+    came = pick(_moments(fetched, imported, raw), default=None)
+    known = age if age is not None else _days(came, now) if came else 0
     if not imported.imports:
         result: SourceResult = "absent"
     elif motifs:
         result = "partiel" if imported.fresh else "precedent"
     else:
         result = "nouveau" if imported.fresh else "inchange"
+    asked = any(one.result != "manuel" for one in fetched)
+    had = not asked or any(one.result in ("nouveau", "inchange") for one in fetched)
+    # One file that is refused says nothing of the others where editions add up.
+    is_refused = bool(imported.failures) and (file.editions == 1 or not imported.imports)
     return SourceReport(
         source=imported.source,
         resultat=result,
         motifs=motifs,
         fichiers=tuple(_file(file) for file in fetched),
-        date=dated.date().isoformat() if dated else None,
+        date=edition,
         age_jours=age,
-        en_retard=age is not None and file.days is not None and age > _OVERDUE * file.days,
+        en_retard=file.days is not None and known > _OVERDUE * file.days,
         comptage=_counts(imported),
+        demandee=asked,
+        secondes=round(seconds + sum(one.seconds for one in fetched), 3),
+        obtenue=had and bool(imported.imports) and not is_refused,
     )
 
 
@@ -195,8 +222,17 @@ def _counts(imported: SourceImports) -> dict[str, int]:
     return plain | by_reason
 
 
-def _dates(fetched: list[FetchedFile], imported: SourceImports, raw: Path) -> Iterator[datetime]:
-    """The dates of the files that are served: as their server says, else when they came here."""
+def _first_moment(day: str) -> datetime:
+    """The begin of a day, a month or a year (ISO 8601)."""
+    return datetime.fromisoformat(day + "-01-01"[len(day) - 4 :]).replace(tzinfo=UTC)
+
+
+def _days(since: datetime, now: datetime) -> int:
+    return max(0, int((now - since).total_seconds()) // _DAY)
+
+
+def _moments(fetched: list[FetchedFile], imported: SourceImports, raw: Path) -> Iterator[datetime]:
+    """When the files that are served were published, as their server says, else when they came here."""
     told = {file.name: file.receipt.modifie for file in fetched if file.receipt}
     for one in imported.imports:
         for name in one.fichiers:

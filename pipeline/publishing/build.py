@@ -116,12 +116,16 @@ def run(options: BuildOptions) -> Built:
                 sources = kept_countries.merge_sources(previous, sources)
             others = {iso2: previous.sources.get(iso2, ()) for iso2 in kept} if previous else {}
             registers = country_sources.by_country(options.inputs, build_input, wanted, others)
+            dates = {
+                iso2: register_sources.country_date(imports, iso2)
+                for iso2, imports in registers.items()
+            }
             for name, document in (
                 (
                     generation_files.REFERENCE,
                     reference.dump(reference_lists.reference(seeds, counts)),
                 ),
-                (generation_files.QUALITY, quality_report.dump(qualities, elsewhere)),
+                (generation_files.QUALITY, quality_report.dump(qualities, elsewhere, dates)),
                 (register_sources.SOURCES, register_sources.dump(registers)),
             ):
                 (staged / name).write_bytes(document)

@@ -2,14 +2,13 @@
 
 When the shard of a country is whole, a receipt is written beside it: the result of the country, the
 digests of its files, and a key, the digest of everything they depend on. A later build takes the
-shard if its own key is the same and no byte has changed. So it publishes what an uninterrupted
+shard if its own key is the same and no byte has changed, of the receipt neither. So it publishes what an uninterrupted
 build would publish. A receipt that does not match is deleted with its shard.
 """
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 from unicodedata import unidata_version
 
 import orjson
@@ -18,7 +17,7 @@ from blake3 import blake3
 from pipeline import code_version
 from pipeline.stages.quality_report import Quality
 from shards.format import FORMAT_VERSION
-from shards.generations import atomic_files, generation_files, manifest
+from shards.generations import atomic_files, generation_files, manifest, sealed
 from shards.generations.manifest import File
 from shards.generations.reference import CellCount
 
@@ -50,7 +49,7 @@ def write_receipt(
     receipt = {"key": key, "rejetees": _digest_of(rejected), **asdict(country)}
     path = receipt_path(done, country.iso2)
     partial = work / path.name
-    partial.write_bytes(orjson.dumps(receipt))
+    partial.write_bytes(sealed.dump(receipt))
     atomic_files.sync(partial)
     partial.replace(path)
 
@@ -75,7 +74,7 @@ def find_done(done: Path, iso2: str, key: str, rejected: Sequence[Path]) -> Buil
 def read_receipt(path: Path, key: str, rejected: Sequence[Path]) -> BuiltCountry | None:
     """The content of a receipt, if its key and its digest of rejected rows match; else None."""
     try:
-        receipt: dict[str, Any] = orjson.loads(path.read_bytes())
+        receipt = sealed.load(path.read_bytes())
         if (receipt["key"], receipt["rejetees"]) != (key, _digest_of(rejected)):
             return None
         return BuiltCountry(
@@ -85,7 +84,7 @@ def read_receipt(path: Path, key: str, rejected: Sequence[Path]) -> BuiltCountry
             File(**receipt["file"]),
         )
     except (FileNotFoundError, KeyError, TypeError, ValueError):
-        return None  # missing, cut off, or of another version
+        return None  # missing, damaged, or of another version
 
 
 def receipt_path(folder: Path, iso2: str) -> Path:

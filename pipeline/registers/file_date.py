@@ -1,4 +1,4 @@
-"""The date of a published file: of its name, or else the time of its modification.
+"""The date of a published file in its name, and the last day that counts as one.
 
 Registers put the day, the month or both into the names of their files, and people into those of their downloads:
 `BasicCompanyData-2026-11-01-part1_7.zip`, `20240505-0000-gleif-goldencopy-lei2.json.zip`,
@@ -7,12 +7,15 @@ Registers put the day, the month or both into the names of their files, and peop
 
 import calendar
 import re
-from datetime import UTC, date, datetime
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 from pipeline.registers.register import FileDate
 
+_TIME_ZONES: Final = timedelta(days=1)
 _MONTHS: Final = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
 # A date stands between characters that are no digits; a month between separators, for a longer number has any digits.
 _DAY: Final = re.compile(r"(?<!\d)((?:19|20)\d\d)([-_.]?)(\d\d)\2(\d\d)(?!\d)")
@@ -21,7 +24,7 @@ _WORDS: Final = re.compile(rf"({'|'.join(_MONTHS)})[-_ ]?((?:19|20)\d\d)(?!\d)",
 
 
 def in_name(name: str) -> str | None:
-    """The day or the month in the name of a file; None if there is none.
+    """The day or the month in the name of a file; None if there is none, or it is in the future.
 
     >>> in_name("BasicCompanyData-2026-11-01-part1_7.zip"), in_name("lei2-intra-day-20240505-0000.json")
     ('2026-11-01', '2024-05-05')
@@ -30,28 +33,35 @@ def in_name(name: str) -> str | None:
     >>> in_name("enheter_2024_54col.csv"), in_name("krs_odpis_0000413516.json"), in_name("a-20241399.csv")
     (None, None, None)
     """
+    return next((day for day in _dates(name) if day <= latest()), None)
+
+
+def _dates(name: str) -> Iterator[str]:
     for year, _, month, day in _DAY.findall(name):
-        try:
-            return date(int(year), int(month), int(day)).isoformat()
-        except ValueError:
-            continue  # digits that are no date
+        with suppress(ValueError):  # digits that are no date
+            yield date(int(year), int(month), int(day)).isoformat()
     if found := _MONTH.search(name):
-        return f"{found[1]}-{found[2]}"
+        yield f"{found[1]}-{found[2]}"
     if found := _WORDS.search(name):
-        return f"{found[2]}-{_MONTHS[found[1].lower()]:02}"
-    return None
+        yield f"{found[2]}-{_MONTHS[found[1].lower()]:02}"
 
 
 def of_file(file: Path) -> FileDate:
-    """The date in the name of `file`, else the UTC day of its modification.
+    """The date in the name of `file`, if there is one.
 
     A single filing (uk-accounts) is named after the closing day of its accounts, so its name does not count.
     """
     is_filing = file.suffix in (".html", ".xhtml", ".xbrl")
     told = None if is_filing else in_name(file.name)
-    return FileDate(told, "nom") if told else FileDate(modified(file).isoformat(), "modification")
+    return FileDate(told, "nom") if told else FileDate(None, "inconnue")
 
 
-def modified(file: Path) -> date:
-    """The UTC day on which `file` was last modified."""
-    return datetime.fromtimestamp(file.stat().st_mtime, UTC).date()
+def latest(file: Path | None = None) -> str:
+    """The last day that counts as a date (ISO 8601): today, or the day on which `file` was written.
+
+    A day is added for the time zones ahead of UTC.
+    """
+    moment = datetime.now(UTC)
+    if file:
+        moment = min(moment, datetime.fromtimestamp(file.stat().st_mtime, UTC))
+    return (moment.date() + _TIME_ZONES).isoformat()

@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 import polars as pl
 
+from pipeline import console
 from shards.generations.register_sources import DateOrigin
 
 # The columns of a rejected row: its place, its identity as far as known, the reason.
@@ -26,7 +27,9 @@ REJECTED: Final[Mapping[str, pl.DataType]] = {
     "detail": pl.String(),  # the values that show the reason
 }
 
+MAX_REJECTED: Final = 0.05  # of the rows of an import: more are the sign of a fault in the file
 EXAMPLES: Final = 5  # examples in the report, for each reason
+_REASONS: Final = 3  # the most common ones, in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +58,21 @@ class RowCounts:
     examples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     detail: Mapping[str, int] = field(default_factory=dict)
 
+    def excess(self, most: float, english: Mapping[str, str]) -> str:
+        """Say how many rows are rejected and why, if it is more than the share `most`; else nothing."""
+        total = sum(self.rejected.values())
+        if total <= most * self.read:
+            return ""
+        top = sorted(self.rejected.items(), key=lambda item: (-item[1], item[0]))[:_REASONS]
+        reasons = ", ".join(console.counted(english.get(why, why), count) for why, count in top)
+        share = total / self.read
+        return f"{total:,} of {self.read:,} rows are rejected ({share:.1%}, at most {most:.1%}): {reasons}"
+
 
 class FileDate(NamedTuple):
-    """The date of a published file (ISO 8601, a day or a month), and how it is known."""
+    """The date of a published file (ISO 8601, a day or a month), and how it is known; None if it is not."""
 
-    date: str
+    date: str | None
     origin: DateOrigin
 
 
@@ -91,6 +104,7 @@ class Register:
     the countries whose own register the source only completes (`canonical.Origin`).
     `count_rows(file)` reads one published file to its end and returns its rows, or raises InputError
     for a file that is damaged or of another layout; without it, only the packing of files is checked.
+    `max_rejected` is the share of rejected rows over which an import is not credible.
     """
 
     source: str
@@ -99,3 +113,4 @@ class Register:
     english: Mapping[str, str] = field(default_factory=dict)
     complement: tuple[str, ...] = ()
     count_rows: Callable[[Path], int] | None = None
+    max_rejected: float = MAX_REJECTED

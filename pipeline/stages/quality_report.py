@@ -26,6 +26,7 @@ SHARES: Final = ("secteur", "ca_eur", "effectif", "total_actif_last", "comptes",
 _EXAMPLES: Final = 20  # unknown codes that are named
 _SHOWN: Final = 6  # reasons on a line; the rest is in quality.json
 _CONTACTS: Final = ("site_web", "email", "telephone")
+_DATE: Final = "date_source"  # of `sources.json`, beside the counts of a country
 UNMAPPED_SHARE: Final = 0.01  # of the companies with a status; more unmapped ones close a gate (X1)
 
 PERSONAL_SHARE: Final = 0.001  # of the companies with a text refused as personal; more close a gate
@@ -153,10 +154,20 @@ def tally(frame: pl.DataFrame, column: str) -> dict[str, int]:
     return dict(found.iter_rows())
 
 
-def dump(countries: Mapping[str, Quality], elsewhere: Quality) -> bytes:
-    """The bytes of `quality.json`; `elsewhere` accounts for the rows of no known country."""
+def dump(
+    countries: Mapping[str, Quality], elsewhere: Quality, dates: Mapping[str, str | None]
+) -> bytes:
+    """The bytes of `quality.json`.
+
+    Args:
+        elsewhere: the account of the rows of no known country.
+        dates: by country, the date of the files of its companies.
+    """
     document = {
-        "pays": {iso2: asdict(quality) for iso2, quality in sorted(countries.items())},
+        "pays": {
+            iso2: asdict(quality) | {_DATE: dates.get(iso2)}
+            for iso2, quality in sorted(countries.items())
+        },
         "hors_pays": asdict(elsewhere),
     }
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
@@ -170,7 +181,10 @@ def load(packed: bytes, where: object) -> dict[str, Quality]:
     """
     try:
         document = orjson.loads(packed)
-        return {iso2: Quality(**entry) for iso2, entry in document["pays"].items()}
+        return {
+            iso2: Quality(**{key: value for key, value in entry.items() if key != _DATE})
+            for iso2, entry in document["pays"].items()
+        }
     except (KeyError, TypeError, ValueError) as error:
         raise BuildError(
             f"{where} is of another version ({error}); build all countries, without --pays"

@@ -17,11 +17,11 @@ from serve.contract.objects.lists import (
     SourcesPays,
 )
 from serve.generation import country_sources
-from serve.generation.country_sources import COMPANIES, CountrySources
+from serve.generation.country_sources import CountrySources
 from serve.generation.open_generation import OpenGeneration
 from serve.request import reader
 from shards.generations.reference import Pays
-from shards.generations.register_sources import RegisterImport
+from shards.generations.register_sources import COMPANIES, RegisterImport
 
 _TABLES: Final = {COMPANIES: "societes"}
 _DIGITS: Final = 4  # of a share
@@ -83,6 +83,7 @@ def _source(one: RegisterImport, iso2: str) -> SourceDeDonnees:
             attribution=one.attribution,
             attribution_en=one.attribution_en,
         ),
+        date_source=one.date,
         importe=one.importe,
         lignes=one.lignes,
         fichiers=[

@@ -13,9 +13,8 @@ import orjson
 from shards.codec.record import FIELDS
 from shards.generations import generation_files, register_sources
 from shards.generations.generation_files import Generation
-from shards.generations.register_sources import RegisterImport
+from shards.generations.register_sources import COMPANIES, RegisterImport
 
-COMPANIES: Final = "companies"
 # The fields that are counted: those of a company, and whether it has statements.
 COUNTED: Final = (*FIELDS, "comptes")
 
@@ -37,13 +36,8 @@ class CountrySources:
 
     @property
     def date(self) -> str | None:
-        """The oldest date among the files of its companies (ISO 8601); None where no source is declared.
-
-        A source that completes another does not count beside it.
-        """
-        own = [one for one in self.imports if one.table == COMPANIES]
-        own = [one for one in own if not one.completes(self.iso2)] or own
-        return min((file.date for one in own for file in one.fichiers), default=None)
+        """The oldest date among the files of its companies (ISO 8601); None where none is known."""
+        return register_sources.country_date(self.imports, self.iso2)
 
 
 def read(generation: Generation) -> dict[str, CountrySources]:

@@ -6,16 +6,18 @@ same files give the same tables whenever they are imported.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 import orjson
 
 SOURCES: Final = "sources.json"
+COMPANIES: Final = "companies"  # a table
 
-# How the date of a file is known: from the file itself, from its name, as the operator said, or only from its
-# time of modification.
-DateOrigin = Literal["contenu", "nom", "indiquee", "modification"]
+# How the date of a file is known: from the file itself, from its name, as the operator said; or it is not known.
+# The time at which a file was copied is no date of it.
+DateOrigin = Literal["contenu", "nom", "indiquee", "inconnue"]
+_COPIED: Final = "modification"  # an origin of older imports: the time of the copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +25,12 @@ class RegisterFile:
     """A published file that an import read.
 
     Attributes:
-        date: ISO 8601, to the day or, where no more is known, to the month or the year.
+        date: ISO 8601, to the day or, where no more is known, to the month or the year; None if unknown.
         octets: its size in bytes; `blake3` is its digest in hexadecimal.
     """
 
     nom: str
-    date: str
+    date: str | None
     origine_date: DateOrigin
     octets: int
     blake3: str
@@ -61,6 +63,11 @@ class RegisterImport:
     importe: str
     lignes: int
 
+    @property
+    def date(self) -> str | None:
+        """The date of the edition: the oldest of its files; None if no file tells one."""
+        return min((file.date for file in self.fichiers if file.date), default=None)
+
     def completes(self, iso2: str) -> bool:
         """Whether it only completes the register of a country."""
         return iso2 in self.complement or "*" in self.complement
@@ -68,6 +75,16 @@ class RegisterImport:
 
 # By the path of the table in an input folder, by country in a generation.
 Imports = Mapping[str, Sequence[RegisterImport]]
+
+
+def country_date(imports: Sequence[RegisterImport], iso2: str) -> str | None:
+    """The oldest date among the files of the companies of a country; None where none is known.
+
+    A source that completes another does not count beside it.
+    """
+    own = [one for one in imports if one.table == COMPANIES]
+    own = [one for one in own if not one.completes(iso2)] or own
+    return min((one.date for one in own if one.date), default=None)
 
 
 def dump(imports: Imports) -> bytes:
@@ -92,8 +109,15 @@ def load(packed: bytes) -> dict[str, tuple[RegisterImport, ...]]:
 
 
 def _import(entry: Mapping[str, Any]) -> RegisterImport:
-    files = tuple(RegisterFile(**file) for file in entry["fichiers"])
+    files = tuple(map(_file, entry["fichiers"]))
     return RegisterImport(**{**entry, "fichiers": files, "complement": tuple(entry["complement"])})
+
+
+def _file(entry: Mapping[str, Any]) -> RegisterFile:
+    file = RegisterFile(**entry)
+    if entry["origine_date"] == _COPIED:
+        return replace(file, date=None, origine_date="inconnue")
+    return file
 
 
 def _place(one: RegisterImport) -> tuple[str, str, str]:

@@ -21,6 +21,7 @@ from tests.pipeline import rows as inputs
 
 RAW = TABLES / "raw"
 LV = RAW / "lv" / "register.csv"
+ACCOUNTS = RAW / "uk" / "Accounts_Bulk_Data-sample.zip"
 KBO = RAW / "be" / "KboOpenData_2024_09_excerpt.zip"
 FIRST, LATER = (datetime(2026, 11, day, 5, tzinfo=UTC) for day in (21, 22))
 
@@ -66,17 +67,28 @@ def test_an_import_says_what_it_read(tmp_path: Path) -> None:
     }
 
 
-def test_the_last_modification_dates_a_file_that_tells_nothing(tmp_path: Path) -> None:
-    file = _copied(LV, tmp_path, datetime(2026, 10, 3, tzinfo=UTC))
+def test_the_time_of_a_copy_is_no_date_of_a_file(tmp_path: Path) -> None:
+    file = _copied(ACCOUNTS, tmp_path, datetime(2026, 10, 3, tzinfo=UTC))
 
-    report = importing.run("lv-ur", [file], tmp_path / "out")
+    report = importing.run("uk-accounts", [file], tmp_path / "out")
 
-    assert [(one.date, one.origine_date) for one in report.dated] == [
-        ("2026-10-03", "modification")
-    ]
-    assert _days(tmp_path / "out") == {"2026-10-03"}
+    assert [(one.date, one.origine_date) for one in report.dated] == [(None, "inconnue")]
     assert report.lines()[-1] == (
-        "  register.csv: of 2026-10-03 (its last modification; --date gives the date of the register)"
+        f"  {file.name}: of an unknown date; --date gives that of the register"
+    )
+
+
+def test_an_older_import_that_took_the_time_of_the_copy_has_no_date(tmp_path: Path) -> None:
+    importing.run("be-kbo", [KBO], tmp_path)
+    path = tmp_path / SOURCES
+    path.write_bytes(path.read_bytes().replace(b'"nom",', b'"modification",'))
+
+    [(one,)] = register_sources.load(path.read_bytes()).values()
+
+    assert (one.date, one.fichiers[0].date, one.fichiers[0].origine_date) == (
+        None,
+        None,
+        "inconnue",
     )
 
 
@@ -87,14 +99,12 @@ def test_a_given_date_comes_before_all_others(tmp_path: Path) -> None:
     assert _days(tmp_path) == {"2024-08-31"}
 
 
-def test_a_row_of_two_undated_files_has_the_older_date(tmp_path: Path) -> None:
-    older = _copied(LV, tmp_path, datetime(2025, 1, 1, tzinfo=UTC))
-    newer = tmp_path / "register-2.csv"
-    shutil.copyfile(LV, newer)
+def test_a_row_has_the_date_of_its_register_whenever_it_was_copied(tmp_path: Path) -> None:
+    file = _copied(LV, tmp_path, datetime(2026, 10, 3, tzinfo=UTC))
 
-    importing.run("lv-ur", [older, newer], tmp_path / "out")
+    importing.run("lv-ur", [file], tmp_path / "out")
 
-    assert _days(tmp_path / "out") == {"2025-01-01"}
+    assert _days(tmp_path / "out") == {"2020-03-05"}  # the newest registration
 
 
 def test_the_same_import_again_changes_no_byte(tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ SOURCES: Final = {
         _imported("lei", "companies", "2018-09-01", "contenu", "CC0 1.0", ("*",)),
     ],
     "UK": [_imported("uk-registre", "companies", "2026-10", "indiquee")],
-    "EE": [_imported("ee-registre", "companies", "2022-01-15", "modification")],
+    "EE": [_imported("ee-registre", "companies", "2022-01-15", "contenu")],
 }
 
 

@@ -1,14 +1,15 @@
 """The HTTP client of the batch job: polite, and careful about where a redirect leads.
 
-One request at a time goes to a host. A redirect is followed on the same host and to the hosts that seeds/sources.csv
-allows, never from https to http; the key of an account goes to the first host alone. Proxies and certificates are
-those of the environment (`https_proxy`, `no_proxy`, `SSL_CERT_FILE`). Bodies are kept as they are sent: nothing is
-unpacked on the way, so that ranges and digests are those of the published file.
+One request at a time goes to a host, which is a name and a port. A redirect is followed on the same host and to the
+hosts that seeds/sources.csv allows, never from https to http; the key of an account goes to the first host alone.
+Proxies and certificates are those of the environment (`https_proxy`, `no_proxy`, `SSL_CERT_FILE`). Bodies are kept as
+they are sent: nothing is unpacked on the way, so that ranges and digests are those of the published file.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 from uuid import uuid4
@@ -22,6 +23,7 @@ from shards.sync.pacing import CONTENT_RANGE, PASSING, asked_seconds
 
 PIECE: Final = 1 << 18
 _MOST_REDIRECTS: Final = 5
+_STEPS: Final = 3  # connection, handshake and headers may each take the longest silence
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 
@@ -46,9 +48,15 @@ class Answer:
 
 @dataclass(slots=True)
 class Client:
-    """A session, which opens one connection to a host and asks again when it is free."""
+    """A session, which asks a host again when its answer before has been read.
+
+    Attributes:
+        silence: the seconds without a byte after which a server is given up.
+    """
 
     session: aiohttp.ClientSession
+    silence: float
+    _turns: dict[tuple[str | None, int | None], asyncio.Lock] = field(default_factory=dict)
 
     @asynccontextmanager
     async def get(
@@ -74,7 +82,7 @@ class Client:
             own = {
                 **headers,
                 "X-Request-Id": str(uuid4()),
-                **(key if url.host == origin.host else {}),
+                **(key if url.origin() == origin.origin() else {}),
             }
             async with self._ask(url, own) as response:
                 if response.status not in _REDIRECTS:
@@ -97,8 +105,11 @@ class Client:
         self, url: URL, headers: Mapping[str, str]
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         try:
-            async with self.session.get(url, headers=headers, allow_redirects=False) as response:
-                yield response
+            async with self._turns.setdefault((url.host, url.port), asyncio.Lock()):
+                async with asyncio.timeout(_STEPS * self.silence):
+                    response = await self.session.get(url, headers=headers, allow_redirects=False)
+                async with response:
+                    yield response
         except TimeoutError as error:
             raise FaultError(f"{url} says nothing any more") from error
         except aiohttp.ClientError as error:
@@ -116,11 +127,10 @@ async def connect(contact: str, silence: float) -> AsyncIterator[Client]:
     async with aiohttp.ClientSession(
         headers={"User-Agent": agent, "Accept-Encoding": "identity"},
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=silence, sock_read=silence),
-        connector=aiohttp.TCPConnector(limit_per_host=1),
         trust_env=True,
         auto_decompress=False,
     ) as session:
-        yield Client(session)
+        yield Client(session, silence)
 
 
 def _answer(response: aiohttp.ClientResponse, url: URL) -> Answer:

@@ -13,6 +13,7 @@ from typing import IO
 
 from pipeline.nightly.fetch import plausibility, receipt
 from pipeline.nightly.fetch.client import Answer, Client
+from pipeline.nightly.fetch.pace import SLOWEST, Pace
 from pipeline.nightly.fetch.published import PublishedFile
 from pipeline.nightly.fetch.receipt import Begun, Receipt, Validators
 from shards.sync.errors import FaultError
@@ -26,6 +27,7 @@ class EditionDownload:
     Attributes:
         key: the headers that open an account.
         bounded: whether a size that is not credible ends the download.
+        slowest: the least bytes a second.
         came: called with the number of bytes received.
     """
 
@@ -35,6 +37,7 @@ class EditionDownload:
     path: Path
     key: Mapping[str, str] = field(default_factory=dict)
     bounded: bool = True
+    slowest: int = SLOWEST
     came: Callable[[int], object] = lambda _: None
     report: Callable[[str], object] = lambda _: None
 
@@ -45,16 +48,19 @@ class EditionDownload:
             AbsentError: it is not published.
             FaultError: the server failed too often; what has come stays for the next time.
             FetchError: the server refuses, or sends what is no data.
+            SlowServerError: the server is too slow; what has come stays for the next time.
         """
         retries = FileRetries(Backoff(self.report))
+        pace = Pace(self.address, self.slowest)
         while True:
             try:
-                return await self._try(before)
+                return await self._try(before, pace)
             except FaultError as fault:
+                pace.check()
                 size = self.path.stat().st_size if self.path.exists() else 0
                 await asyncio.sleep(retries.next_wait(fault, size))
 
-    async def _try(self, before: Receipt | None) -> Begun | None:
+    async def _try(self, before: Receipt | None, pace: Pace) -> Begun | None:
         begun, at = self._begun()
         if begun and at == begun.octets:
             return begun
@@ -70,7 +76,7 @@ class EditionDownload:
             if begun is None or answer.status == 200:
                 begun, at = self._start(answer), 0
             with self.path.open("ab") as out:
-                at = await self._append(answer, out, at)
+                at = await self._append(answer, out, at, pace)
         if begun.octets is not None and at != begun.octets:
             raise FaultError(f"{self.address} ends at byte {at:,} of {begun.octets:,}")
         return begun
@@ -94,17 +100,22 @@ class EditionDownload:
         receipt.write_begun(self.path, begun)
         return begun
 
-    async def _append(self, answer: Answer, out: IO[bytes], at: int) -> int:
-        pace = SlowBody(self.address)
-        async for piece in answer.pieces:
-            if at == 0:
-                plausibility.refuse_page(self.address, piece)
-            out.write(piece)
-            self.came(len(piece))
-            at += len(piece)
-            if self.bounded and at > self.file.size[1]:
-                plausibility.refuse_size(self.address, at, self.file.size)
-            pace.take(len(piece))
+    async def _append(self, answer: Answer, out: IO[bytes], at: int, pace: Pace) -> int:
+        body = SlowBody(self.address)
+        pace.start()
+        try:
+            async for piece in answer.pieces:
+                if at == 0:
+                    plausibility.refuse_page(self.address, piece)
+                out.write(piece)
+                self.came(len(piece))
+                at += len(piece)
+                if self.bounded and at > self.file.size[1]:
+                    plausibility.refuse_size(self.address, at, self.file.size)
+                pace.take(len(piece))
+                body.take(len(piece))
+        finally:
+            pace.stop()
         return at
 
     def _forget(self) -> None:

@@ -1,10 +1,13 @@
 """The command `fetch`: what is new of some sources, checked, in the place of what was there.
 
-Sources are asked side by side, one request at a time for each host. A file is replaced by one rename, after it has
-come whole, was read to its end and is credible; its receipt follows. A file that fails changes nothing of the others.
+Sources are asked side by side, one request at a time for each host. One that is too slow, or not there after its
+deadline, is given up: what has come of it stays for the next time, and the others go on. A file is replaced by one
+rename, after it has come whole, was read to its end and is credible; its receipt follows. A file that fails changes
+nothing of the others.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,6 +18,7 @@ from pipeline.errors import FetchError
 from pipeline.nightly.fetch import client, plausibility, published, receipt
 from pipeline.nightly.fetch.client import Client
 from pipeline.nightly.fetch.download import EditionDownload
+from pipeline.nightly.fetch.pace import SLOWEST, SlowServerError
 from pipeline.nightly.fetch.plausibility import ImplausibleError
 from pipeline.nightly.fetch.published import Edition, PublishedFile, SourceSettings
 from pipeline.nightly.fetch.receipt import Begun, Receipt
@@ -34,6 +38,7 @@ ENGLISH: Final[Mapping[Result, str]] = {
 SECRET: Final = "FETCH_SECRET_"
 SILENCE_SECONDS: Final = 30.0
 _UNSAID: Final = SourceSettings()
+_MINUTE: Final = 60.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +50,35 @@ class FetchSettings:
         sources: what an operator says of a source instead of seeds/sources.csv.
         accept: sources whose files are taken however large or small they are.
         silence: the seconds without a byte after which a server is given up.
+        slowest: the bytes a second under which a source is given up for this time; 0 for none.
+        deadline: the minutes after which all fetching ends; None for none.
     """
 
     contact: str = ""
     sources: Mapping[str, SourceSettings] = field(default_factory=dict)
     accept: frozenset[str] = frozenset()
     silence: float = SILENCE_SECONDS
+    slowest: int = SLOWEST
+    deadline: int | None = None
+
+    def of(self, source: str) -> SourceSettings:
+        """What an operator says of one source."""
+        return self.sources.get(source, _UNSAID)
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedFile:
-    """The outcome for one file; `reason` says why it was refused, or how to get it."""
+    """The outcome for one file; `reason` says why it was refused, or how to get it.
+
+    The `seconds` of a file with several editions are those of the first outcome.
+    """
 
     source: str
     name: str
     result: Result
     reason: str = ""
     receipt: Receipt | None = None
+    seconds: float = 0.0
 
     def line(self) -> str:
         """The outcome for a terminal."""
@@ -82,6 +99,13 @@ class _Round:
     client: Client
     came: Callable[[int], object]
     report: Callable[[str], object]
+    began: float
+    given_up: set[str] = field(default_factory=set)
+
+    def deadline(self, source: str) -> int | None:
+        """The minutes after which the fetch of a source ends."""
+        said = (self.settings.of(source).deadline, self.settings.deadline)
+        return min((minutes for minutes in said if minutes), default=None)
 
     @property
     def moment(self) -> str:
@@ -112,8 +136,7 @@ def run(
     if unknown := sorted({*sources, *settings.sources} - table.keys()):
         raise FetchError(f"unknown source {unknown[0]!r}; known: {', '.join(sorted(table))}")
     wanted = {
-        source: published.with_settings(table[source], settings.sources.get(source, _UNSAID))
-        for source in sources
+        source: published.with_settings(table[source], settings.of(source)) for source in sources
     }
     with locks.write_lock(raw):
         return asyncio.run(_all(wanted, raw, settings, now, came, report))
@@ -128,15 +151,22 @@ async def _all(
     report: Callable[[str], object],
 ) -> list[FetchedFile]:
     async with client.connect(settings.contact, settings.silence) as session:
-        shared = _Round(raw, settings, now, session, came, report)
+        began = asyncio.get_running_loop().time()
+        shared = _Round(raw, settings, now, session, came, report, began)
         found = await asyncio.gather(*(_source(files, shared) for files in wanted.values()))
     return [file for files in found for file in files]
 
 
 async def _source(files: Sequence[PublishedFile], shared: _Round) -> list[FetchedFile]:
     found: list[FetchedFile] = []
+    source = files[0].source
+    if not shared.settings.of(source).fetch:
+        reason = f"`fetch = false` in the configuration; put the files into {shared.raw / source}"
+        return [FetchedFile(source, "", "manuel", reason)]
     for file in files:
-        found += await _file(file, shared)
+        since = time.monotonic()
+        first, *rest = await _file(file, shared)
+        found += [replace(first, seconds=time.monotonic() - since), *rest]
     return found
 
 
@@ -149,10 +179,9 @@ async def _file(file: PublishedFile, shared: _Round) -> list[FetchedFile]:
     last = receipt.all_of(folder, file.name)
     if file.days is None and last and receipt.valid(folder, last[0].fichier):
         return [FetchedFile(file.source, last[0].fichier, "inchange", receipt=last[0])]
-    try:
-        found = await _editions(file, _key(file, shared.settings), shared)
-    except (FetchError, FaultError) as error:
-        return [FetchedFile(file.source, file.name, "refuse", str(error))]
+    found: list[FetchedFile] = []
+    if reason := await _bring(file, shared, found):
+        return [*found, FetchedFile(file.source, file.name, "refuse", reason)]
     if file.editions == 1 and found[0].result != "refuse":
         for old in last:
             if old.fichier != found[0].name:
@@ -161,16 +190,37 @@ async def _file(file: PublishedFile, shared: _Round) -> list[FetchedFile]:
     return found or [FetchedFile(file.source, last[0].fichier, "inchange", receipt=last[0])]
 
 
+async def _bring(file: PublishedFile, shared: _Round, found: list[FetchedFile]) -> str:
+    """Bring what is new of a file into `found`; return why it ended before, if it did."""
+    if file.source in shared.given_up:
+        return "it was not asked for: its source is given up for this night"
+    minutes = shared.deadline(file.source)
+    ends = shared.began + minutes * _MINUTE if minutes else None
+    try:
+        async with asyncio.timeout_at(ends):
+            await _editions(file, _key(file, shared.settings), shared, found)
+    except (FetchError, FaultError) as error:
+        if isinstance(error, SlowServerError):
+            shared.given_up.add(file.source)
+        return str(error)
+    except TimeoutError:
+        shared.given_up.add(file.source)
+        return (
+            f"it had not come after {minutes} min (`deadline` in the configuration); it is given up for this"
+            " night, and the next one goes on where it was"
+        )
+    return ""
+
+
 async def _editions(
-    file: PublishedFile, key: Mapping[str, str], shared: _Round
-) -> list[FetchedFile]:
-    """The newest edition; where editions add up, all that are not here.
+    file: PublishedFile, key: Mapping[str, str], shared: _Round, found: list[FetchedFile]
+) -> None:
+    """Bring the newest edition into `found`; where editions add up, all that are not here.
 
     Raises:
         FetchError: the server refuses, or has none.
         FaultError: the server failed too often.
     """
-    found: list[FetchedFile] = []
     here, absent = False, ""
     for edition in published.editions(file, shared.now.date()):
         known = await asyncio.to_thread(receipt.valid, shared.raw / file.source, edition.name)
@@ -188,7 +238,6 @@ async def _editions(
             break
     if not found and not here:
         raise FetchError(f"{absent}; the register may have moved it")
-    return found
 
 
 async def _edition(
@@ -200,6 +249,7 @@ async def _edition(
 ) -> FetchedFile:
     """Bring one edition, check it, and put it in its place."""
     path = shared.raw / file.source / receipt.FOLDER / edition.name
+    slowest = shared.settings.of(file.source).slowest
     download = EditionDownload(
         client=shared.client,
         file=file,
@@ -207,6 +257,7 @@ async def _edition(
         path=path,
         key=key,
         bounded=file.source not in shared.settings.accept,
+        slowest=shared.settings.slowest if slowest is None else slowest,
         came=shared.came,
         report=shared.report,
     )
@@ -287,13 +338,18 @@ def _key(file: PublishedFile, settings: FetchSettings) -> dict[str, str]:
     Raises:
         FetchError: the source needs one, and there is no key.
     """
-    secret = settings.sources.get(file.source, _UNSAID).secret
-    if file.header and not secret:
-        raise FetchError(
-            f"it takes: {file.account}; set {secret_name(file.source)} to the value of the header"
-            f" {file.header}"
-        )
+    if reason := lacks_key(file, settings):
+        raise FetchError(reason)
+    secret = settings.of(file.source).secret
     return {file.header or "Authorization": secret} if secret else {}
+
+
+def lacks_key(file: PublishedFile, settings: FetchSettings) -> str:
+    """What to do where the source takes an account and has no key; empty where it is in order."""
+    if not file.header or settings.of(file.source).secret:
+        return ""
+    variable = secret_name(file.source)
+    return f"it takes: {file.account}; set {variable} to the value of the header {file.header}"
 
 
 def secret_name(source: str) -> str:

@@ -64,12 +64,19 @@ class SourceSettings:
         addresses: of all files of the source, by name; empty for those of the table.
         secret: the value of the header that opens the account.
         size, rows: the least and the most that is credible, for each file.
+        max_rejected: the share of rejected rows that an import may have; None for that of the register.
+        fetch: whether its servers are asked; not so where files are placed by hand.
+        slowest, deadline: the least bytes a second, and the minutes of a fetch; None for those of all sources.
     """
 
     addresses: Mapping[str, str] = field(default_factory=dict)
     secret: str = ""
     size: tuple[int, int] | None = None
     rows: tuple[int, int] | None = None
+    max_rejected: float | None = None
+    fetch: bool = True
+    slowest: int | None = None
+    deadline: int | None = None
 
 
 class Edition(NamedTuple):

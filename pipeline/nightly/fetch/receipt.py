@@ -5,8 +5,8 @@
     RAW/<source>/.fetch/<file>          what has come of the next edition, with <file>.part.json
     RAW/<source>/.fetch/<file>.refused  the last edition that was refused
 
-A receipt counts only while the file has the bytes that it describes, so a file that was damaged or replaced by hand is
-fetched again, and a process may die between the file and its receipt.
+A receipt counts only while it is as it was written (`sealed`), and the file has the bytes that it describes, so a file
+that was damaged or replaced by hand is fetched again, and a process may die between the file and its receipt.
 """
 
 from dataclasses import asdict, dataclass
@@ -15,7 +15,7 @@ from typing import Final
 
 import orjson
 
-from shards.generations import atomic_files
+from shards.generations import atomic_files, sealed
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File
 
@@ -94,7 +94,7 @@ def all_of(folder: Path, modele: str) -> list[Receipt]:
 
 def write(folder: Path, receipt: Receipt) -> None:
     """Record the receipt."""
-    document = orjson.dumps(asdict(receipt), option=orjson.OPT_INDENT_2)
+    document = sealed.dump(asdict(receipt), orjson.OPT_INDENT_2)
     atomic_files.write(_path(folder, receipt.fichier), document + b"\n")
 
 
@@ -107,7 +107,7 @@ def remove(folder: Path, receipt: Receipt) -> None:
 def read_begun(path: Path) -> Begun | None:
     """What is known of the unfinished file `path`; None if nothing is."""
     try:
-        found = orjson.loads(path.with_name(f"{path.name}.part.json").read_bytes())
+        found = sealed.load(path.with_name(f"{path.name}.part.json").read_bytes())
         return Begun(Validators(**found["validators"]), found["octets"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -115,7 +115,7 @@ def read_begun(path: Path) -> Begun | None:
 
 def write_begun(path: Path, begun: Begun) -> None:
     """Record what is known of the unfinished file `path`."""
-    atomic_files.write(path.with_name(f"{path.name}.part.json"), orjson.dumps(asdict(begun)))
+    atomic_files.write(path.with_name(f"{path.name}.part.json"), sealed.dump(asdict(begun)))
 
 
 def end_begun(path: Path) -> None:
@@ -129,6 +129,6 @@ def _path(folder: Path, name: str) -> Path:
 
 def _read(path: Path) -> Receipt | None:
     try:
-        return Receipt(**orjson.loads(path.read_bytes()))
-    except (OSError, ValueError, TypeError):  # absent, or of another version
+        return Receipt(**sealed.load(path.read_bytes()))
+    except (OSError, ValueError, TypeError):  # absent, damaged, or of another version
         return None

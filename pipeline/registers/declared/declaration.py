@@ -6,6 +6,9 @@
     [english]                             reason -> the words that commands print
     edition = { pattern, format }         the date in the head (64 KiB) of one of the files, for all of them; else
                                           it is in their names, or the newest `date_source` of their rows
+    newest = "column"                     of [columns], whose newest date is that of a file that has none of these
+    max_rejected = { share, reason }      the share of rejected rows that is in order, where it is over that of all
+                                          registers (`register.MAX_REJECTED`), and why
     [file.KIND]                           one kind of published file
       format        csv (default; also as Parquet) | json | jsonl | xml
       key           the columns that tell this kind from the others, where there are several
@@ -66,6 +69,7 @@ from pipeline.canonical import COMPANIES, EVERY_COUNTRY
 from pipeline.errors import BuildError
 from pipeline.registers.declared import json_paths
 from pipeline.registers.declared.json_paths import PathError
+from pipeline.registers.register import MAX_REJECTED
 from seeds import TABLES
 
 Format = Literal["csv", "json", "jsonl", "xml"]
@@ -245,6 +249,8 @@ class Declaration:
     english: Mapping[str, str] = field(default_factory=dict)
     statements: FiledAccounts | None = None
     edition: EditionPattern | None = None
+    newest: str | None = None
+    max_rejected: float = MAX_REJECTED
 
     @property
     def source(self) -> str:
@@ -287,6 +293,8 @@ def read(path: Path) -> Declaration:
         english=found.texts("english"),
         statements=_statements(found),
         edition=_edition(found),
+        newest=found.take("newest", str, None),
+        max_rejected=_max_rejected(found.below("max_rejected")),
     )
     found.end()
     _check(declared, found)
@@ -300,6 +308,7 @@ def _check(declared: Declaration, found: "_Table") -> None:
         ("join", [join.file for join in declared.joins.values()], declared.files),
         ("derived", [d.codes for d in declared.derived.values() if d.codes], declared.codes),
         ("columns", declared.columns, COMPANIES),
+        ("newest", [declared.newest] if declared.newest else [], declared.columns),
         ("complement", declared.complement, {EVERY_COUNTRY, *_countries()}),
     ):
         if unknown := [name for name in names if name not in known]:
@@ -319,6 +328,16 @@ def _edition(found: "_Table") -> EditionPattern | None:
     if written.keys() != {"pattern", "format"}:
         raise found.wrong("edition", "it has a pattern and a format")
     return EditionPattern(**written)
+
+
+def _max_rejected(found: "_Table | None") -> float:
+    if found is None:
+        return MAX_REJECTED
+    share, reason = found.take("share", float, 0.0), found.text("reason", "")
+    found.end()
+    if not MAX_REJECTED < share <= 1 or not reason:
+        raise found.wrong("", f"it has a share over {MAX_REJECTED} and up to 1, and a reason")
+    return share
 
 
 def _countries() -> list[str]:

@@ -51,6 +51,7 @@ def register(path: Path) -> Register:
         declared.english,
         declared.complement,
         partial(source_file.count_rows, kinds=declared.files),
+        declared.max_rejected,
     )
 
 
@@ -88,7 +89,8 @@ def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRo
         if auto := nace_revision.default_revision(declared):
             staged = nace_revision.with_revisions(staged, auto, work)
         told = edition.told(declared.edition, files, declared.files)
-        staged, dates = edition.dated(staged, main, told)
+        dated = edition.COLUMN if edition.COLUMN in declared.columns else declared.newest
+        staged, dates = edition.dated(staged, main, told, dated)
         read_rows = entity.register_rows(staged, main, detail=_orphans(declared, joined, [staged]))
         return replace(read_rows, dates={file: told for file in files} | dates if told else dates)
     except pl.exceptions.PolarsError as error:

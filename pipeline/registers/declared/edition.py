@@ -1,13 +1,14 @@
 """The edition of the published files: the date of each of them, in the column `date_source` of its rows.
 
 It is the first of these that is known: the date in the head of one of the files, where the declaration has an
-`edition`; the date in the name; the newest `date_source` that the declaration reads in the rows of the file, such as
-the last change of a record. Where none is, the column is null and the import takes the time of modification.
+`edition`; the date in the name; the newest date in the rows of the file: of the `date_source` that the declaration
+reads, such as the last change of a record, else of the column that it calls `newest`. A date in the future does not
+count, nor one after the file was written. Where none is, the date is not known, and the column is null.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +22,6 @@ from pipeline.registers.register import FileDate
 
 COLUMN: Final = "date_source"
 _HEAD: Final = 1 << 16  # bytes
-_TIME_ZONES: Final = timedelta(days=1)
 
 
 def told(
@@ -35,14 +35,15 @@ def told(
     if edition is None:
         return None
     suffixes = dict.fromkeys(suffix for kind in kinds.values() for suffix in kind.suffixes)
-    days = []
+    days: list[str] = []
     for file in files:
         for member in packing.members(file, suffixes):
             with member.open() as stream:
                 head = stream.read(_HEAD).decode("utf-8", "replace")
             if found := re.search(edition.pattern, head):
                 days.append(_day(found[1], edition, member.name))
-    return FileDate(min(days), "contenu") if days else None
+    past = [day for day in days if day <= file_date.latest()]
+    return FileDate(min(past), "contenu") if past else None
 
 
 def _day(text: str, edition: EditionPattern, name: str) -> str:
@@ -53,10 +54,14 @@ def _day(text: str, edition: EditionPattern, name: str) -> str:
 
 
 def dated(
-    staged: pl.LazyFrame, main: Sequence[FilePart], edition: FileDate | None
+    staged: pl.LazyFrame, main: Sequence[FilePart], edition: FileDate | None, column: str | None
 ) -> tuple[pl.LazyFrame, dict[Path, FileDate]]:
-    """The staged rows with the date of their file, and the dates of the files that tell one."""
-    newest = _newest(staged, main)
+    """The staged rows with the date of their file, and the dates of the files that tell one.
+
+    Args:
+        column: the one whose newest date is that of the file, where its name has none.
+    """
+    newest = _newest(staged, main, column)
     by_rank: list[str | None] = []
     dates: dict[Path, FileDate] = {}
     for rank, part in enumerate(main):
@@ -64,7 +69,9 @@ def dated(
         found = edition or (FileDate(name, "nom") if name else newest.get(rank))
         by_rank.append(found.date if found else None)
         if found:
-            dates[part.file] = max(found, dates.get(part.file, found))
+            dates[part.file] = max(
+                found, dates.get(part.file, found), key=lambda one: one.date or ""
+            )
     table = pl.LazyFrame(
         {"rank": range(len(main)), COLUMN: by_rank}, schema={"rank": pl.Int32(), COLUMN: TEXT}
     )
@@ -74,19 +81,21 @@ def dated(
     return rows, dates
 
 
-def _newest(staged: pl.LazyFrame, main: Sequence[FilePart]) -> dict[int, FileDate]:
+def _newest(
+    staged: pl.LazyFrame, main: Sequence[FilePart], column: str | None
+) -> dict[int, FileDate]:
     """The newest date in the rows of each file, by rank; one after the file was written is an error."""
-    if COLUMN not in staged.collect_schema():
+    if column is None:
         return {}
-    written = [(file_date.modified(part.file) + _TIME_ZONES).isoformat() for part in main]
+    written = [file_date.latest(part.file) for part in main]
     limits = pl.LazyFrame(
         {"rank": range(len(main)), "written": written}, schema={"rank": pl.Int32(), "written": TEXT}
     )
     found = (
         staged.join(limits, on="rank")
-        .filter(pl.col(COLUMN) <= pl.col("written"))
+        .filter(pl.col(column) <= pl.col("written"))
         .group_by("rank")
-        .agg(pl.col(COLUMN).max())
+        .agg(pl.col(column).max())
         .collect(engine="streaming")
     )
     return {rank: FileDate(day, "contenu") for rank, day in found.iter_rows()}

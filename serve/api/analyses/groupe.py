@@ -220,5 +220,5 @@ def _source(one: RegisterImport) -> SourceDesLiens:
         licence_adresse=one.licence_adresse,
         attribution=one.attribution,
         attribution_en=one.attribution_en,
-        date=min((file.date for file in one.fichiers), default=None),
+        date=one.date,
     )

@@ -117,21 +117,20 @@ class Licence:
 class FichierSource:
     nom: Annotated[str, Text("Le nom.", "Name.")]
     date: Annotated[
-        str,
+        str | None,
         Text(
-            "La date du fichier. ISO 8601 : un jour ou, là où on n’en sait pas plus, un mois ou "
-            "une année.",
-            "Date of the file. ISO 8601: a day or, where no more is known, a month or a year.",
+            "La date du fichier, jamais celle de sa copie ; null si elle est inconnue. ISO 8601 : "
+            "un jour ou, là où on n’en sait pas plus, un mois ou une année.",
+            "Date of the file, never that of its copy; null if it is unknown. ISO 8601: a day or, "
+            "where no more is known, a month or a year.",
         ),
     ]
     origine_date: Annotated[
         str,
-        KnownValues(("contenu", "nom", "indiquee", "modification")),
+        KnownValues(("contenu", "nom", "indiquee", "inconnue")),
         Text(
-            "D’où vient la date : du contenu, du nom, de l’exploitant, ou seulement du moment de "
-            "la dernière modification.",
-            "Where the date is from: the content, the name, the operator, or only the time of "
-            "the last modification.",
+            "D’où vient la date : du contenu, du nom ou de l’exploitant ; ou elle est inconnue.",
+            "Where the date is from: the content, the name or the operator; or it is unknown.",
         ),
     ]
 
@@ -160,6 +159,13 @@ class SourceDeDonnees:
         ),
     ]
     licence: Licence
+    date_source: Annotated[
+        str | None,
+        Text(
+            "La date de l’édition : la plus ancienne de ses fichiers ; null si elle est inconnue.",
+            "Date of the edition: the oldest of its files; null if it is unknown.",
+        ),
+    ]
     importe: Annotated[
         Moment,
         Text(

@@ -113,7 +113,7 @@ def _country(country: SourcesPays, named: bool) -> dict[str, Any]:
             "table": one.table,
             "licence": one.licence.nom,
             "attribution_en": one.licence.attribution_en,
-            "dates": sorted({file.date for file in one.fichiers}),
+            "dates": sorted({file.date for file in one.fichiers if file.date}),
         }
         for one in country.sources
     ]

@@ -26,7 +26,7 @@ def test_the_example_of_the_readme_has_every_key(tmp_path: Path) -> None:
     found = read(tmp_path, example)
 
     assert {field.name for field in fields(NightlyConfig)} == set(re.findall(r"^\[?(\w+)", example, re.M)) - {
-        "addresses", "secret", "size", "rows",
+        "addresses", "secret", "fetch", "size", "rows",
     }  # fmt: skip
     assert found.work == Path("/srv/societes/nightly")
     assert found.memory == 16 << 30
@@ -56,7 +56,8 @@ def test_paths_start_at_the_folder_of_the_file(tmp_path: Path) -> None:
         (LEAST.replace('"ee"', '"ee", "ee"'), "sources: a source is named twice"),
         (LEAST + "[source.zz]\n", "source: unknown source 'zz'"),
         (LEAST + '[source.ee]\nadress = "x"\n', "source: ee: unknown key 'adress'; known: addresses"),
-        (LEAST + "[source.ee]\nrows = [5, 1]\n", r"source: \[5, 1\] is no pair"),
+        (LEAST + "[source.ee]\nrows = [5, 1]\n", r"source: ee: rows: \[5, 1\] is no pair"),
+        (LEAST + "[source.ee]\nmax_rejected = 5\n", "source: ee: max_rejected: '5' is no share; write 0 to 1"),
         (LEAST + "valid_days = 9999\n", "valid_days: 9999 is over 3650 days"),
         (LEAST + "keep = \n", "is no TOML"),
     ],

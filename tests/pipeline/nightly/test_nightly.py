@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,13 @@ def published(config: Path) -> dict[str, int]:
     assert name is not None
     counts = generation_files.read_manifest(data / name).counts
     return {iso2: count for iso2, count in counts.items() if count}
+
+
+def quality(config: Path) -> dict[str, Any]:
+    """What the quality report of the published generation says of each country."""
+    data = config.parent / "data"
+    path = data / str(pointer.current(data)) / generation_files.QUALITY
+    return dict(json.loads(path.read_bytes())["pays"])
 
 
 # -- what is published ---------------------------------------------------------------
@@ -256,6 +264,52 @@ def test_an_import_that_kept_fewer_rows_is_refused(
     assert published(config)["EE"] == 2_665
 
 
+def test_an_edition_never_goes_back(
+    tmp_path: Path, server: RegisterServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = configured(tmp_path, server)
+    server.publish(f"/{EE}", _founded("20.11.2026"))
+    run(config)
+    server.publish(f"/{EE}", _founded("03.01.2025"))
+    capsys.readouterr()
+
+    assert run(config) == 0
+
+    shown, (estonia, _) = capsys.readouterr(), last_report(config)["sources"]
+    reason = f"{EE}: the edition is of 2025-01-03, the one before is of 2026-11-20; --accept ee takes it all the same"
+    assert shown.err == f"warning: ee: {reason}\n"
+    assert (estonia["resultat"], estonia["motifs"], estonia["date"]) == (
+        "precedent", [reason], "2026-11-20",
+    )  # fmt: skip
+    assert quality(config)["EE"]["date_source"] == "2026-11-20"
+    assert run(config, "--accept", "ee") == 0
+
+    assert results(config)["ee"] == "nouveau"
+    assert quality(config)["EE"]["date_source"] == "2025-01-03"
+    assert run(config) == 0  # what was accepted is the edition before
+    assert results(config)["ee"] == "inchange"
+
+
+def test_an_old_register_is_old_however_lately_it_was_copied(
+    tmp_path: Path, server: RegisterServer
+) -> None:
+    """Its server says that it is of today, and it came today."""
+    config = configured(tmp_path, server)
+    server.publish(f"/{EE}", _founded("14.01.2022"))
+
+    run(config)
+
+    (estonia, ireland) = last_report(config)["sources"]
+    assert estonia["date"] == "2022-01-14"
+    assert estonia["age_jours"] == (datetime.now(UTC) - datetime(2022, 1, 14, tzinfo=UTC)).days
+    assert estonia["en_retard"]
+    assert (
+        f"ee: new, of 2022-01-14, {estonia['age_jours']} days old, overdue"
+        in next((tmp_path / "work" / "reports").glob("*.txt")).read_text()
+    )
+    assert (ireland["date"], quality(config)["DE"]["date_source"]) == ("2020-07-15", None)
+
+
 def test_what_breaks_an_invariant_is_not_published(
     tmp_path: Path,
     server: RegisterServer,
@@ -375,7 +429,7 @@ def content(config: Path) -> dict[str, bytes]:
     folder = config.parent
     # The time of an import is in `sources.json`, so in the manifest that has its digest, and in the name of this.
     timed = re.compile(
-        r"data/CURRENT|work/reports/.*|.*/\.fetch/.*|.*/\.lock|.*/(sources|manifest)\.json"
+        r"data/CURRENT|work/reports/.*|.*/\.fetch/.*|.*/\.lock|.*/(sources|manifest|digests)\.json"
         r"|data/(signatures|\.receipts)/?.*|work/verified"
     )
     found = {
@@ -410,6 +464,18 @@ def test_a_run_that_was_killed_ends_as_if_it_had_not_been(
     assert (killed.returncode, again) == (-signal.SIGKILL, 0)
     assert run(undisturbed) == 0
     assert content(config) == content(undisturbed)
+
+
+def _founded(day: str) -> bytes:
+    """The Estonian file, of which the youngest company was founded on `day`."""
+    header, *rows = csv.reader(unzipped(ESTONIA).decode("utf-8-sig").splitlines(), delimiter=";")
+    place = header.index("ettevotja_esmakande_kpv")
+    for row in rows:
+        row[place] = "01.01.2015"
+    rows[0][place] = day
+    text = io.StringIO()
+    csv.writer(text, delimiter=";", lineterminator="\n").writerows([header, *rows])
+    return zipped(text.getvalue().encode(), EE.removesuffix(".zip"))
 
 
 def _renamed(content: bytes) -> bytes:

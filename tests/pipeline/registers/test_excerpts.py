@@ -41,6 +41,7 @@ EXCERPTS = [
         "code_postal": "LV-1019",
         "adresse": "Rīga, Latgales iela 180 - 5",
         "date_creation": "2015-03-02",
+        "date_source": "2020-03-05",
     }),
     Excerpt("fi-prh", "fi/prh_v3_nokia_2026.json", 1, {}, {
         "iso2": "FI",
@@ -68,6 +69,7 @@ EXCERPTS = [
         "code_postal": "84100",
         "adresse": "Ensillre 2286",
         "date_creation": "1985-10-01",
+        "date_source": "1985-10-01",
         "description": "Anläggande av vägbelysning Ensillre - Hermanboda.",
     }),
     Excerpt("ro-onrc", "ro/od_firme_5_of_22_columns.csv", 4, {}, {
@@ -99,6 +101,7 @@ EXCERPTS = [
         "code_postal": "D07P4AX",
         "adresse": "THE BLACK CHURCH, ST. MARY'S PLACE, DUBLIN 7",
         "date_creation": "2020-07-15",
+        "date_source": "2020-07-15",
         "nace_code": "4741",
         "nace_version": "2",
     }),
@@ -131,6 +134,7 @@ EXCERPTS = [
         "region": "Grad Zagreb",
         "adresse": "Avenija Većeslava Holjevca 10",
         "date_creation": "1990-10-31",
+        "date_source": "1990-10-31",
         "capital_social": 1_200_000_000.0,
         "capital_devise": "EUR",
     }),

@@ -45,6 +45,7 @@ def test_every_declaration_is_accounted_for(tmp_path: Path) -> None:
         "region": "Pays de la Loire",
         "tranche_effectif": "32",
         "date_creation": "1987-02-27",
+        "date_source": "2021-02-02",
         "nace_code": "28.30",
         "nace_version": "2",
     }

@@ -29,6 +29,7 @@ def test_every_unit_is_kept(tmp_path: Path) -> None:
         "region": "STAVANGER",
         "adresse": "Forusbeen 50",
         "date_creation": "1972-09-18",
+        "date_source": "2019-11-22",
         "effectif": 21408,
         "capital_social": 6392018780.0,
         "capital_devise": "NOK",

@@ -69,7 +69,7 @@ def test_the_total_adds_numbers_and_reasons() -> None:
 
 
 def test_a_report_is_read_back_as_it_was_written() -> None:
-    packed = quality_report.dump({"EE": ESTONIA}, Quality())
+    packed = quality_report.dump({"EE": ESTONIA}, Quality(), {"EE": "2026-11-20"})
 
     assert quality_report.load(packed, "quality.json") == {"EE": ESTONIA}
 

@@ -1,5 +1,6 @@
 """GET /api/v1/sources, and `pays_sans_donnees` of a search (X9)."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ def test_a_source_says_licence_attribution_files_and_dates(served: Served) -> No
             "attribution": "Source : fr-registre & Cie",
             "attribution_en": "Source: fr-registre & Co",
         },
+        "date_source": "2026-11-01",
         "importe": "2026-11-20T04:05:06+00:00",
         "lignes": 8,
         "fichiers": [
@@ -173,3 +175,25 @@ def test_it_stands_before_the_refusal_of_a_key(served: Served) -> None:
 
     body = orjson.loads(reply.body)
     assert (reply.status, list(body)[-2:]) == (401, ["pays_sans_donnees", "erreur"])
+
+
+def test_a_file_of_an_unknown_date_says_so_everywhere(tmp_path: Path) -> None:
+    """The list, its page, and the sheet of sources of a workbook."""
+    [estonian] = world.SOURCES["EE"]
+    [file] = estonian.fichiers
+    undated = replace(estonian, fichiers=(replace(file, date=None, origine_date="inconnue"),))
+    world.publish(tmp_path, sources={"EE": [undated]})
+
+    with serving(tmp_path) as served:
+        estonia = _country(served, "EE")
+        page = served.ask("/sources", params={"lang": "en"}).body.decode()
+        key = served.customer("integral").headers
+        book = served.ask("/api/v1/export", headers=key, params={"pays": "EE", "limit": "1"})
+
+    [source] = estonia["sources"]
+    assert (estonia["date_source"], source["date_source"]) == (None, None)
+    assert [(one["date"], one["origine_date"]) for one in source["fichiers"]] == [
+        (None, "inconnue")
+    ]
+    assert "unknown date" in page
+    assert book.status == 200, book.body[:200]

@@ -52,7 +52,7 @@ def test_systemd_understands_the_units(tmp_path: Path) -> None:
 
     done = _run([analyze, "verify", "--man=no", *(str(tmp_path / name) for name in UNITS)])
 
-    assert UNITS == ["societes-mirror.service", "societes-nightly.service",
+    assert UNITS == ["societes-alert@.service", "societes-mirror.service", "societes-nightly.service",
                      "societes-nightly.timer", "societes.service"]  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -91,6 +91,36 @@ def test_the_commands_of_the_units_are_commands(source: Path, tmp_path: Path) ->
         nightly.stderr
         == "error: /etc/societes/nightly.toml cannot be read: No such file or directory\n"
     )
+
+
+def test_a_night_that_fails_is_mailed_with_its_journal(tmp_path: Path) -> None:
+    nightly = (DEPLOY / "societes-nightly.service").read_text()
+    assert "OnFailure=societes-alert@%n.service\n" in nightly
+    said = {"sendmail": 'cat > "$MAIL"', "journalctl": 'echo "error: no source came; $*"'}
+    for name, script in said.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+
+    unit = (DEPLOY / "societes-alert@.service").read_text().replace("\\\n", "")
+    (started,) = re.findall(r"^ExecStart=(.*)$", unit, re.M)
+    for written, meant in (
+        ("%i", "societes-nightly.service"),
+        ("%H", "build1"),
+        ("%%", "%"),
+        ("\\\\", "\\"),
+    ):
+        started = started.replace(written, meant)
+    mail, path = tmp_path / "mail", f"{tmp_path}:{os.environ['PATH']}"
+    variables = {"PATH": path, "ALERT_TO": "ops@example.org", "MAIL": str(mail)}
+    done = subprocess.run(shlex.split(started), env=variables, check=False, capture_output=True)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert mail.read_text().splitlines() == [
+        "To: ops@example.org",
+        "Subject: societes-nightly.service failed on build1",
+        "",
+        "error: no source came; --unit=societes-nightly.service --lines=100 --no-pager --output=short-iso",
+    ]
 
 
 def test_nginx_understands_the_example(tmp_path: Path) -> None:

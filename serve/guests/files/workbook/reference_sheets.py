@@ -98,8 +98,8 @@ def _credits(
     """The attribution of each import in the scope, with the dates of its files (X9)."""
     for country in data.sources:
         for one in country.imports:
-            days = sorted({file.date for file in one.fichiers})
-            dates = " – ".join(labels.date(day) for day in dict.fromkeys((days[0], days[-1])))
+            days = sorted({file.date for file in one.fichiers if file.date})
+            dates = " – ".join(labels.date(day) for day in dict.fromkeys((*days[:1], *days[-1:])))
             text = " · ".join(filter(None, (labels.attribution(one), one.licence_adresse)))
             yield names[country.iso2], dates, text
 
