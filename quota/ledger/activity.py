@@ -29,7 +29,8 @@ def calls_by_day(
     """The calls of an organisation on each of the last `days` days, today last."""
     today = clamp_to_retained(txn, now).date()
     dates = [today - timedelta(days=back) for back in reversed(range(days))]
-    rows = (row_format.join(row_format.CALLS, one.isoformat(), account) for one in dates)
+    rows = [row_format.join(row_format.CALLS, one.isoformat(), account) for one in dates]
+    txn.expect(rows)
     return [(one, row_format.number(txn.get(row))) for one, row in zip(dates, rows, strict=True)]
 
 

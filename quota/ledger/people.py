@@ -107,7 +107,9 @@ def by_email(txn: ReadTransaction, email: str) -> Person | None:
 
 def people_of(txn: ReadTransaction, account: str) -> Sequence[Person]:
     """The people of an account, by address."""
-    everybody = (_load_if_any(txn, person) for person in _ids_of(txn, account))
+    members = _ids_of(txn, account)
+    txn.expect([row_format.join(row_format.PERSON, person) for person in members])
+    everybody = (_load_if_any(txn, person) for person in members)
     return sorted((person for person in everybody if person), key=lambda person: person.email)
 
 
@@ -279,6 +281,7 @@ def open_session(txn: WriteTransaction, person: str, token: bytes, now: int, exp
 
 def in_session(txn: ReadTransaction, person: str, token: bytes, now: int) -> Person | None:
     """The person, if this session of theirs is open at `now` (s since 1970)."""
+    txn.expect([_session_key(person, token), row_format.join(row_format.PERSON, person)])
     if row_format.number(txn.get(_session_key(person, token))) <= now:
         return None
     return person_of(txn, person)
@@ -298,7 +301,9 @@ def _session_key(person: str, token: bytes) -> bytes:
 # -- keys --------------------------------------------------------------------------
 
 
-def last_used(txn: ReadTransaction, key_id: str) -> str | None:
-    """The day of the last use of a key ("2026-11-21"), or None."""
-    stored = txn.get(row_format.join(row_format.LAST, key_id))
-    return None if stored is None else stored.decode()
+def last_used(txn: ReadTransaction, key_ids: Sequence[str]) -> Mapping[str, str]:
+    """The day of the last use of each key that was used ("2026-11-21"), by its id."""
+    rows = [row_format.join(row_format.LAST, key_id) for key_id in key_ids]
+    txn.expect(rows)
+    stored = zip(key_ids, map(txn.get, rows), strict=True)
+    return {key_id: day.decode() for key_id, day in stored if day is not None}

@@ -52,7 +52,7 @@ def remove(txn: WriteTransaction, account: str, before: str, today: str) -> bool
     bought = next(iter(txn.scan(row_format.join(row_format.PAYMENT, account, ""))), None)
     created = [*(key.created for key in (*keys, *links)), *(person.created for person in persons)]
     newer = any(moment >= before for moment in created)
-    last = any(people.last_used(txn, key.id) for key in keys)
+    last = people.last_used(txn, [key.id for key in keys])
     inside = any(_sessions(txn, person.id) for person in persons)
     if called or bought or newer or last or inside or not _may_go(known, before):
         return False

@@ -266,6 +266,7 @@ def _issued(txn: ReadTransaction, ticket: Ticket) -> Ticket | None:
 
 def _of_account(txn: ReadTransaction, account: str) -> Sequence[Ticket]:
     names = [name for _, name in txn.scan(row_format.join(row_format.TICKET_OF, account, ""))]
+    txn.expect([_key(name.decode()) for name in names])
     return [ticket for name in names if (ticket := _get(txn, name.decode()))]
 
 

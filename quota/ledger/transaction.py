@@ -4,7 +4,7 @@ Three implementations exist: over LMDB (`store/lmdb_file.py`), over Redis (`redi
 and over a dict, in the tests of the ledger.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 
@@ -12,6 +12,9 @@ class ReadTransaction(Protocol):
     """A consistent view of the store."""
 
     def get(self, key: bytes, /) -> bytes | None: ...
+
+    def expect(self, keys: Sequence[bytes], /) -> object:
+        """Name rows that will be read: a store at a distance fetches them in one round trip."""
 
     def scan(self, prefix: bytes, /) -> Iterable[tuple[bytes, bytes]]:
         """The rows whose key begins with `prefix`, in ascending order of the keys."""

@@ -5,9 +5,10 @@ trip then serves all operations that were queued meanwhile, and if the server sy
 does one sync of its file.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future
-from typing import Any, Final, TypeVar, cast
+from itertools import islice
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from redis.exceptions import RedisError
 
@@ -15,7 +16,7 @@ from quota.errors import QuotaError, StoreUnavailable
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.redis.connection import RedisConnection
 from quota.redis.scripts import MOVED, Command, Reply, ScriptCall
-from quota.redis.transaction import RedisTransaction
+from quota.redis.transaction import LackingRows, RedisTransaction
 from quota.store.future import StoreFuture, resolve
 from quota.store.group_commit import GroupCommit
 
@@ -28,6 +29,13 @@ ATTEMPTS: Final = 100
 _Parse = Callable[[Reply], T]
 # An operation: appends its commands to the list and returns how to interpret their replies.
 _Request = Callable[[list[Command]], _Parse[T]]
+
+
+class _More(NamedTuple):
+    """A read that needs further replies."""
+
+    commands: Sequence[Command]
+    parse: _Parse[Any]
 
 
 class RedisQueue:
@@ -74,6 +82,52 @@ class RedisQueue:
             return parse
 
         return self._submit(request)
+
+    def look(self, operation: Callable[[ReadTransaction], T]) -> StoreFuture[T]:
+        """Run a read. Reads that wait at the same time share each of their round trips."""
+
+        def request(commands: list[Command]) -> _Parse[T]:
+            rounds = self._rounds(operation)
+
+            def go_on(replies: Reply | None) -> Any:
+                try:
+                    return _More(rounds.send(replies), go_on)
+                except StopIteration as end:
+                    return end.value
+
+            first = go_on(None)
+            if not isinstance(first, _More):
+                return lambda _: first
+            commands += first.commands
+            return first.parse
+
+        return self._submit(request)
+
+    def _rounds(
+        self, operation: Callable[[ReadTransaction], T]
+    ) -> Generator[Sequence[Command], Any, T]:
+        """Run a read again each time that rows arrive which it lacked; returns its result.
+
+        Rows that arrived in several round trips are compared with the server at the end.
+        """
+        for _ in range(ATTEMPTS):
+            rows, trips = RedisTransaction(None), 0
+            while True:
+                outcome: T | QuotaError
+                try:
+                    outcome = operation(rows)
+                except LackingRows as lacking:
+                    lacking.enter((yield lacking.commands))
+                    trips += 1
+                    continue
+                except QuotaError as refusal:
+                    outcome = refusal
+                break
+            if trips < 2 or (yield [rows.apply()])[0]:
+                if isinstance(outcome, QuotaError):
+                    raise outcome
+                return outcome
+        raise self._overtaken()
 
     def command(self, command: Command, parse: Callable[[Any], T]) -> StoreFuture[T]:
         """Send one command; the result is what `parse` returns for its reply."""
@@ -141,7 +195,25 @@ class RedisQueue:
             replies = self._connection.run(commands) if commands else []
         except QuotaError as error:
             return [error for _ in requests]
-        return [self._outcome(parse, replies[start:end]) for parse, start, end in waiting]
+        outcomes = [self._outcome(parse, replies[start:end]) for parse, start, end in waiting]
+        while self._go_on(outcomes):
+            pass
+        return outcomes
+
+    def _go_on(self, outcomes: list[Any]) -> bool:
+        """Make the next round trip of the reads that need one; False if none does."""
+        lacking = [number for number, one in enumerate(outcomes) if isinstance(one, _More)]
+        commands = [command for number in lacking for command in outcomes[number].commands]
+        try:
+            replies = iter(self._connection.run(commands) if commands else ())
+        except QuotaError as error:
+            for number in lacking:
+                outcomes[number] = error
+            return False
+        for number in lacking:
+            count = len(outcomes[number].commands)
+            outcomes[number] = self._outcome(outcomes[number].parse, list(islice(replies, count)))
+        return bool(lacking)
 
     def _outcome(self, parse: _Parse[Any] | None, replies: Reply) -> Any:
         if parse is None:  # cancelled before it was sent
@@ -180,7 +252,10 @@ class RedisQueue:
                 if isinstance(outcome, QuotaError):
                     raise outcome
                 return outcome
-        raise StoreUnavailable(
+        raise self._overtaken()
+
+    def _overtaken(self) -> StoreUnavailable:
+        return StoreUnavailable(
             f"{self._connection.shown}: others wrote the same rows {ATTEMPTS} times"
         )
 

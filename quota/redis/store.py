@@ -79,6 +79,7 @@ class RedisStore(LedgerStore):
             row_format.join(row_format.CALLS, day(moment).key, account),
             row_format.join(row_format.EXPORTS, this_month, account),
             row_format.join(row_format.GRANT, this_month, account),
+            row_format.join(row_format.TRIALS, this_month, account),
             row_format.join(row_format.PACKS, account),
         )
         reserved = row_format.join(row_format.RESERVED, account, "")
@@ -135,7 +136,7 @@ class RedisStore(LedgerStore):
     def read(
         self, operation: Reading[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> StoreFuture[T]:
-        return self._queue.transact(lambda txn: operation(txn, *args, **kwargs))
+        return self._queue.look(lambda txn: operation(txn, *args, **kwargs))
 
     def submit(
         self, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs

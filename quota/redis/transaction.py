@@ -2,8 +2,11 @@
 
 The ledger reads rows one after the other, in Python. A script (`lua/apply.lua`) then compares all
 rows that were read with those on the server and writes, or changes nothing, and the ledger starts
-again. Each row costs a round trip, so transactions are for what is rare (accounts, keys, packs,
-exports) and for reads whose rows were fetched beforehand.
+again. Each row that was not expected costs a round trip, so transactions are for what is rare (accounts,
+keys, packs, exports).
+
+A read has no connection: where it lacks rows it stops, and is run again once they are there
+(`pipeline_queue.py`), so that reads which wait at the same time share their round trips.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +14,7 @@ from typing import Any
 
 import msgpack
 
+from quota.errors import QuotaError
 from quota.redis import scripts
 from quota.redis.hash_layout import place, row
 from quota.redis.scripts import Command
@@ -18,11 +22,22 @@ from quota.redis.scripts import Command
 Run = Callable[[Sequence[Command]], Sequence[Any]]
 
 
+class LackingRows(QuotaError):  # noqa: N818 - the read goes on with these rows
+    """A read needs the replies to `commands`, which `enter` takes."""
+
+    def __init__(
+        self, commands: Sequence[Command], enter: Callable[[Sequence[Any]], object]
+    ) -> None:
+        super().__init__()
+        self.commands = commands
+        self.enter = enter
+
+
 class RedisTransaction:
     """A `WriteTransaction` over a server: the rows that were read, and the rows to write."""
 
-    def __init__(self, run: Run) -> None:
-        """`run` sends commands and returns their replies."""
+    def __init__(self, run: Run | None) -> None:
+        """`run` sends commands and returns their replies; without it, LackingRows is raised."""
         self._run = run
         self._seen: dict[tuple[bytes, bytes], bytes | None] = {}
         self._listed: dict[bytes, Mapping[bytes, bytes]] = {}
@@ -52,14 +67,33 @@ class RedisTransaction:
             return self._written[name, field]
         if name in self._listed:
             return self._listed[name].get(field)
-        if (name, field) not in self._seen:
-            self.fetched(key, self._run([self.fetch(key)])[0])
+        self.expect([key])
         return self._seen[name, field]
+
+    def expect(self, keys: Sequence[bytes], /) -> None:
+        lacking = [
+            key for key in keys
+            if place(key) not in self._seen and place(key)[0] not in self._listed
+        ]  # fmt: skip
+
+        def enter(replies: Sequence[Any]) -> None:
+            for key, value in zip(lacking, replies, strict=True):
+                self.fetched(key, value)
+
+        if lacking:
+            self._ask([self.fetch(key) for key in lacking], enter)
+
+    def _ask(self, commands: Sequence[Command], enter: Callable[[Sequence[Any]], object]) -> None:
+        if self._run is None:
+            raise LackingRows(commands, enter)
+        enter(self._run(commands))
 
     def scan(self, prefix: bytes, /) -> Iterator[tuple[bytes, bytes]]:
         name, beginning = place(prefix)
         if name not in self._listed:
-            self.fetched_all(prefix, self._run([self.fetch_all(prefix)])[0])
+            self._ask(
+                [self.fetch_all(prefix)], lambda replies: self.fetched_all(prefix, replies[0])
+            )
         rows: dict[bytes, bytes | None] = dict(self._listed[name])
         rows |= {field: value for (other, field), value in self._written.items() if other == name}
         for field in sorted(rows):

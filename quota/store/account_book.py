@@ -19,7 +19,7 @@ from quota.ledger.account_rows import ADDRESSES
 from quota.ledger.openings import Opening
 from quota.ledger.payments import Payment, Unapplied
 from quota.ledger.people import Person
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.transaction import WriteTransaction
 from quota.periods import iso
 from quota.plans import Plan
 from quota.results import CountedExport
@@ -220,12 +220,7 @@ class AccountBook:
 
     def last_used(self, key_ids: Sequence[str]) -> StoreResult[Mapping[str, str]]:
         """The day of the last use of each key that was used, as "2026-11-21", by key id."""
-
-        def read(txn: ReadTransaction) -> Mapping[str, str]:
-            days = {key_id: people.last_used(txn, key_id) for key_id in key_ids}
-            return {key_id: day for key_id, day in days.items() if day}
-
-        return self._transactions.read(read)
+        return self._transactions.read(people.last_used, key_ids)
 
     # -- people --------------------------------------------------------------------
 

@@ -51,6 +51,9 @@ class LmdbTransaction:
         self.put = txn.put
         self.delete = txn.delete
 
+    def expect(self, keys: Sequence[bytes], /) -> None:
+        """Do nothing: the rows are in the memory of this host."""
+
     def scan(self, prefix: bytes, /) -> Iterator[tuple[bytes, bytes]]:
         with self._txn.cursor() as cursor:
             if cursor.set_range(prefix):

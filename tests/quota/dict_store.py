@@ -3,7 +3,7 @@
 It has the methods of the real stores, so that the same state machine drives all of them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import ParamSpec, TypeVar
 
 from quota.errors import QuotaError
@@ -24,6 +24,9 @@ class DictRows:
 
     def get(self, key: bytes, /) -> bytes | None:
         return self.rows.get(key)
+
+    def expect(self, keys: Sequence[bytes], /) -> None:
+        """Do nothing."""
 
     def put(self, key: bytes, value: bytes, /) -> None:
         assert len(key) <= 511

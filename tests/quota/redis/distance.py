@@ -1,11 +1,15 @@
-"""A server at a distance: a proxy that holds back each reply."""
+"""A server at a distance: a proxy that holds back each reply, and a count of the round trips."""
 
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Final
+from typing import Any, Final
+
+import pytest
+
+from quota.redis.store import RedisStore
 
 _PIECE: Final = 1 << 20
 
@@ -38,3 +42,16 @@ def _pass(here: socket.socket, there: socket.socket, wait: float) -> None:
             there.sendall(piece)
     with suppress(OSError):
         there.shutdown(socket.SHUT_RDWR)
+
+
+def counted_trips(store: RedisStore, patch: pytest.MonkeyPatch) -> list[int]:
+    """The commands of each round trip of a store from here on."""
+    counted: list[int] = []
+    send = store._connection._send
+
+    def counting(commands: Sequence[Any]) -> list[Any]:
+        counted.append(len(commands))
+        return send(commands)
+
+    patch.setattr(store._connection, "_send", counting)
+    return counted

@@ -33,7 +33,7 @@ class Counted:
     def __init__(self, txn: WriteTransaction) -> None:
         self.rows = 0
         self._txn = txn
-        self.put, self.delete = txn.put, txn.delete
+        self.put, self.delete, self.expect = txn.put, txn.delete, txn.expect
 
     def get(self, key: bytes, /) -> bytes | None:
         self.rows += 1

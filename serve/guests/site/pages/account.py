@@ -181,10 +181,6 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
     session = _session(request)
     plans, account = request.server.plans, session.account
     plan = subscribed_plan(account, plans)
-    keys = sorted(
-        await request.store.keys_of(account.id), key=lambda key: key.created, reverse=True
-    )
-    book = request.accounts
     cookie = None
     if request.keep is None and not sessions.device(
         request.context, request.device, session.person.email
@@ -192,6 +188,15 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         # The page to which a log-in leads: a response has one Set-Cookie, and that of the log-in is the session.
         cookie = sessions.device_cookie(request.context, session.person)
     await request.server.key_usage.flush(request.store)
+    # All reads are begun before the first is awaited: a store at a distance is asked for all of them at once.
+    book, now = request.accounts, request.now
+    all_keys, addresses = request.store.keys_of(account.id), book.addresses_of(account.id)
+    usage, payments = request.store.usage(account.id, plan, now), book.payments_of(account.id)
+    last_exports, people = book.last_exports(account.id), book.count_of(account.id)
+    by_day = book.calls_by_day(account.id, _DAYS, now)
+    by_key, tickets = book.key_calls(account.id, _DAYS, now), book.tickets.of(account.id, now)
+    opened = await opened_records.of_account(request, account.id)
+    keys = sorted(await all_keys, key=lambda key: key.created, reverse=True)
     return page(
         request, "account.html",
         status=notice.status,
@@ -201,23 +206,23 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         plan=plan,
         key_plan=effective(account, plans),
         has_tool=has_tool(account, plans),
-        opened=await opened_records.of_account(request, account.id),
-        usage=await request.store.usage(account.id, plan, request.now),
+        opened=opened,
+        usage=await usage,
         keys=keys,
         active=sum(key.revoked is None for key in keys),
-        addresses=await request.accounts.addresses_of(account.id),
-        payments=await book.payments_of(account.id),
-        exports=[(one, export_form.again(one)) for one in await book.last_exports(account.id)],
+        addresses=await addresses,
+        payments=await payments,
+        exports=[(one, export_form.again(one)) for one in await last_exports],
         billing=request.context.stripe is not None,
         plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),
         day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),
-        by_day=await book.calls_by_day(account.id, _DAYS, request.now),
-        by_key=await book.key_calls(account.id, _DAYS, request.now),
-        last_used=await request.accounts.last_used([key.id for key in keys]),
-        people=await request.accounts.count_of(account.id),
+        by_day=await by_day,
+        by_key=await by_key,
+        last_used=await book.last_used([key.id for key in keys]),
+        people=await people,
         unsent=sum(
             bool(ticket.error) and ticket.mail != SENT
-            for ticket in await request.accounts.tickets.of(account.id, request.now)
+            for ticket in await tickets
         ),
         news=notice.news,
         text=notice.text,
