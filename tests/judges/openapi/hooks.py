@@ -56,7 +56,7 @@ def map_case(context: schemathesis.HookContext, case: schemathesis.Case) -> sche
     # The pattern of an identifier excludes U+FFFD, which schemathesis makes of it all the same, if rarely.
     for name, value in (case.path_parameters or {}).items():
         if isinstance(value, str):
-            case.path_parameters[name] = value.replace("\ufffd", "x")
+            case.path_parameters[name] = value.replace("\ufffd", "x").replace("%EF%BF%BD", "x")
     return case
 
 
