@@ -120,7 +120,7 @@ def of_burst(window: str, limit: int, wait: int) -> Headers:
 def is_of_day(headers: Mapping[str, str]) -> bool:
     """Do these headers say that the burst limit of the day is `spent`?
 
-    >>> is_of_day(spent("jour", 1000, 76_696)), is_of_day(spent("minute", 60, 1))
+    >>> is_of_day(of_burst("jour", 1000, 76_696)), is_of_day(of_burst("minute", 60, 1))
     (True, False)
     """
     return headers.get("RateLimit-Policy", "").startswith('"jour";')

@@ -22,7 +22,7 @@ def analysis_credits() -> Mapping[str, int]:
 def fill_prices(text: str) -> str:
     """A text with its prices: `{prix.fiche}`, and `{prix.…}` of each module of analyses.
 
-    >>> priced("{prix.fiche} credits, {base}")
+    >>> fill_prices("{prix.fiche} credits, {base}")
     '5 credits, {base}'
     """
     prices = {"fiche": RECORD_CREDITS, **analysis_credits()}

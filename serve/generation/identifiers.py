@@ -100,7 +100,7 @@ def nearest(shards: Shards, number: str, most: int = _NEAREST) -> list[CompanyPl
 def _near_numbers(folded: str) -> Iterator[str]:
     """The numbers that differ by one typing error: two neighbours exchanged, one character other, missing or too many.
 
-    >>> sorted(_mistyped("1"))[:4]
+    >>> sorted(_near_numbers("1"))[:4]
     ['', '0', '01', '10']
     """
     for place in range(len(folded)):

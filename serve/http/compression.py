@@ -65,9 +65,9 @@ def read_accept_encoding(header: str | None) -> Accepted:
 
     A coding that the client likes less than no coding is not used, unless it refuses to do without.
 
-    >>> accepted("gzip, deflate, br, zstd").codings, accepted("gzip;q=0.5, identity").best
+    >>> read_accept_encoding("gzip, deflate, br, zstd").codings, read_accept_encoding("gzip;q=0.5, identity").best
     (['zstd', 'gzip'], None)
-    >>> accepted("identity;q=0, *"), accepted("zstd;q=0")
+    >>> read_accept_encoding("identity;q=0, *"), read_accept_encoding("zstd;q=0")
     (Accepted(codings=['zstd', 'gzip'], plain=False), Accepted(codings=[], plain=True))
     """
     return _read(header) if header else _PLAIN

@@ -53,7 +53,7 @@ def bucket(address: str | None) -> str:
 def network_of(address: str | None) -> str | None:
     """The network that the log shows instead of an address: /24 in IPv4, /48 in IPv6.
 
-    >>> truncated("192.0.2.77"), truncated("2001:db8:1:2::3")
+    >>> network_of("192.0.2.77"), network_of("2001:db8:1:2::3")
     ('192.0.2.0/24', '2001:db8:1::/48')
     """
     ip = _address(address)

@@ -64,8 +64,8 @@ def _preferred_format(header: str | None) -> str:
 
     A quality of 0 takes a type out of a range (RFC 9110 §12.5.1).
 
-    >>> _accepted("text/html, text/csv;q=0.9"), _accepted("text/html, */*;q=0.8"), _accepted(None)
-    ('csv', 'xlsx', 'xlsx')
+    >>> [_preferred_format(accept) for accept in ("text/html, text/csv;q=0.9", "text/html, */*;q=0.8", None)]
+    ['csv', 'xlsx', 'xlsx']
 
     Raises:
         ApiError: 406 `format_non_acceptable`.

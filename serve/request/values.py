@@ -228,7 +228,7 @@ def _activities(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple
 def _with_dot(word: str) -> str:
     """A division, group or class with its dot; any other text as it is.
 
-    >>> _dotted("56"), _dotted("561"), _dotted("56.10"), _dotted("5.610")
+    >>> _with_dot("56"), _with_dot("561"), _with_dot("56.10"), _with_dot("5.610")
     ('56', '56.1', '56.10', '5.610')
     """
     digits = word[:2] + word[2:].removeprefix(".")

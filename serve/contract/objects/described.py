@@ -66,7 +66,7 @@ class Component(NamedTuple):
 def with_keywords(**keywords: Any) -> Keywords:
     """Keywords of JSON Schema, for an annotation.
 
-    >>> limited(minimum=0)
+    >>> with_keywords(minimum=0)
     Keywords(keywords={'minimum': 0})
     """
     return Keywords(keywords)

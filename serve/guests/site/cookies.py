@@ -38,7 +38,7 @@ def name(kind: str, *, secure: bool) -> str:
 def set_cookie(kind: str, value: str, seconds: int, *, secure: bool) -> str:
     """A Set-Cookie header; `seconds` 0 removes the cookie.
 
-    >>> written("session", "x", 60, secure=True)
+    >>> set_cookie("session", "x", 60, secure=True)
     '__Host-session=x; Path=/; Max-Age=60; HttpOnly; SameSite=Lax; Secure'
     """
     end = "; Secure" if secure else ""

@@ -125,8 +125,8 @@ class Formatting:
     def signed_percent(self, part: float) -> str:
         """A change in percent with its sign.
 
-        >>> Formatting("en").signed(0.25), Formatting("en").signed(-0.25), Formatting("en").signed(0)
-        ('+25%', '−25%', '0%')
+        >>> [Formatting("en").signed_percent(part) for part in (0.25, -0.25, 0)]
+        ['+25%', '−25%', '0%']
         """
         return ("+" if part > 0 else "") + self.percent(part)
 
@@ -246,7 +246,7 @@ def web(url: str | None) -> str | None:
 def code_and_links(text: str) -> Markup:
     """A sentence whose `words` in backticks are code, and whose [words](/path) are links.
 
-    >>> coded("`q` & [more](/docs)")
+    >>> code_and_links("`q` & [more](/docs)")
     Markup('<code>q</code> &amp; <a href="/docs">more</a>')
     """
     linked = _LINK.sub(r'<a href="\2">\1</a>', str(escape(text)))

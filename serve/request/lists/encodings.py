@@ -62,9 +62,9 @@ def decode_file(raw: bytes, chosen: str = "") -> DecodedText:
     Raises:
         ApiError: 400: it is no text, or not in the chosen encoding.
 
-    >>> decoded("Żabka".encode("utf-16")).encoding, decoded("Société".encode("cp1252"))
+    >>> decode_file("Żabka".encode("utf-16")).encoding, decode_file("Société".encode("cp1252"))
     ('UTF-16', DecodedText(text='Société', encoding='Windows-1252'))
-    >>> decoded("Хлеб".encode("cp1251")), decoded("Spółka Łódź".encode("cp1250")).encoding
+    >>> decode_file("Хлеб".encode("cp1251")), decode_file("Spółka Łódź".encode("cp1250")).encoding
     (DecodedText(text='Хлеб', encoding='Windows-1251'), 'Windows-1250')
     """
     for begins, (french, english) in _OTHER_FILES:

@@ -54,8 +54,8 @@ def write(table: ExportTable, path: Path, temporary: Path) -> None:
 def guard_formula(text: str, separator: str = ",") -> str:
     """A text that no spreadsheet takes for a formula, in a file with this separator.
 
-    >>> guarded("=1+1"), guarded("'+33"), guarded("'t Hooft"), guarded("A=1"), guarded("x;=1")
-    ("'=1+1", "''+33", "'t Hooft", 'A=1', "x;'=1")
+    >>> [guard_formula(text) for text in ("=1+1", "'+33", "'t Hooft", "A=1", "x;=1")]
+    ["'=1+1", "''+33", "'t Hooft", 'A=1', "x;'=1"]
     """
     if text[:1] not in _FIRST and ";" not in text and "," not in text and text.isprintable():
         return text

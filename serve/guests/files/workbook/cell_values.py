@@ -63,7 +63,7 @@ def is_active(text: str) -> bool:
 def shorten(text: str, units: int) -> str:
     """`text` within so many UTF-16 units; an ellipsis marks a text that was cut.
 
-    >>> cut("Orléans", 4), cut("🚀🚀", 3), cut("Ψ", 1)
+    >>> shorten("Orléans", 4), shorten("🚀🚀", 3), shorten("Ψ", 1)
     ('Orl…', '🚀…', 'Ψ')
     """
     encoded = text.encode("utf-16-le")

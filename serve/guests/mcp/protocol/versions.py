@@ -80,7 +80,7 @@ def check_legacy(headers: Headers) -> None:
 def negotiate(requested: object) -> str:
     """The version to answer to `initialize`: the requested one, or else the newest that has the method.
 
-    >>> negotiated("2025-06-18"), negotiated("2099-01-01")
+    >>> negotiate("2025-06-18"), negotiate("2099-01-01")
     ('2025-06-18', '2025-11-25')
     """
     return requested if isinstance(requested, str) and requested in LEGACY else LEGACY[0]

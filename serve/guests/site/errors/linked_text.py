@@ -33,9 +33,9 @@ _PAGES: Final[Mapping[str, tuple[str, str]]] = {
 def link_routes(text: str, lang: str, plans: Mapping[str, Plan]) -> Markup:
     """The text as HTML; what an API says of its routes is left out.
 
-    >>> linked("Pays inconnu : 'ZZ'. Liste des pays : /api/v1/pays", "fr", {})
+    >>> link_routes("Pays inconnu : 'ZZ'. Liste des pays : /api/v1/pays", "fr", {})
     Markup('Pays inconnu : &#39;ZZ&#39;.')
-    >>> linked("Near: UK:00944111", "en", {})
+    >>> link_routes("Near: UK:00944111", "en", {})
     Markup('Near: <a href="/societes/UK/00944111">UK:00944111</a>')
     """
     plain = _LISTS.sub(".", text)
