@@ -131,6 +131,13 @@ def _months(text: str) -> int:
     return number
 
 
+def _month(text: str) -> str:
+    try:
+        return f"{datetime.strptime(text, '%Y-%m'):%Y-%m}"  # noqa: DTZ007 - a month has no zone
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is no month; write it as 2026-11") from None
+
+
 def _days(text: str) -> int:
     if not UNUSED_DAYS_LEAST <= (number := _whole(text)) <= 31 * MONTHS_MOST:
         raise argparse.ArgumentTypeError(
@@ -295,6 +302,12 @@ _VERBS: Final = (
         "compact", commands.compact, "drop the counters of old months", "--keep-months 24",
         [_argument("--keep-months", type=_months, default=KEPT_MONTHS, metavar="N",
                    help="keep this month and N before it (%(default)s)")],
+    ),
+    _Verb(
+        "repair", commands.repair, "count from an earlier month again, after a clock that was ahead",
+        "--floor 2026-11",
+        [_argument("--floor", type=_month, required=True, metavar="MONTH",
+                   help="the first month whose counters count, as 2026-11")],
     ),
     _Verb(
         "purge", commands.purge, "list free organisations that were never used, or remove them",

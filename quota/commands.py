@@ -11,7 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from quota.accounts import Account, Key, effective, has_tool
-from quota.errors import UnknownError
+from quota.errors import NotAllowedError, UnknownError
+from quota.ledger import calls
 from quota.ledger.people import Person
 from quota.ledger.tickets import Ticket
 from quota.periods import iso, months_before
@@ -256,9 +257,26 @@ def _link(path: str, token: str) -> dict[str, Any]:
 
 
 async def compact(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
-    """Drop the counters of old months."""
+    """Drop the counters of old months. A clock that is ahead would freeze the counters until then."""
     before = months_before(now, options.keep_months)
+    newest = store.newest_month()
+    if newest is None:
+        return {"before": before, "rows": 0}
+    if before > newest:
+        raise NotAllowedError(
+            f"the counters of all months before {before} would go, and the newest are of {newest}: the clock of "
+            f"this machine says {now:%Y-%m-%d}; set it, or keep more months (--keep-months)"
+        )
     return {"before": before, "rows": store.compact(before)}
+
+
+async def repair(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+    """Go back to an earlier first month after a clock that was ahead."""
+    month = options.floor
+    if month > (latest := months_before(now, 0)):
+        raise NotAllowedError(f"{month} is still to come; give {latest} or an earlier month")
+    before = await store.submit(calls.lower_floor, month)
+    return {"floor": month if before is None else min(month, before), "before": before}
 
 
 async def purge(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:

@@ -211,10 +211,21 @@ def since(now: datetime, floor: bytes | None) -> datetime:
 
 
 def raise_floor(txn: WriteTransaction, before: str) -> None:
-    """Set the first month that is kept ("2026-11"); the floor never goes down again."""
+    """Set the first month that is kept ("2026-11"); only `lower_floor` sets an earlier one."""
     floor = txn.get(row_format.FLOOR)
     if floor is None or floor.decode() < before:
         txn.put(row_format.FLOOR, before.encode())
+
+
+def lower_floor(txn: WriteTransaction, month: str) -> str | None:
+    """Set an earlier first month that is kept, after a clock that was ahead; returns the one before.
+
+    Months that were dropped meanwhile have no counters.
+    """
+    floor = txn.get(row_format.FLOOR)
+    if floor is not None and floor.decode() > month:
+        txn.put(row_format.FLOOR, month.encode())
+    return None if floor is None else floor.decode()
 
 
 def drop(txn: WriteTransaction, at_most: int) -> int:

@@ -145,6 +145,11 @@ class RedisStore(LedgerStore):
 
     # -- upkeep --------------------------------------------------------------------
 
+    def newest_month(self) -> str | None:
+        names = [name[len(PREFIX) :] for name in self._queue.call(self._hashes).result()]
+        months = [name[2:9].decode() for name in names if name[:2] in row_format.PERIODIC]
+        return max(months, default=None)
+
     def compact(self, before: str) -> int:
         self.submit(calls.raise_floor, before).result()
         return self._queue.call(self._drop_periods).result()

@@ -44,6 +44,10 @@ class LedgerStore(Store, ABC):
         """Run a function of the ledger in a transaction; the future resolves once it is durable."""
 
     @abstractmethod
+    def newest_month(self) -> str | None:
+        """The newest month that has counters ("2026-11"), None without any."""
+
+    @abstractmethod
     def compact(self, before: str) -> int:
         """Drop the counters of the months before `before` ("2025-10"); returns how many rows."""
 

@@ -22,7 +22,7 @@ from lmdb.verify import VerifyError, verify
 
 from quota.errors import QuotaError, StoreUnavailable, WrongStoreError
 from quota.ledger import row_format
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.transaction import WriteTransaction
 from quota.store.group_commit import Operation
 from quota.store.row_migration import migrate
 from quota.store.write_lock import WriteLock
@@ -53,6 +53,13 @@ class LmdbTransaction:
 
     def expect(self, keys: Sequence[bytes], /) -> None:
         """Do nothing: the rows are in the memory of this host."""
+
+    def last(self, prefix: bytes) -> bytes | None:
+        """The last key that begins with `prefix`, of which no byte is the greatest."""
+        with self._txn.cursor() as cursor:
+            beyond = prefix[:-1] + bytes([prefix[-1] + 1])
+            found = cursor.prev() if cursor.set_range(beyond) else cursor.last()
+            return cursor.key() if found and cursor.key().startswith(prefix) else None
 
     def scan(self, prefix: bytes, /) -> Iterator[tuple[bytes, bytes]]:
         with self._txn.cursor() as cursor:
@@ -89,7 +96,7 @@ class LmdbFile:
 
     # -- reads ---------------------------------------------------------------------
 
-    def read(self, operation: Callable[[ReadTransaction], T]) -> T:
+    def read(self, operation: Callable[[LmdbTransaction], T]) -> T:
         """Run `operation` on the rows as they are at this moment.
 
         Raises:
@@ -107,7 +114,7 @@ class LmdbFile:
             except (lmdb.Error, OSError) as error:
                 raise self._unavailable(error) from error
 
-    def _run(self, operation: Callable[[ReadTransaction], T]) -> T:
+    def _run(self, operation: Callable[[LmdbTransaction], T]) -> T:
         env = self._opened()
         self._check_size()
         with env.begin() as txn:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 
 from quota.errors import NotAllowedError, StoreUnavailable
-from quota.ledger import calls
+from quota.ledger import calls, row_format
 from quota.ledger.audit import AuditReport, audit
 from quota.store.future import ReadyResult, StoreFuture
 from quota.store.group_commit import GroupCommit
@@ -49,6 +49,11 @@ class LmdbStore(LedgerStore):
         return self._writer.submit(lambda txn: operation(txn, *args, **kwargs))
 
     # -- upkeep --------------------------------------------------------------------
+
+    def newest_month(self) -> str | None:
+        last = self._file.read(lambda txn: [txn.last(table) for table in row_format.PERIODIC])
+        months = [key[2:9].decode() for key in last if key]
+        return max(months, default=None)
 
     def compact(self, before: str) -> int:
         self.submit(calls.raise_floor, before).result()

@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -159,11 +161,46 @@ def test_usage_has_the_names_of_the_api(quota: Command, account: str) -> None:
 def test_compact_keeps_the_months_it_is_told_to(quota: Command, account: str) -> None:
     store = LmdbStore(quota.state)
     store.take(account, 9, NOON.replace(year=2001)).result()
+    store.take(account, 9, datetime.now(UTC)).result()
     store.close()
 
     assert quota.json("compact", "--keep-months", "900")["rows"] == 0
     assert quota.json("compact")["rows"] == 1
     assert quota.json("compact")["rows"] == 0
+
+
+def test_compact_refuses_a_clock_that_is_ahead_of_all_counters(
+    quota: Command, account: str
+) -> None:
+    assert quota.json("compact")["rows"] == 0  # there are none yet
+    old = NOON.replace(year=2001)
+    with closing(LmdbStore(quota.state)) as store:
+        store.take(account, 9, old).result()
+
+    refusal = quota.fails("compact", code=1)
+
+    assert "the newest are of 2001-" in refusal
+    with closing(LmdbStore(quota.state)) as store:
+        assert store.take(account, 9, old).result().used == 2
+
+
+def test_a_clock_that_was_ahead_is_repaired(quota: Command, account: str) -> None:
+    """A month that is still to come is the first that counts: every call is one of its first day."""
+    now = datetime.now(UTC)
+    with closing(LmdbStore(quota.state)) as store:
+        store.compact(f"{now.year + 2}-01")
+        assert store.take(account, 9, now).result().reset.year == now.year + 2
+
+    done = quota.json("repair", "--floor", f"{now:%Y-%m}")
+    again = quota.json("repair", "--floor", f"{now:%Y-%m}")
+
+    assert done == {"floor": f"{now:%Y-%m}", "before": f"{now.year + 2}-01"}
+    assert again["before"] == f"{now:%Y-%m}"
+    with closing(LmdbStore(quota.state)) as store:
+        meter = store.take(account, 9, now).result()
+    assert (meter.used, meter.reset.date()) == (1, now.date() + timedelta(days=1))
+    assert "still to come" in quota.fails("repair", "--floor", f"{now.year + 1}-01", code=1)
+    assert "no month" in quota.fails("repair", "--floor", "soon", code=2)
 
 
 def test_backup_writes_a_copy_that_a_store_can_be_opened_from(

@@ -31,7 +31,7 @@ def test_the_commands_of_the_manual_work_in_their_order(quota: Command, tmp_path
         if words[:2] == ["address", "create"]:
             ids["r_3nRb2sUyvQ7d"] = printed["address_id"]
 
-    assert len(lines) == 24
+    assert len(lines) == 25
 
 
 def test_the_manual_has_every_kind_of_row() -> None:

@@ -132,6 +132,7 @@ def test_months_that_another_host_dropped_stay_dropped(server: Server, store: Re
     elsewhere.take("a_", 9, NOON).result()
     store.take("a_", 9, NOON - timedelta(days=60)).result()
 
+    assert store.newest_month() == "2026-11"
     dropped = store.compact("2026-11")
     late = elsewhere.take("a_", 9, NOON - timedelta(days=60)).result()
 
