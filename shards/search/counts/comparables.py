@@ -216,11 +216,13 @@ def _headcount_codes(shard: Shard, first: int, end: int) -> NDArray[Any]:
 
 
 def _area(shard: Shard, code: int) -> tuple[int, int]:
-    """The codes of the postcodes that begin as that of `code` does."""
+    """The codes of the postcodes whose first two characters are those of `code`; a shorter one is its own area."""
     texts = shard.code_texts("code_postal")
     if not code:
         return 0, 0
     wanted = texts[code - 1].decode()[:_AREA]
+    if len(wanted) < _AREA:
+        return code, code + 1
     first, end = (bisect_left(texts, text.encode()) for text in (wanted, wanted + "\U0010ffff"))
     return 1 + first, 1 + end
 

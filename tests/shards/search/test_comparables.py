@@ -57,6 +57,21 @@ def test_companies_with_a_turnover_come_first_and_an_unknown_size_is_no_gap() ->
         assert (answer[2].ca, answer[2].effectif, answer[0].effectif) == (None, None, None)
 
 
+@pytest.mark.parametrize(("subject", "lieu"), [("7", 0.5), ("75 002", 0.25)])
+def test_a_postcode_of_one_character_is_an_area_of_its_own(subject: str, lieu: float) -> None:
+    common = {"division": "62", "groupe": "62.0"}
+    found = [
+        company("FR", "1", "Une", code_postal=subject, **common),
+        company("FR", "2", "Autre", code_postal="75001", **common),
+        company("FR", "3", "Sienne", code_postal="7", etat="cessee", **common),
+    ]
+    with OpenShards(found) as world:
+        assert_as_the_oracle(world, found[0], 3)
+        row = world.shards["FR"].find("1")
+        assert row is not None
+        assert [one.lieu for one in comparables(world.shards, "FR", row, 3)] == [lieu]
+
+
 def assert_as_the_oracle(world: OpenShards, subject: Company, n: int) -> None:
     iso2 = subject["iso2"]
     row = world.shards[iso2].find(subject["id"])
