@@ -80,7 +80,7 @@ def identified(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
 def listed(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
     """Companies whose records have this LEI or VAT number."""
     for iso2, shard in shards.items():
-        for row in shard.numbered(folded):
+        for row in shard.rows_by_number(folded):
             yield CompanyPlace(iso2, row)
 
 
