@@ -101,9 +101,9 @@ def _print_lines(lines: Iterable[str]) -> None:
 
 def _address(text: str) -> str:
     try:
-        return open_store.checked(text)
+        return open_store.check_address(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{open_store.masked(text)!r}: {error}") from error
+        raise argparse.ArgumentTypeError(f"{open_store.mask_password(text)!r}: {error}") from error
 
 
 def _line(text: str) -> str:
@@ -289,7 +289,7 @@ _VERBS: Final = (
         "credits add", commands.add_credits, "add a pack of credits", "a_0000000000aA 500",
         [_ACCOUNT, _argument("count", type=_pack, metavar="N", help=f"at most {PACK_MOST}")],
     ),
-    _Verb("payment unapplied", commands.unapplied, "what was paid and has no effect yet", "--json"),
+    _Verb("payment unapplied", commands.list_unapplied, "what was paid and has no effect yet", "--json"),
     _Verb(
         "payment settle", commands.settle_unapplied, "forget one that was settled by hand", "cs_0000000000aA",
         [_argument("payment", metavar="PAYMENT")],

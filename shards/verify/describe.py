@@ -73,7 +73,7 @@ def generation_lines(data: Path) -> Iterator[str]:
         before = current.kept[place + 1 : place + 2]
         for step in steps.get(name, ()):
             if step.after in before:
-                yield f"    since {step.after}: {_totals(step.reversed().counts)}"
+                yield f"    since {step.after}: {_totals(step.reverse().counts)}"
 
 
 def difference_lines(data: Path, before: str, after: str, *, rows: bool) -> Iterator[str]:
