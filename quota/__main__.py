@@ -27,6 +27,7 @@ from quota.open_store import open_ledger
 from quota.plans import SLUGS, load
 from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_file import FILE
+from seeds import VERSION
 
 KEPT_MONTHS: Final = 13  # this month and a year before it
 MONTHS_MOST: Final = 1_200
@@ -333,6 +334,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"{_EXAMPLE} account create --plan free",
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action="version", version=f"societes {VERSION}")
     state = os.environ.get("SOCIETES_STATE")
     parser.add_argument(
         "--state",
