@@ -1,4 +1,4 @@
-"""What programs ask every site for: /robots.txt, /sitemap.xml and its parts, /.well-known/security.txt, the icon.
+"""Files that programs ask every site for: /robots.txt, /sitemap.xml and its parts, /.well-known/security.txt, the icon.
 
 The sitemap lists the pages without a search and, for each country, its search by sector. Companies are not listed: they
 are public one by one, but a list of all of them is what plans sell (§8). Crawlers find them by these searches.
