@@ -22,6 +22,7 @@ from pipeline.registers import REGISTERS
 from pipeline.stages import quality_report
 from pipeline.stages.rejections import MAX_SHARE
 from pipeline.synth import writer
+from seeds import VERSION
 from shards.errors import ShardError
 from shards.publish import publication
 from shards.publish.publication import Gates
@@ -121,6 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline", description=__doc__, epilog=_EXAMPLE_BUILD, allow_abbrev=False
     )
+    parser.add_argument("--version", action="version", version=f"societes {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True)
     for name, add_arguments, summary in (
         ("fetch", nightly.arguments_of_fetch, "what registers publish, checked, into a folder"),

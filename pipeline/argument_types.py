@@ -70,7 +70,7 @@ def countries(value: str) -> tuple[str, ...]:
     found = tuple(part.strip().upper() for part in value.split(",") if part.strip())
     if not found:
         raise argparse.ArgumentTypeError(f"{value!r} names no country; write --pays EE,UK")
-    return _known(found)
+    return _check_countries(found)
 
 
 def minimum(value: str) -> tuple[str, int]:
@@ -81,7 +81,7 @@ def minimum(value: str) -> tuple[str, int]:
         raise argparse.ArgumentTypeError(
             f"{value!r} is no number of companies; write 18000000, or UK=2500000 for a country"
         )
-    return _known((iso2,))[0] if given else publication.EVERYWHERE, int(number)
+    return _check_countries((iso2,))[0] if given else publication.EVERYWHERE, int(number)
 
 
 def scheduler(value: str) -> str:
@@ -97,7 +97,7 @@ def scheduler(value: str) -> str:
 _seeds = cache(seeds.read)  # up to 26 values of --minimum need the tables
 
 
-def _known(codes: tuple[str, ...]) -> tuple[str, ...]:
+def _check_countries(codes: tuple[str, ...]) -> tuple[str, ...]:
     try:
         return tuple(plan.wanted_countries(codes, _seeds()))
     except BuildError as error:

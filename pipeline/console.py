@@ -47,10 +47,10 @@ def english(reason: str) -> str:
     return reason
 
 
-def counted(reason: str, count: int) -> str:
+def reason_and_count(reason: str, count: int) -> str:
     """A reason with its count, as in a list of reasons.
 
-    >>> counted("nom vide", 1200)
+    >>> reason_and_count("nom vide", 1200)
     'empty name (1,200)'
     """
     return f"{english(reason)} ({count:,})"

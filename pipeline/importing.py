@@ -118,9 +118,9 @@ def run(
     """
     register = _register(source)
     _check_files(files)
-    with tempfile.TemporaryDirectory(prefix="import-", dir=_made(out)) as folder:
+    with tempfile.TemporaryDirectory(prefix="import-", dir=_make_folder(out)) as folder:
         try:
-            rows = _dated(register, register.read(files, Path(folder)), files, day)
+            rows = _add_file_dates(register, register.read(files, Path(folder)), files, day)
             return _write_output(register, files, rows, out, now or datetime.now(UTC))
         except (pl.exceptions.PolarsError, InputError) as error:
             _check_room(out, error)
@@ -204,7 +204,7 @@ def _age(file: RegisterFile) -> str:
     return f"of {file.date} ({_ORIGINS[file.origine_date]})"
 
 
-def _dated(
+def _add_file_dates(
     register: Register, rows: RegisterRows, files: Sequence[Path], day: str | None
 ) -> RegisterRows:
     """The rows with the date of every file, which companies have in `date_source`.
@@ -338,14 +338,14 @@ def _check_kept(register: Register, files: Sequence[Path], counts: RowCounts) ->
         return
     names = ", ".join(file.name for file in files)
     reasons = [
-        console.counted(register.english.get(reason, reason), count)
+        console.reason_and_count(register.english.get(reason, reason), count)
         for reason, count in {**counts.rejected, **counts.dropped}.items()
     ]
     found = f"none of {counts.read:,} is kept: {', '.join(reasons)}" if counts.read else "no row"
     raise InputError(f"{names}: {found}; is it a file of {register.source}? Download it again")
 
 
-def _made(folder: Path) -> Path:
+def _make_folder(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -363,7 +363,7 @@ def _write(target: Path, content: bytes) -> None:
 
 
 def _partial(target: Path) -> Path:
-    return _made(target.parent) / f"{target.name}.partial"
+    return _make_folder(target.parent) / f"{target.name}.partial"
 
 
 def _first_line(error: Exception) -> str:

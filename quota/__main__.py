@@ -27,6 +27,7 @@ from quota.open_store import open_ledger
 from quota.plans import SLUGS, load
 from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_file import FILE
+from seeds import VERSION
 
 KEPT_MONTHS: Final = 13  # this month and a year before it
 MONTHS_MOST: Final = 1_200
@@ -101,9 +102,9 @@ def _print_lines(lines: Iterable[str]) -> None:
 
 def _address(text: str) -> str:
     try:
-        return open_store.checked(text)
+        return open_store.check_address(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{open_store.masked(text)!r}: {error}") from error
+        raise argparse.ArgumentTypeError(f"{open_store.mask_password(text)!r}: {error}") from error
 
 
 def _line(text: str) -> str:
@@ -289,7 +290,7 @@ _VERBS: Final = (
         "credits add", commands.add_credits, "add a pack of credits", "a_0000000000aA 500",
         [_ACCOUNT, _argument("count", type=_pack, metavar="N", help=f"at most {PACK_MOST}")],
     ),
-    _Verb("payment unapplied", commands.unapplied, "what was paid and has no effect yet", "--json"),
+    _Verb("payment unapplied", commands.list_unapplied, "what was paid and has no effect yet", "--json"),
     _Verb(
         "payment settle", commands.settle_unapplied, "forget one that was settled by hand", "cs_0000000000aA",
         [_argument("payment", metavar="PAYMENT")],
@@ -333,6 +334,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"{_EXAMPLE} account create --plan free",
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action="version", version=f"societes {VERSION}")
     state = os.environ.get("SOCIETES_STATE")
     parser.add_argument(
         "--state",

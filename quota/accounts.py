@@ -68,16 +68,16 @@ def dump(value: Account | Key) -> bytes:
 def load_account(stored: bytes) -> Account:
     """The account that `dump` stored."""
     members = orjson.loads(stored)
-    return Account(**_known(members, Account) | {"modules": tuple(members["modules"])})
+    return Account(**_known_members(members, Account) | {"modules": tuple(members["modules"])})
 
 
 @lru_cache(maxsize=4096)
 def load_key(stored: bytes) -> Key:
     """The key that `dump` stored."""
-    return Key(**_known(orjson.loads(stored), Key))
+    return Key(**_known_members(orjson.loads(stored), Key))
 
 
-def _known(members: dict[str, Any], kind: type[Account | Key]) -> dict[str, Any]:
+def _known_members(members: dict[str, Any], kind: type[Account | Key]) -> dict[str, Any]:
     if tuple(members) != kind.__slots__:
         raise WrongStoreError(
             f"a stored {kind.__name__.lower()} has {list(members)}, this code reads "

@@ -41,7 +41,7 @@ async def create_account(
         api_tool=bool(options.api_tool),
         modules=options.modules or (),
     )
-    return created(account, plans)
+    return new_account_members(account, plans)
 
 
 async def show_account(
@@ -120,7 +120,9 @@ async def add_credits(
     return {"account": options.account, "ajoutes": options.count, "packs": left}
 
 
-async def unapplied(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+async def list_unapplied(
+    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
+) -> Result:
     """List what was paid at Stripe and could not be applied."""
     return [
         {
@@ -176,7 +178,7 @@ async def list_exports(
 async def add_person(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """Add a person to an organisation, with a password that is printed once."""
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
-    hashed = passwords.hashed(password)
+    hashed = passwords.hash_password(password)
     person = await store.accounts.add_person(
         options.account, options.email, hashed, now, options.role
     )
@@ -189,7 +191,7 @@ async def new_password(
     """Replace the password of a person by one that is printed once."""
     person = await _person(store, options.email)
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
-    await store.accounts.set_password(person.id, passwords.hashed(password))
+    await store.accounts.set_password(person.id, passwords.hash_password(password))
     return {**person_members(person), "password": password}
 
 
@@ -283,7 +285,7 @@ async def purge(store: LedgerStore, options: Namespace, plans: Plans, now: datet
     """Remove free organisations that were never used; without --yes only list them."""
     before = now - timedelta(days=options.unused_days)
     found = []
-    for account in store.unused(before):
+    for account in store.unused_accounts(before):
         gone = options.yes and await store.remove_unused(account.id, before, now)
         found.append(
             {"account": account.id, "nom": account.nom, "created": account.created, "removed": gone}
@@ -312,7 +314,7 @@ async def audit(store: LedgerStore, options: Namespace, plans: Plans, now: datet
 # -- what is printed, as JSON ------------------------------------------------------
 
 
-def created(account: Account, plans: Plans) -> dict[str, Any]:
+def new_account_members(account: Account, plans: Plans) -> dict[str, Any]:
     """A new account, with the members that scripts rely on."""
     return {
         "account": account.id,
@@ -323,7 +325,7 @@ def created(account: Account, plans: Plans) -> dict[str, Any]:
 
 def account_members(account: Account, plans: Plans) -> dict[str, Any]:
     """An account; `plan_effectif` is the plan that its keys are served with (A7)."""
-    return created(account, plans) | {
+    return new_account_members(account, plans) | {
         "plan_effectif": effective(account, plans).slug,
         "nom": account.nom,
         "modules": list(account.modules),

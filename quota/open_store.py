@@ -21,13 +21,13 @@ _OPTIONS: Final = {
 }
 
 
-def checked(setting: str) -> str:
+def check_address(setting: str) -> str:
     """The setting, unchanged, if it is the address of a store.
 
     Raises:
         ValueError: it is not; the message says why.
 
-    >>> checked("lmdb"), checked("rediss://quota:secret@10.0.0.7:6380/0")
+    >>> check_address("lmdb"), check_address("rediss://quota:secret@10.0.0.7:6380/0")
     ('lmdb', 'rediss://quota:secret@10.0.0.7:6380/0')
     """
     if setting != LMDB:
@@ -43,10 +43,10 @@ def checked(setting: str) -> str:
     return setting
 
 
-def masked(setting: str) -> str:
+def mask_password(setting: str) -> str:
     """The setting without the password that it may contain.
 
-    >>> masked("redis://quota:secret@10.0.0.7/0"), masked("lmdb")
+    >>> mask_password("redis://quota:secret@10.0.0.7/0"), mask_password("lmdb")
     ('redis://…@10.0.0.7/0', 'lmdb')
     """
     scheme, colon, rest = setting.partition("://")
@@ -88,6 +88,6 @@ def _redis_opener(url: str, strict: bool) -> "Callable[[], RedisStore]":
         from quota.redis.store import RedisStore
     except ModuleNotFoundError as error:
         raise NotAllowedError(
-            f"{masked(url)} needs redis-py ({error}); pip install 'societes[redis]'"
+            f"{mask_password(url)} needs redis-py ({error}); pip install 'societes[redis]'"
         ) from error
     return lambda: RedisStore(url, strict=strict)

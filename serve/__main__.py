@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Thread
 
 from quota.errors import QuotaError
+from seeds import VERSION
 from serve import config as configs
 from serve.config import Config, ConfigError, Setting
 from serve.observe import log
@@ -122,6 +123,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action="version", version=f"societes {VERSION}")
     for setting in configs.SETTINGS.values():
         flag = f"--{setting.name.replace('_', '-')}"
         if setting.metavar:

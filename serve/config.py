@@ -106,7 +106,7 @@ def _truth(value: object) -> bool:
 
 
 def _quota(value: object) -> str:
-    return open_store.checked(_text(value))
+    return open_store.check_address(_text(value))
 
 
 def _base_url(value: object) -> str:
@@ -350,7 +350,7 @@ def _unite_contact(values: dict[str, Any], editor: dict[str, Any] | None) -> Non
 
 def to_toml(config: Config) -> str:
     """`config` as a TOML file that `read` accepts (`--print-config`); a password is masked."""
-    known = asdict(config) | {"quota": open_store.masked(config.quota)}
+    known = asdict(config) | {"quota": open_store.mask_password(config.quota)}
     sections = {name: known.pop(name) for name in (_DEBIT, *_SERVICES)}
     lines = [f"{name} = {_toml(value)}" for name, value in known.items() if value is not None]
     lines += [f"# {name} is not set" for name, value in known.items() if value is None]
@@ -443,7 +443,7 @@ def _value(name: str, value: object, where: str, reader: Callable[[object], T]) 
     try:
         return reader(value)
     except ValueError as error:
-        shown = open_store.masked(value) if isinstance(value, str) else value
+        shown = open_store.mask_password(value) if isinstance(value, str) else value
         raise ConfigError(f"{name} = {shown!r} in {where}: {error}") from error
 
 

@@ -432,3 +432,182 @@ def concentration(figures: Sequence[float]) -> dict[str, float] | None:
         "cr10": math.fsum(positive[:10]) / whole,
         "gini": pairs / (2 * len(positive) * whole),
     }
+
+
+# X6: where a number of a country contains the identifier, as a pattern of its letters and digits.
+INSIDE = (
+    ("siret", "FR", r"([0-9]{9})[0-9]{5}"),
+    ("tva", "FR", r"FR[0-9A-HJ-NP-Z]{2}([0-9]{9})"),
+)
+
+
+def numbered(companies: Sequence[C], number: str) -> tuple[str, list[C]]:
+    """X6: what a number is, and whose: the first reading that finds some company, in any spelling."""
+    asked = letters_and_digits(number)
+    for kind, fields in (("immatriculation", ("id",)), ("lei", ("lei",)), ("tva", ("tva",))):
+        if found := [
+            c
+            for c in companies
+            if asked and asked in [letters_and_digits(c[f] or "") for f in fields]
+        ]:
+            return kind, found
+    for kind, iso2, pattern in INSIDE:
+        inside = re.fullmatch(pattern, asked)
+        if inside and (found := [c for c in companies if _is_inside(c, iso2, inside[1])]):
+            return kind, found
+    found = [c for c in companies if asked and _same_but_zeros(c, asked)]
+    return "immatriculation", found
+
+
+def _is_inside(company: Company, iso2: str, identifier: str) -> bool:
+    """Not of a company that publishes another VAT number."""
+    return bool(
+        company["iso2"] == iso2
+        and letters_and_digits(company["id"]) == identifier
+        and company["tva"] is None
+    )
+
+
+def _same_but_zeros(company: Company, asked: str) -> bool:
+    """Other zeros before the digits, with or without the code of the country."""
+    codes = ("", "UK", "GB") if company["iso2"] == "UK" else ("", company["iso2"])
+    spellings = [asked[len(code) :] for code in codes if asked.startswith(code)]
+    own = without_zeros(letters_and_digits(company["id"]))
+    return own in [without_zeros(spelling) for spelling in spellings if spelling]
+
+
+def without_zeros(number: str) -> str:
+    """A number without the zeros between its first letters and a further digit."""
+    letters = re.match("[A-Z]*", number)
+    assert letters
+    rest = number[letters.end() :]
+    while len(rest) > 1 and rest[0] == "0" and rest[1].isdigit():
+        rest = rest[1:]
+    return letters[0] + rest
+
+
+Link = tuple[str, str, str, str | None, str | None]  # child, parent, nature, first day, last day
+
+
+def parents(links: Sequence[Link], lei: str) -> list[Link]:
+    """X12: link by link to the top: the latest that has not ended, a direct parent before a head office."""
+    chain: list[Link] = []
+    seen = set()
+    while lei not in seen:
+        seen.add(lei)
+        above = [one for one in links if one[0] == lei and one[2] != "ultime" and one[4] is None]
+        if not above:
+            break
+        chain.append(max(above, key=lambda one: (one[2] == "directe", one[3] or "")))
+        lei = chain[-1][1]
+    return chain
+
+
+def children(links: Sequence[Link], lei: str, nature: str) -> list[str]:
+    """X12: whose parent it is today, in the order of their LEI."""
+    return sorted(one[0] for one in links if one[1:3] == (lei, nature) and one[4] is None)
+
+
+Figures = Mapping[str, float]
+
+
+def ratios(years: Mapping[int, Figures]) -> dict[tuple[str, int], float | None]:
+    """X11: the ratios of accounts in euros by code and year, as a textbook writes them; None where a part lacks."""
+    found: dict[tuple[str, int], float | None] = {}
+    for year, a in years.items():
+        for code, value in _ratios(a, years.get(year - 1)).items():
+            found[code, year] = value
+    return found
+
+
+def _ratios(a: Figures, before: Figures | None) -> dict[str, float | None]:
+    sales, profit = a.get("TurnoverRevenue"), a.get("ProfitLoss")
+    equity = _first(a.get("Equity"), a.get("NetAssetsLiabilities"))
+    assets = _first(
+        a.get("TotalAssets"),
+        a.get("LiabilitiesAndEquity"),
+        _plus(
+            a, "FixedAssets", "CurrentAssets", perhaps=("CalledUpShareCapitalNotPaid",
+            "PrepaymentsAccruedIncomeNotExpressedWithinCurrentAssetSubtotal"),
+        ),
+    )  # fmt: skip
+    due = a.get("CreditorsDueWithinOneYear")
+    debts = _first(
+        a.get("Liabilities"),
+        _plus(
+            a, "CreditorsDueWithinOneYear", perhaps=("CreditorsDueAfterOneYear", "ProvisionsForLiabilities",
+            "AccruedLiabilitiesNotExpressedWithinCreditorsSubtotal"),
+        ),
+        _plus(a, "Creditors", perhaps=("ProvisionsForLiabilities",)),
+    )  # fmt: skip
+    a_year = 12 / (a.get("PeriodMonths", 0) if a.get("PeriodMonths", 0) > 0 else 12)
+    year_sales = None if sales is None else sales * a_year
+    operating, stock = a.get("OperatingProfitLoss"), a.get("TotalInventories")
+    last_sales = None if before is None else _ratios(before, None)["chiffre_affaires_annuel"]
+    x1 = _by(
+        _first(_less(a.get("CurrentAssets"), due), a.get("NetCurrentAssetsLiabilities")), assets
+    )
+    x3 = _by(operating, assets, a_year)
+    x4 = _by(equity, debts)
+    x2 = _by(
+        _first(
+            a.get("ProfitLossAccountReserve"),
+            _plus(
+                a, "RetainedEarnings", perhaps=("ProfitLossForYearWithinEquity", "LegalReserve",
+                "StatutoryReserves", "OtherAggregateReserves"),
+            ),
+        ),
+        assets,
+    )  # fmt: skip
+    bought = _plus(a, "RawMaterialsConsumablesUsed", perhaps=("OtherExternalCharges",))
+    quick = _first(
+        _less(a.get("CurrentAssets"), stock),
+        _plus(a, "Debtors", "CashBankOnHand", perhaps=("InvestmentsCurrentAssets",)),
+    )
+    parts = (x1, x2, x3, x4)
+    return {
+        "chiffre_affaires_annuel": year_sales,
+        "croissance_ca": _by(_less(year_sales, last_sales), last_sales),
+        "marge_brute": _by(
+            _first(a.get("GrossProfitLoss"), _less(sales, a.get("CostSales"))), sales
+        ),
+        "marge_operationnelle": _by(operating, sales),
+        "marge_nette": _by(profit, sales),
+        "rentabilite_actif": _by(profit, assets, a_year),
+        "rentabilite_capitaux_propres": _by(profit, equity, a_year),
+        "autonomie_financiere": _by(equity, assets),
+        "endettement": _by(debts, equity),
+        "liquidite_generale": _by(a.get("CurrentAssets"), due),
+        "liquidite_reduite": _by(quick, due),
+        "delai_clients": _by(a.get("TradeDebtorsTradeReceivables"), sales, 365 / a_year),
+        "delai_fournisseurs": _by(
+            a.get("TradeCreditorsTradePayables"), _first(a.get("CostSales"), bought), 365 / a_year
+        ),
+        "delai_stocks": _by(
+            stock, _first(a.get("CostSales"), a.get("RawMaterialsConsumablesUsed")), 365 / a_year
+        ),
+        "rotation_actif": _by(sales, assets, a_year),
+        "z_altman": None
+        if None in parts
+        else 6.56 * parts[0] + 3.26 * parts[1] + 6.72 * parts[2] + 1.05 * parts[3],  # type: ignore[operator]
+    }
+
+
+def _first(*figures: float | None) -> float | None:
+    return next((one for one in figures if one is not None), None)
+
+
+def _plus(a: Figures, *names: str, perhaps: Sequence[str] = ()) -> float | None:
+    """The sum of lines, of which the last ones count as zero where they were not filed."""
+    if any(name not in a for name in names):
+        return None
+    return sum(a[name] for name in names) + sum(a.get(name, 0.0) for name in perhaps)
+
+
+def _less(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
+
+
+def _by(one: float | None, other: float | None, factor: float = 1.0) -> float | None:
+    """A part of something; of nothing, or of less than nothing, there is none."""
+    return None if one is None or other is None or other <= 0 else factor * one / other

@@ -159,6 +159,64 @@ with serving(data) as served:
     assert ("Employees", "from 3") in {tuple(line[:2]) for line in scope.iter_rows(values_only=True)}
 """
 
+FIELD: Final[Edit] = {
+    "shards/codec/record.py": (
+        (")  # fmt: skip\n# The keys of a statement line", '    "devise_locale",\n'),
+    ),
+    "shards/format.py": (("\n# The tables of a shard", "FORMAT_VERSION: Final = 9\n"),),
+    "pipeline/canonical.py": (("    }\n)\nEVERY_COUNTRY", '        "devise_locale": TEXT,\n'),),
+    "serve/contract/tables/fields.csv": (
+        (
+            "",
+            "devise_locale,texte,1,,Devise locale,Local currency,La devise du pays.,Currency of the country.\n",
+        ),
+    ),
+}
+_SERVED: Final = """
+import io
+import sys
+from pathlib import Path
+import openpyxl
+import polars as pl
+from pipeline.__main__ import main
+from tests.serve import conformance
+from tests.serve.client import serving
+
+folder = Path(sys.argv[1])
+(folder / "input" / "companies").mkdir(parents=True)
+columns = {"iso2": ["EE", "EE"], "id": ["1", "2"], "nom": ["Õun OÜ", "Teine OÜ"], "devise_locale": ["Kroon ☃", None]}
+pl.DataFrame(columns).write_parquet(folder / "input" / "companies" / "a.parquet")
+assert main(["build", "--input", str(folder / "input"), "--out", str(folder / "data"), "--jobs", "1"]) == 0
+with serving(folder / "data") as served:
+    key = served.customer("integral").headers
+    for path in ("/api/v1/societes?pays=EE&tri=nom", "/api/v1/societes/EE/1"):
+        reply = served.ask(path, headers=key)
+        conformance.check("GET", path, 200, reply.headers, reply.body)
+        found = reply.json["societe"] if "societe" in reply.json else reply.json["societes"][0]
+        assert found["devise_locale"] == "Kroon ☃", found
+        assert list(found)[-1] == "devise_locale"
+    lines = served.ask("/api/v1/export?format=csv&colonnes=id,devise_locale", headers=key).body.decode("utf-8-sig")
+    assert "1,Kroon ☃" in lines, lines
+    book = openpyxl.load_workbook(io.BytesIO(served.ask("/api/v1/export?lang=en", headers=key).body))
+    assert "Local currency" in {value for row in book["Methodology"].iter_rows(values_only=True) for value in row}
+    assert "Currency of the country." in served.ask("/openapi.json").body.decode()
+    page = served.ask("/docs/objets/Societe", headers={"Accept": "text/html"})
+    assert "La devise du pays" in page.body.decode()
+"""
+
+
+@pytest.mark.slow
+def test_a_field_is_a_column_of_the_input_a_key_of_the_record_and_its_texts(tmp_path: Path) -> None:
+    """With the format version: shards of the version before do not have it."""
+    copy = tmp_path / "copy"
+    _copy(copy)
+
+    touched = _edit(copy, FIELD)
+    _run(copy, _SERVED, str(tmp_path))
+
+    assert len(touched) == 4
+    assert _said("a company field") >= {Path(one).parent.as_posix() for one in touched}
+
 
 @pytest.mark.slow
 def test_bounds_on_a_column_of_the_engine_are_their_declaration_and_their_texts(

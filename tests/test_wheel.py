@@ -22,6 +22,7 @@ from typing import Final
 
 import pytest
 
+from seeds import VERSION
 from tests import ROOT
 from tests.serve.processes import ask, line_of
 
@@ -114,6 +115,9 @@ def test_a_room_is_a_command_and_a_module_that_runs(
 
     assert command == module
     assert command.startswith(f"usage: python -m {room} ")
+    assert (
+        _run([str(binaries / f"societes-{room}"), "--version"], tmp_path) == f"societes {VERSION}\n"
+    )
 
 
 def test_an_installed_project_builds_serves_charges_and_exports(

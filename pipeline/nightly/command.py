@@ -44,7 +44,7 @@ def fetch(options: argparse.Namespace) -> int:
     if options.accept:
         settings = replace(settings, accept=frozenset(sources))
     now = datetime.now(UTC)
-    with progress.shown("fetch") as shown:
+    with progress.show_progress("fetch") as shown:
         found = fetching.run(
             sources, options.out, settings, now=now, came=shown.came, report=shown.say
         )
@@ -101,7 +101,7 @@ def nightly(options: argparse.Namespace) -> int:
         for line in forecast.lines(settings, fetches, datetime.now(UTC).date()):
             print(line)
         return 0
-    with progress.shown("fetch") as shown:
+    with progress.show_progress("fetch") as shown:
         run = NightlyRun(settings, fetches, came=shown.came, say=shown.say, begin=shown.begin)
         found = run.run()
     for line in found.lines():

@@ -150,25 +150,27 @@ def _load(path: Path) -> dict[str, Any]:
 
 def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
     def path(value: object) -> Path:
-        return folder / _of(value, str)
+        return folder / _check_kind(value, str)
 
     return {
         "work": path,
         "data": path,
         "sources": _sources,
-        "contact": lambda value: _of(value, str),
+        "contact": lambda value: _check_kind(value, str),
         "key": path,
         "valid_days": _valid_days,
         "keep": lambda value: _whole(value, publication.KEPT),
         "jobs": lambda value: _whole(value, 1),
         "memory": lambda value: types.gibibytes(str(value)),
         "max_rejected": lambda value: types.share(str(value)),
-        "minimum": lambda value: dict(types.minimum(str(part)) for part in _of(value, list)),
+        "minimum": lambda value: dict(
+            types.minimum(str(part)) for part in _check_kind(value, list)
+        ),
         "objections": path,
-        "personal_mailboxes": lambda value: _of(value, bool),
-        "verify": lambda value: _of(value, bool),
+        "personal_mailboxes": lambda value: _check_kind(value, bool),
+        "verify": lambda value: _check_kind(value, bool),
         "reports": lambda value: _whole(value, 1),
-        "strict": lambda value: _of(value, bool),
+        "strict": lambda value: _check_kind(value, bool),
         "textfile": lambda value: folder / _prom(value),
         "slowest": lambda value: _whole(value, 0),
         "deadline": lambda value: _whole(value, 1),
@@ -176,7 +178,7 @@ def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
     }
 
 
-def _of(value: object, kind: type[T]) -> T:
+def _check_kind(value: object, kind: type[T]) -> T:
     if not isinstance(value, kind) or value in ("", []):
         raise ValueError(f"{value!r} is no {kind.__name__}")
     return value
@@ -189,7 +191,7 @@ def _whole(value: object, least: int) -> int:
 
 
 def _prom(value: object) -> str:
-    if not (name := _of(value, str)).endswith(".prom"):
+    if not (name := _check_kind(value, str)).endswith(".prom"):
         raise ValueError(f"{name!r} is no name that a collector reads; write societes.prom")
     return name
 
@@ -201,7 +203,7 @@ def _valid_days(value: object) -> int:
 
 
 def _sources(value: object) -> tuple[str, ...]:
-    found = tuple(_known_source(name) for name in _of(value, list))
+    found = tuple(_known_source(name) for name in _check_kind(value, list))
     if len(set(found)) < len(found):
         raise ValueError("a source is named twice")
     return found
@@ -216,18 +218,20 @@ def _known_source(name: object) -> str:
 
 def _source_tables(value: object) -> dict[str, SourceSettings]:
     readers: Mapping[str, Callable[[Any], Any]] = {
-        "addresses": lambda value: {n: _of(a, str) for n, a in _of(value, dict).items()},
-        "secret": lambda value: _of(value, str),
+        "addresses": lambda value: {
+            n: _check_kind(a, str) for n, a in _check_kind(value, dict).items()
+        },
+        "secret": lambda value: _check_kind(value, str),
         "size": _bounds,
         "rows": _bounds,
         "max_rejected": lambda value: types.share(str(value)),
-        "fetch": lambda value: _of(value, bool),
+        "fetch": lambda value: _check_kind(value, bool),
         "slowest": lambda value: _whole(value, 0),
         "deadline": lambda value: _whole(value, 1),
     }
     found = {}
-    for name, table in _of(value, dict).items():
-        if unknown := sorted(_of(table, dict).keys() - readers.keys()):
+    for name, table in _check_kind(value, dict).items():
+        if unknown := sorted(_check_kind(table, dict).keys() - readers.keys()):
             raise ValueError(f"{name}: unknown key {unknown[0]!r}; known: {', '.join(readers)}")
         settings = {key: _read(name, key, readers[key], said) for key, said in table.items()}
         found[_known_source(name)] = SourceSettings(**settings)
@@ -242,7 +246,7 @@ def _read(name: str, key: str, reader: Callable[[Any], Any], said: object) -> An
 
 
 def _bounds(value: object) -> tuple[int, int]:
-    found = [_whole(number, 0) for number in _of(value, list)]
+    found = [_whole(number, 0) for number in _check_kind(value, list)]
     if len(found) != 2 or found[0] > found[1]:
         raise ValueError(f"{value!r} is no pair; write [least, most]")
     return found[0], found[1]

@@ -57,7 +57,7 @@ class EditionImport:
         """The date of the edition: the oldest of its files."""
         return min(self.dates.values(), default=None)
 
-    def listed(self) -> dict[str, Any]:
+    def list_entry(self) -> dict[str, Any]:
         """Its entry in the list of imports."""
         return {"cle": self.cle, "fichiers": self.fichiers, "comptage": self.comptage}
 
@@ -125,7 +125,7 @@ def run(
     if failures and not adds_up:
         return SourceImports(source, before, failures=tuple(failures))
     atomic_files.write(
-        _pointer(work, source), sealed.dump({"imports": [one.listed() for one in found]})
+        _pointer(work, source), sealed.dump({"imports": [one.list_entry() for one in found]})
     )
     return SourceImports(source, tuple(found), tuple(fresh), tuple(failures))
 

@@ -99,12 +99,12 @@ class NightlyRun:
     def _stages(self, found: NightlyReport) -> None:
         config, raw = self.config, self.config.work / "raw"
         table = published.read()
-        with self._timed(found, "fetch"):
+        with self._time_stage(found, "fetch"):
             fetched = fetching.run(
                 config.sources, raw, self.fetches, now=self.clock(), came=self.came, report=self.say
             )
         imported: list[SourceImports] = []
-        with self._timed(found, "import"):
+        with self._time_stage(found, "import"):
             for source in config.sources:
                 said = self.fetches.of(source)
                 self.begin(f"import {source}")
@@ -124,7 +124,7 @@ class NightlyRun:
                 found.sources.append(
                     report.of_source(table[source][0], files, imported[-1], raw, now, seconds)
                 )
-        with self._timed(found, "build"):
+        with self._time_stage(found, "build"):
             built = self._build(imported, found)
         found.generation = built.generation
         found.rejetees = {
@@ -135,10 +135,10 @@ class NightlyRun:
         if config.verify:
             atomic_files.write(config.work / VERIFIED, built.generation.encode())
         if config.key:
-            with self._timed(found, "sign"):
+            with self._time_stage(found, "sign"):
                 signature.sign(config.data, config.key, config.valid_days)
             found.signee = True
-        with self._timed(found, "prune"):
+        with self._time_stage(found, "prune"):
             imports.prune(imported, config.work)
         failed = any(one.failed for one in found.sources)
         found.etat = "partiel" if failed else "complet"
@@ -162,13 +162,13 @@ class NightlyRun:
         )
 
         def verify(generation: Generation) -> None:
-            with self._timed(found, "verify"):
-                invariants.verify(generation, _verified(config), jobs=config.jobs or 1)
+            with self._time_stage(found, "verify"):
+                invariants.verify(generation, _verified_shards(config), jobs=config.jobs or 1)
 
         return build.run(replace(options, check=verify) if config.verify else options)
 
     @contextmanager
-    def _timed(self, found: NightlyReport, stage: str) -> Iterator[None]:
+    def _time_stage(self, found: NightlyReport, stage: str) -> Iterator[None]:
         since = self.clock()
         self.begin(stage)
         try:
@@ -177,7 +177,7 @@ class NightlyRun:
             found.etapes[stage] = (self.clock() - since).total_seconds()
 
 
-def _verified(config: NightlyConfig) -> set[Inode]:
+def _verified_shards(config: NightlyConfig) -> set[Inode]:
     """The shards of the published generation, if a run has verified it; they are linked, not built again.
 
     Their bytes are compared with their digests before any publication.

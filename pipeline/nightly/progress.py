@@ -46,7 +46,7 @@ class Progress:
 
 
 @contextmanager
-def shown(stage: str) -> Iterator[Progress]:
+def show_progress(stage: str) -> Iterator[Progress]:
     """The progress of a command that begins with `stage`, shown until the end of the block."""
     ended = threading.Event()
     with tqdm(unit="B", unit_scale=True, disable=None, leave=False) as bar:

@@ -134,7 +134,9 @@ class NightlyReport:
         for one in self.sources:
             yield from one.lines()
         for iso2, reasons in self.rejetees.items():
-            counts = ", ".join(console.counted(reason, count) for reason, count in reasons.items())
+            counts = ", ".join(
+                console.reason_and_count(reason, count) for reason, count in reasons.items()
+            )
             yield f"  {iso2}: rejected by the build: {counts}"
         yield "  " + ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in self.etapes.items())
 

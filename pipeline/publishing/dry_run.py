@@ -47,7 +47,7 @@ def lines(options: BuildOptions) -> Iterator[str]:
         if before.get(iso2) or after[iso2]:
             yield f"{iso2:<6}{before.get(iso2, 0):>14,}{after[iso2]:>14,}  {action}"
     yield f"{'total':<6}{sum(before.values()):>14,}{sum(after.values()):>14,}"
-    closed = options.gates.closed(compared, after)
+    closed = options.gates.closed_gates(compared, after)
     yield from (f"gate closed: {reason}" for reason in closed)
     if not closed:
         yield "gates: open, unless rows are rejected, statuses are unknown or a search is answered wrongly"

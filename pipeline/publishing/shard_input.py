@@ -138,7 +138,7 @@ def records(runs: Sequence[Run], order: NDArray[np.uint32]) -> Callable[[range],
         order: for each row, the number of its company in the runs.
     """
     return lambda rows: map(
-        record.cut, sorted_runs.read(runs, order[rows.start : rows.stop : rows.step])
+        record.encode_json, sorted_runs.read(runs, order[rows.start : rows.stop : rows.step])
     )
 
 

@@ -96,7 +96,7 @@ def read(files: Sequence[Path], work: Path) -> RegisterRows:
     number = 0
     for name, line, record in _records(files):
         number += 1
-        if why := _dropped(record):
+        if why := _reason_to_drop(record):
             counts["dropped"][why] += 1
         elif why := _fault(record):
             counts["rejected"][why] += 1
@@ -131,7 +131,7 @@ def count_rows(file: Path) -> int:
     return sum(1 for _ in _records([file]))
 
 
-def _dropped(record: RelationshipRecord) -> str | None:
+def _reason_to_drop(record: RelationshipRecord) -> str | None:
     """The reason to leave a good record out."""
     if record.kind in FUNDS:
         return OF_FUND

@@ -61,7 +61,7 @@ def json_items(stream: IO[bytes], at: Sequence[str], envelope: Mapping[str, str]
     scanner = _Scanner(stream)
     yield from _items(scanner, at, envelope)
     if scanner.peek():
-        raise RecordError(f"text after the end of the JSON value: {scanner.shown()}")
+        raise RecordError(f"text after the end of the JSON value: {scanner.position()}")
 
 
 def _items(scanner: "_Scanner", at: Sequence[str], envelope: Mapping[str, str]) -> Iterator[Any]:
@@ -84,7 +84,7 @@ def _items(scanner: "_Scanner", at: Sequence[str], envelope: Mapping[str, str]) 
         if not found:
             raise RecordError(f"no key {at[0]!r}")
     else:
-        raise RecordError(f"no object with the key {at[0]!r}: {scanner.shown()}")
+        raise RecordError(f"no object with the key {at[0]!r}: {scanner.position()}")
 
 
 def _inside(value: Any, at: Sequence[str], envelope: Mapping[str, str]) -> Iterator[Any]:
@@ -132,9 +132,9 @@ class _Scanner:
                 raise RecordError(_TOO_DEEP) from error
             except json.JSONDecodeError as error:
                 if len(self._text) - self._at > LONGEST:
-                    raise RecordError(f"a value is {_TOO_LONG}: {self.shown()}") from error
+                    raise RecordError(f"a value is {_TOO_LONG}: {self.position()}") from error
                 if not self._read(more):
-                    raise RecordError(f"no JSON: {error.msg} at {self.shown()}") from error
+                    raise RecordError(f"no JSON: {error.msg} at {self.position()}") from error
             more *= 2
 
     def key(self) -> str:
@@ -155,12 +155,12 @@ class _Scanner:
                 return
             self._take(",")
 
-    def shown(self) -> str:
+    def position(self) -> str:
         return repr(self._text[self._at : self._at + 40]) if self.peek() else "the end of the file"
 
     def _take(self, character: str) -> None:
         if self.peek() != character:
-            raise RecordError(f"expected {character!r}, found {self.shown()}")
+            raise RecordError(f"expected {character!r}, found {self.position()}")
         self._at += 1
 
     def _read(self, size: int) -> bool:

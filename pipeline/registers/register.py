@@ -64,7 +64,9 @@ class RowCounts:
         if total <= most * self.read:
             return ""
         top = sorted(self.rejected.items(), key=lambda item: (-item[1], item[0]))[:_REASONS]
-        reasons = ", ".join(console.counted(english.get(why, why), count) for why, count in top)
+        reasons = ", ".join(
+            console.reason_and_count(english.get(why, why), count) for why, count in top
+        )
         share = total / self.read
         return f"{total:,} of {self.read:,} rows are rejected ({share:.1%}, at most {most:.1%}): {reasons}"
 

@@ -52,7 +52,7 @@ def _register_files(found: pl.Series, iso2: str, files: Sequence[Path]) -> list[
     whole = []
     for file in files:
         ids = input_files.keep_country(pl.scan_parquet(file).select("iso2", "id"), iso2).select(
-            _cleaned()
+            _clean_identifier()
         )
         again = ids.join(found.to_frame().lazy(), on="id", how="semi").unique()
         rows, both = (
@@ -63,7 +63,7 @@ def _register_files(found: pl.Series, iso2: str, files: Sequence[Path]) -> list[
     return sorted(whole)
 
 
-def _cleaned() -> pl.Expr:
+def _clean_identifier() -> pl.Expr:
     """The identifier as `text_cleaning.clean` leaves it."""
     return pl.col("id").str.normalize("NFC").str.strip_chars()
 
@@ -73,7 +73,7 @@ def _where(identifier: str, iso2: str, files: Sequence[Path]) -> str:
     names = []
     for file in files:
         rows = input_files.keep_country(pl.scan_parquet(file).select("iso2", "id"), iso2)
-        count = rows.filter(_cleaned() == identifier).select(pl.len()).collect().item()
+        count = rows.filter(_clean_identifier() == identifier).select(pl.len()).collect().item()
         if count:
             names.append(file.name if count == 1 else f"{count} times in {file.name}")
     return ", ".join(sorted(names))

@@ -49,7 +49,7 @@ def conformity(ids: pl.Series, country: Country) -> Conformity:
         SeedError: a pattern or module of `pays.csv` that cannot be used.
     """
     sample = ids.gather_every(max(1, -(-len(ids) // SAMPLE))).to_list()
-    checked = _checked(sample, country)
+    checked = _check(sample, country)
     return Conformity(_misshapen(ids, country), len(checked), checked.count(False))
 
 
@@ -64,7 +64,7 @@ def _misshapen(ids: pl.Series, country: Country) -> int:
         ) from error
 
 
-def _checked(ids: Sequence[str], country: Country) -> list[bool]:
+def _check(ids: Sequence[str], country: Country) -> list[bool]:
     if not re.fullmatch(r"[a-z]{2}\.[a-z_]+", country.stdnum_module):
         return []
     try:

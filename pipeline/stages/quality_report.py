@@ -114,7 +114,7 @@ def most_common(counts: Counts) -> Counts:
 
 def closed_gates(countries: Mapping[str, Quality]) -> list[str]:
     """The countries with too many statuses without a state, or texts refused as personal, as messages."""
-    return [*_unmapped(countries), *_personal(countries)]
+    return [*_unmapped_codes(countries), *_personal(countries)]
 
 
 def _personal(countries: Mapping[str, Quality]) -> list[str]:
@@ -138,7 +138,7 @@ def _personal(countries: Mapping[str, Quality]) -> list[str]:
     ]
 
 
-def _unmapped(countries: Mapping[str, Quality]) -> list[str]:
+def _unmapped_codes(countries: Mapping[str, Quality]) -> list[str]:
     return [
         f"{iso2}: {found.statuts_sans_etat:,} of {found.avec_statut:,} published statuses are not in "
         f"seeds/etats.csv (at most {UNMAPPED_SHARE:.0%}), such as "
@@ -221,11 +221,11 @@ def total(qualities: Iterable[Quality]) -> Quality:
     summed: dict[str, Any] = {}
     for quality in qualities:
         for item in fields(Quality):
-            summed[item.name] = _added(summed.get(item.name), getattr(quality, item.name))
+            summed[item.name] = _add(summed.get(item.name), getattr(quality, item.name))
     return Quality(**summed)
 
 
-def _added(left: Any, right: Any) -> Any:
+def _add(left: Any, right: Any) -> Any:
     if isinstance(right, Mapping):
         merged = dict(left or {})
         for name, count in right.items():
@@ -250,19 +250,19 @@ def _share(part: int, whole: int) -> str:
 
 
 def _remarks(quality: Quality) -> Iterator[str]:
-    yield from _listed("rejected", quality.rejetees)
-    yield from _listed("complemented", quality.fusionnees)
-    yield from _listed("filled by complements", quality.completees)
-    yield from _listed("left out", quality.ecartees)
-    yield from _listed("no sector", quality.sans_secteur)
-    yield from _listed("unknown codes", quality.codes_inconnus)
+    yield from _list_counts("rejected", quality.rejetees)
+    yield from _list_counts("complemented", quality.fusionnees)
+    yield from _list_counts("filled by complements", quality.completees)
+    yield from _list_counts("left out", quality.ecartees)
+    yield from _list_counts("no sector", quality.sans_secteur)
+    yield from _list_counts("unknown codes", quality.codes_inconnus)
     if quality.codes_secondaires_ecartes:
         yield f"further activity codes left out: {quality.codes_secondaires_ecartes:,}"
     if quality.statuts_sans_etat:
         shown = f"{quality.statuts_sans_etat:,} of {quality.avec_statut:,}"
-        yield from _listed(f"statuses without a state ({shown})", quality.statuts_inconnus)
-    yield from _listed("turnover not converted", quality.sans_conversion)
-    yield from _listed("statement lines left out", quality.lignes_ecartees)
+        yield from _list_counts(f"statuses without a state ({shown})", quality.statuts_inconnus)
+    yield from _list_counts("turnover not converted", quality.sans_conversion)
+    yield from _list_counts("statement lines left out", quality.lignes_ecartees)
     if quality.comptes_retenus:
         yield f"accounts withheld, e.g.: {', '.join(map(console.english, quality.comptes_retenus))}"
     if quality.secteurs_devines:
@@ -275,8 +275,8 @@ def _remarks(quality: Quality) -> Iterator[str]:
         yield f"addresses that are none of the web, left out: {quality.adresses_ecartees:,}"
     if quality.courriels_ecartes:
         yield f"e-mail addresses that are none, left out: {quality.courriels_ecartes:,}"
-    yield from _listed("birth dates and officers, left out", quality.donnees_personnelles)
-    yield from _listed("left out by objections", quality.oppositions)
+    yield from _list_counts("birth dates and officers, left out", quality.donnees_personnelles)
+    yield from _list_counts("left out by objections", quality.oppositions)
     if quality.courriels_personnels:
         yield f"e-mail addresses at consumer providers: {quality.courriels_personnels:,}"
     if quality.hors_format:
@@ -286,10 +286,10 @@ def _remarks(quality: Quality) -> Iterator[str]:
         yield f"wrong check digits: {checked}"
 
 
-def _listed(title: str, counts: Counts) -> Iterator[str]:
+def _list_counts(title: str, counts: Counts) -> Iterator[str]:
     if not counts:
         return
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    shown = ", ".join(console.counted(*item) for item in ranked[:_SHOWN])
+    shown = ", ".join(console.reason_and_count(*item) for item in ranked[:_SHOWN])
     rest = sum(count for _, count in ranked[_SHOWN:])
     yield f"{title}: {shown}" + (f", others ({rest:,})" if rest else "")

@@ -132,7 +132,7 @@ def refuse_too_many(
     if total <= most * read:
         return
     top = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:3]
-    reasons = ", ".join(console.counted(*item) for item in top)
+    reasons = ", ".join(console.reason_and_count(*item) for item in top)
     raise BuildError(
         f"{iso2}: {total} of {read} {what} rejected ({total / read:.1%}, at most {most:.1%}): "
         f"{reasons}; look into {where} and mend the input, or raise --max-rejected"

@@ -88,7 +88,7 @@ def clean(frame: pl.LazyFrame) -> pl.LazyFrame:
     is_email = pl.col("email").str.contains(_EMAIL) if "email" in names else pl.lit(True)
     emails = [pl.when(is_email).then("email").alias("email")] if "email" in names else []
     return tidied.with_columns(
-        *(_capped(name) for name in capped),
+        *(_cap(name) for name in capped),
         *(_capped_list(name) for name in lists),
         pl.any_horizontal(*over).fill_null(False).alias(CUT),
         pl.sum_horizontal(pl.lit(0, pl.Int64), *map(_leads_elsewhere, links)).alias(NO_LINK),
@@ -107,11 +107,11 @@ def _leads_elsewhere(name: str) -> pl.Expr:
 def _tidy(name: str) -> pl.Expr:
     kept_inside = name == "id"
     return pl.col(name).map_batches(
-        lambda texts: _tidied(texts, kept_inside), return_dtype=pl.String, is_elementwise=True
+        lambda texts: _clean_untidy(texts, kept_inside), return_dtype=pl.String, is_elementwise=True
     )
 
 
-def _tidied(texts: pl.Series, kept_inside: bool) -> pl.Series:
+def _clean_untidy(texts: pl.Series, kept_inside: bool) -> pl.Series:
     """Clean the untidy ones of `texts`."""
     untidy = texts.str.contains(_UNTIDY).arg_true()
     if untidy.is_empty():
@@ -130,7 +130,7 @@ def _plain(text: pl.Expr, kept_inside: bool = False) -> pl.Expr:
     return pl.when(found != "").then(found)
 
 
-def _capped(name: str) -> pl.Expr:
+def _cap(name: str) -> pl.Expr:
     text, cap = pl.col(name), CAPS[name]
     if name in WHOLE_OR_NULL:
         return pl.when(text.str.len_chars() <= cap).then(text).alias(name)

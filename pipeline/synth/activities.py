@@ -54,7 +54,7 @@ class Coder:
             for row, share in zip(self._rows, shares, strict=True)
         ]
 
-    def written(self, notation: str, *, french: bool) -> Codes:
+    def in_notation(self, notation: str, *, french: bool) -> Codes:
         """The codes in a notation of `seeds/profils.csv`: `naf`, `cinq`, `nu` or `pointe`."""
         codes = [row["code"] for row in self._rows]
         bare = [code.replace(".", "") for code in codes]

@@ -22,7 +22,7 @@ def _digit(stems: Stems, from_right: int) -> Stems:
     return digits
 
 
-def _weighted(stems: Stems, weights: tuple[int, ...]) -> Stems:
+def _weighted_sum(stems: Stems, weights: tuple[int, ...]) -> Stems:
     """The sum of digits times `weights`; the last weight belongs to the last digit."""
     total = np.zeros_like(stems)
     for place, weight in enumerate(reversed(weights)):
@@ -32,20 +32,20 @@ def _weighted(stems: Stems, weights: tuple[int, ...]) -> Stems:
 
 def _complement(*weights: int) -> Rule:
     """The complement to a multiple of 11; a stem with 10 is never issued."""
-    return lambda stems: -_weighted(stems, weights) % 11
+    return lambda stems: -_weighted_sum(stems, weights) % 11
 
 
 def _complement_or_zero(*weights: int) -> Rule:
     """The complement to a multiple of 11, with 10 written as 0."""
-    return lambda stems: -_weighted(stems, weights) % 11 % 10
+    return lambda stems: -_weighted_sum(stems, weights) % 11 % 10
 
 
 def _twice(first: tuple[int, ...], second: tuple[int, ...]) -> Rule:
     """The remainder modulo 11; where it is 10, with the `second` weights; where it is 10 again, 0."""
 
     def rule(stems: Stems) -> Stems:
-        once = _weighted(stems, first) % 11
-        return np.where(once == 10, _weighted(stems, second) % 11 % 10, once)
+        once = _weighted_sum(stems, first) % 11
+        return np.where(once == 10, _weighted_sum(stems, second) % 11 % 10, once)
 
     return rule
 
@@ -76,12 +76,12 @@ def _iso_7064(digits: int) -> Rule:
 
 def _ico(stems: Stems) -> Stems:
     """The rule of the Czech and Slovak IČO."""
-    check = -_weighted(stems, (8, 7, 6, 5, 4, 3, 2)) % 11
+    check = -_weighted_sum(stems, (8, 7, 6, 5, 4, 3, 2)) % 11
     return np.where(check == 0, 1, check) % 10
 
 
 def _latvian(stems: Stems) -> Stems:
-    return (3 - _weighted(stems, (9, 1, 4, 8, 3, 10, 2, 5, 7, 6))) % 11
+    return (3 - _weighted_sum(stems, (9, 1, 4, 8, 3, 10, 2, 5, 7, 6))) % 11
 
 
 def _belgian(stems: Stems) -> Stems:

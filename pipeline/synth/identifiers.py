@@ -124,12 +124,12 @@ def ids(iso2: str, parts: Sequence[Segment], rows: Indices, total: int, shift: i
         shift: the offset of the permutation; another one gives the same rows other identifiers.
     """
     ends = np.cumsum(share_out(parts, total, iso2))
-    places = _permuted(rows, total, shift)
+    places = _permute(rows, total, shift)
     of_segment = np.searchsorted(ends, places, side="right")
 
     def make(segment: int, at: Indices) -> pl.Series:
         first = ends[segment - 1] if segment else 0
-        return _written(iso2, parts[segment], places[at] - first, shift)
+        return _write_numbers(iso2, parts[segment], places[at] - first, shift)
 
     return by_group(of_segment, make)
 
@@ -164,8 +164,8 @@ def _lei_check(body: str) -> str:
     return f"{98 - int(digits + '00') % 97:02}"
 
 
-def _written(iso2: str, part: Segment, inside: Indices, shift: int) -> pl.Series:
-    numbers = part.bas + _permuted(inside, part.size, shift)
+def _write_numbers(iso2: str, part: Segment, inside: Indices, shift: int) -> pl.Series:
+    numbers = part.bas + _permute(inside, part.size, shift)
     rule = RULES.get(iso2)
     digits = "".join(filter(str.isdigit, part.debut))
     if rule is None:
@@ -193,7 +193,7 @@ def _check(iso2: str, part: Segment, checks: Indices) -> Sequence[str | pl.Serie
     return [_BEFORE_CHECK.get(iso2, ""), zero_padded(checks, _CHECK_WIDTH.get(iso2, 1))]
 
 
-def _permuted(numbers: Indices, size: int, shift: int) -> Indices:
+def _permute(numbers: Indices, size: int, shift: int) -> Indices:
     """An affine permutation of 0 … size - 1, applied to `numbers`."""
     step = max(1, int(size * _GOLDEN))
     while gcd(step, size) != 1:

@@ -179,7 +179,7 @@ def _profile(
         villes=choice([line["ville"] for line in towns], _weights(towns)),
         codes_postaux=tuple(line["code_postal"] for line in towns),
         regions=pl.Series([line["region"] for line in towns]),
-        codes=codes.written(row["notation"], french=languages[0] == "fr"),
+        codes=codes.in_notation(row["notation"], french=languages[0] == "fr"),
         segments=identifiers.segments(own["identifiants"], iso2),
         majuscules=float(row["majuscules"]),
         avec_ca=float(row["chiffre_affaires"]),

@@ -67,7 +67,7 @@ def _bodies(profile: Profile, gabarits: Choice, rng: Generator, count: int) -> p
         words = _words(profile.lexicons[language], profile.villes)
 
         def of_pattern(pattern: int, rows: Indices) -> pl.Series:
-            return _filled(gabarits.values[pattern], words, rng, len(rows))
+            return _fill_pattern(gabarits.values[pattern], words, rng, len(rows))
 
         return by_group(patterns, of_pattern)
 
@@ -103,7 +103,7 @@ def rare(lexicon: Lexicon, rng: Generator, count: int) -> pl.Series:
     return concat([lexicon.starts[start], *middles, lexicon.ends[end]])
 
 
-def _filled(pattern: str, words: Mapping[str, Word], rng: Generator, count: int) -> pl.Series:
+def _fill_pattern(pattern: str, words: Mapping[str, Word], rng: Generator, count: int) -> pl.Series:
     parts: list[str | pl.Series] = []
     for literal, field, _, _ in Formatter().parse(pattern):
         if literal:

@@ -75,7 +75,7 @@ class BurstLimiter:
         caller = _digest(who)
 
         def draw(txn: "_Transaction[bytes]") -> Wait:
-            wait, bucket = _drawn(txn, caller, per_minute, now, calls)
+            wait, bucket = _draw(txn, caller, per_minute, now, calls)
             txn.put(_BUCKET + caller, bucket)
             return wait
 
@@ -86,7 +86,7 @@ class BurstLimiter:
         caller = _digest(who)
 
         def count(txn: "_Transaction[bytes]") -> Wait:
-            wait, counted = _counted(txn, caller, limit, now)
+            wait, counted = _count(txn, caller, limit, now)
             if not wait.seconds:
                 txn.put(_DAY + caller, counted)
             return wait
@@ -102,8 +102,8 @@ class BurstLimiter:
         caller = _digest(who)
 
         def both(txn: "_Transaction[bytes]") -> tuple[Wait, Wait]:
-            minute, bucket = _drawn(txn, caller, per_minute, now)
-            day, counted = _counted(txn, caller, per_day, now)
+            minute, bucket = _draw(txn, caller, per_minute, now)
+            day, counted = _count(txn, caller, per_day, now)
             if not minute.seconds and not day.seconds:
                 txn.put(_BUCKET + caller, bucket)
                 txn.put(_DAY + caller, counted)
@@ -169,7 +169,7 @@ class BurstLimiter:
         before.close()
 
 
-def _drawn(
+def _draw(
     txn: "_Transaction[bytes]", caller: bytes, per_minute: int, now: float, calls: int = 1
 ) -> tuple[Wait, bytes]:
     """The decision of a caller's bucket, and its row after that."""
@@ -179,9 +179,7 @@ def _drawn(
     return wait, _FULL_AT.pack(full_at)
 
 
-def _counted(
-    txn: "_Transaction[bytes]", caller: bytes, limit: int, now: float
-) -> tuple[Wait, bytes]:
+def _count(txn: "_Transaction[bytes]", caller: bytes, limit: int, now: float) -> tuple[Wait, bytes]:
     """The decision of a caller's day, and its row after an allowed call."""
     day, counted = _COUNT.unpack(txn.get(_DAY + caller) or bytes(_COUNT.size))
     today = gcra.day_of(now)

@@ -107,7 +107,7 @@ class EdgeStore(Store):
         self, key: str, digest: bytes, now: int, known: _KnownKey | None
     ) -> Account | None:
         try:
-            account = await self._connected().identify(key)
+            account = await self._centre_or_refuse().identify(key)
         except StoreUnavailable:
             if known is None:
                 raise
@@ -131,7 +131,7 @@ class EdgeStore(Store):
         moment = utc(now)
         meter = self._file.read(lambda txn: leases.calls(txn, account, limit, moment))
         if meter is None:
-            return self._connected().calls(account, limit, now)
+            return self._centre_or_refuse().calls(account, limit, now)
         return ReadyResult(meter)
 
     def _take(self, account: str, limit: int, now: datetime) -> StoreFuture[Taken]:
@@ -156,16 +156,16 @@ class EdgeStore(Store):
         if task is None:
             task = asyncio.create_task(self._refill(account, limit, now))
             self._refills[balance] = task
-            task.add_done_callback(lambda done: self._refilled(balance, done))
+            task.add_done_callback(lambda done: self._forget_refill(balance, done))
         return task
 
-    def _refilled(self, balance: tuple[str, str], task: "asyncio.Task[None]") -> None:
+    def _forget_refill(self, balance: tuple[str, str], task: "asyncio.Task[None]") -> None:
         del self._refills[balance]
         if not task.cancelled():
             task.exception()  # retrieved here, because a refill ahead of time has no waiter
 
     async def _refill(self, account: str, limit: int, now: datetime) -> None:
-        centre, today, name = self._connected(), day(now), self._move_name()
+        centre, today, name = self._centre_or_refuse(), day(now), self._move_name()
         move = await self._writer.submit(lambda txn: leases.want(txn, account, name, limit, today))
         moved, used = await self._send(centre, move)
         await self._writer.submit(lambda txn: leases.settle(txn, move, moved, used, now))
@@ -193,7 +193,7 @@ class EdgeStore(Store):
         if not meter.granted:
             return meter, None
         try:
-            _, charge = await self._connected().charge(purchase, now)
+            _, charge = await self._centre_or_refuse().charge(purchase, now)
         except BaseException:
             self.give_back(purchase.account, now)
             raise
@@ -203,33 +203,33 @@ class EdgeStore(Store):
         return meter, charge
 
     def is_charged(self, account: str, company: str, now: datetime) -> Awaitable[bool]:
-        return self._connected().is_charged(account, company, now)
+        return self._centre_or_refuse().is_charged(account, company, now)
 
     def usage(self, account: str, plan: Plan, now: datetime) -> Awaitable[Usage]:
         return self._usage(account, plan, now)
 
     async def _usage(self, account: str, plan: Plan, now: datetime) -> Usage:
-        usage = await self._connected().usage(account, plan, now)
+        usage = await self._centre_or_refuse().usage(account, plan, now)
         calls = await self.calls(account, plan.appels_api_par_jour, now)
         return replace(usage, calls=calls)
 
     def keys_of(self, account: str) -> Awaitable[Sequence[Key]]:
-        return self._connected().keys_of(account)
+        return self._centre_or_refuse().keys_of(account)
 
     def reserve(
         self, account: str, limit: int, at_once: int, ttl: timedelta, now: datetime
     ) -> Awaitable[Reservation | Refusal]:
-        return self._connected().reserve(account, limit, at_once, ttl, now)
+        return self._centre_or_refuse().reserve(account, limit, at_once, ttl, now)
 
     def commit(
         self, reservation: Reservation, now: datetime, export: CountedExport | None = None
     ) -> Awaitable[Meter]:
-        return self._connected().commit(reservation, now, export)
+        return self._centre_or_refuse().commit(reservation, now, export)
 
     def release(self, account: str, reservation: str) -> Awaitable[None]:
-        return self._connected().release(account, reservation)
+        return self._centre_or_refuse().release(account, reservation)
 
-    def _connected(self) -> RedisStore:
+    def _centre_or_refuse(self) -> RedisStore:
         if self._centre is None:
             raise StoreUnavailable("the centre cannot be reached")
         return self._centre
@@ -262,7 +262,7 @@ class EdgeStore(Store):
     def _repeat_moves(self) -> None:
         """Send all moves that have no reply of the centre yet."""
         for move in self._file.read(leases.waiting):
-            moved, used = self._send(self._connected(), move).result()
+            moved, used = self._send(self._centre_or_refuse(), move).result()
             self._writer.submit(_settling(move, moved, used, self._clock())).result()
 
     def close(self) -> None:

@@ -171,7 +171,7 @@ def recall(txn: ReadTransaction, digest: bytes) -> tuple[int, Account | None] | 
     stored = txn.get(row_format.KNOWN + digest)
     if stored is None:
         return None
-    second, account = row_format.known(stored)
+    second, account = row_format.read_last_used(stored)
     return second, load_account(account) if account else None
 
 

@@ -88,7 +88,7 @@ def take_sealed(txn: WriteTransaction, name: bytes, now: int) -> bytes | None:
     stored = txn.get(row_format.SEALED + name)
     if stored is None:
         return None
-    expires, sealed = row_format.known(stored)
+    expires, sealed = row_format.read_last_used(stored)
     _drop_sealed(txn, name, expires)
     return sealed if expires > now else None
 

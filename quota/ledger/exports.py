@@ -36,7 +36,7 @@ def exports(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Me
     """The exports of the month so far, including those under way."""
     moment = clamp_to_retained(txn, now)
     period = month(moment)
-    used = _counted(txn, account, period) + _held(_live(txn, account, moment), period)
+    used = _lines_counted(txn, account, period) + _lines_held(_live(txn, account, moment), period)
     return Meter("exports_mois", limit, used, used < limit, period.end)
 
 
@@ -66,7 +66,7 @@ def reserve(
     moment = clamp_to_retained(txn, now)
     period = month(moment)
     live = _live(txn, account, moment)
-    used = _counted(txn, account, period) + _held(live, period)
+    used = _lines_counted(txn, account, period) + _lines_held(live, period)
     if used >= limit:
         return Refusal("quota", Meter("exports_mois", limit, used, False, period.end))
     if len(live) >= at_once:
@@ -100,8 +100,8 @@ def commit(
     moment = clamp_to_retained(txn, now)
     live = {hold.key: hold for hold in _live(txn, reservation.account, moment)}
     own = live.pop(key, None)
-    counted = _counted(txn, reservation.account, period)
-    used = counted + _held(live.values(), period)
+    counted = _lines_counted(txn, reservation.account, period)
+    used = counted + _lines_held(live.values(), period)
     exists = txn.get(key) is not None
     # A reservation that is in time, in a month that is still kept, has its place beside the other
     # reservations, so only the counter is compared with the limit.
@@ -151,11 +151,11 @@ def _live(txn: ReadTransaction, account: str, moment: datetime) -> list[_Hold]:
     return [hold for hold in _holds(txn, account) if hold.expires > _milliseconds(moment)]
 
 
-def _held(live: Iterable[_Hold], period: Period) -> int:
+def _lines_held(live: Iterable[_Hold], period: Period) -> int:
     return sum(hold.month == period.key for hold in live)
 
 
-def _counted(txn: ReadTransaction, account: str, period: Period) -> int:
+def _lines_counted(txn: ReadTransaction, account: str, period: Period) -> int:
     return row_format.number(txn.get(row_format.join(row_format.EXPORTS, period.key, account)))
 
 

@@ -94,13 +94,13 @@ def apply(
     account = account_of(txn, subscription.account)
     before = {one.id: one for one in of_account(txn, account.id)}
     after = before | {subscription.id: subscription}
-    wanted, sold = served(after.values()), served(before.values())
+    wanted, sold = served_subscription(after.values()), served_subscription(before.values())
     if wanted and (sold is None or _offer(wanted) != _offer(sold)):
         set_plan(txn, account.id, wanted.plan, wanted.outil_api, None, plans)
     elif sold and not wanted and account.plan == sold.plan:
         set_plan(txn, account.id, FREE, False, None, plans)
     _put(txn, subscription, known + 1)
-    _applied(txn, subscription.id)
+    _is_applied(txn, subscription.id)
     return True
 
 
@@ -115,7 +115,7 @@ def add_pack(txn: WriteTransaction, pack: Payment) -> bool:
         return False
     add_credits(txn, pack.account, pack.credits)
     _put(txn, pack, 1)
-    _applied(txn, pack.id)
+    _is_applied(txn, pack.id)
     return True
 
 
@@ -139,10 +139,10 @@ def unapplied(txn: ReadTransaction) -> Sequence[Unapplied]:
 
 def settle_unapplied(txn: WriteTransaction, payment: str) -> bool:
     """Forget a payment that the operator has settled; False if there is none such."""
-    return _applied(txn, payment)
+    return _is_applied(txn, payment)
 
 
-def _applied(txn: WriteTransaction, payment: str) -> bool:
+def _is_applied(txn: WriteTransaction, payment: str) -> bool:
     key = row_format.join(row_format.UNAPPLIED, payment)
     if txn.get(key) is None:
         return False
@@ -157,7 +157,7 @@ def of_account(txn: ReadTransaction, account: str) -> Sequence[Payment]:
     return sorted(found, key=lambda payment: (-payment.created, payment.id))
 
 
-def served(payments: Iterable[Payment]) -> Payment | None:
+def served_subscription(payments: Iterable[Payment]) -> Payment | None:
     """The subscription whose plan is served: of those that live the one that began last."""
     live = [one for one in payments if one.kind == SUBSCRIPTION and one.status in LIVE]
     return max(live, key=lambda one: (one.created, one.id), default=None)

@@ -75,10 +75,10 @@ def is_email(text: str) -> bool:
     return found is not None and len(found[1]) <= _LONGEST_LOCAL
 
 
-def folded(email: str) -> str:
+def fold_email(email: str) -> str:
     """The form in which addresses are compared: NFC, without case or outer blanks.
 
-    >>> folded(" Zoé@Exemple.FR ")
+    >>> fold_email(" Zoé@Exemple.FR ")
     'zoé@exemple.fr'
     """
     return unicodedata.normalize("NFC", email.strip()).casefold()
@@ -251,7 +251,7 @@ def index(txn: WriteTransaction, person: Person, *, leaves: bool = False) -> Non
 
 def _email_key(email: str) -> bytes:
     # A digest, because an address may be longer than an LMDB key.
-    return row_format.EMAIL + hashlib.sha256(folded(email).encode()).digest()
+    return row_format.EMAIL + hashlib.sha256(fold_email(email).encode()).digest()
 
 
 @lru_cache(maxsize=4096)

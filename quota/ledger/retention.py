@@ -21,7 +21,7 @@ Rows = Callable[[bytes], Iterable[tuple[bytes, bytes]]]
 _COUNTED: Final = (row_format.CALLS, row_format.EXPORTS, row_format.GRANT)
 
 
-def unused(rows: Rows, before: str) -> Sequence[Account]:
+def unused_accounts(rows: Rows, before: str) -> Sequence[Account]:
     """The accounts created before a moment (ISO 8601, UTC) that were never used, the oldest first.
 
     Args:
@@ -37,7 +37,7 @@ def unused(rows: Rows, before: str) -> Sequence[Account]:
 
 
 def remove(txn: WriteTransaction, account: str, before: str, today: str) -> bool:
-    """Remove an account that `unused` found; False, without a change, if it was used since.
+    """Remove an account that `unused_accounts` found; False, without a change, if it was used since.
 
     Args:
         today: the day whose calls would be a use ("2026-11-21").

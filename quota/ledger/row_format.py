@@ -121,7 +121,7 @@ def pack_move(calls: int, limit: int) -> bytes:
     return _MOVE.pack(calls, limit)
 
 
-def known(stored: bytes) -> tuple[int, bytes]:
+def read_last_used(stored: bytes) -> tuple[int, bytes]:
     """The second of the last look-up of a key, and the JSON of its account, b"" for none."""
     return number(stored[: _NUMBER.size]), stored[_NUMBER.size :]
 

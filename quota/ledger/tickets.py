@@ -96,7 +96,7 @@ def issue(txn: WriteTransaction, ticket: Ticket, token: bytes | None) -> Ticket:
     if ticket.kind == INVITATION:
         account_of(txn, ticket.account)
         _check_invitation(txn, ticket)
-    if before := _issued(txn, ticket):
+    if before := _same_ticket(txn, ticket):
         _drop(txn, before)
     for entry in agenda.due(txn, agenda.TICKETS, ticket.created, _DROPPED):
         expired = _get(txn, entry.name)
@@ -129,7 +129,7 @@ def ask_for_password(txn: WriteTransaction, ticket: Ticket, token: bytes | None)
         issue(txn, replace(ticket, mail=NO_MAIL, email=""), token)
         return replace(ticket, mail=NO_MAIL)
     named = replace(ticket, account=known.account, person=known.id, email=known.email)
-    before = _issued(txn, named)
+    before = _same_ticket(txn, named)
     if before is None or before.expires <= ticket.created:
         first = (ticket.created,) if ticket.mail == WAITING else ()
         return issue(txn, replace(named, asked=first), token)
@@ -259,7 +259,7 @@ def settle(txn: WriteTransaction, ticket: str, mail: str, error: str = "") -> No
 # -- rows --------------------------------------------------------------------------
 
 
-def _issued(txn: ReadTransaction, ticket: Ticket) -> Ticket | None:
+def _same_ticket(txn: ReadTransaction, ticket: Ticket) -> Ticket | None:
     """The ticket that there is for the same: an address that is invited, or a person's password."""
     return _get(txn, (txn.get(_owner_key(ticket)) or b"").decode())
 
@@ -332,7 +332,7 @@ def _drop_link(txn: WriteTransaction, link: str) -> None:
 def _owner_key(ticket: Ticket) -> bytes:
     owner = ticket.person
     if ticket.kind == INVITATION:
-        owner = hashlib.sha256(people.folded(ticket.email).encode()).hexdigest()
+        owner = hashlib.sha256(people.fold_email(ticket.email).encode()).hexdigest()
     return row_format.join(row_format.TICKET_OF, ticket.account, owner)
 
 

@@ -45,7 +45,7 @@ class RedisConnection:
             WrongStoreError: the settings of the server exclude its use.
             StoreUnavailable: the server cannot be reached.
         """
-        self.shown = shown(url)
+        self.shown = show_address(url)
         self._strict = strict
         self._has_rows = False  # rows were seen on it: from then on they must be there
         self._warned = False
@@ -198,10 +198,10 @@ class RedisConnection:
         self._has_rows = True
 
 
-def shown(url: str) -> str:
+def show_address(url: str) -> str:
     """The address without user name, password and options.
 
-    >>> shown("rediss://quota:secret@10.0.0.7:6380/2?ssl_ca_certs=ca.pem")
+    >>> show_address("rediss://quota:secret@10.0.0.7:6380/2?ssl_ca_certs=ca.pem")
     'rediss://10.0.0.7:6380/2'
     """
     parts = urlsplit(url)

@@ -54,7 +54,7 @@ class RedisQueue:
         def request(commands: list[Command]) -> _Parse[Any]:
             call = call_at(self.floor)
             commands.append(call.command)
-            return lambda replies: self._parsed(call, replies[0], call_at)
+            return lambda replies: self._parse(call, replies[0], call_at)
 
         return self._submit(request)
 
@@ -74,9 +74,9 @@ class RedisQueue:
 
             def parse(replies: Reply) -> T:
                 for key, value in zip(expected, replies, strict=False):
-                    rows.fetched(key, value)
+                    rows.enter_row(key, value)
                 if listed is not None:
-                    rows.fetched_all(listed, replies[-1])
+                    rows.enter_rows(listed, replies[-1])
                 return operation(rows)
 
             return parse
@@ -182,14 +182,14 @@ class RedisQueue:
         Raises:
             StoreUnavailable: the server cannot be reached, or refused one of them.
         """
-        return self._checked(self._connection.run(commands))
+        return self._check_reply(self._connection.run(commands))
 
     def _run_group(self, requests: Sequence[_Request[Any]]) -> Sequence[Any]:
         commands: list[Command] = []
         waiting: list[tuple[_Parse[Any] | None, int, int]] = []
         for request in requests:
             start = len(commands)
-            parse = _begun(request, commands)
+            parse = _begin(request, commands)
             waiting.append((parse, start, len(commands)))
         try:
             replies = self._connection.run(commands) if commands else []
@@ -219,19 +219,17 @@ class RedisQueue:
         if parse is None:  # cancelled before it was sent
             return None
         try:
-            return parse(self._checked(replies))
+            return parse(self._check_reply(replies))
         except QuotaError as refusal:
             return refusal
 
-    def _checked(self, replies: Reply) -> Reply:
+    def _check_reply(self, replies: Reply) -> Reply:
         for reply in replies:
             if isinstance(reply, RedisError):
                 raise StoreUnavailable(f"{self._connection.shown}: {reply}")
         return replies
 
-    def _parsed(
-        self, call: ScriptCall, reply: Reply, call_at: Callable[[bytes], ScriptCall]
-    ) -> Any:
+    def _parse(self, call: ScriptCall, reply: Reply, call_at: Callable[[bytes], ScriptCall]) -> Any:
         while reply[0] == MOVED:
             self.floor = reply[1]
             call = call_at(self.floor)
@@ -260,7 +258,7 @@ class RedisQueue:
         )
 
 
-def _begun(request: _Request[T], commands: list[Command]) -> _Parse[T]:
+def _begin(request: _Request[T], commands: list[Command]) -> _Parse[T]:
     """Add the commands of a request; a refusal before sending is raised by the parser instead."""
     try:
         return request(commands)

@@ -65,8 +65,8 @@ class RedisStore(LedgerStore):
                 return None
             key, account, stored = reply
             rows = RedisTransaction(self._queue.run)
-            rows.fetched(row_format.KEY + digest, key)
-            rows.fetched(row_format.ACCOUNT + account, stored)
+            rows.enter_row(row_format.KEY + digest, key)
+            rows.enter_row(row_format.ACCOUNT + account, stored)
             return account_rows.identify(rows, digest)
 
         return self._queue.command(scripts.identify(digest), parse)

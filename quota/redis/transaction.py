@@ -46,18 +46,18 @@ class RedisTransaction:
     # -- reading -------------------------------------------------------------------
 
     def fetch(self, key: bytes) -> Command:
-        """The command whose reply `fetched` takes, for the row `key`."""
+        """The command whose reply `enter_row` takes, for the row `key`."""
         return ("HGET", *place(key))
 
-    def fetched(self, key: bytes, value: bytes | None) -> None:
+    def enter_row(self, key: bytes, value: bytes | None) -> None:
         """Enter a row that was fetched."""
         self._seen[place(key)] = value
 
     def fetch_all(self, prefix: bytes) -> Command:
-        """The command whose reply `fetched_all` takes, for all rows of `prefix`."""
+        """The command whose reply `enter_rows` takes, for all rows of `prefix`."""
         return ("HGETALL", place(prefix)[0])
 
-    def fetched_all(self, prefix: bytes, fields: Mapping[bytes, bytes]) -> None:
+    def enter_rows(self, prefix: bytes, fields: Mapping[bytes, bytes]) -> None:
         """Enter all rows of `prefix`."""
         self._listed[place(prefix)[0]] = fields
 
@@ -78,7 +78,7 @@ class RedisTransaction:
 
         def enter(replies: Sequence[Any]) -> None:
             for key, value in zip(lacking, replies, strict=True):
-                self.fetched(key, value)
+                self.enter_row(key, value)
 
         if lacking:
             self._ask([self.fetch(key) for key in lacking], enter)
@@ -91,9 +91,7 @@ class RedisTransaction:
     def scan(self, prefix: bytes, /) -> Iterator[tuple[bytes, bytes]]:
         name, beginning = place(prefix)
         if name not in self._listed:
-            self._ask(
-                [self.fetch_all(prefix)], lambda replies: self.fetched_all(prefix, replies[0])
-            )
+            self._ask([self.fetch_all(prefix)], lambda replies: self.enter_rows(prefix, replies[0]))
         rows: dict[bytes, bytes | None] = dict(self._listed[name])
         rows |= {field: value for (other, field), value in self._written.items() if other == name}
         for field in sorted(rows):

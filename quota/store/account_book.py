@@ -171,7 +171,7 @@ class AccountBook:
         The text is XORed with as many bytes of SHAKE-256 of the token, which is random and used once.
         """
         token = secrets.token_urlsafe(32)
-        name, sealed = _sealed_name(token, session), _sealed(token, session, text.encode())
+        name, sealed = _sealed_name(token, session), _seal_or_open(token, session, text.encode())
         start = int(now.timestamp())
 
         def keep(txn: WriteTransaction) -> str:
@@ -187,7 +187,7 @@ class AccountBook:
 
         def take(txn: WriteTransaction) -> str | None:
             sealed = activity.take_sealed(txn, name, moment)
-            return None if sealed is None else _sealed(token, session, sealed).decode()
+            return None if sealed is None else _seal_or_open(token, session, sealed).decode()
 
         return self._transactions.submit(take)
 
@@ -308,7 +308,7 @@ def _sealed_name(token: str, session: bytes) -> bytes:
     return hashlib.sha256(b"name" + token.encode() + session).digest()
 
 
-def _sealed(token: str, session: bytes, text: bytes) -> bytes:
+def _seal_or_open(token: str, session: bytes, text: bytes) -> bytes:
     """A text sealed, or a sealed one opened."""
     pad = hashlib.shake_256(b"seal" + token.encode() + session).digest(len(text))
     return bytes(a ^ b for a, b in zip(text, pad, strict=True))

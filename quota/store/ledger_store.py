@@ -63,12 +63,12 @@ class LedgerStore(Store, ABC):
     def table_rows(self, table: bytes) -> Iterable[tuple[bytes, bytes]]:
         """The rows of a table, while in use: with a server in pieces, between which others write."""
 
-    def unused(self, before: datetime) -> Sequence[Account]:
+    def unused_accounts(self, before: datetime) -> Sequence[Account]:
         """The free accounts created before a moment that were never used (`ledger/retention.py`)."""
-        return retention.unused(self.table_rows, iso(before))
+        return retention.unused_accounts(self.table_rows, iso(before))
 
     def remove_unused(self, account: str, before: datetime, now: datetime) -> StoreFuture[bool]:
-        """Remove an account that `unused` found; False if it was used since."""
+        """Remove an account that `unused_accounts` found; False if it was used since."""
         moment, today = iso(before), day(now).key
         return self.submit(retention.remove, account, moment, today)
 

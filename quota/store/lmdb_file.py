@@ -106,7 +106,7 @@ class LmdbFile:
             try:
                 return self._run(operation)
             except lmdb.ReadersFullError:
-                self._opened().reader_check()
+                self._open_environment().reader_check()
             except (lmdb.Error, OSError) as error:
                 raise self._unavailable(error) from error
             try:
@@ -115,7 +115,7 @@ class LmdbFile:
                 raise self._unavailable(error) from error
 
     def _run(self, operation: Callable[[LmdbTransaction], T]) -> T:
-        env = self._opened()
+        env = self._open_environment()
         self._check_size()
         with env.begin() as txn:
             return operation(LmdbTransaction(txn))
@@ -128,7 +128,7 @@ class LmdbFile:
             self.check_readers()
         outcomes: list[Any] = []
         try:
-            env = self._opened()
+            env = self._open_environment()
             self._check_size()
             assert self._write_lock
             with self._write_lock.held(), env.begin(write=True) as txn:
@@ -144,7 +144,7 @@ class LmdbFile:
         self._checked = time.monotonic()
         # If the file is not open, the next write reports it.
         with self._lock, contextlib.suppress(lmdb.Error, OSError, StoreUnavailable):
-            self._opened().reader_check()
+            self._open_environment().reader_check()
 
     def _reopen_after(self, error: Exception) -> None:
         """Reopen the file: after a failed write of a meta page LMDB refuses every other use."""
@@ -162,7 +162,7 @@ class LmdbFile:
         """Write a compact copy of the rows as they are at this moment, while others write."""
         with self._lock:
             try:
-                self._opened().copyfd(target.fileno(), compact=True)
+                self._open_environment().copyfd(target.fileno(), compact=True)
             except lmdb.Error as error:
                 raise self._unavailable(error) from error
 
@@ -200,7 +200,7 @@ class LmdbFile:
             self._shut()
             raise
 
-    def _opened(self) -> lmdb.Environment:
+    def _open_environment(self) -> lmdb.Environment:
         if self._env is None:
             raise StoreUnavailable(f"{self._path} is not open")
         return self._env

@@ -23,7 +23,7 @@ NOBODY: Final = (
 )
 
 
-def folded(password: str) -> str:
+def fold_password(password: str) -> str:
     """A password in the Unicode form NFKC, because keyboards differ in how they write accents."""
     return unicodedata.normalize("NFKC", password)
 
@@ -34,19 +34,19 @@ def is_allowed(password: str) -> bool:
     >>> is_allowed("correct cheval"), is_allowed("aaaaaaaaaaaa"), is_allowed("court")
     (True, False, False)
     """
-    text = folded(password)
+    text = fold_password(password)
     return SHORTEST <= len(text) <= LONGEST and len(set(text)) > 3
 
 
-def hashed(password: str) -> str:
+def hash_password(password: str) -> str:
     """The hash to store, with its salt and parameters in it."""
-    return HASHER.hash(folded(password))
+    return HASHER.hash(fold_password(password))
 
 
 def is_right(password: str, stored: str | None) -> bool:
     """Whether `stored` is the hash of the password; None (no such person) takes as long."""
     try:
-        HASHER.verify(stored or NOBODY, folded(password))
+        HASHER.verify(stored or NOBODY, fold_password(password))
     except argon2.exceptions.VerificationError:
         return False
     return stored is not None

@@ -20,7 +20,7 @@ def migrate(txn: WriteTransaction) -> None:
     _index_tickets(txn)
     for key, stored in list(txn.scan(row_format.SEALED)):
         name = key.removeprefix(row_format.SEALED).hex()
-        agenda.enter(txn, agenda.SEALED, row_format.known(stored)[0], name)
+        agenda.enter(txn, agenda.SEALED, row_format.read_last_used(stored)[0], name)
     txn.put(row_format.FORMAT, row_format.VERSION)
 
 

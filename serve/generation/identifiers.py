@@ -15,10 +15,10 @@ from shards.search.matching.company_numbers import (
     VAT,
     CompanyPlace,
     Shards,
-    derived,
-    identified,
-    listed,
     respelt,
+    with_derived_number,
+    with_identifier,
+    with_number,
 )  # fmt: skip
 from shards.search.reader import Shard
 
@@ -47,12 +47,12 @@ def find(shards: Shards, number: str) -> Match:
     folded = fold_id(number)
     if not folded:
         return Match(IDENTIFIER, ())
-    if exact := list(identified(shards, folded)):
+    if exact := list(with_identifier(shards, folded)):
         return Match(IDENTIFIER, exact)
-    if in_records := list(listed(shards, folded)):
+    if in_records := list(with_number(shards, folded)):
         return Match(LEI if is_lei(folded) else VAT, in_records)
     for one in seed_tables.derivations():
-        if places := list(derived(shards, folded, one)):
+        if places := list(with_derived_number(shards, folded, one)):
             return Match(one.type, places)
     return Match(IDENTIFIER, list(dict.fromkeys(respelt(shards, folded))))
 
@@ -93,7 +93,7 @@ def nearest(shards: Shards, number: str, most: int = _NEAREST) -> list[CompanyPl
     for one in _near_numbers(folded):
         if len(found) >= most:
             break
-        found |= dict.fromkeys(identified(shards, one))
+        found |= dict.fromkeys(with_identifier(shards, one))
     return list(found)[:most]
 
 

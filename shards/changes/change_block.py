@@ -80,7 +80,7 @@ class ChangeBlock:
         try:
             self._packed = msgpack.unpackb(packed)
         except (ValueError, msgpack.UnpackException) as error:
-            raise _damaged(error) from error
+            raise _corrupt(error) from error
 
     def matching(self, filters: Sequence[Filter]) -> tuple[Mask, Mask]:
         """The companies that passed every filter before, and those that pass after."""
@@ -95,7 +95,7 @@ class ChangeBlock:
                     passes[code] = one.passes(distinct[code - 1])
                 mask &= passes[codes]
         except _FAULTS as error:
-            raise _damaged(error) from error
+            raise _corrupt(error) from error
         return mask[: self.count], mask[self.count :]
 
     def details(self, number: int) -> dict[str, tuple[Any, Any]]:
@@ -103,10 +103,10 @@ class ChangeBlock:
         try:
             frame, place = divmod(number, TOGETHER)
             if frame not in self._details:
-                self._details[frame] = orjson.loads(_decompressed(self._packed[_DETAILS][frame]))
+                self._details[frame] = orjson.loads(_decompress(self._packed[_DETAILS][frame]))
             return self._details[frame][place]
         except _FAULTS as error:
-            raise _damaged(error) from error
+            raise _corrupt(error) from error
 
     def values(self) -> list[tuple[Values | None, Values | None]]:
         """What filters compare of each change, before and after."""
@@ -119,11 +119,11 @@ class ChangeBlock:
                 for place in range(2 * self.count)
             ]
         except _FAULTS as error:
-            raise _damaged(error) from error
+            raise _corrupt(error) from error
         return list(zip(sides[: self.count], sides[self.count :], strict=True))
 
     def _column(self, name: str) -> tuple[list[Any], NDArray[Any]]:
-        stored = _decompressed(self._packed[name])
+        stored = _decompress(self._packed[name])
         end = stored.index(_END)
         distinct: list[Any] = orjson.loads(stored[:end])
         codes = np.frombuffer(stored, _type(len(distinct)), offset=end + 1)
@@ -132,9 +132,9 @@ class ChangeBlock:
         return distinct, codes
 
 
-def _decompressed(frame: bytes) -> bytes:
+def _decompress(frame: bytes) -> bytes:
     return zstandard.ZstdDecompressor().decompress(frame)
 
 
-def _damaged(error: Exception) -> CorruptError:
+def _corrupt(error: Exception) -> CorruptError:
     return CorruptError(f"a block of changes is damaged ({error!r}); build or fetch it again")

@@ -75,7 +75,7 @@ class ChangeStep:
         """
         return ChangeFile(self.folder / f"{iso2}{SUFFIX}", backwards=self.backwards)
 
-    def reversed(self) -> Self:
+    def reverse(self) -> Self:
         """The same step in the opposite direction."""
         counts = {iso2: found.backwards() for iso2, found in self.counts.items()}
         return type(self)(self.folder, self.after, self.before, not self.backwards, counts)
@@ -129,7 +129,7 @@ def steps(data: Path) -> dict[str, tuple[ChangeStep, ...]]:
             step = read(folder)
         except (FileNotFoundError, CorruptError, WrongFormatError):
             continue
-        for way in (step, step.reversed()):
+        for way in (step, step.reverse()):
             found[way.before] = (*found.get(way.before, ()), way)
     return found
 

@@ -66,7 +66,7 @@ class _Known(NamedTuple):
 
 def _differences(old: Shard | None, new: Shard | None) -> Iterator[_Difference]:
     pairs: list[tuple[int, int]] = []
-    for before, after in _aligned(old, new):
+    for before, after in _align(old, new):
         if len(before) == len(after) == 1:
             pairs.append((before[0], after[0]))
             if len(pairs) == _BATCH:
@@ -80,7 +80,7 @@ def _differences(old: Shard | None, new: Shard | None) -> Iterator[_Difference]:
     yield from _pair_changes(old, new, pairs)
 
 
-def _aligned(old: Shard | None, new: Shard | None) -> Iterator[tuple[list[int], list[int]]]:
+def _align(old: Shard | None, new: Shard | None) -> Iterator[tuple[list[int], list[int]]]:
     """The rows of both shards that have the same folded identifier, in its order."""
     sides = (_groups(old), _groups(new))
     heads = [next(side, None) for side in sides]
@@ -122,10 +122,10 @@ def _pair_changes(
     after = new.records([row for _, row in pairs], coordonnees=True)
     for (old_row, new_row), was, becomes in zip(pairs, before, after, strict=True):
         if was != becomes or old.comptes(old_row) != new.comptes(new_row):
-            yield from _company_changes(_known(old, old_row), _known(new, new_row))
+            yield from _company_changes(_values_of(old, old_row), _values_of(new, new_row))
 
 
-def _known(shard: Shard, row: int) -> _Known:
+def _values_of(shard: Shard, row: int) -> _Known:
     company = shard.company(row)
     comptes = shard.comptes(row)
     digest = None if comptes is None else blake2b(comptes, digest_size=8).hexdigest()
@@ -134,8 +134,8 @@ def _known(shard: Shard, row: int) -> _Known:
 
 def _company_changes(was: _Known, becomes: _Known) -> Iterator[_Difference]:
     if was.fields["id"] != becomes.fields["id"]:  # their identifiers fold to the same text
-        yield _deleted(was)
-        yield _created(becomes)
+        yield _deletion(was)
+        yield _creation(becomes)
         return
     details = differing(was.fields, becomes.fields)
     if not details.keys() <= SILENT:
@@ -151,12 +151,12 @@ def differing(was: Mapping[str, Any], becomes: Mapping[str, Any]) -> dict[str, t
     }
 
 
-def _deleted(known: _Known) -> _Difference:
+def _deletion(known: _Known) -> _Difference:
     details = {field: (value, None) for field, value in known.fields.items() if value is not None}
     return DELETED, known.fields["id"], StoredChange(known.values, None, details)
 
 
-def _created(known: _Known) -> _Difference:
+def _creation(known: _Known) -> _Difference:
     details = {field: (None, value) for field, value in known.fields.items() if value is not None}
     return CREATED, known.fields["id"], StoredChange(None, known.values, details)
 
@@ -168,13 +168,13 @@ def _group_changes(
     was, becomes = _by_id(old, before), _by_id(new, after)
     for identifier in sorted(was.keys() | becomes.keys(), key=str.encode):
         if identifier not in becomes:
-            yield _deleted(was[identifier])
+            yield _deletion(was[identifier])
         elif identifier not in was:
-            yield _created(becomes[identifier])
+            yield _creation(becomes[identifier])
         else:
             yield from _company_changes(was[identifier], becomes[identifier])
 
 
 def _by_id(shard: Shard | None, rows: Sequence[int]) -> dict[str, _Known]:
-    known = [] if shard is None else [_known(shard, row) for row in rows]
+    known = [] if shard is None else [_values_of(shard, row) for row in rows]
     return {one.fields["id"]: one for one in known}

@@ -90,7 +90,7 @@ def _copy(path: Path, target: Path, named: Forgotten) -> None:
 
 def _without(change: StoredChange, identifier: str, fields: Collection[str] | None) -> StoredChange:
     details = {
-        name: (_erased(before), _erased(after))
+        name: (_erase(before), _erase(after))
         if fields is None or name in fields
         else (before, after)
         for name, (before, after) in change.details.items()
@@ -100,7 +100,7 @@ def _without(change: StoredChange, identifier: str, fields: Collection[str] | No
     return StoredChange(before, _bare(change.after, identifier, fields), details)
 
 
-def _erased(value: Any) -> Any:
+def _erase(value: Any) -> Any:
     return ERASED if isinstance(value, str) else [ERASED] if isinstance(value, list) else None
 
 

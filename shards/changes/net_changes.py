@@ -65,14 +65,14 @@ def find(files: Sequence[ChangeFile], iso2: str, filters: Sequence[Filter]) -> N
         masks = {LEAVING: before & ~after, ENTERING: after & ~before, STAYING: before & after}
         found = {kind: _alone(np.flatnonzero(mask).tolist()) for kind, mask in masks.items()}
         return NetChanges(files, found)
-    return NetChanges(files, _composed(files, iso2, filters))
+    return NetChanges(files, _compose(files, iso2, filters))
 
 
 def _alone(numbers: Sequence[int]) -> list[Sequence[Place]]:
     return [((0, number),) for number in numbers]
 
 
-def _composed(
+def _compose(
     files: Sequence[ChangeFile], iso2: str, filters: Sequence[Filter]
 ) -> dict[str, list[Sequence[Place]]]:
     masks = [file.matching(filters) for file in files]

@@ -46,10 +46,10 @@ def encode(company: Mapping[str, Any]) -> bytes:
     >>> encode({"iso2": "EE", "id": "1", "nom": "Ä"})[8:37].decode()
     '{"iso2":"EE","id":"1","nom":"'
     """
-    return cut(orjson.dumps({field: company.get(field) for field in FIELDS}))
+    return encode_json(orjson.dumps({field: company.get(field) for field in FIELDS}))
 
 
-def cut(whole: bytes) -> bytes:
+def encode_json(whole: bytes) -> bytes:
     """The stored bytes of a company, given its JSON object with all FIELDS in their order."""
     tail = whole.rindex(_TAIL)
     contacts = whole.rindex(_CONTACTS, 0, tail) + 1  # the head ends with the comma
@@ -66,18 +66,18 @@ def decode(stored: bytes, *, coordonnees: bool) -> bytes:
     0
     """
     if len(stored) < _LENGTHS.size:
-        raise _damaged("it ends before its text")
+        raise _corrupt("it ends before its text")
     head, contacts = _LENGTHS.unpack_from(stored)
     start = _LENGTHS.size + head
     end = start + contacts
     if end > len(stored):
-        raise _damaged("its pieces are longer than it")
+        raise _corrupt("its pieces are longer than it")
     if coordonnees:
         return stored[_LENGTHS.size :]
     return stored[_LENGTHS.size : start] + NO_CONTACTS + stored[end:]
 
 
-def parsed(text: bytes) -> Any:
+def parse(text: bytes) -> Any:
     """The value of a stored JSON text.
 
     Raises:
@@ -86,7 +86,7 @@ def parsed(text: bytes) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise _damaged(str(error)) from error
+        raise _corrupt(str(error)) from error
 
 
 def companies(rows: bytes) -> list[dict[str, Any]]:
@@ -98,10 +98,10 @@ def companies(rows: bytes) -> list[dict[str, Any]]:
     Raises:
         CorruptError: they are no JSON, or have other fields than FIELDS.
     """
-    found = parsed(b"[%b]" % rows)
+    found = parse(b"[%b]" % rows)
     for one in found:
         if not isinstance(one, dict) or tuple(one) != FIELDS:
-            raise _damaged("its fields are not those of a company")
+            raise _corrupt("its fields are not those of a company")
     return found  # type: ignore[no-any-return]
 
 
@@ -109,7 +109,7 @@ def company(row: bytes) -> dict[str, Any]:
     """One company, as `companies` does."""
     found = companies(row)
     if len(found) != 1:
-        raise _damaged(f"it has {len(found)} companies")
+        raise _corrupt(f"it has {len(found)} companies")
     return found[0]
 
 
@@ -119,12 +119,12 @@ def lines(stored: bytes | None) -> list[dict[str, Any]]:
     Raises:
         CorruptError: they are no JSON, or lack a key of LINE.
     """
-    found = parsed(stored or b"[]")
+    found = parse(stored or b"[]")
     if not isinstance(found, list):
-        raise _damaged("it has no statement lines")
+        raise _corrupt("it has no statement lines")
     for one in found:
         if not isinstance(one, dict) or not one.keys() >= _LINE:
-            raise _damaged("its keys are not those of a statement line")
+            raise _corrupt("its keys are not those of a statement line")
     return found
 
 
@@ -135,11 +135,11 @@ def withheld(stored: bytes) -> dict[int, list[str]]:
         CorruptError: it is no such object.
     """
     try:
-        found = parsed(stored or b"{}")
+        found = parse(stored or b"{}")
         return {int(year): [str(code) for code in codes] for year, codes in found.items()}
     except (AttributeError, TypeError, ValueError):
-        raise _damaged("what was withheld is no list of codes by year") from None
+        raise _corrupt("what was withheld is no list of codes by year") from None
 
 
-def _damaged(what: str) -> CorruptError:
+def _corrupt(what: str) -> CorruptError:
     return CorruptError(f"a record is damaged ({what}); build or fetch the generation again")

@@ -47,7 +47,9 @@ class Gates:
     force: bool = False
     minimums: Mapping[str, int] = field(default_factory=dict)
 
-    def closed(self, before: Mapping[str, int] | None, counts: Mapping[str, int]) -> list[str]:
+    def closed_gates(
+        self, before: Mapping[str, int] | None, counts: Mapping[str, int]
+    ) -> list[str]:
         """The gates that a generation with `counts` does not pass, as messages.
 
         Args:
@@ -125,7 +127,7 @@ def publish(
     before = pointer.read(data)
     reference = references.load((staged / REFERENCE).read_bytes())
     counts = {pays.iso2: reference.societes(pays.iso2) for pays in reference.pays}
-    closed = [*gates.closed(counts_of(data, before), counts), *closed]
+    closed = [*gates.closed_gates(counts_of(data, before), counts), *closed]
     if closed and not gates.force:
         raise GenerationError(f"{'; '.join(closed)}. --force publishes it all the same")
     manifest = manifests.make(

@@ -59,7 +59,9 @@ def _faults(shards: ShardSet, reference: Reference) -> Iterator[str]:
             for query in _queries(scope, companies):
                 expected = naive_search.search(companies, query)
                 yield from _page_faults(shards, query, expected, iso2)
-        for query in _queries(Query(pays=(iso2,)), naive_search.read(shard, _picked(shard.rows))):
+        for query in _queries(
+            Query(pays=(iso2,)), naive_search.read(shard, _pick_places(shard.rows))
+        ):
             yield from _row_faults(shards, query, shard)
 
 
@@ -81,7 +83,7 @@ def _count_faults(shards: ShardSet, reference: Reference) -> Iterator[str]:
 
 
 def _identifier_faults(shard: Shard) -> Iterator[str]:
-    for row in _picked(shard.rows):
+    for row in _pick_places(shard.rows):
         identifier = shard.company(row)["id"]
         if shard.find(identifier) != row:
             yield f"{shard.iso2} {identifier!r} is not found by its identifier"
@@ -126,7 +128,7 @@ def _scopes(shard: Shard) -> Iterator[tuple[Query, range]]:
 
 def _queries(scope: Query, companies: list[KnownCompany]) -> Iterator[Query]:
     """Queries within a scope that some of its companies match, each in every order."""
-    for place in _picked(len(companies)):
+    for place in _pick_places(len(companies)):
         for query in _about(scope, companies[place]):
             yield from (replace(query, tri=tri) for tri in ORDERS)
 
@@ -182,7 +184,7 @@ def _about_codes(scope: Query, known: KnownCompany) -> Iterator[Query]:
         yield replace(scope, ranges=(founded,), etats=state.etats)
 
 
-def _picked(count: int) -> list[int]:
+def _pick_places(count: int) -> list[int]:
     """Some of `count` places: the first, the last, and two in between."""
     return sorted({0, count // 3, 2 * count // 3, count - 1})
 

@@ -139,14 +139,14 @@ def _would_hold(
     if not withheld:
         return False
 
-    def filed(name: str, years_before: int) -> float | None:
+    def filed_amount(name: str, years_before: int) -> float | None:
         at = year - years_before
         row = known.get((at, name))
         is_known = name in withheld.get(at, ()) or (row and row.reason == "comptes_retenus")
         return 1.0 if is_known else _figure(name, at, accounts, known)
 
     formulas = (ratio.numerator, ratio.denominator)
-    return not any(formula.lacking(filed) for formula in formulas if formula)
+    return not any(formula.lacking(filed_amount) for formula in formulas if formula)
 
 
 def _figure(

@@ -130,7 +130,7 @@ def _headcount(wanted: Range) -> Bounds:
     return (-high, -low) if low <= _GREATEST_HEADCOUNT and high >= _LEAST_HEADCOUNT else (1, 0)
 
 
-def _created(wanted: Range) -> Bounds:
+def _creation_keys(wanted: Range) -> Bounds:
     """The bounds as keys of `recent`, where an unknown month or day is 00 and counts as the first one."""
     low = 0 if wanted.least is None else int(wanted.least)
     high = _LATEST if wanted.most is None else int(wanted.most)
@@ -151,7 +151,7 @@ def _created(wanted: Range) -> Bounds:
 _KEYS: Final[Mapping[str, Callable[[Range], Bounds]]] = {
     "ca_eur": _descending,
     "effectif": _headcount,
-    "creation": _created,
+    "creation": _creation_keys,
     "actif_eur": _ascending,
 }
 RANGED: Final = tuple(_KEYS)

@@ -90,13 +90,13 @@ def filters(query: Query) -> list[Filter]:
         "code_postal": query.codes_postaux and _beginning([*map(area, query.codes_postaux)]),
         **{column: _within(query.within(column)) for column in RANGED},
         "id": None if query.ids is None else identical(query.ids).passes,
-        "noms": None if query.q is None else _named(query.q),
+        "noms": None if query.q is None else _has_name(query.q),
     }
     found = [Filter(name, test) for name, test in tests.items() if test]
     return [Filter("ca_eur", _is_known), *found] if query.avec_ca else found
 
 
-def identified(identifiers: Iterable[str]) -> Filter:
+def has_identifier(identifiers: Iterable[str]) -> Filter:
     """The filter for companies with one of these identifiers, compared by letters and digits (contract E2)."""
     wanted = {fold_id(identifier) for identifier in identifiers}
     return Filter("noms", lambda noms: noms.partition(_END)[0] in wanted)
@@ -134,7 +134,7 @@ def _is_known(value: float | None) -> bool:
     return value is not None
 
 
-def _named(q: str) -> Test:
+def _has_name(q: str) -> Test:
     """A folded name, present or former, contains the folded `q`, or the identifier begins with it (B15, B16)."""
     folded, prefix = fold(q), fold_id(q)
     if not folded:

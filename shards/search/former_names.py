@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from shards.codec.folding import fold, fold_id
-from shards.codec.record import FIELDS, parsed
+from shards.codec.record import FIELDS, parse
 
 # Where a company begins, its names end, and the list of its former names begins and ends. No value of a company
 # contains these bytes, because its quotes are escaped.
@@ -38,11 +38,11 @@ def matches(rows: bytes, q: str) -> Iterator[FormerNameMatch]:
     text, prefix = fold(q), fold_id(q)
     while place >= 0:
         begin, end = rows.rfind(_BEGIN, 0, place), rows.find(_BEHIND, place)
-        company = parsed(rows[begin : rows.find(_NAMED, begin)] + b"}")
+        company = parse(rows[begin : rows.find(_NAMED, begin)] + b"}")
         if not (
             text in fold(company["nom"]) or (prefix and fold_id(company["id"]).startswith(prefix))
         ):
-            former = parsed(rows[place + len(_FORMER) - 1 : end])
+            former = parse(rows[place + len(_FORMER) - 1 : end])
             found = next((nom for nom in former if text in fold(nom)), None)
             if found is not None:
                 yield FormerNameMatch(company["iso2"], company["id"], found)

@@ -58,10 +58,10 @@ class GenerationArrays:
         self.kinds = [slice(0)] * types.KINDS  # of a census, in its counts
         self._memory = Memory()
         self.amounts: list[NDArray[np.float64]] = []
-        self.record = self._made()
+        self.record = self._build()
         self.address = self._memory.place(self.record)
 
-    def _made(self) -> types.Table:
+    def _build(self) -> types.Table:
         made = types.Table()
         made.shard_count = len(self.shards)
         made.shards, made.parts = [], []

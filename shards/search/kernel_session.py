@@ -120,7 +120,7 @@ class KernelSession:
         counts = {kind: self._counts[slots[kind]].copy() for kind in kinds}
         return Census(total, counts, merged_rows(self._arrays.isos, places))
 
-    def listed(self, query: Query) -> list[tuple[Shard, Rows]]:
+    def rows_by_shard(self, query: Query) -> list[tuple[Shard, Rows]]:
         """All matches by shard, in no order; shards without any are left out.
 
         Raises:
@@ -257,7 +257,7 @@ class KernelSession:
             return _NOWHERE
         count, found = offset + limit, int(self._result[0])
         if asked.tri == "nom" and self._found_tie[offset:found].any():
-            return np.array(self._untied(found, offset, count), np.int64)
+            return np.array(self._break_ties(found, offset, count), np.int64)
         chosen = slice(offset, min(count, found))
         places = np.empty((chosen.stop - offset, 2), np.int64)
         places[:, 0], places[:, 1] = self._found_shard[chosen], self._found_row[chosen]
@@ -265,7 +265,7 @@ class KernelSession:
 
     # -- ties ------------------------------------------------------------------------------
 
-    def _untied(self, found: int, offset: int, count: int) -> list[Place]:
+    def _break_ties(self, found: int, offset: int, count: int) -> list[Place]:
         """The page, where folded names are equal: by raw name, then country, then identifier."""
         places = list(
             zip(self._found_shard[:found].tolist(), self._found_row[:found].tolist(), strict=True)

@@ -105,7 +105,7 @@ class Shard:
         frames = self.frames
         return [
             record.decode(
-                self._decompressed(row, frames, row, format.ZSTD_MAGIC), coordonnees=coordonnees
+                self._decompress(row, frames, row, format.ZSTD_MAGIC), coordonnees=coordonnees
             )
             for row in rows
         ]
@@ -133,7 +133,7 @@ class Shard:
         number = self._statement(row)
         if number is None:
             return None, b""
-        lines, _, withheld = self._decompressed(row, self.statements, number).partition(b"\n")
+        lines, _, withheld = self._decompress(row, self.statements, number).partition(b"\n")
         return lines, withheld
 
     def has_comptes(self, row: int) -> bool:
@@ -163,7 +163,7 @@ class Shard:
         return number if number < len(rows) and rows[number] == row else None
 
     @reading()
-    def numbered(self, number: str) -> list[int]:
+    def rows_by_number(self, number: str) -> list[int]:
         """The rows of the companies with this LEI or VAT number, compared by letters and digits."""
         folded = fold_id(number)
         return [
@@ -173,7 +173,7 @@ class Shard:
         ]
 
     def maybe_numbered(self, number: str) -> list[int]:
-        """The rows of `numbered`, and rarely others: no record is read, so any thread may ask."""
+        """The rows of `rows_by_number`, and rarely others: no record is read, so any thread may ask."""
         keys, rows = self.aliases["keys"], self.aliases["rows"]
         wanted = np.uint64(aliases.key(number))
         first, end = keys.searchsorted(wanted), keys.searchsorted(wanted, "right")
@@ -378,7 +378,7 @@ class Shard:
         chunks = range(-(-count // format.CHUNK_ROWS))
         return Chunks(starts, [self._view(table, format.chunk_key(chunk)) for chunk in chunks])
 
-    def _decompressed(self, row: int, frames: Chunks, number: int, magic: bytes = b"") -> bytes:
+    def _decompress(self, row: int, frames: Chunks, number: int, magic: bytes = b"") -> bytes:
         decompressor = self._records if frames is self.frames else self._comptes
         try:
             return bytes(decompressor.decompress(magic + bytes(frames[number])))
@@ -403,7 +403,7 @@ class Shard:
             for key, value in txn.cursor(db=env.open_db(table, txn=txn, create=False)):
                 yield bytes(key), bytes(value)
 
-    def misplaced(self) -> Iterator[str]:
+    def misplaced_values(self) -> Iterator[str]:
         """The values that are not where `places` says, as table and key."""
         left = set(self._places)
         for table in format.TABLES[1:]:

@@ -64,11 +64,11 @@ class ShardSet(dict[str, Shard]):
         if found is None:
             with self._making:
                 if self._arrays is None:
-                    self._arrays = self._gathered()
+                    self._arrays = self._make_arrays()
             found = self._sessions.found = kernel_session.KernelSession(self._arrays)
         return found
 
-    def _gathered(self) -> GenerationArrays:
+    def _make_arrays(self) -> GenerationArrays:
         try:
             return GenerationArrays(self)
         except CorruptError as error:

@@ -73,7 +73,7 @@ class BlobStore:
         }
         return sum(absent.values())
 
-    def begun(self) -> int:
+    def size_of_parts(self) -> int:
         """The size in bytes of the parts of incomplete files."""
         return sum(path.stat().st_size for path in self.folder.glob(f"*{PART}"))
 

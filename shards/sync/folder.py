@@ -33,7 +33,7 @@ class Folder:
     def open(self, path: str, start: int = 0) -> Iterator[Body]:
         where = self._root / path
         try:
-            file = _opened(where)
+            file = _open_regular(where)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise AbsentError(f"{where} is not there") from error
         except OSError as error:
@@ -43,7 +43,7 @@ class Folder:
             yield Body(start, _pieces(file, where))
 
 
-def _opened(where: Path) -> IO[bytes]:
+def _open_regular(where: Path) -> IO[bytes]:
     """Open a regular file, without following a link and without waiting for the writer of a FIFO.
 
     Raises:

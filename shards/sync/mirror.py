@@ -109,13 +109,13 @@ def mirror(
         OSError: the disk failed.
     """
     with locks.write_lock(data):
-        generation = _pointed(downloader)
+        generation = _current_generation(downloader)
         for _ in range(_MOVES):
             try:
                 return _round(downloader, data, wanted, generation, begun)
             except AbsentError as error:
                 # A source that publishes another generation may remove files of the one being mirrored.
-                absent, before, generation = error, generation, _pointed(downloader)
+                absent, before, generation = error, generation, _current_generation(downloader)
                 if generation == before:
                     break
         raise SyncError(f"{absent}, though {generation} is published there; try again later")
@@ -180,7 +180,7 @@ def _round(
     files = {name: file for name, file in manifest.files.items() if name not in own}
     store.clear(files)
     missing = store.missing(files)
-    _check_room(data, missing - store.begun())
+    _check_room(data, missing - store.size_of_parts())
     begun(missing)
     for name, file in files.items():
         store.obtain(name, file)
@@ -208,14 +208,14 @@ def _keep_signature(
     data: Path, generation: str, signed: bytes | None, wanted: MirrorOptions
 ) -> None:
     """Store the signature for further mirrors; a part of a generation has none."""
-    if signed and not wanted.pays and signed != signature.stored(data, generation):
+    if signed and not wanted.pays and signed != signature.read_stored(data, generation):
         signature.keep(data, generation, signed)
 
 
 # -- documents of the source -------------------------------------------------------
 
 
-def _pointed(downloader: Downloader) -> str:
+def _current_generation(downloader: Downloader) -> str:
     """The generation that CURRENT of the source names."""
     where = f"{downloader.source.name}/{pointer.CURRENT}"
     try:

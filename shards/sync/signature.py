@@ -81,7 +81,7 @@ def keygen(key: Path) -> Path:
     Raises:
         SyncError: one of the files exists, or `cryptography` is not installed.
     """
-    _installed()
+    _check_installed()
     from cryptography.hazmat.primitives import serialization as forms
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -207,7 +207,7 @@ def keep(data: Path, generation: str, signed: bytes) -> None:
             path.unlink()
 
 
-def stored(data: Path, generation: str) -> bytes | None:
+def read_stored(data: Path, generation: str) -> bytes | None:
     """The signature document of a generation in `data`, unchecked; None if there is none."""
     try:
         return (data / path_of(generation)).read_bytes()
@@ -289,7 +289,7 @@ def public_key(path: Path) -> "Ed25519PublicKey":
     Raises:
         SyncError: the file is no Ed25519 public key, or `cryptography` is not installed.
     """
-    _installed()
+    _check_installed()
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
@@ -309,7 +309,7 @@ def private_key(path: Path) -> "Ed25519PrivateKey":
     Raises:
         SyncError: it is none that signs generations, or `cryptography` is not installed.
     """
-    _installed()
+    _check_installed()
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -323,7 +323,7 @@ def private_key(path: Path) -> "Ed25519PrivateKey":
     return key
 
 
-def _installed() -> None:
+def _check_installed() -> None:
     try:
         import cryptography  # noqa: F401 - only to see whether the extra is installed
     except ImportError as error:

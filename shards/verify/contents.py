@@ -60,7 +60,7 @@ def read(shard: Shard) -> Contents:
     noms, former_noms, faults, values, numbers = [], [strings.pack(())], [], [], []
     texts = {name: _Distinct() for name in (*COMPARED, "tranche", "rate")}
     for rows in batches(shard.rows):
-        found = [record.parsed(company) for company in shard.records(rows, coordonnees=True)]
+        found = [record.parse(company) for company in shard.records(rows, coordonnees=True)]
         ids += [company["id"].encode() for company in found]
         noms.append(strings.pack(company["nom"] for company in found))
         renamed = [
@@ -83,12 +83,12 @@ def read(shard: Shard) -> Contents:
     ca_eur, effectif, dates, score, site_web, etat, actif = (
         np.concatenate(parts) for parts in zip(_values([]), *values, strict=True)
     )
-    distinct = {name: numbered.made() for name, numbered in texts.items()}
+    distinct = {name: numbered.to_column() for name, numbered in texts.items()}
     tranche, rates = distinct.pop("tranche"), distinct.pop("rate")
     return Contents(
         np.array(ids, dtype=bytes),
-        _joined(noms),
-        FormerNames(_joined(former_noms), np.array(former, dtype=np.uint32)),
+        _join(noms),
+        FormerNames(_join(former_noms), np.array(former, dtype=np.uint32)),
         ca_eur,
         effectif,
         dates,
@@ -117,7 +117,7 @@ class _Distinct:
         numbers = [known.setdefault(value, len(known)) for value in values]
         self._parts.append(np.array(numbers, np.uint32))
 
-    def made(self) -> Distinct:
+    def to_column(self) -> Distinct:
         """The column."""
         return Distinct(list(self._numbers), np.concatenate(self._parts))
 
@@ -149,7 +149,7 @@ def _faults(iso2: str, rows: range, found: Sequence[dict[str, Any]]) -> Iterator
             yield f"row {row} does not have the fields of the specification in their order"
 
 
-def _joined(parts: Sequence[Texts]) -> Texts:
+def _join(parts: Sequence[Texts]) -> Texts:
     lengths = [np.diff(part.starts) for part in parts]
     starts = np.concatenate([np.zeros(1, dtype=np.uint32), *lengths]).cumsum(dtype=np.uint32)
     return Texts(b"".join(bytes(part.data) for part in parts), starts)

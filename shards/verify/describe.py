@@ -33,7 +33,7 @@ def data_lines(data: Path) -> Iterator[str]:
     yield f"format {manifest.format}, {manifest.total:,} companies, {manifest.size:,} bytes"
     if origin := subset.origin(folder):
         yield f"a part of {origin[1].generation}: {', '.join(manifest.counts)}"
-    if signed := signature.stored(data, known.generation):
+    if signed := signature.read_stored(data, known.generation):
         yield f"signed, not checked here: {signed.decode(errors='replace').strip()}"
     if manifest.forced:
         yield f"forced past the gates: {manifest.forced}"
@@ -73,7 +73,7 @@ def generation_lines(data: Path) -> Iterator[str]:
         before = current.kept[place + 1 : place + 2]
         for step in steps.get(name, ()):
             if step.after in before:
-                yield f"    since {step.after}: {_totals(step.reversed().counts)}"
+                yield f"    since {step.after}: {_totals(step.reverse().counts)}"
 
 
 def difference_lines(data: Path, before: str, after: str, *, rows: bool) -> Iterator[str]:

@@ -114,7 +114,7 @@ def check(shard: Shard) -> None:
 
 
 def _faults(shard: Shard) -> Iterator[str]:
-    for name in shard.misplaced():
+    for name in shard.misplaced_values():
         yield f"{name} does not lie at its place in the file"
     yield from _table_faults(shard)
     decoded = contents.read(shard)
@@ -242,7 +242,7 @@ def _whole_order(shard: Shard, tri: str, decoded: Contents) -> Rows | None:
 
 def _bound_faults(shard: Shard) -> Iterator[str]:
     """Check that `sorted` and `website` agree with the facts of the rows."""
-    by_ca, by_effectif = (_known(shard, tri) for tri in ("ca_desc", "effectif_desc"))
+    by_ca, by_effectif = (_known_rows(shard, tri) for tri in ("ca_desc", "effectif_desc"))
     if not np.array_equal(shard.turnover_facts, shard.facts[by_ca]):
         yield "the facts along ca_desc are not those of the rows"
     bit = format.website_bit(shard.facts.dtype.str)
@@ -254,7 +254,7 @@ def _bound_faults(shard: Shard) -> Iterator[str]:
             yield f"the websites along {name} are not those of the rows"
 
 
-def _known(shard: Shard, tri: str) -> Rows:
+def _known_rows(shard: Shard, tri: str) -> Rows:
     """The rows whose key is not null, in the order `tri`."""
     return shard.order(tri)[: shard.steps(tri).known]
 

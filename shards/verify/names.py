@@ -123,7 +123,7 @@ def _set_faults(shard: Shard, packing: Packing) -> Iterator[str]:
         "heavy": sorted(heavy),
         "junction": name_index.junction_sets(names, packing),
         "phrase": phrase_index.phrase_sets(names, packing),
-        "prefix": name_index.prefix_sets(_folded(shard), idents.rows, packing),
+        "prefix": name_index.prefix_sets(_folded_names(shard), idents.rows, packing),
     }
     end = 1  # the place where the next set begins
     for table, sets in expected.items():
@@ -152,7 +152,7 @@ def _holds(shard: Shard, place: int, packed: bytes) -> bool:
 def _ident_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
     """Check that the folded identifiers are those of the records, sorted, ties by row."""
     index = shard.idents
-    folded = _folded(shard)
+    folded = _folded_names(shard)
     if not np.array_equal(np.sort(index.rows), np.arange(shard.rows)):
         yield "the identifiers do not name each row once"
         return
@@ -174,7 +174,7 @@ def _names(shard: Shard) -> FoldedNames:
     return FoldedNames(index.words, index.tokens, index.token_starts)
 
 
-def _folded(shard: Shard) -> Texts:
+def _folded_names(shard: Shard) -> Texts:
     index = shard.idents
     places = index.folded.places
     starts = places if isinstance(places, np.ndarray) else places.array()

@@ -67,7 +67,7 @@ def tables(
         "actif.quantiles": quantiles(amounts),
     }
     for name, given in texts.items():
-        found = _coded(name, given)
+        found = _code_column(name, given)
         packed = strings.pack(found.texts)
         code |= {f"{name}.data": packed.data, f"{name}.starts": packed.starts}
         code[f"{name}.ends"] = _ends(found.codes, len(found.texts) + 1)
@@ -90,7 +90,7 @@ def quantiles(amounts: NDArray[np.uint32]) -> Rows:
     return known[places]
 
 
-def _coded(name: str, given: Distinct) -> _Coded:
+def _code_column(name: str, given: Distinct) -> _Coded:
     compared = COMPARED[name]
     keys = ["" if value is None else compared(value) for value in given.values]
     if broken := [key for key in keys if END.decode() in key]:

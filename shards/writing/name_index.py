@@ -265,7 +265,7 @@ def _nodes(
     pending = [(Interval(0, len(places)), 0)]
     while pending:
         interval, depth = pending.pop()
-        for part in _split(data, places, interval, depth):
+        for part in _split_interval(data, places, interval, depth):
             if weight[part.end] - weight[part.first] <= least:
                 continue
             # The shared bytes are whole characters if the byte after them begins a character.
@@ -275,7 +275,7 @@ def _nodes(
                 pending.append((part, depth + 1))
 
 
-def _split(
+def _split_interval(
     data: NDArray[np.uint8], places: Numbers, interval: Interval, depth: int
 ) -> Iterator[Interval]:
     """The parts of `interval` with equal bytes at `depth`, without the texts that end there."""

@@ -74,7 +74,7 @@ def orders_and_ranks(
         if tri in sort_keys.RANKED:
             yield IndexEntry(format.RANK, tri.encode(), array_bytes(ranks[tri], format.U4))
     for tri in sorted(keys):
-        runs = sort_keys.key_runs(keys[tri][found[tri][: _known(keys[tri])]])
+        runs = sort_keys.key_runs(keys[tri][found[tri][: _count_known(keys[tri])]])
         yield IndexEntry(format.KEY, tri.encode(), array_bytes(runs.keys, format.KEYS[tri]))
         yield IndexEntry(format.STEP, tri.encode(), array_bytes(runs.places, format.U4))
 
@@ -84,12 +84,12 @@ def stored_order(tri: str, keys: Mapping[str, Keys], order: Rows) -> Rows:
     if tri not in sort_keys.KEY_OF:
         return order
     stored, _ = sort_keys.KEY_OF[tri]
-    return order[: _known(keys[stored]) + format.TOP_ROWS]
+    return order[: _count_known(keys[stored]) + format.TOP_ROWS]
 
 
 def longest_step(keys: Mapping[str, Keys], found: Mapping[str, Rows]) -> bytes:
     """The value `longest` of the table `meta`: the rows of the most frequent turnover."""
-    known = keys["ca_desc"][found["ca_desc"][: _known(keys["ca_desc"])]]
+    known = keys["ca_desc"][found["ca_desc"][: _count_known(keys["ca_desc"])]]
     places = sort_keys.key_runs(known).places
     return array_bytes(np.diff(places).max(initial=0), format.U4)
 
@@ -99,10 +99,10 @@ def bounds(
 ) -> Iterator[IndexEntry]:
     """The tables `sorted` and `website`: facts and websites along the two orders that have bounds."""
     bit = format.website_bit(known.values.dtype.str)
-    by_ca = found["ca_desc"][: _known(keys["ca_desc"])]
+    by_ca = found["ca_desc"][: _count_known(keys["ca_desc"])]
     yield IndexEntry(format.SORTED, format.FACTS, known.values[by_ca].tobytes())
     for name in ("ca_desc", "effectif_desc"):
-        rows = found[name][: _known(keys[name])]
+        rows = found[name][: _count_known(keys[name])]
         with_site = np.flatnonzero(known.values[rows] & bit)
         yield IndexEntry(format.WEBSITE, name.encode(), array_bytes(with_site, format.U4))
 
@@ -132,6 +132,6 @@ def _least(ranks: Rows) -> Rows:
     return np.sort(ranks)[: format.TOP_ROWS]
 
 
-def _known(keys: Keys) -> int:
+def _count_known(keys: Keys) -> int:
     """The number of keys that are not null; they come first in their order."""
     return len(keys) - int(np.count_nonzero(sort_keys.is_null(keys)))

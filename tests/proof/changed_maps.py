@@ -156,7 +156,7 @@ def _matches(base: ShardSet, line: Line) -> object:
 def _shard(shard: Shard, row: int) -> object:
     """What the routes of one company ask."""
     names = [shard.company(row)["nom"], *shard.names([row])]
-    found = [shard.find(f"{row:04}"), shard.numbered(lei(row)), shard.comptes(row)]
+    found = [shard.find(f"{row:04}"), shard.rows_by_number(lei(row)), shard.comptes(row)]
     return names, found, shard.actifs_eur([row]), shard.cell_at(row)
 
 

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 from uuid import uuid4
 
@@ -18,6 +17,7 @@ import aiohttp
 from yarl import URL
 
 from pipeline.errors import FetchError
+from seeds import VERSION
 from shards.sync.errors import AbsentError, FaultError
 from shards.sync.pacing import CONTENT_RANGE, PASSING, asked_seconds
 
@@ -121,9 +121,7 @@ class Client:
 @asynccontextmanager
 async def connect(contact: str, silence: float) -> AsyncIterator[Client]:
     """A client that names itself and the `contact`; `silence` is the longest time without a byte."""
-    agent = (
-        f"societes/{_version()} ({f'+{contact}' if contact else 'batch import of open registers'})"
-    )
+    agent = f"societes/{VERSION} ({f'+{contact}' if contact else 'batch import of open registers'})"
     async with aiohttp.ClientSession(
         headers={"User-Agent": agent, "Accept-Encoding": "identity"},
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=silence, sock_read=silence),
@@ -167,10 +165,3 @@ def _refusal(response: aiohttp.ClientResponse, url: URL) -> Exception:
             f"{url} answers {status}", asked_seconds(response.headers.get("Retry-After", ""))
         )
     return FetchError(f"{url} answers {status}")
-
-
-def _version() -> str:
-    try:
-        return version("societes")
-    except PackageNotFoundError:  # a checkout that is not installed
-        return "0"

@@ -61,7 +61,7 @@ class EditionDownload:
                 await asyncio.sleep(retries.next_wait(fault, size))
 
     async def _try(self, before: Receipt | None, pace: Pace) -> Begun | None:
-        begun, at = self._begun()
+        begun, at = self._earlier_part()
         if begun and at == begun.octets:
             return begun
         headers = before.validators.unless_changed() if before else {}
@@ -81,7 +81,7 @@ class EditionDownload:
             raise FaultError(f"{self.address} ends at byte {at:,} of {begun.octets:,}")
         return begun
 
-    def _begun(self) -> tuple[Begun | None, int]:
+    def _earlier_part(self) -> tuple[Begun | None, int]:
         """What an earlier try has left that can be continued, and its size."""
         begun = receipt.read_begun(self.path)
         if begun and begun.validators.adresse == self.address and self.path.exists():

@@ -263,23 +263,23 @@ async def _edition(
     )
     begun = await download.run(known)
     if begun is None:
-        return _unchanged(known, shared)
+        return _keep_edition(known, shared)
     digest = await asyncio.to_thread(manifests.digest, path)
     if known and digest.blake3 == known.blake3:
         path.unlink()
         receipt.end_begun(path)
         tags = begun.validators
-        return _unchanged(replace(known, etag=tags.etag, modifie=tags.modifie), shared)
+        return _keep_edition(replace(known, etag=tags.etag, modifie=tags.modifie), shared)
     try:
         rows = await asyncio.to_thread(_checked_rows, file, edition, path, digest.size, shared)
     except ImplausibleError:
         path.replace(path.with_name(f"{path.name}.refused"))
         receipt.end_begun(path)
         raise
-    return _taken(file, edition, begun, digest, rows, shared)
+    return _take_edition(file, edition, begun, digest, rows, shared)
 
 
-def _taken(
+def _take_edition(
     file: PublishedFile, edition: Edition, begun: Begun, digest: File, rows: int, shared: _Round
 ) -> FetchedFile:
     """Put a checked edition in its place, and its receipt beside it."""
@@ -316,7 +316,7 @@ def _checked_rows(
     return rows
 
 
-def _unchanged(known: Receipt | None, shared: _Round) -> FetchedFile:
+def _keep_edition(known: Receipt | None, shared: _Round) -> FetchedFile:
     if known is None:
         raise FetchError("the server answers 304 to a request without a condition; try again later")
     checked = replace(known, verifie=shared.moment)

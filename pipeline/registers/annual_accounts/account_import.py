@@ -104,7 +104,7 @@ def _read(running: _Import, document: Document, reader: Reader) -> None:
 def _keep(running: _Import, name: str, account: FiledAccount) -> None:
     outcome = running.outcome
     outcome.tally.counts["faits illisibles"] += account.unreadable
-    added = sums.of(account.facts, running.known)
+    added = sums.add_up(account.facts, running.known)
     facts = [*account.facts, *added]
     amounts = statement.amounts(facts, account.closing, running.known, outcome.tally, account.start)
     if not amounts:
@@ -112,7 +112,7 @@ def _keep(running: _Import, name: str, account: FiledAccount) -> None:
         outcome.reject(name, account.id, error)
         return
     outcome.kept += 1
-    computed = sums.computed(added, running.known)
+    computed = sums.computed_lines(added, running.known)
     amounts = [
         one._replace(
             group=account.group,

@@ -47,7 +47,7 @@ def documents(file: Path, suffixes: Collection[str]) -> Iterator[Document]:
         InputError: a .zip that is no zip, or one without any such file.
     """
     if file.suffix.lower() != ".zip":
-        yield Document(file.name.removesuffix(".gz"), lambda: _unpacked(file.open("rb")))
+        yield Document(file.name.removesuffix(".gz"), lambda: _unpack(file.open("rb")))
         return
     try:
         archive = zipfile.ZipFile(file)
@@ -68,7 +68,7 @@ def _members(archive: zipfile.ZipFile, suffixes: Collection[str], depth: int) ->
     for name in sorted(info.filename for info in archive.infolist() if not info.is_dir()):
         document = Document(
             PurePosixPath(name).name,
-            lambda name=name: _unpacked(archive.open(name)),  # type: ignore[misc]
+            lambda name=name: _unpack(archive.open(name)),  # type: ignore[misc]
         )
         plain = name.lower().removesuffix(".gz")
         if plain.endswith(".zip"):
@@ -95,7 +95,7 @@ def _refuse(name: str) -> IO[bytes]:
     raise zipfile.BadZipFile(f"{name} is the zip number {_DEEPEST + 1} in one another")
 
 
-def _unpacked(stream: IO[bytes]) -> IO[bytes]:
+def _unpack(stream: IO[bytes]) -> IO[bytes]:
     """The stream itself, or what is packed in it, by its first bytes."""
     buffered = io.BufferedReader(cast(io.RawIOBase, stream))
     if buffered.peek(2)[:2] == _GZIP:

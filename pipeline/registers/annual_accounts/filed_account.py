@@ -56,7 +56,7 @@ Found = FiledAccount | Refused
 Reader = Callable[[Document], Iterator[Found]]
 
 
-def guarded(identifier: str | None, read: Callable[[], Found]) -> Found:
+def read_or_refuse(identifier: str | None, read: Callable[[], Found]) -> Found:
     """What `read` gives; accounts that it cannot read are refused, so that the next can be."""
     try:
         return read()

@@ -27,8 +27,8 @@ from pipeline.registers.annual_accounts.filed_account import (
     Refused,
     amount,
     day,
-    guarded,
     number,
+    read_or_refuse,
 )
 from pipeline.registers.statements.filing import Fact, FilingError
 
@@ -56,7 +56,7 @@ def read(document: Document) -> Iterator[Found]:
     with document.open() as stream:
         for deposit in record_stream.json_items(stream, (), {}):
             identifier = deposit.get("siren") or None if isinstance(deposit, dict) else None
-            yield guarded(identifier, partial(_account, identifier, deposit))
+            yield read_or_refuse(identifier, partial(_account, identifier, deposit))
 
 
 def _account(identifier: str | None, deposit: Mapping[str, Any]) -> Found:

@@ -25,8 +25,8 @@ from pipeline.registers.annual_accounts.filed_account import (
     amount,
     as_list,
     day,
-    guarded,
     number,
+    read_or_refuse,
     text,
 )
 from pipeline.registers.statements.filing import Fact, FilingError, day_before
@@ -50,7 +50,7 @@ def read(document: Document) -> Iterator[Found]:
         for declarer in record_stream.xml_elements(stream, "Declarer"):
             identifier = text(declarer.get("RcsNumber")) or None
             for declaration in as_list(declarer.get("Declaration")):
-                yield guarded(identifier, partial(_account, identifier, declaration))
+                yield read_or_refuse(identifier, partial(_account, identifier, declaration))
 
 
 def _account(identifier: str | None, declaration: Mapping[str, Any]) -> Found:

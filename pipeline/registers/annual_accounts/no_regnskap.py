@@ -24,8 +24,8 @@ from pipeline.registers.annual_accounts.filed_account import (
     amount,
     as_list,
     day,
-    guarded,
     number,
+    read_or_refuse,
     text,
 )
 from pipeline.registers.statements import taxonomy
@@ -46,7 +46,7 @@ def read(document: Document) -> Iterator[Found]:
     """
     with document.open() as stream:
         for record in record_stream.xml_elements(stream, "del"):
-            yield guarded(_identifier(record), partial(_account, record))
+            yield read_or_refuse(_identifier(record), partial(_account, record))
 
 
 def _identifier(record: dict[str, Any]) -> str | None:

@@ -25,8 +25,8 @@ from pipeline.registers.annual_accounts.filed_account import (
     Found,
     Refused,
     amount,
-    guarded,
     number,
+    read_or_refuse,
 )
 from pipeline.registers.record_stream import RecordError
 from pipeline.registers.statements.filing import Fact, FilingError, day_before
@@ -79,7 +79,7 @@ def read(document: Document) -> Iterator[Found]:
             if statement is None:
                 return
             identifier = _identifier(statement)
-            yield guarded(identifier, partial(_account, identifier, statement))
+            yield read_or_refuse(identifier, partial(_account, identifier, statement))
 
 
 def _identifier(statement: Any) -> str | None:

@@ -13,7 +13,7 @@ from pipeline.registers.statements.taxonomy import Taxonomy
 PLUS: Final = " + "
 
 
-def of(facts: Sequence[Fact], known: Taxonomy) -> list[Fact]:
+def add_up(facts: Sequence[Fact], known: Taxonomy) -> list[Fact]:
     """The sums of `facts` on each of their days; their keys are the elements of `known`.
 
     Parts in several currencies are not added up.
@@ -33,6 +33,6 @@ def of(facts: Sequence[Fact], known: Taxonomy) -> list[Fact]:
     return found
 
 
-def computed(found: Sequence[Fact], known: Taxonomy) -> set[tuple[int, str]]:
+def computed_lines(found: Sequence[Fact], known: Taxonomy) -> set[tuple[int, str]]:
     """The fiscal year and the line of each of the sums `found`."""
     return {(fact.day.year, known.lines[fact.key].line.code) for fact in found}

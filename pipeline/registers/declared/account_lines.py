@@ -24,7 +24,7 @@ from pipeline.registers.declared.filed_accounts import (
     chosen_rows,
     repeated_keys,
 )
-from pipeline.registers.declared.main_rows import stored
+from pipeline.registers.declared.main_rows import store_rows
 from pipeline.registers.declared.source_file import ROW, FilePart
 from pipeline.registers.statements import chart, taxonomy
 from pipeline.registers.statements.chart import GROUP_PLACES
@@ -93,8 +93,8 @@ def read(
         )
     amounts = pl.concat(_amounts(file, gone) for file in staged)
     if accounts.legend:
-        amounts = _labelled(amounts, accounts.legend, staged, legends)
-    amounts = _numbers(stored(amounts, work / "montants.parquet"))
+        amounts = _label_elements(amounts, accounts.legend, staged, legends)
+    amounts = _numbers(store_rows(amounts, work / "montants.parquet"))
     mapping = _mapping(declared.source, accounts.sums, amounts)
     mapped = amounts.join(mapping, on=ELEMENT, how="left", maintain_order="left", nulls_equal=True)
     why = pl.coalesce(
@@ -104,12 +104,14 @@ def read(
     )
     judged = mapped.with_columns(raison=why)
     good = judged.filter(pl.col("raison").is_null() & pl.col("code").is_not_null())
-    lines, repeated = _one_each(pl.concat([_signed(good), *_summed(judged, accounts.sums)]), work)
+    lines, repeated = _one_each(
+        pl.concat([_apply_signs(good), *_sum_lines(judged, accounts.sums)]), work
+    )
     months, unlikely = _lengths(accounts, staged, gone, lines)
     columns = lines.collect_schema().names()
     return AccountLines(
         kept=_canonical(pl.concat([lines, months.select(columns)]), work),
-        left_out=stored(
+        left_out=store_rows(
             judged.filter(pl.col("raison").is_not_null()), work / "montants-ecartes.parquet"
         ),
         repeated=repeated,
@@ -167,7 +169,7 @@ def _lengths(
     return made, found.height - made.select(pl.len()).collect().item()
 
 
-def _labelled(
+def _label_elements(
     amounts: pl.LazyFrame,
     legend: Legend,
     staged: Sequence[StagedFile],
@@ -223,7 +225,7 @@ def _reason(element: str | None, known: Taxonomy) -> str:
     return known.reason(element) or UNKNOWN
 
 
-def _signed(good: pl.LazyFrame) -> pl.LazyFrame:
+def _apply_signs(good: pl.LazyFrame) -> pl.LazyFrame:
     """Amounts with the sign of their line; + 0.0 makes -0.0 a 0.0."""
     number = (
         pl.when(pl.col("signe") == "-1")
@@ -235,7 +237,7 @@ def _signed(good: pl.LazyFrame) -> pl.LazyFrame:
     return good.with_columns((number + 0.0).alias("nombre"), calcul=pl.lit(False)).select(_LINE)
 
 
-def _summed(judged: pl.LazyFrame, sums: Mapping[str, Sum]) -> list[pl.LazyFrame]:
+def _sum_lines(judged: pl.LazyFrame, sums: Mapping[str, Sum]) -> list[pl.LazyFrame]:
     """The lines that are sums of elements, in the order of their first rows."""
     occurring = judged.select(pl.col(ELEMENT).unique()).collect(engine="streaming")[ELEMENT]
     elements = {name: fold(name) for name in occurring.drop_nulls()}
@@ -271,7 +273,7 @@ def _one_each(lines: pl.LazyFrame, work: Path) -> tuple[pl.LazyFrame, dict[str, 
     """
     order = ["choix", "rank", ROW]
     keyed = lines.with_columns(pl.struct(*_COMPANY, "code").hash().alias(KEY))
-    all_lines = stored(keyed, work / "postes.parquet")
+    all_lines = store_rows(keyed, work / "postes.parquet")
     repeats = pl.col(KEY).is_in(repeated_keys(all_lines).implode())
     rivals = all_lines.filter(repeats)
     names = [name for name in lines.collect_schema() if name not in (*_COMPANY, "code")]
@@ -292,7 +294,7 @@ def _one_each(lines: pl.LazyFrame, work: Path) -> tuple[pl.LazyFrame, dict[str, 
     other = int(best["others"].sum())
     repeated = {REPEATED: again - other, CONTRADICTED: other}
     columns = [*_COMPANY, "code", *names]
-    single = stored(all_lines.filter(~repeats).select(columns), work / "postes-seuls.parquet")
+    single = store_rows(all_lines.filter(~repeats).select(columns), work / "postes-seuls.parquet")
     found = pl.concat([single, best.lazy().select(columns)])
     return found, {why: n for why, n in repeated.items() if n}
 
@@ -312,8 +314,8 @@ def _canonical(lines: pl.LazyFrame, work: Path) -> pl.LazyFrame:
     alone = placed.filter(pl.col("parent").is_null()).with_columns(whole=pl.lit(False))
     named = pl.concat(
         [
-            stored(alone, work / "postes-entiers.parquet"),
-            stored(hung, work / "postes-parties.parquet"),
+            store_rows(alone, work / "postes-entiers.parquet"),
+            store_rows(hung, work / "postes-parties.parquet"),
         ]
     )
     group = pl.col("groupe")

@@ -31,19 +31,19 @@ def read(
         filed_accounts.stage(declared, part, rank, frame, work)
         for rank, (part, frame) in enumerate(rows)
     ]
-    gone = filed_accounts.replaced(staged)
+    gone = filed_accounts.replaced_filings(staged)
     legend = declared.statements.legend if declared.statements else None
     legends = [part for part in parts if legend and part.kind.name == legend.file]
     lines = account_lines.read(declared, staged, legends, gone, work)
     return RegisterRows(
         stems=tuple(dict.fromkeys(file.part.stem for file in staged)),
         kept=lines.kept,
-        rejected=_rejected(staged, lines),
+        rejected=_rejected_rows(staged, lines),
         counts=_counts(staged, gone, lines, detail),
     )
 
 
-def _rejected(staged: Sequence[StagedFile], lines: AccountLines) -> pl.LazyFrame:
+def _rejected_rows(staged: Sequence[StagedFile], lines: AccountLines) -> pl.LazyFrame:
     """The rejected rows, in the columns of REJECTED."""
     refused = [
         file.rows.filter(
@@ -68,8 +68,8 @@ def _counts(
     detail: Mapping[str, int],
 ) -> RowCounts:
     read = sum(_length(file.rows) for file in staged)
-    rejected = _tally(_rejected(staged, lines), "motif")
-    dropped = _dropped(staged, gone)
+    rejected = _tally(_rejected_rows(staged, lines), "motif")
+    dropped = _count_dropped(staged, gone)
     of_rows = account_lines.tally(lines.left_out.filter("is_row"))
     dropped |= {why: n for why, n in of_rows.items() if why != UNREADABLE}
     dropped |= lines.repeated
@@ -89,7 +89,7 @@ def _counts(
     )
 
 
-def _dropped(staged: Sequence[StagedFile], gone: pl.LazyFrame) -> dict[str, int]:
+def _count_dropped(staged: Sequence[StagedFile], gone: pl.LazyFrame) -> dict[str, int]:
     """The rows of the files that give nothing, before their amounts are looked at."""
     dropped: dict[str, int] = {}
     for file in staged:

@@ -47,7 +47,7 @@ def entity_of(declared: Declaration, columns: sql.Schema) -> Entity:
         note_value=why["note"][1],
         unread=unread,
         order=_ranks(declared, columns),
-        repeated=_shown(declared, columns),
+        repeated=_show_value(declared, columns),
     )
 
 
@@ -69,7 +69,7 @@ def _ranks(declared: Declaration, columns: sql.Schema) -> list[pl.Expr]:
     return [sql.expression(text, place, columns).cast(INTEGER) for text in orders]
 
 
-def _shown(declared: Declaration, columns: sql.Schema) -> pl.Expr:
+def _show_value(declared: Declaration, columns: sql.Schema) -> pl.Expr:
     if declared.repeated is None:
         return pl.lit(None, TEXT)
     place = sql.Place(declared.source, "repeated").of("show")

@@ -66,7 +66,7 @@ def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRo
     main = [part for part in parts if part.kind.name in declared.main]
     _check_kinds(declared, parts, main)
     joined = {
-        name: main_rows.stored(
+        name: main_rows.store_rows(
             main_rows.joined_rows(
                 declared, join, [part for part in parts if part.kind.name == join.file]
             ),
@@ -88,9 +88,9 @@ def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRo
             staged = entity.leave_out_repeated(staged, declared.repeated, work)
         if auto := nace_revision.default_revision(declared):
             staged = nace_revision.with_revisions(staged, auto, work)
-        told = edition.told(declared.edition, files, declared.files)
+        told = edition.date_of_head(declared.edition, files, declared.files)
         dated = edition.COLUMN if edition.COLUMN in declared.columns else declared.newest
-        staged, dates = edition.dated(staged, main, told, dated)
+        staged, dates = edition.add_dates(staged, main, told, dated)
         read_rows = entity.register_rows(staged, main, detail=_orphans(declared, joined, [staged]))
         return replace(read_rows, dates={file: told for file in files} | dates if told else dates)
     except pl.exceptions.PolarsError as error:

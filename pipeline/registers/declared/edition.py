@@ -24,7 +24,7 @@ COLUMN: Final = "date_source"
 _HEAD: Final = 1 << 16  # bytes
 
 
-def told(
+def date_of_head(
     edition: EditionPattern | None, files: Sequence[Path], kinds: Mapping[str, FileKind]
 ) -> FileDate | None:
     """The date of the whole edition, from the head of one of the files; the oldest of several.
@@ -53,7 +53,7 @@ def _day(text: str, edition: EditionPattern, name: str) -> str:
         raise InputError(f"{name}: the date of the edition cannot be read: {error}") from error
 
 
-def dated(
+def add_dates(
     staged: pl.LazyFrame, main: Sequence[FilePart], edition: FileDate | None, column: str | None
 ) -> tuple[pl.LazyFrame, dict[Path, FileDate]]:
     """The staged rows with the date of their file, and the dates of the files that tell one.

@@ -80,7 +80,7 @@ def stage(
     return StagedFile(part, pl.scan_parquet(path), values)
 
 
-def replaced(staged: Sequence[StagedFile]) -> pl.LazyFrame:
+def replaced_filings(staged: Sequence[StagedFile]) -> pl.LazyFrame:
     """The filings that a later one replaces: the columns of OWN and `depot`.
 
     Of several filings of one part, year and company the one with the last closing date counts, then

@@ -158,11 +158,11 @@ def _walk(value: Value, steps: Iterable[Step]) -> Value:
             value = value[0] if value else None
         if not isinstance(value, dict):
             return None
-        value = _selected(value, step)
+        value = _select(value, step)
     return value
 
 
-def _selected(record: Mapping[str, Value], step: Step) -> Value:
+def _select(record: Mapping[str, Value], step: Step) -> Value:
     """The value of a step in an object: that of its key, or those of several, which are joined."""
     if PLUS in step.key:
         several = [record.get(key) for key in step.key.split(PLUS)]
@@ -190,7 +190,7 @@ def _every(value: Value, steps: tuple[Step, ...], joined: str) -> list[str]:
     if not isinstance(value, dict):
         return []
     step, *rest = steps
-    return _every(_selected(value, step), tuple(rest), joined)
+    return _every(_select(value, step), tuple(rest), joined)
 
 
 def _text(value: Value, joined: str) -> str | None:

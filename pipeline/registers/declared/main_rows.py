@@ -24,7 +24,7 @@ def main_rows(
     declared: Declaration, part: FilePart, joined: Mapping[str, pl.LazyFrame]
 ) -> pl.LazyFrame:
     """The main rows of one file with the joined and derived columns."""
-    frame = _trimmed(declared, part).with_columns(pl.lit(part.name).alias(FILE))
+    frame = _rows_of_part(declared, part).with_columns(pl.lit(part.name).alias(FILE))
     for name, join in declared.joins.items():
         frame = frame.join(
             joined[name],
@@ -40,7 +40,7 @@ def main_rows(
             read = read.str.extract(derived.extract)
         frame = frame.with_columns((read if _is_list(frame, read) else sql.text(read)).alias(name))
         if derived.codes:
-            frame = _labelled(frame, name, _labels(declared, derived.codes))
+            frame = _replace_codes(frame, name, _labels(declared, derived.codes))
     return frame
 
 
@@ -48,7 +48,7 @@ def _is_list(frame: pl.LazyFrame, read: pl.Expr) -> bool:
     return isinstance(frame.select(read).collect_schema().dtypes()[0], pl.List)
 
 
-def _trimmed(declared: Declaration, part: FilePart) -> pl.LazyFrame:
+def _rows_of_part(declared: Declaration, part: FilePart) -> pl.LazyFrame:
     """The rows of one file as its kind wants them: renamed, padded, filtered, one for each key."""
     kind, frame = part.kind, part.rows
     place = sql.Place(declared.source, f"file.{kind.name}")
@@ -84,7 +84,7 @@ def joined_rows(declared: Declaration, join: Join, parts: Sequence[FilePart]) ->
     none = pl.LazyFrame(
         schema=dict.fromkeys([*keys, *join.take.values(), *join.gather.values()], pl.String())
     )
-    frames = [_trimmed(declared, part) for part in parts]
+    frames = [_rows_of_part(declared, part) for part in parts]
     if join.where:
         frames = [
             frame.filter(sql.expression(join.where, place.of("where"), frame.collect_schema()))
@@ -109,7 +109,7 @@ def joined_rows(declared: Declaration, join: Join, parts: Sequence[FilePart]) ->
     )
 
 
-def stored(rows: pl.LazyFrame, path: Path) -> pl.LazyFrame:
+def store_rows(rows: pl.LazyFrame, path: Path) -> pl.LazyFrame:
     """`rows` computed once: every main file joins them, and their source is no longer held."""
     rows.sink_parquet(path, compression="lz4", maintain_order=True)
     return pl.scan_parquet(path)
@@ -123,7 +123,7 @@ def _labels(declared: Declaration, name: str) -> Mapping[str, str]:
     return {row[codes.code]: row[codes.label] for row in rows} | dict(codes.values)
 
 
-def _labelled(frame: pl.LazyFrame, name: str, labels: Mapping[str, str]) -> pl.LazyFrame:
+def _replace_codes(frame: pl.LazyFrame, name: str, labels: Mapping[str, str]) -> pl.LazyFrame:
     """Replace the codes in column `name` by their labels; the codes stay under `name code`."""
     code = f"{name} code"
     table = pl.LazyFrame(

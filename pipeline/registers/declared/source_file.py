@@ -83,13 +83,13 @@ def unpack(
     suffixes = dict.fromkeys(suffix for kind in kinds.values() for suffix in kind.suffixes)
     for file in files:
         for member in packing.members(file, suffixes):
-            part = _unpacked(file, member, kinds, work / str(len(parts)))
+            part = _unpack(file, member, kinds, work / str(len(parts)))
             if part is not None:
                 parts.append(replace(part, file=file))
     return tuple(parts)
 
 
-def _unpacked(
+def _unpack(
     file: Path, member: Member, kinds: Mapping[str, FileKind], path: Path
 ) -> FilePart | None:
     """`_part`, whose errors name the file and its member."""
@@ -182,7 +182,7 @@ def _kind(
                 names = tuple(pq.ParquetFile(stream).schema_arrow.names)
         except pa.ArrowException as error:
             raise InputError(f"{member.name} is no Parquet ({error}); download it again") from error
-        headers = {name: _cased(names, kind) for name, kind in kinds.items()}
+        headers = {name: _fit_case(names, kind) for name, kind in kinds.items()}
         kind = _kind_of(member.name, kinds, headers)
         return kind, headers[kind.name]
     records = [kind for kind in kinds.values() if kind.format in _RECORDS]
@@ -231,7 +231,7 @@ def _csv_part(member: Member, kind: FileKind, header: tuple[str, ...], path: Pat
     # fields beyond the header without a word, and one too many means that the others are shifted.
     frame = frame.map_batches(_same, projection_pushdown=False, streamable=True)
     return FilePart(
-        kind, member.name, member.stem, _used(frame, kind, header), path, header, is_cp1252
+        kind, member.name, member.stem, _used_columns(frame, kind, header), path, header, is_cp1252
     )
 
 
@@ -249,7 +249,7 @@ def _parquet_part(member: Member, kind: FileKind, header: tuple[str, ...], path:
     ]
     counted = frame.select(text).with_row_index(ROW, offset=1)
     return FilePart(
-        kind, member.name, member.stem, _used(counted, kind, header), path, header, False
+        kind, member.name, member.stem, _used_columns(counted, kind, header), path, header, False
     )
 
 
@@ -259,10 +259,10 @@ def _same(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _header(first: str, kind: FileKind) -> tuple[str, ...]:
     row = next(csv.reader([first], delimiter=kind.separator), [])
-    return _cased([name.strip() for name in row], kind)
+    return _fit_case([name.strip() for name in row], kind)
 
 
-def _cased(names: Sequence[str], kind: FileKind) -> tuple[str, ...]:
+def _fit_case(names: Sequence[str], kind: FileKind) -> tuple[str, ...]:
     return tuple(name.lower() if kind.lowercase else name for name in names)
 
 
@@ -280,7 +280,7 @@ def _kind_of(
     raise InputError(f"{name}: neither {known}; its columns are {', '.join(longest)}")
 
 
-def _used(frame: pl.LazyFrame, kind: FileKind, header: Sequence[str]) -> pl.LazyFrame:
+def _used_columns(frame: pl.LazyFrame, kind: FileKind, header: Sequence[str]) -> pl.LazyFrame:
     columns = [name for name in header if name in kind.used]
     text = pl.col(columns).str.strip_chars()
     # Not `replace`: Polars 2.1 does not stream it and would hold the whole table.

@@ -208,7 +208,7 @@ def _one_per_line(
         if fact is None:
             continue
         code = element.line.code
-        amount = Amount(year, element.line, element.signed(fact.value), fact.currency)
+        amount = Amount(year, element.line, element.apply_sign(fact.value), fact.currency)
         tally.counts["faits repris sous un autre concept"] += code in chosen
         if code not in chosen or element.rank < chosen[code][0]:
             chosen[code] = (element.rank, amount)

@@ -35,7 +35,7 @@ class Element:
     signe: Literal["1", "-1", "abs"]
     rank: int
 
-    def signed(self, value: float) -> float:
+    def apply_sign(self, value: float) -> float:
         """The published `value` with the sign of the line."""
         if self.signe == "abs":
             return abs(value)

@@ -80,7 +80,7 @@ def add_reasons(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
     split = split.join(kept, on="id", how="left").with_columns(
         serie=pl.when(pl.col("of_group").is_null()).then("groupe")
     )
-    wrong = _unbalanced(split).with_columns(balance=pl.lit(UNBALANCED))
+    wrong = _unbalanced_years(split).with_columns(balance=pl.lit(UNBALANCED))
     yearly = _turnovers(split, codes)
     joined = (
         split.join(wrong, on=_YEAR, how="left")
@@ -128,7 +128,7 @@ def _kept_series(split: pl.LazyFrame) -> pl.LazyFrame:
 # -- balance sheets ------------------------------------------------------------------
 
 
-def _unbalanced(split: pl.LazyFrame) -> pl.LazyFrame:
+def _unbalanced_years(split: pl.LazyFrame) -> pl.LazyFrame:
     """The company, group and year of each balance sheet that does not close."""
     sheets = split.filter(pl.col("etat").is_in(_SIDES) & pl.col("valeur").is_not_null())
     figures = sheets.group_by(_YEAR).agg(
@@ -192,9 +192,9 @@ def _turnovers(split: pl.LazyFrame, codes: Iterable[str]) -> pl.LazyFrame:
 
 def _implausible(yearly: pl.LazyFrame) -> pl.LazyFrame:
     """The company, group and year of each turnover of another scale than those beside it: `turnover`, why."""
-    inside = _same_way("before", "after") & _scaled("before") & _scaled("after")
-    first = pl.col("before").is_null() & _scaled("after") & _agree("after", "later")
-    last = pl.col("after").is_null() & _scaled("before") & _agree("before", "earlier")
+    inside = _same_way("before", "after") & _is_scaled("before") & _is_scaled("after")
+    first = pl.col("before").is_null() & _is_scaled("after") & _agree("after", "later")
+    last = pl.col("after").is_null() & _is_scaled("before") & _agree("before", "earlier")
     return (
         yearly.with_columns(
             turnover=pl.when(inside | first | last)
@@ -246,7 +246,7 @@ def _tiny_results(split: pl.LazyFrame, yearly: pl.LazyFrame) -> pl.LazyFrame:
     return tiny.join(alike, on=key, how="anti").select(key).unique().with_columns(tiny=True)
 
 
-def _scaled(beside: str) -> pl.Expr:
+def _is_scaled(beside: str) -> pl.Expr:
     """Whether the turnover is about 100 or 1 000 times that of another year, or such a part of it."""
     larger, smaller = pl.max_horizontal("valeur", beside), pl.min_horizontal("valeur", beside)
     factor = larger / smaller

@@ -134,7 +134,7 @@ def _figures(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
     by_code = lines.join(roles, on=["etat", "code"], how="inner")
     of_group = pl.col("code").str.ends_with(GROUP).fill_null(False)
     by_label = lines.filter(
-        (pl.col("etat") == _ASSETS) & ~of_group & _folded(pl.col("libelle")).is_in(TOTAL_ASSETS)
+        (pl.col("etat") == _ASSETS) & ~of_group & _fold(pl.col("libelle")).is_in(TOTAL_ASSETS)
     ).with_columns(role=pl.lit("total_actif"), rank=pl.lit(len(table), dtype=pl.Int64))
     order = ["id", "role", "exercice", "rank", "ordre", "valeur", "devise", "libelle"]
     newest_first = [name == "exercice" for name in order]
@@ -146,7 +146,7 @@ def _figures(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
     )
 
 
-def _folded(label: pl.Expr) -> pl.Expr:
+def _fold(label: pl.Expr) -> pl.Expr:
     """Fold a label as `shards.codec.folding.fold` does, for the letters of TOTAL_ASSETS."""
     bare = label.str.normalize("NFKD").str.replace_all(r"\p{M}", "").str.to_lowercase()
     return bare.str.replace_all(r"[^\p{L}\p{N}]+", " ").str.strip_chars()

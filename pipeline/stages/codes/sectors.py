@@ -103,7 +103,7 @@ def add_sectors(
     """
     coded = companies.with_columns(
         pl.col("nace_code").alias(PUBLISHED),
-        normalised(pl.col("nace_code")).alias("nace_code"),
+        normalise(pl.col("nace_code")).alias("nace_code"),
         pl.col("nace_version").fill_null(DEFAULT_REVISION).alias("revision"),
         _bare(pl.col("nace_code")).alias("bare_code"),
     )
@@ -128,7 +128,7 @@ def add_sectors(
 
 def _further(lookup: pl.DataFrame) -> tuple[pl.Expr, pl.Expr]:
     """`nace_secondaires` with the codes that the row's `revision` has, and UNKNOWN_FURTHER."""
-    code, published = normalised(pl.element()), pl.col("nace_secondaires")
+    code, published = normalise(pl.element()), pl.col("nace_secondaires")
     found = pl.lit(None)
     for revision in REVISIONS:
         known = lookup.filter(revision=revision)["code"].implode()
@@ -142,7 +142,7 @@ def _further(lookup: pl.DataFrame) -> tuple[pl.Expr, pl.Expr]:
     )
 
 
-def normalised(published: pl.Expr) -> pl.Expr:
+def normalise(published: pl.Expr) -> pl.Expr:
     """A published code in the notation of NACE (`0111Z`: `01.11`); null for any other text."""
     code = published.str.strip_chars().str.to_uppercase()
     digits = code.str.replace_all(r"[^0-9]", "").str.head(4)
@@ -207,7 +207,7 @@ def _crossed_places(seeds: Seeds) -> dict[str, SectorPlace]:
         every.setdefault(row["nace_rev21"], []).append(row["nace_rev2"])
         if row["partial"] == "0":
             whole.setdefault(row["nace_rev21"], []).append(row["nace_rev2"])
-    candidates = {row["code"]: _preferred(row["code"], whole, every) for row in classes}
+    candidates = {row["code"]: _preferred_codes(row["code"], whole, every) for row in classes}
     places: dict[str, SectorPlace] = {}
     for row in (*divisions, *groups):
         key = "division" if len(row["code"]) == 2 else "group"
@@ -217,22 +217,22 @@ def _crossed_places(seeds: Seeds) -> dict[str, SectorPlace]:
             if member[key] == row["code"]
             for c in candidates[member["code"]]
         ]
-        places |= _settled(row["code"], below, homes)
+        places |= _settle_place(row["code"], below, homes)
     for row in classes:
         known = candidates[row["code"]]
-        found = _settled(row["code"], known, homes)
+        found = _settle_place(row["code"], known, homes)
         places |= found or {row["code"]: places[row["group"]]}
     return places
 
 
-def _preferred(
+def _preferred_codes(
     code: str, whole: Mapping[str, list[str]], every: Mapping[str, list[str]]
 ) -> list[str]:
     candidates = whole.get(code) or every.get(code, [])
     return [code] if code in candidates else sorted(candidates)
 
 
-def _settled(
+def _settle_place(
     code: str, candidates: Sequence[str], homes: Mapping[str, SectorPlace]
 ) -> dict[str, SectorPlace]:
     """The place of `code`; empty without candidates."""

@@ -44,7 +44,7 @@ def states(seeds: Seeds, iso2: str) -> dict[str, str]:
 
 def add_state(companies: pl.LazyFrame, states: Mapping[str, str]) -> pl.LazyFrame:
     """Add `etat` and UNMAPPED."""
-    return companies.with_columns(_known("statut", states).alias("etat")).with_columns(
+    return companies.with_columns(_look_up("statut", states).alias("etat")).with_columns(
         pl.col("etat").fill_null(UNKNOWN),
         pl.when(pl.col("etat").is_null()).then(pl.col("statut")).alias(UNMAPPED),
     )
@@ -69,14 +69,14 @@ def add_french(
 ) -> pl.LazyFrame:
     """Add the columns of WORDED."""
     return companies.with_columns(
-        pl.coalesce(_known(field, words[field]), field if iso2 == _FRENCH else pl.lit(None)).alias(
-            name
-        )
+        pl.coalesce(
+            _look_up(field, words[field]), field if iso2 == _FRENCH else pl.lit(None)
+        ).alias(name)
         for field, name in WORDED.items()
     )
 
 
-def _known(column: str, known: Mapping[str, str]) -> pl.Expr:
+def _look_up(column: str, known: Mapping[str, str]) -> pl.Expr:
     """What is `known` of the folded texts of a column, null for others."""
     return pl.col(column).map_batches(
         lambda texts: _looked_up(texts, known), return_dtype=pl.String, is_elementwise=True

@@ -194,7 +194,7 @@ def _document(
     total = sum(one.total for one in parts)
     lacking = None if total else _NO_COMPANY
     headcounts, births = (
-        market.counted(parts, name) for name in ("tranche_effectif", "annee_creation")
+        market.count_by(parts, name) for name in ("tranche_effectif", "annee_creation")
     )
     growth = np.concatenate([one.growth for one in parts])
     return ChiffresDuMarche(

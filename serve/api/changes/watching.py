@@ -208,7 +208,7 @@ def _of_companies(
     for iso2, identifier in _identifiers(named):
         by_country.setdefault(iso2, []).append(identifier)
     return {
-        iso2: net_changes.find(files.get(iso2, ()), iso2, [filters.identified(identifiers)])
+        iso2: net_changes.find(files.get(iso2, ()), iso2, [filters.has_identifier(identifiers)])
         for iso2, identifiers in sorted(by_country.items())
     }
 

@@ -1,13 +1,16 @@
-"""/robots.txt, /sitemap.xml and its parts: what search engines may read, and where it is.
+"""Files that programs ask every site for: /robots.txt, /sitemap.xml and its parts, /.well-known/security.txt, the icon.
 
 The sitemap lists the pages without a search and, for each country, its search by sector. Companies are not listed: they
 are public one by one, but a list of all of them is what plans sell (§8). Crawlers find them by these searches.
 """
 
+import re
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Final
 from xml.sax.saxutils import escape
 
+from quota.periods import iso
 from serve.access.result import Response
 from serve.contract import errors
 from serve.guests.site import assets
@@ -19,7 +22,10 @@ _PAGES: Final = ("/", "/tarifs", "/sources", "/statut", "/rapprochement", "/docs
 _CLOSED: Final = (
     "/compte", "/connexion", "/inscription", "/deconnexion", "/chiffres", "/propositions", "/api/",
 )  # fmt: skip
+_URI: Final = re.compile(r"(?i)(?:https|mailto|tel):")
+_CONTACT: Final = re.compile(r"(?i)https://\S+|mailto:[^\s@]+@[^\s@]+|tel:\+?[0-9.()-]+")
 _SCHEMA: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
+_LASTS: Final = timedelta(days=180)  # of security.txt; RFC 9116 §2.5.5 wants less than a year
 _KEPT: Final = {"Cache-Control": "public, max-age=3600"}
 # Without `base_url` the addresses have the `Host` of the caller, which nobody else may be given.
 _OWN: Final = {"Cache-Control": "private, no-store"}
@@ -31,6 +37,24 @@ async def robots(request: PageRequest) -> Response:
     text = f"User-agent: *\n{closed}Sitemap: {request.origin}/sitemap.xml\n"
     kind = {"Content-Type": "text/plain; charset=utf-8"}
     return Response(200, text.encode(), {**kind, **_tag_headers(request)})
+
+
+async def security(request: PageRequest) -> Response:
+    """Where to report a weakness (RFC 9116), made anew for each request, so that it never expires.
+
+    Raises:
+        ApiError: 404: the operator has no address that is a URI or of mail.
+    """
+    address = request.server.config.operator_address or ""
+    contact = address if _URI.match(address) else f"mailto:{address}"
+    if not _CONTACT.fullmatch(contact):
+        raise errors.route_inconnue()
+    expires = request.now.replace(microsecond=0) + _LASTS
+    lines = [f"Contact: {contact}", f"Expires: {iso(expires)}", "Preferred-Languages: fr, en"]
+    if base := request.server.config.base_url:
+        lines.append(f"Canonical: {base}/.well-known/security.txt")
+    kind = {"Content-Type": "text/plain; charset=utf-8"}
+    return Response(200, "".join(f"{line}\n" for line in lines).encode(), {**kind, **_KEPT})
 
 
 async def favicon(_request: PageRequest) -> Response:

@@ -20,7 +20,7 @@ from math import ceil
 from typing import Final, TypeVar
 
 from quota.accounts import FREE, Account
-from quota.ledger.people import folded
+from quota.ledger.people import fold_email
 from quota.store import passwords
 from serve.access import counter_headers
 from serve.access.burst_gate import Limiter
@@ -65,7 +65,7 @@ class LoginThrottle:
 
         A browser from which the person has logged in before (`device`) has a limit of its own.
         """
-        few, account = self._debit.connexions, f"connexion {folded(email)}"
+        few, account = self._debit.connexions, f"connexion {fold_email(email)}"
         limits = (
             ((f"appareil {device}", few),)
             if device
@@ -124,7 +124,7 @@ class LoginThrottle:
 
     def mail(self, email: str, now: datetime) -> None:
         """Count a mail that invites an address. Raises ApiError 429."""
-        self._by_day(((f"invitation {folded(email)}", RECIPIENT_INVITATIONS),), now)
+        self._by_day(((f"invitation {fold_email(email)}", RECIPIENT_INVITATIONS),), now)
 
     def make_key(self, account: str, now: datetime) -> None:
         """Count a key or a reconciliation address that is made. Raises ApiError 429."""
@@ -148,7 +148,7 @@ class LoginThrottle:
 
     async def hashed(self, password: str) -> str:
         """The hash of a new password. Raises ApiError 503."""
-        return await self._in_thread(lambda: passwords.hashed(password))
+        return await self._in_thread(lambda: passwords.hash_password(password))
 
     async def is_right(self, password: str, stored: str | None) -> bool:
         """Is it the password with the hash `stored`? None, for an unknown person, takes as long.

@@ -92,6 +92,7 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
         "evenements", post=payment.event, guarded=False, signature="Stripe-Signature"
     ),
     "/robots.txt": WebRoute("robots", crawlers.robots),
+    "/.well-known/security.txt": WebRoute("securite", crawlers.security),
     "/favicon.ico": WebRoute("favicon", crawlers.favicon),
     "/sitemap.xml": WebRoute("plan-du-site", crawlers.index),
     "/export": WebRoute("export-page", post=export_form.download, personal=True),

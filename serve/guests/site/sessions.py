@@ -14,7 +14,7 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Final
 
-from quota.ledger.people import Person, folded
+from quota.ledger.people import Person, fold_email
 from serve.guests.site import cookies
 from serve.guests.site.page_request import PageContext, Session
 
@@ -74,13 +74,13 @@ def device(context: PageContext, cookie: str, email: str) -> str | None:
     shape = _DEVICE.fullmatch(cookie)
     if shape is None:
         return None
-    proves = context.signer.is_valid(shape[2], _DEVICE_PURPOSE, f"{shape[1]}.{folded(email)}")
+    proves = context.signer.is_valid(shape[2], _DEVICE_PURPOSE, f"{shape[1]}.{fold_email(email)}")
     return shape[1] if proves else None
 
 
 def device_cookie(context: PageContext, person: Person) -> str:
     """The Set-Cookie header by which a browser is known for this person."""
     name = secrets.token_urlsafe(16)
-    signature = context.signer.signature(_DEVICE_PURPOSE, f"{name}.{folded(person.email)}")
+    signature = context.signer.signature(_DEVICE_PURPOSE, f"{name}.{fold_email(person.email)}")
     seconds = int(DEVICE_LASTS.total_seconds())
     return cookies.set_cookie(cookies.DEVICE, f"{name}.{signature}", seconds, secure=context.secure)

@@ -173,12 +173,12 @@ def _gaps(
     columns = (distance, turnover, headcount, place)
     found = zip(rows[near].tolist(), *(one[near].tolist() for one in columns), strict=True)
     return [
-        Comparable(shard.iso2, row, far, _measured(turnover_gap), _measured(headcount_gap), beside)
+        Comparable(shard.iso2, row, far, _distance(turnover_gap), _distance(headcount_gap), beside)
         for row, far, turnover_gap, headcount_gap, beside in found
     ]
 
 
-def _measured(difference: float) -> float | None:
+def _distance(difference: float) -> float | None:
     """A gap without its sign; None where one of the two figures is unknown (NaN)."""
     return None if np.isnan(difference) else abs(difference)
 

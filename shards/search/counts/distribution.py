@@ -141,7 +141,7 @@ def _towns(towns: Towns) -> DimensionValues:
     return DimensionValues(len(towns.names), towns.spelling, towns.numbers)
 
 
-def _coded(shards: Sequence[Shard], name: str) -> list[str | None]:
+def _texts_of_codes(shards: Sequence[Shard], name: str) -> list[str | None]:
     """The texts of the codes of a column, of all shards."""
     return [text for shard in shards for text in (None, *_texts(shard, name))]
 
@@ -160,7 +160,7 @@ def _activities(shards: Sequence[Shard]) -> list[str | None]:
     return slots
 
 
-def _banded(dimension: str) -> Callable[[Sequence[Shard]], list[str | None]]:
+def _bands_of(dimension: str) -> Callable[[Sequence[Shard]], list[str | None]]:
     tri = _BANDS[dimension]
     return lambda shards: [
         name for shard in shards for name in bands.names(tri, shard.steps(tri).keys)
@@ -174,10 +174,10 @@ _SLOTS: Final[Mapping[str, Callable[[Sequence[Shard]], Sequence[str | None]]]] =
         cell.sous_secteur for shard in shards for cell in shard.layout.cells
     ],
     "nace": _activities,
-    "forme": lambda shards: _coded(shards, "forme"),
+    "forme": lambda shards: _texts_of_codes(shards, "forme"),
     "etat": lambda shards: [state for _ in shards for state in STATES],
     "tranche_effectif": lambda shards: [
         name for _ in shards for name in (None, *bands.headcount_names())
     ],
-    **{name: _banded(name) for name in _BANDS},
+    **{name: _bands_of(name) for name in _BANDS},
 }

@@ -81,21 +81,21 @@ def part(base: ShardSet, query: Query, oldest: int) -> MarketPart:
     found = search(base, query, offset=0, limit=0).total
     if _DENSE * found < sum(base[iso2].rows for iso2 in query.pays):
         _, counted = distributions(base, query, _COUNTED, UNLIMITED) or (0, {})
-        looked_up = base.own_session().listed(query)
+        looked_up = base.own_session().rows_by_shard(query)
         ceased = sum(_ceased_among(shard, rows) for shard, rows in looked_up)
         figures = [_turnovers(shard, rows) for shard, rows in looked_up]
         statements = [(shard, _statements(shard, rows)) for shard, rows in looked_up]
         return MarketPart(
-            found, ceased, counted, None, 0, _joined(figures), *_ratios(statements, oldest)
+            found, ceased, counted, None, 0, _join(figures), *_ratios(statements, oldest)
         )
-    ceased = _ceased(base, query)
+    ceased = _count_ceased(base, query)
     session = base.own_session()
     marks = RowBitmap(session.arrays)
     marks.mark(*session.lists(query))
     counted = {name: distribution(base, name, marks.bands(DIMENSIONS[name])) for name in _COUNTED}
     lesser = marks.count_lesser(turnover_sequence(base))
     statements = [
-        (shard, np.flatnonzero(marks.of(number)[shard.statement_rows]))
+        (shard, np.flatnonzero(marks.of_shard(number)[shard.statement_rows]))
         for number, shard in enumerate(session.arrays.shards)
         if marks.totals[number]
     ]
@@ -112,7 +112,7 @@ class MarketTurnovers:
 
     def __init__(self, base: ShardSet, found: Sequence[MarketPart]) -> None:
         self._sequence = turnover_sequence(base)
-        self._few = np.sort(_joined([one.figures for one in found]))
+        self._few = np.sort(_join([one.figures for one in found]))
         marked = [one.marks for one in found if one.marks is not None]
         self._marks = RowBitmap.union(marked) if marked else None
         self._lesser = sum(one.lesser for one in found)
@@ -142,18 +142,18 @@ class MarketTurnovers:
         return np.sort(np.concatenate([self._few, many])) if len(self._few) else many
 
 
-def counted(found: Sequence[MarketPart], dimension: str) -> Distribution:
+def count_by(found: Sequence[MarketPart], dimension: str) -> Distribution:
     """The companies of these parts by a dimension that is counted."""
     several = [one.counted[dimension] for one in found]
     counts = np.sum([one.counts for one in several], axis=0)
     return replace(several[0], counts=counts, null=sum(one.null for one in several))
 
 
-def _joined(figures: Sequence[Figures]) -> Figures:
+def _join(figures: Sequence[Figures]) -> Figures:
     return np.concatenate([*figures, np.empty(0)])
 
 
-def _ceased(base: ShardSet, query: Query) -> int:
+def _count_ceased(base: ShardSet, query: Query) -> int:
     if query.etats and _CEASED not in query.etats:
         return 0
     return search(base, replace(query, etats=(_CEASED,)), offset=0, limit=0).total
@@ -194,16 +194,16 @@ def _ratios(
             continue
         room = np.empty(len(recent))
         for code in found:
-            figures = _known(shard.ratio(code), recent, room)
+            figures = _known_figures(shard.ratio(code), recent, room)
             if code == GROWTH:
                 growth.append(figures.copy())
             figures.sort()
             if len(figures):
                 found[code][shard.iso2] = quantiles(figures, ascending=True)
-    return found, _joined(growth)
+    return found, _join(growth)
 
 
-def _known(figures: Figures, numbers: NDArray[np.int64], room: Figures) -> Figures:
+def _known_figures(figures: Figures, numbers: NDArray[np.int64], room: Figures) -> Figures:
     """The figures of these numbers that are known, in `room`: a fourth of the time that NumPy takes for it."""
     addresses = (address_of(one) for one in (figures, numbers, room))
     source, chosen, target = addresses

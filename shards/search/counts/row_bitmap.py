@@ -85,7 +85,7 @@ class RowBitmap:
         made.totals = [sum(totals) for totals in zip(*(one.totals for one in several), strict=True)]
         return made
 
-    def of(self, number: int) -> NDArray[np.bool_]:
+    def of_shard(self, number: int) -> NDArray[np.bool_]:
         """The marks of a shard, by row."""
         shard = self._arrays.record.shards[number]
         words = self.bits[shard.first_mark :][: (shard.rows + 31) >> 5]

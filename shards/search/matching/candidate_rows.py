@@ -126,12 +126,12 @@ class CandidateRows:
         # The shards whose rows may weigh most come first: most of the others then have no row that would be kept.
         for shard, words in sorted(asked, key=lambda pair: -_most(pair[1])):
             if words and _most(words) >= _least_kept(found):
-                found += self._gathered(shard, words, groups)
+                found += self._gather(shard, words, groups)
         found.sort(key=lambda row: (-row.score, row.shard, row.row))
         least = found[0].score - _BEHIND if found else 0.0
         return [row for i, row in enumerate(found[:KEPT]) if i < _FEW or row.score >= least]
 
-    def _gathered(self, shard: int, words: Sequence[SoughtWord], groups: int) -> list[Found]:
+    def _gather(self, shard: int, words: Sequence[SoughtWord], groups: int) -> list[Found]:
         """The rows of a shard with the greatest weight."""
         for at, (word, group, weight) in enumerate(words):
             self._words[at], self._groups[at], self._weights[at] = word, group, weight
@@ -194,13 +194,13 @@ class CandidateRows:
         shards = np.array(chosen, np.int64)
         found = np.empty((len(chosen), len(texts), 2), np.int64)
         candidates.lookup(
-            self._arrays.address, _held(shards), len(chosen), b"".join(encoded), _held(starts),
-            len(texts), _held(found),
+            self._arrays.address, _pointer(shards), len(chosen), b"".join(encoded), _pointer(starts),
+            len(texts), _pointer(found),
         )  # fmt: skip
         return [[(word, size) for word, size in shard] for shard in found.tolist()]
 
 
-def _held(array: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> object:
+def _pointer(array: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> object:
     """An array as a compiled function takes it."""
     return address_of(array) if COMPILED else view(array.reshape(-1))
 

@@ -58,18 +58,18 @@ def in_any_spelling(
         return
     for iso2, shard in shards.items():
         of_country = {iso2: shard}
-        yield from identified(of_country, folded)
+        yield from with_identifier(of_country, folded)
         codes = _codes(iso2)
         bare = [folded[2:] for code in codes if folded.startswith(code)]
         own = [one for one in derivations if one.iso2 == iso2]
         for spelling in filter(None, [folded, *bare, *(code + folded for code in codes)]):
-            yield from listed(of_country, spelling)
+            yield from with_number(of_country, spelling)
             for one in own:
-                yield from derived(of_country, spelling, one)
+                yield from with_derived_number(of_country, spelling, one)
         yield from respelt(of_country, folded)
 
 
-def identified(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
+def with_identifier(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
     """Companies with this identifier."""
     for iso2, shard in shards.items():
         if shard.rows:
@@ -77,19 +77,19 @@ def identified(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
                 yield CompanyPlace(iso2, row)
 
 
-def listed(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
+def with_number(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
     """Companies whose records have this LEI or VAT number."""
     for iso2, shard in shards.items():
-        for row in shard.numbered(folded):
+        for row in shard.rows_by_number(folded):
             yield CompanyPlace(iso2, row)
 
 
-def derived(shards: Shards, folded: str, one: Derivation) -> Iterator[CompanyPlace]:
+def with_derived_number(shards: Shards, folded: str, one: Derivation) -> Iterator[CompanyPlace]:
     """Companies whose identifier is in the number, and that do not have another VAT number in their records."""
     matched = one.pattern.fullmatch(folded)
     if matched and one.iso2 in shards:
         identifier = fold_id(matched.expand(one.identifier))
-        for place in identified({one.iso2: shards[one.iso2]}, identifier):
+        for place in with_identifier({one.iso2: shards[one.iso2]}, identifier):
             if one.type != VAT or _may_have(shards[place.iso2], place.row, folded):
                 yield place
 
@@ -111,7 +111,7 @@ def respelt(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
         for spelling in filter(None, spellings):
             for one in _with_zeros(spelling):
                 if width in (0, len(one)):
-                    yield from identified({iso2: shard}, one)
+                    yield from with_identifier({iso2: shard}, one)
 
 
 def _codes(iso2: str) -> list[str]:

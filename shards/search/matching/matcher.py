@@ -89,7 +89,7 @@ class Matcher:
         Raises:
             CorruptError: a shard refers to what it does not have.
         """
-        weighed = self.weighed(line)
+        weighed = self.weigh(line)
         notes = self._weights.notes([found.evidence for found in weighed])
         ranked = sorted(
             zip(notes, weighed, strict=True),
@@ -99,21 +99,21 @@ class Matcher:
         return MatchResult(self._weights.verdict(notes), candidates)
 
     @reading()
-    def weighed(self, line: Line) -> list[Weighed]:
+    def weigh(self, line: Line) -> list[Weighed]:
         """The companies that a line may mean, with what speaks for each."""
         chosen = self._chosen(line)
-        numbered = self._numbered(line, chosen)
+        numbered = self._rows_by_number(line, chosen)
         by_number = list(dict.fromkeys([*numbered.by_id, *numbered.by_vat]))
         words = tuple(fold(line.nom or "").split())
         if not words:
             alone = [Compared(row, None, _NO_CLASSES, {}) for row in by_number]
             return self._read(line, alone, chosen, numbered)
-        found = self._compared(words, chosen, by_number, near=False)
+        found = self._compare_names(words, chosen, by_number, near=False)
         weighed = self._read(line, found, chosen, numbered)
         best = max(self._weights.notes([each.evidence for each in weighed]), default=0.0)
         if best >= _ENOUGH:
             return weighed
-        found += self._compared(words, chosen, [], near=True)
+        found += self._compare_names(words, chosen, [], near=True)
         return self._read(line, found, chosen, numbered)
 
     def _chosen(self, line: Line) -> list[int]:
@@ -123,7 +123,7 @@ class Matcher:
 
     # -- candidates --------------------------------------------------------------------------
 
-    def _numbered(self, line: Line, chosen: Sequence[int]) -> Numbered:
+    def _rows_by_number(self, line: Line, chosen: Sequence[int]) -> Numbered:
         shards = {self._arrays.isos[number]: self._arrays.shards[number] for number in chosen}
 
         def found(given: str | None) -> frozenset[Found]:
@@ -133,7 +133,7 @@ class Matcher:
 
         return Numbered(found(line.id), found(line.tva))
 
-    def _compared(
+    def _compare_names(
         self, words: tuple[str, ...], chosen: Sequence[int], more: Sequence[Found], *, near: bool
     ) -> list[Compared]:
         """Rows that share words with a line, with their names compared, the nearest first."""

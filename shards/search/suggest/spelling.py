@@ -54,7 +54,7 @@ def nearest(base: ShardSet, query: Query) -> list[Meant]:
     unknown = [
         not search(base, Query(pays=query.pays, q=word), offset=0, limit=0).total for word in words
     ]
-    found = [_counted(base, query, q) for q in _identifiers(base, query)]
+    found = [_count_meant(base, query, q) for q in _identifiers(base, query)]
     for distance in range(1, FARTHEST + 1):
         # A word that no name holds must be replaced, which leaves the others fewer errors.
         left = distance - sum(unknown)
@@ -65,15 +65,15 @@ def nearest(base: ShardSet, query: Query) -> list[Meant]:
         ]
         given = sorted(_texts(words, near, unknown, distance))
         texts = nlargest(TRIED, given, key=lambda text: text[1])
-        counted = [_counted(base, query, text) for text, _ in texts]
+        counted = [_count_meant(base, query, text) for text, _ in texts]
         found += sorted(counted, key=lambda one: (-one.total, one.q))
     return [one for one in found if one.total][:MOST]
 
 
-def allowed(word: str) -> int:
+def errors_allowed(word: str) -> int:
     """The errors that a word may have.
 
-    >>> [allowed(word) for word in ("ab", "abc", "abcde")]
+    >>> [errors_allowed(word) for word in ("ab", "abc", "abcde")]
     [0, 1, 2]
     """
     if not _LEAST_LETTERS <= len(word) <= _MOST_LETTERS:
@@ -81,13 +81,13 @@ def allowed(word: str) -> int:
     return 1 if len(word) < _TWO_ERRORS else 2
 
 
-def _counted(base: ShardSet, query: Query, q: str) -> Meant:
+def _count_meant(base: ShardSet, query: Query, q: str) -> Meant:
     return Meant(q, search(base, replace(query, q=q), offset=0, limit=0).total)
 
 
 def _near(base: ShardSet, query: Query, word: str, distance: int) -> list[_NearWord]:
     """The words of names within a distance of a word, itself left out; as far as it may have errors."""
-    most = min(allowed(word), distance)
+    most = min(errors_allowed(word), distance)
     if not most:
         return []
     found: dict[str, _NearWord] = {}

@@ -110,7 +110,7 @@ class DuckFigures:
     def _scope(self, base: ShardSet, query: Query) -> None:
         where, values = "TRUE", list[Any]()
         if query.q is not None:
-            listed = base.own_session().listed(query)
+            listed = base.own_session().rows_by_shard(query)
             schema = {"iso2": pl.String, "row": pl.UInt32}
             frames = [pl.DataFrame({"row": rows}).select(pl.lit(shard.iso2).alias("iso2"), "row")
                       for shard, rows in listed]  # fmt: skip

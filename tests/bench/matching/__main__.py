@@ -66,7 +66,7 @@ def fit_weights(data: Path, work: Path, lines: int) -> None:
     matcher = Matcher(base, tables(), weights(), derivations())
     examples = []
     for line in _labelled(base, work).draw(lines, _FIT_SEED):
-        weighed = matcher.weighed(line.line)
+        weighed = matcher.weigh(line.line)
         if weighed:
             examples.append(Example([each.evidence for each in weighed], _place(line, weighed)))
     known = weights()
@@ -84,7 +84,7 @@ def measure(data: Path, work: Path, lines: int, seed: int, with_peers: int) -> N
     judged = []
     start = time.process_time()
     for line in drawn:
-        weighed = matcher.weighed(line.line)
+        weighed = matcher.weigh(line.line)
         notes = known.notes([each.evidence for each in weighed])
         best = max(range(len(notes)), key=notes.__getitem__, default=None)
         right = best is not None and best == _place(line, weighed)

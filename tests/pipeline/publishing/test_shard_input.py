@@ -117,7 +117,7 @@ def test_records_are_to_the_byte_those_of_the_oracle(companies: list[dict[str, A
     blocks = list(shard_input.json_lines(pl.DataFrame(companies, schema=TYPES)))
 
     lines = b"".join(blocks).split(b"\n")[:-1]
-    assert list(map(record.cut, lines)) == [record.encode(company) for company in companies]
+    assert list(map(record.encode_json, lines)) == [record.encode(company) for company in companies]
 
 
 @pytest.mark.parametrize("block", [1, 2, 1_024])

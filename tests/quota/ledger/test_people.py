@@ -251,7 +251,7 @@ def test_people_are_kept_by_a_centre_of_several_hosts_as_well(kind: str) -> None
         assert kept.unseal_key(token, b"session", NOW).result(10) == text
         assert kept.unseal_key(token, b"session", NOW).result(10) is None
         later = NOW + timedelta(days=400)
-        assert [one.id for one in store.unused(later)] == [unused.id]
+        assert [one.id for one in store.unused_accounts(later)] == [unused.id]
         assert store.remove_unused(unused.id, later, later).result(10)
         assert kept.all().result() == [kept.get(person.account).result()]
         assert kept.last_used([key.id]).result() == {key.id: "2026-11-21"}

@@ -35,7 +35,7 @@ def test_an_unused_account_goes_with_all_its_rows() -> None:
     account, key = signed_up(store, "zoé@exemple.fr")
     store.accounts.create_address(account, PLANS, NOW).result()
 
-    assert [one.id for one in store.unused(LATER - YEAR)] == [account]
+    assert [one.id for one in store.unused_accounts(LATER - YEAR)] == [account]
     assert store.remove_unused(account, LATER - YEAR, LATER).result()
     assert not store.remove_unused(account, LATER - YEAR, LATER).result()
 
@@ -72,7 +72,7 @@ def test_an_account_that_was_used_stays(use: Use) -> None:
     use(store, account, key)
     before = dict(rows(store))
 
-    found = [one.id for one in store.unused(LATER - YEAR)]
+    found = [one.id for one in store.unused_accounts(LATER - YEAR)]
     removed = [store.remove_unused(one, LATER - YEAR, LATER).result() for one in found]
 
     assert not any(removed)
@@ -83,7 +83,7 @@ def test_a_young_account_stays() -> None:
     store = DictStore()
     signed_up(store, "zoé@exemple.fr")
 
-    assert not store.unused(NOW)
+    assert not store.unused_accounts(NOW)
 
 
 def test_nothing_is_removed_without_yes(quota: Command) -> None:

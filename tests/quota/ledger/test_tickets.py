@@ -169,7 +169,7 @@ def test_the_operator_invites_resets_and_gives_roles(quota: Command, account_: s
         kind = made["nature"]
         assert store.accounts.tickets.find(token, kind, datetime.now(UTC)).result()
     token = reset["lien"].removeprefix("/mot-de-passe/")
-    hashed = passwords.hashed("correct cheval")
+    hashed = passwords.hash_password("correct cheval")
     assert store.accounts.tickets.set_password(token, hashed, datetime.now(UTC)).result()
     store.close()
     told = quota.fails("person", "role", "zoé@exemple.fr", "membre", code=1)

@@ -64,7 +64,7 @@ class Breaking:
 
 
 def broken(environment: LmdbFile, *errors: lmdb.Error) -> None:
-    environment._env = Breaking(environment._opened(), list(errors))  # type: ignore[assignment]
+    environment._env = Breaking(environment._open_environment(), list(errors))  # type: ignore[assignment]
 
 
 def test_a_panic_fails_its_group_and_the_next_is_written_to_the_file_opened_anew(
@@ -112,7 +112,7 @@ def _refuse(*_: object, **__: object) -> lmdb.Environment:
 
 def test_a_full_table_of_readers_is_cleared_of_the_dead(tmp_path: Path) -> None:
     environment = LmdbFile(tmp_path, 1 << 20)
-    real = environment._opened()
+    real = environment._open_environment()
 
     class Crowded:
         cleared = False
@@ -137,7 +137,7 @@ def test_a_full_table_of_readers_is_cleared_of_the_dead(tmp_path: Path) -> None:
 
 def test_a_read_that_fails_says_so(tmp_path: Path) -> None:
     environment = LmdbFile(tmp_path, 1 << 20)
-    real = environment._opened()
+    real = environment._open_environment()
 
     class Broken:
         def begin(self) -> Any:

@@ -202,7 +202,7 @@ def test_reader_slots_of_killed_processes_are_freed(folder: Path) -> None:
         process.wait()
 
     store = LmdbStore(folder)
-    table = store._file._opened().readers()
+    table = store._file._open_environment().readers()
     store.close()
 
     for process in readers:

@@ -4,17 +4,18 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 
 from serve.contract import parameters
 from serve.request import reader
-from shards.query import ORDERS, STATES
+from shards.query import STATES
 from tests import oracle
+from tests.serve import parameter_strategies
 from tests.serve.asking import NAMES
 from tests.serve.client import Customer, Served
-from tests.serve.world import COMPANIES, IT, RETAIL
+from tests.serve.world import COMPANIES
 
 Given = dict[str, str]
+KNOWN = [f"{one['iso2']}:{one['id']}" for one in COMPANIES[:16]]
 
 
 @pytest.fixture(scope="module")
@@ -38,57 +39,8 @@ def expected(found: Given) -> list[str]:
     return [f"{one['iso2']}:{one['id']}" for one in oracle.search(COMPANIES, query)]
 
 
-def values(field: str) -> list[str]:
-    return sorted({one[field] for one in COMPANIES if one[field]})
-
-
-def several(items: list[str], separator: str) -> st.SearchStrategy[str]:
-    return st.lists(st.sampled_from(items), min_size=1, max_size=3).map(separator.join)
-
-
-KNOWN = [f"{one['iso2']}:{one['id']}" for one in COMPANIES[:16]]
-DAYS = [*values("date_creation"), "2014-04", "2014-05", "1864", "2019-11-29", "9999"]
-AMOUNTS = [str(one["actif_eur"]) for one in COMPANIES if one["actif_eur"] is not None]
-TOWNS = [*values("ville"), "orleans", "ST ETIENNE", "saint etienne", "łodz road", "Orl", "!?"]
-NEW: dict[str, st.SearchStrategy[str]] = {
-    "ids": several([*KNOWN, "FR:absente", "AT:1"], ","),
-    "etat": several(list(STATES), ","),
-    "ville": several(TOWNS, "|"),
-    "code_postal": several(["45", "45 1", "SW1", "sw 1a", "1", "9", "-"], ","),
-    "forme": several(values("forme"), "|"),
-    "nace": several(["62", "620", "47.9", "64", "01", "56.10"], ","),
-    "cree_min": st.sampled_from(DAYS),
-    "cree_max": st.sampled_from(DAYS),
-    "actif_min": st.sampled_from([*AMOUNTS, "-1e300", "0.01"]),
-    "actif_max": st.sampled_from([*AMOUNTS, "1e300", "-0.01"]),
-    "avec_comptes": st.just("1"),
-}
-OLD: dict[str, st.SearchStrategy[str]] = {
-    "pays": several(["FR", "UK", "EE", "AT", "DE"], ","),
-    "secteur": several([IT, RETAIL], "|"),
-    "q": st.sampled_from(["o", "a", "OÜ", "société", "ltd"]),
-    "tri": st.sampled_from(ORDERS),
-    "ca_min": st.sampled_from(["-1", "0.5", "1000000"]),
-    "effectif_max": st.sampled_from(["9", "88"]),
-    "site_web": st.just("1"),
-    "avec_ca": st.just("1"),
-}
-
-
-@st.composite
-def searches(draw: st.DrawFn) -> Given:
-    """One to three of the new filters with up to two of §4.4: more at once find nothing, and prove little."""
-    names = draw(st.sets(st.sampled_from(sorted(NEW)), min_size=1, max_size=3))
-    names |= draw(st.sets(st.sampled_from(sorted(OLD)), max_size=2))
-    found = {name: draw((NEW | OLD)[name]) for name in sorted(names)}
-    for low, high in (("cree_min", "cree_max"), ("actif_min", "actif_max")):
-        if low in found and high in found:
-            del found[low]
-    return found
-
-
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(found=searches())
+@given(found=parameter_strategies.searches())
 @example(found={"ville": "orleans|Saint Etienne", "etat": "active"})
 @example(found={"cree_min": "2015", "cree_max": "2015"})
 @example(found={"cree_min": "1998-02-02", "cree_max": "2014-04"})

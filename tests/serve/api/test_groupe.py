@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from shards.generations.groups import Relationship
+from tests import oracle
 from tests.serve import world
 from tests.serve.client import Served, serving
 from tests.serve.clock import Clock
@@ -87,6 +88,25 @@ def test_children_are_direct_ones_and_branches_and_the_totals_are_exact(served: 
     assert [one["nature"] for one in found["enfants"]] == ["directe"] * 5 + ["succursale"]
     assert found["enfants"][0]["societe"] == {"iso2": "EE", "id": "10003", "nom": "Õ 3"}
     assert (found["total_enfants"], found["total_consolidees"]) == (6, 0)
+
+
+def test_parents_and_children_are_those_of_the_oracle(served: Served) -> None:
+    for one in COMPANIES:
+        if one["lei"] is None:
+            continue
+        found = ask(served, f"{one['iso2']}/{one['id']}")
+
+        parents = [(link["lei"], link["nature"], link["debut"]) for link in found["parents"]]
+        assert parents == [link[1:4] for link in oracle.parents(LINKS, one["lei"])]
+        below = [
+            child
+            for nature in ("directe", "succursale")
+            for child in oracle.children(LINKS, one["lei"], nature)
+        ]
+        assert [link["lei"] for link in found["enfants"]] == below[:100]
+        assert found["total_enfants"] == len(below)
+        ultimate = oracle.children(LINKS, one["lei"], "ultime")
+        assert found["total_consolidees"] == len(ultimate)
 
 
 def test_a_visitor_sees_as_many_children_as_rows_of_a_search(served: Served) -> None:

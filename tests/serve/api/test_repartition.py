@@ -10,7 +10,8 @@ from serve.contract import parameters
 from serve.contract.parameters import DIMENSIONS
 from serve.request import reader
 from tests import oracle
-from tests.serve.api.test_filters import Given, searches
+from tests.serve import parameter_strategies
+from tests.serve.api.test_filters import Given
 from tests.serve.asking import NAMES
 from tests.serve.client import Served
 from tests.serve.world import COMPANIES, LISTS
@@ -42,7 +43,11 @@ def expected(dimension: str, companies: list[Any], limit: int) -> list[tuple[str
     return [*shown, *([(None, null)] if null else [])]
 
 
-@given(searches(), st.sets(st.sampled_from(DIMENSIONS), min_size=1, max_size=3), st.integers(1, 4))
+@given(
+    parameter_strategies.searches(),
+    st.sets(st.sampled_from(DIMENSIONS), min_size=1, max_size=3),
+    st.integers(1, 4),
+)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 def test_counts_are_those_of_the_oracle(
     served: Served, found: Given, dimensions: set[str], limit: int

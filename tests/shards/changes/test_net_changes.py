@@ -132,7 +132,7 @@ def test_what_concerns_a_search_or_some_companies_is_what_two_lists_say(
     found: list[list[Company]], query: Query | None, size: int
 ) -> None:
     """X8, E2"""
-    wanted = filters.filters(query) if query else [filters.identified(["1a", "3 A", "9"])]
+    wanted = filters.filters(query) if query else [filters.has_identifier(["1a", "3 A", "9"])]
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(change_block, "BLOCK", size)
         patch.setattr(change_file, "BLOCK", size)

@@ -6,6 +6,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from shards.query import ORDERS, STATES, Query, Range
+from shards.search.compiled_query import RANGED
 from tests.world import (
     ACTIVITIES,
     COUNTRIES,
@@ -96,8 +97,6 @@ FILTERS: Final[Mapping[str, Callable[[Sequence[Company]], Fields]]] = {
     "secteurs": _some("secteurs", sorted(GROUPS)),
     "sous_secteurs": _some("sous_secteurs", sorted(LABELS)),
     "q": words,
-    "ca": _within("ca_eur"),
-    "effectif": _within("effectif"),
     "site_web": _flag("site_web"),
     "avec_ca": _flag("avec_ca"),
     "ids": _ids,
@@ -106,7 +105,7 @@ FILTERS: Final[Mapping[str, Callable[[Sequence[Company]], Fields]]] = {
     "codes_postaux": _some("codes_postaux", (*POSTCODES, *_BEGINNINGS)),
     "formes": _some("formes", (*FORMS, "GmbH")),
     "nace": _some("nace", (*ACTIVITIES, "47", "84", "01.11", "99")),
-    "cree": lambda _: _range(_DAYS, "creation"),
-    "actif": _within("actif_eur"),
     "avec_comptes": _flag("avec_comptes"),
+    **{column: _within(column) for column in RANGED if column != "creation"},
+    "creation": lambda _: _range(_DAYS, "creation"),
 }

@@ -72,7 +72,7 @@ def assert_counts(parts: list[MarketPart], matching: list[Company]) -> None:
     assert sum(one.total for one in parts) == len(matching)
     assert sum(one.ceased for one in parts) == sum(one["etat"] == "cessee" for one in matching)
     for dimension in ("tranche_effectif", "annee_creation"):
-        made = market.counted(parts, dimension)
+        made = market.count_by(parts, dimension)
         wanted, _, null = oracle.distribution(matching, dimension)
         assert (dict(made.first()), made.null) == (dict(wanted), null)
 
@@ -121,7 +121,7 @@ def test_all_matches_are_listed_by_both_engines(case: tuple[list[Company], Query
     expected = sorted((one["iso2"], one["id"]) for one in oracle.search(found, query))
     with OpenShards(found) as world:
         for base in world.bases.values():
-            listed = base.own_session().listed(query)
+            listed = base.own_session().rows_by_shard(query)
             rows = [(shard, row) for shard, many in listed for row in many.tolist()]
             assert sorted((s.iso2, s.company(row)["id"]) for s, row in rows) == expected
             # The working memory is clean: the same search counts as before.

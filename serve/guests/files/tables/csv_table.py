@@ -44,7 +44,7 @@ def write(table: ExportTable, path: Path, temporary: Path) -> None:
         lines = csv.writer(file, lineterminator="\r\n")
         lines.writerow([column.name for column in table.columns])
         for row in table.rows:
-            values = list(record.parsed(row).values())
+            values = list(record.parse(row).values())
             for place, cell in changed:
                 if values[place] is not None:
                     values[place] = cell(values[place])

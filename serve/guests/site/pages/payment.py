@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from quota.errors import NotAllowedError, UnknownError
-from quota.ledger.payments import Payment, served
+from quota.ledger.payments import Payment, served_subscription
 from quota.ledger.people import ADMINISTRATOR
 from quota.plans import Plan
 from serve.access.next_plan import monthly
@@ -72,7 +72,7 @@ async def buy(request: PageRequest) -> Response:
         return see_other("/connexion?suite=/tarifs")
     _check(request, session)
     payments = await request.accounts.payments_of(session.account.id)
-    running = served(payments)
+    running = served_subscription(payments)
     customer = next((one.customer for one in payments if one.customer), "")
     buyer = Buyer(session.account.id, session.person.email, customer, request.lang)
     try:

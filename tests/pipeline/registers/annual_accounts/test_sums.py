@@ -31,22 +31,25 @@ def test_parts_are_added_up_on_each_day_and_a_blank_part_is_zero(known: Taxonomy
         amount("b", CLOSING, -1.0, "EUR"),
         amount("b", BEFORE, 7.0, "EUR"),
     ]
-    found = sums.of(facts, known)
+    found = sums.add_up(facts, known)
 
     assert {(fact.key, fact.day, fact.value) for fact in found} == {
         ("a + b", CLOSING, 2.0),
         ("a + b", BEFORE, 7.0),
     }
-    assert sums.computed(found, known) == {(2023, "TurnoverRevenue"), (2022, "TurnoverRevenue")}
+    assert sums.computed_lines(found, known) == {
+        (2023, "TurnoverRevenue"),
+        (2022, "TurnoverRevenue"),
+    }
 
 
 def test_a_line_that_is_stated_is_not_added_up(known: Taxonomy) -> None:
     facts = [amount("whole", CLOSING, 9.0, "EUR"), amount("a", CLOSING, 3.0, "EUR")]
 
-    assert sums.of(facts, known) == []
+    assert sums.add_up(facts, known) == []
 
 
 def test_parts_in_two_currencies_have_no_sum(known: Taxonomy) -> None:
     facts = [amount("a", CLOSING, 3.0, "EUR"), amount("b", CLOSING, 3.0, "SEK")]
 
-    assert sums.of(facts, known) == []
+    assert sums.add_up(facts, known) == []

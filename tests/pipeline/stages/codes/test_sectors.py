@@ -179,7 +179,7 @@ codes = st.from_regex(r"[0-9]{1,3}\.?[0-9A-Za-z]{0,4} ?", fullmatch=True) | st.t
 def test_normalisation_agrees_with_plain_python(published: list[str]) -> None:
     frame = pl.DataFrame({"code": published}, schema={"code": pl.String})
 
-    found = frame.select(sectors.normalised(pl.col("code"))).to_series().to_list()
+    found = frame.select(sectors.normalise(pl.col("code"))).to_series().to_list()
 
     assert found == [slow(code) for code in published]
 

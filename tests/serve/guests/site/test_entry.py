@@ -110,7 +110,7 @@ def test_a_wrong_password_and_an_unknown_address_are_one_answer(
 
 
 def test_the_hash_of_nobody_costs_as_much_as_any_other() -> None:
-    made = passwords.hashed(PASSWORD)
+    made = passwords.hash_password(PASSWORD)
 
     assert made.rpartition("$")[0].rpartition("$")[0] == passwords.NOBODY[:30]
     assert not passwords.HASHER.check_needs_rehash(passwords.NOBODY)
@@ -200,7 +200,7 @@ def test_a_second_log_in_makes_no_second_key(served: Served) -> None:
 def test_a_person_added_by_the_operator_gets_in(served: Served) -> None:
     customer = served.customer("data")
     email = address()
-    hashed = passwords.hashed(PASSWORD)
+    hashed = passwords.hash_password(PASSWORD)
     served.store.accounts.add_person(customer.account, email, hashed, served.context.now()).result(
         10
     )

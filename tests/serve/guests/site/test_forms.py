@@ -393,4 +393,4 @@ def test_a_password_is_neither_logged_nor_stored(served: Served) -> None:
     visitor.get("/compte?mot_de_passe=" + PASSWORD.replace(" ", "%20"))
 
     assert not [line for line in served.lines if PASSWORD.encode() in line]
-    assert passwords.hashed(PASSWORD).startswith("$argon2id$")
+    assert passwords.hash_password(PASSWORD).startswith("$argon2id$")

@@ -19,6 +19,7 @@ from serve.guests.site import assets, routes
 from serve.guests.site.page_request import PageRequest
 from tests.serve.access.test_unavailable import Faulty
 from tests.serve.client import PLANS, Served, serving
+from tests.serve.clock import Clock
 from tests.serve.guests.site.visitor import PASSWORD, Visitor, address, member
 from tests.serve.world import COMPANIES, CONTACT
 
@@ -401,6 +402,34 @@ def test_what_names_the_host_of_the_caller_is_kept_by_nobody(served: Served, pat
 
     assert b"http://evil.example/" in seen.body
     assert seen.headers["Cache-Control"] == "private, no-store"
+
+
+@pytest.mark.parametrize(
+    ("contact", "line"),
+    [
+        ("secours@exemple.fr", "Contact: mailto:secours@exemple.fr"),
+        ("https://exemple.fr/signaler", "Contact: https://exemple.fr/signaler"),
+        ("tel:+33123456789", "Contact: tel:+33123456789"),
+        ("12 rue du Port, Orléans", None),
+        (None, None),
+    ],
+)
+def test_weaknesses_are_reported_to_the_operator(
+    data: Path, contact: str | None, line: str | None
+) -> None:
+    """RFC 9116"""
+    with serving(data, contact=contact, now=Clock("2026-11-30T12:00:00")) as served:
+        reply = served.ask("/.well-known/security.txt")
+
+    if line is None:
+        assert reply.status == 404
+        return
+    assert reply.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert reply.body.decode().splitlines() == [
+        line,
+        "Expires: 2027-05-29T12:00:00+00:00",
+        "Preferred-Languages: fr, en",
+    ]
 
 
 def test_crawlers_find_the_searches_of_each_country(served: Served) -> None:
