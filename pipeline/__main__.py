@@ -22,7 +22,7 @@ from pipeline.registers import REGISTERS
 from pipeline.stages import quality_report
 from pipeline.stages.rejections import MAX_SHARE
 from pipeline.synth import writer
-from seeds import VERSION
+from seeds.command_line import add_common_options
 from shards.errors import ShardError
 from shards.publish import publication
 from shards.publish.publication import Gates
@@ -56,7 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    report = importing.run(options.source, options.files, options.out, options.date)
+    report = importing.run(
+        options.source, options.files, options.out, options.date, memory=options.memory
+    )
     for line in report.lines():
         print(line)
     register = REGISTERS[options.source]
@@ -122,7 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline", description=__doc__, epilog=_EXAMPLE_BUILD, allow_abbrev=False
     )
-    parser.add_argument("--version", action="version", version=f"societes {VERSION}")
+    add_common_options(parser)
     commands = parser.add_subparsers(dest="command", required=True)
     for name, add_arguments, summary in (
         ("fetch", nightly.arguments_of_fetch, "what registers publish, checked, into a folder"),
@@ -149,6 +151,12 @@ def _add_import_arguments(parser: argparse.ArgumentParser) -> None:
         type=types.day,
         help="the date of the files, as 2026-11-01, 2026-11 or 2026 (default: the one that the files or"
         " their names tell; else it is unknown)",
+    )
+    parser.add_argument(
+        "--memory",
+        metavar="GIB",
+        type=types.gibibytes,
+        help="that the import may take, from 0.5 on",
     )
 
 

@@ -30,7 +30,7 @@ from blake3 import blake3
 from pipeline import canonical, console, seeds
 from pipeline.canonical import TEXT, InputError, Origin
 from pipeline.registers import REGISTERS, file_date
-from pipeline.registers.register import FileDate, Register, RegisterRows, RowCounts
+from pipeline.registers.register import LEAST_MEMORY, FileDate, Register, RegisterRows, RowCounts
 from seeds import TABLES
 from shards.generations import atomic_files, register_sources
 from shards.generations.register_sources import SOURCES, RegisterFile, RegisterImport
@@ -105,22 +105,28 @@ def run(
     out: Path,
     day: str | None = None,
     now: datetime | None = None,
+    memory: int | None = None,
 ) -> Report:
     """Import the published `files` of `source` into the folder `out`.
 
     Args:
         day: the date of the files (ISO 8601), where the operator knows it; None for what they tell.
         now: the time of the import; None for the time of the clock.
+        memory: bytes that it may take, at least LEAST_MEMORY; None for what is usual.
 
     Raises:
-        InputError: an unknown source, a file that cannot be read, a column that is new or gone,
+        InputError: an unknown source, too little memory, a file that cannot be read, a column that is new or gone,
             files that an earlier import into `out` shares only in part, or that give nothing.
     """
     register = _register(source)
     _check_files(files)
+    if memory is not None and memory < LEAST_MEMORY:
+        raise InputError(
+            f"an import needs {LEAST_MEMORY / (1 << 30)} GiB; give it more as --memory"
+        )
     with tempfile.TemporaryDirectory(prefix="import-", dir=_make_folder(out)) as folder:
         try:
-            rows = _add_file_dates(register, register.read(files, Path(folder)), files, day)
+            rows = _add_file_dates(register, register.read(files, Path(folder), memory), files, day)
             return _write_output(register, files, rows, out, now or datetime.now(UTC))
         except (pl.exceptions.PolarsError, InputError) as error:
             _check_room(out, error)

@@ -42,7 +42,7 @@ class NightlyConfig:
         data: where generations are published.
         key: the private key that signs generations; None to sign none.
         valid_days: the days after which mirrors refuse the signature.
-        memory: bytes for all processes of a build.
+        memory: bytes for an import, and for all processes of a build.
         objections: a file of what persons do not want published.
         personal_mailboxes: whether e-mail addresses at consumer providers are kept.
         verify: whether every invariant is checked before a generation is published.

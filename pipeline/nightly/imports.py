@@ -82,7 +82,13 @@ class SourceImports:
 
 
 def run(
-    source: str, raw: Path, work: Path, *, accept: bool, max_rejected: float | None = None
+    source: str,
+    raw: Path,
+    work: Path,
+    *,
+    accept: bool,
+    max_rejected: float | None = None,
+    memory: int | None = None,
 ) -> SourceImports:
     """Import what is new of a source in `raw`.
 
@@ -90,6 +96,7 @@ def run(
         accept: take an import that has far fewer rows than the one before, is of an older edition, or has
             rejected more rows than is credible.
         max_rejected: the share of rejected rows that is credible; None for that of the register.
+        memory: bytes that an import may take; None for what is usual.
 
     Raises:
         BuildError: the list of the imports before cannot be understood.
@@ -111,7 +118,7 @@ def run(
     whole = {one.cle for one in before}
     for group in _groups(source, files):
         try:
-            one, made = _import(source, group, folder, whole)
+            one, made = _import(source, group, folder, whole, memory)
             if not accept:
                 _refuse_rejections(source, one, max_rejected)
             if not adds_up and not accept:
@@ -164,7 +171,7 @@ def _groups(source: str, files: list[Path]) -> list[list[Path]]:
 
 
 def _import(
-    source: str, files: Sequence[Path], folder: Path, whole: Collection[str]
+    source: str, files: Sequence[Path], folder: Path, whole: Collection[str], memory: int | None
 ) -> tuple[EditionImport, bool]:
     """The import of these files, and whether it was made now; those of `whole` have been checked."""
     key = _key(source, files)
@@ -172,7 +179,7 @@ def _import(
         shutil.rmtree(folder / key, ignore_errors=True)
         staged = Path(tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=folder))
         try:
-            importing.run(source, files, staged)
+            importing.run(source, files, staged, memory=memory)
             sealed.seal(staged)
             atomic_files.settle(staged, folder / key)
         finally:

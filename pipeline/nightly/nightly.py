@@ -25,6 +25,7 @@ from pipeline.nightly.report import NightlyReport
 from pipeline.publishing import build
 from pipeline.publishing.build import Built
 from pipeline.publishing.plan import BuildOptions
+from pipeline.registers.register import LEAST_MEMORY
 from shards.errors import ShardError
 from shards.generations import atomic_files, generation_files, locks, pointer
 from shards.generations.generation_files import Generation, Inode
@@ -116,6 +117,7 @@ class NightlyRun:
                         config.work,
                         accept=source in self.fetches.accept,
                         max_rejected=said.max_rejected,
+                        memory=max(config.memory, LEAST_MEMORY) if config.memory else None,
                     )
                 )
                 files = [file for file in fetched if file.source == source]

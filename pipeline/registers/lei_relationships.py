@@ -79,13 +79,13 @@ class RelationshipRecord(NamedTuple):
     periods: Sequence[tuple[str, str, str]]
 
 
-def read(files: Sequence[Path], work: Path) -> RegisterRows:
+def read(files: Sequence[Path], work: Path, memory: int | None = None) -> RegisterRows:
     """The relationships of the published files; a later file adds to those before it.
 
     Raises:
         InputError: a damaged file, or one of another layout.
     """
-    del work
+    del work, memory
     kept: dict[tuple[Any, ...], None] = {}
     counts: dict[str, Counter[str]] = {
         "dropped": Counter(),

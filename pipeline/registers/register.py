@@ -10,7 +10,7 @@ report and of the rejected rows; `pipeline.console` has the English words that c
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, Protocol
 
 import polars as pl
 
@@ -28,6 +28,8 @@ REJECTED: Final[Mapping[str, pl.DataType]] = {
 }
 
 MAX_REJECTED: Final = 0.05  # of the rows of an import: more are the sign of a fault in the file
+LEAST_MEMORY: Final = 1 << 29  # bytes that every import may take
+_PROCESS: Final = 3 << 27  # bytes of an import before its first row, and of what Polars reads ahead
 EXAMPLES: Final = 5  # examples in the report, for each reason
 _REASONS: Final = 3  # the most common ones, in a message
 
@@ -96,11 +98,40 @@ class RegisterRows:
     dates: Mapping[Path, FileDate] = field(default_factory=dict)
 
 
+class RegisterReader(Protocol):
+    """A function that reads published files."""
+
+    def __call__(
+        self, files: Sequence[Path], work: Path, memory: int | None = None
+    ) -> RegisterRows:
+        """The rows of `files`, in `memory` bytes where they are many; None for the usual amount."""
+
+
+def rows_within(memory: int | None, row: int, most: int) -> int:
+    """The rows of `row` bytes each that are held at once: as many as `memory` has room for, at most `most`.
+
+    >>> rows_within(None, 1_000, 500_000), rows_within(LEAST_MEMORY, 1_000, 500_000)
+    (500000, 134217)
+    """
+    return most if memory is None else min(most, max(0, memory - _PROCESS) // row)
+
+
+def row_count(rows: pl.LazyFrame) -> int:
+    """The number of rows."""
+    return int(rows.select(pl.len()).collect(engine="streaming").item())
+
+
+def reason_counts(rows: pl.LazyFrame, column: str) -> dict[str, int]:
+    """The rows of each reason in `column`, which is null of the others."""
+    found = rows.filter(pl.col(column).is_not_null()).group_by(column).len().sort(column)
+    return dict(found.collect(engine="streaming").iter_rows())
+
+
 @dataclass(frozen=True, slots=True)
 class Register:
     """A source of `table`.
 
-    `read(files, work)` reads the published `files`; it may leave temporary files in the folder
+    `read(files, work, memory)` reads the published `files`; it may leave temporary files in the folder
     `work`, which outlives the frames it returns. It raises InputError for a file of another layout.
     `english` has the words that commands print for reasons of this register alone. `complement` names
     the countries whose own register the source only completes (`canonical.Origin`).
@@ -111,7 +142,7 @@ class Register:
 
     source: str
     table: Literal["companies", "comptes", "relations"]
-    read: Callable[[Sequence[Path], Path], RegisterRows]
+    read: RegisterReader
     english: Mapping[str, str] = field(default_factory=dict)
     complement: tuple[str, ...] = ()
     count_rows: Callable[[Path], int] | None = None

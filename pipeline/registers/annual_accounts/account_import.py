@@ -25,7 +25,7 @@ from pipeline.registers.annual_accounts import documents, sums
 from pipeline.registers.annual_accounts.documents import Document
 from pipeline.registers.annual_accounts.filed_account import FiledAccount, Reader
 from pipeline.registers.record_stream import RecordError
-from pipeline.registers.register import REJECTED, Register, RegisterRows
+from pipeline.registers.register import REJECTED, Register, RegisterRows, rows_within
 from pipeline.registers.statements import statement, statement_rows, taxonomy
 from pipeline.registers.statements.filing import FilingError
 from pipeline.registers.statements.outcome import FilingOutcome
@@ -34,7 +34,8 @@ from pipeline.registers.statements.taxonomy import Taxonomy
 
 NO_LINE: Final = "aucun poste reconnu"
 REPLACED: Final = "lignes remplacées par un dépôt ultérieur"
-TOGETHER: Final = 500_000  # rows in memory at once, about 500 MB
+TOGETHER: Final = 500_000  # rows in memory at once, at most
+_ROW: Final = 1_000  # bytes of a row in memory
 _KEY: Final = ("id", "exercice", "etat", "code")
 # Beside the canonical columns: what sorts the accounts of a company, and what groups companies.
 _FILED: Final = {"depot": pl.String(), "tas": pl.Int64()}
@@ -58,7 +59,7 @@ class _Import:
 def register(source: str, iso2: str, suffixes: Sequence[str], reader: Reader) -> Register:
     """The register whose documents `reader` reads; of a zip, those with one of `suffixes`."""
 
-    def read(files: Sequence[Path], work: Path) -> RegisterRows:
+    def read(files: Sequence[Path], work: Path, memory: int | None = None) -> RegisterRows:
         running = _Import(iso2, taxonomy.load(source), work)
         for file in files:
             shown = tqdm(documents.documents(file, suffixes), desc=file.name, unit="", leave=False,
@@ -66,7 +67,7 @@ def register(source: str, iso2: str, suffixes: Sequence[str], reader: Reader) ->
             for document in shown:
                 _read(running, document, reader)
         _flush(running)
-        kept = _last_filed(running)
+        kept = _last_filed(running, rows_within(memory, _ROW, TOGETHER))
         counts = running.outcome.row_counts()
         return RegisterRows(
             stems=tuple(dict.fromkeys(packing.stem(file) for file in files)),
@@ -136,9 +137,9 @@ def _flush(running: _Import) -> None:
         running.batch.clear()
 
 
-def _last_filed(running: _Import) -> pl.LazyFrame:
+def _last_filed(running: _Import, together: int) -> pl.LazyFrame:
     """The last filed line of each company, year and code, in the order of statements."""
-    parts = -(-running.rows // TOGETHER)
+    parts = -(-running.rows // together)
     counts = running.outcome.tally.counts
     chosen: list[pl.LazyFrame] = [pl.LazyFrame(schema=dict(COMPTES))]
     for part in range(parts):

@@ -365,9 +365,3 @@ def unknown_names(left_out: pl.LazyFrame, most: int) -> tuple[str, ...]:
         .collect(engine="streaming")
     )
     return tuple(f"{element} ({n})" for element, n in found.iter_rows())
-
-
-def tally(rows: pl.LazyFrame) -> dict[str, int]:
-    """The count of each reason."""
-    found = rows.group_by("raison").len().sort("raison").collect(engine="streaming")
-    return {why: int(n) for why, n in found.iter_rows()}

@@ -15,7 +15,14 @@ from pipeline.registers.declared.account_lines import NO_AMOUNT, UNKNOWN, UNREAD
 from pipeline.registers.declared.declaration import Declaration
 from pipeline.registers.declared.filed_accounts import REPLACED, StagedFile
 from pipeline.registers.declared.source_file import ROW, FilePart
-from pipeline.registers.register import EXAMPLES, REJECTED, RegisterRows, RowCounts
+from pipeline.registers.register import (
+    EXAMPLES,
+    REJECTED,
+    RegisterRows,
+    RowCounts,
+    reason_counts,
+    row_count,
+)
 from pipeline.registers.statements.statement import UNLIKELY_LENGTH
 
 
@@ -67,13 +74,13 @@ def _counts(
     lines: AccountLines,
     detail: Mapping[str, int],
 ) -> RowCounts:
-    read = sum(_length(file.rows) for file in staged)
-    rejected = _tally(_rejected_rows(staged, lines), "motif")
+    read = sum(row_count(file.rows) for file in staged)
+    rejected = reason_counts(_rejected_rows(staged, lines), "motif")
     dropped = _count_dropped(staged, gone)
-    of_rows = account_lines.tally(lines.left_out.filter("is_row"))
+    of_rows = reason_counts(lines.left_out.filter("is_row"), "raison")
     dropped |= {why: n for why, n in of_rows.items() if why != UNREADABLE}
     dropped |= lines.repeated
-    of_cells = account_lines.tally(lines.left_out.filter(~pl.col("is_row")))
+    of_cells = reason_counts(lines.left_out.filter(~pl.col("is_row")), "raison")
     noted = _notes(staged) | of_cells
     if lines.unlikely:
         noted[UNLIKELY_LENGTH] = lines.unlikely
@@ -96,9 +103,9 @@ def _count_dropped(staged: Sequence[StagedFile], gone: pl.LazyFrame) -> dict[str
         chosen = filed_accounts.chosen_rows(file, gone)
         none = [pl.col(name).is_null() for name in file.values] or [pl.lit(False)]
         blank = chosen.filter(pl.all_horizontal(none))
-        found = _tally(file.rows.filter(pl.col("drop_reason").is_not_null()), "drop_reason")
-        found[REPLACED] = _length(filed_accounts.good_rows(file)) - _length(chosen)
-        found[NO_AMOUNT] = _length(blank)
+        found = reason_counts(file.rows, "drop_reason")
+        found[REPLACED] = row_count(filed_accounts.good_rows(file)) - row_count(chosen)
+        found[NO_AMOUNT] = row_count(blank)
         for why, count in found.items():
             if count:
                 dropped[why] = dropped.get(why, 0) + count
@@ -109,7 +116,7 @@ def _notes(staged: Sequence[StagedFile]) -> dict[str, int]:
     noted: dict[str, int] = {}
     for file in staged:
         kept = file.rows.filter(pl.col("drop_reason").is_null() & pl.col("note").is_not_null())
-        for why, count in _tally(kept, "note").items():
+        for why, count in reason_counts(kept, "note").items():
             noted[why] = noted.get(why, 0) + count
         if file.part.is_cp1252:
             noted[f"{file.part.name} en cp1252"] = 1
@@ -124,12 +131,3 @@ def _detail(lines: AccountLines) -> dict[str, int]:
     ).collect(engine="streaming")
     companies, years, written = counted.row(0)
     return {"sociétés": companies, "exercices": years, "lignes écrites": written}
-
-
-def _tally(rows: pl.LazyFrame, column: str) -> dict[str, int]:
-    found = rows.group_by(column).len().sort(column).collect(engine="streaming")
-    return {why: int(n) for why, n in found.iter_rows()}
-
-
-def _length(rows: pl.LazyFrame) -> int:
-    return int(rows.select(pl.len()).collect(engine="streaming").item())

@@ -3,13 +3,13 @@
 The steps are those of the declaration, in its order: scan the files (`source_file`), trim each kind
 (`where`, `one_per`), join the other kinds to the main rows, derive columns, map them, and account
 for every row (`entity`; `accounts_reader` for filed accounts). All of it is one lazy plan per main
-file, which Polars streams; nothing is held but the kinds that are joined.
+file, which Polars streams, or per piece of one where the kinds that are joined are large.
 
 A failure inside the plan says nothing of its place, so the plan is then run piece by piece: the
 message names the file, the row, the column and its expression.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from pipeline.registers.declared import (
     sql,
 )
 from pipeline.registers.declared.declaration import Declaration
+from pipeline.registers.declared.main_rows import StoredJoin
 from pipeline.registers.declared.source_file import FilePart
 from pipeline.registers.register import Register, RegisterRows
 
@@ -55,8 +56,13 @@ def register(path: Path) -> Register:
     )
 
 
-def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRows:
+def read(
+    declared: Declaration, files: Sequence[Path], work: Path, memory: int | None = None
+) -> RegisterRows:
     """Read the published files of a declared register.
+
+    Args:
+        memory: bytes, as of `RegisterReader`.
 
     Raises:
         InputError: no file of a required kind, a file of another layout, or an expression that
@@ -65,24 +71,29 @@ def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRo
     parts = source_file.unpack(files, declared.files, work)
     main = [part for part in parts if part.kind.name in declared.main]
     _check_kinds(declared, parts, main)
-    joined = {
-        name: main_rows.store_rows(
-            main_rows.joined_rows(
-                declared, join, [part for part in parts if part.kind.name == join.file]
-            ),
+    joins = [
+        main_rows.store_join(
+            declared,
+            join,
+            [part for part in parts if part.kind.name == join.file],
             work / f"join-{name}.parquet",
         )
         for name, join in declared.joins.items()
-    }
-    rows = [(part, main_rows.main_rows(declared, part, joined)) for part in main]
+    ]
+    rows = [
+        (part, main_rows.main_rows(declared, part, joins, work / f"main-{rank}.parquet", memory))
+        for rank, part in enumerate(main)
+    ]
     mapped = [
         (part, frame, column_mapping.entity_of(declared, frame.collect_schema()))
-        for part, frame in rows
+        for part, pieces in rows
+        for frame in pieces
     ]
     try:
         if declared.statements:
-            orphans = _orphans(declared, joined, [frame for _, frame in rows])
-            return accounts_reader.read(declared, rows, parts, work, orphans)
+            whole = [(part, pl.concat(pieces)) for part, pieces in rows]
+            orphans = _orphans(declared, joins, [frame for _, frame in whole])
+            return accounts_reader.read(declared, whole, parts, work, orphans)
         staged = entity.stage_rows(mapped, work)
         if declared.repeated:
             staged = entity.leave_out_repeated(staged, declared.repeated, work)
@@ -91,7 +102,7 @@ def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRo
         told = edition.date_of_head(declared.edition, files, declared.files)
         dated = edition.COLUMN if edition.COLUMN in declared.columns else declared.newest
         staged, dates = edition.add_dates(staged, main, told, dated)
-        read_rows = entity.register_rows(staged, main, detail=_orphans(declared, joined, [staged]))
+        read_rows = entity.register_rows(staged, main, detail=_orphans(declared, joins, [staged]))
         return replace(read_rows, dates={file: told for file in files} | dates if told else dates)
     except pl.exceptions.PolarsError as error:
         failure.blame(declared, mapped)
@@ -117,16 +128,13 @@ def _check_kinds(
 
 
 def _orphans(
-    declared: Declaration, joined: Mapping[str, pl.LazyFrame], main: Sequence[pl.LazyFrame]
+    declared: Declaration, joins: Sequence[StoredJoin], main: Sequence[pl.LazyFrame]
 ) -> dict[str, int]:
     """Count the joined rows that no main row joins: of companies, those of another `id`."""
     counts: dict[str, int] = {}
-    for name, join in declared.joins.items():
-        if join.orphans:
-            ours = list(join.on) if declared.statements else ["id"]
-            there = pl.concat(frame.select(ours) for frame in main)
-            theirs = list(join.on.values())
-            alone = joined[name].join(there, left_on=theirs, right_on=ours, how="anti")
-            found = alone.select(pl.len()).collect(engine="streaming").item()
-            counts |= {join.orphans: int(found)} if found else {}
+    for stored in joins:
+        if stored.join.orphans:
+            ours = list(stored.join.on) if declared.statements else ["id"]
+            found = stored.count_orphans(pl.concat(frame.select(ours) for frame in main), ours)
+            counts |= {stored.join.orphans: found} if found else {}
     return counts

@@ -1,8 +1,8 @@
 """From one published row per entity to canonical companies: the part that all such sources share.
 
-An `Entity` says how the columns map; this module does the rest. It stages the rows in one Parquet
-file of the work folder, merges a company that several files of one call hold, field by field, and
-accounts for every row: kept, dropped, rejected or merged.
+An `Entity` says how the columns map; this module does the rest. It stages the rows in the work
+folder, merges a company that several files of one call hold, field by field, and accounts for every
+row: kept, dropped, rejected or merged.
 
 Invariants: rows keep the order of the files; a value that cannot be read is counted, with examples;
 an identifier that comes twice within one file is left as it is, for the build to stop on (contract
@@ -19,7 +19,14 @@ import polars as pl
 from pipeline.canonical import COMPANIES
 from pipeline.registers.declared.declaration import Repeated
 from pipeline.registers.declared.source_file import FilePart
-from pipeline.registers.register import EXAMPLES, REJECTED, RegisterRows, RowCounts
+from pipeline.registers.register import (
+    EXAMPLES,
+    REJECTED,
+    RegisterRows,
+    RowCounts,
+    reason_counts,
+    row_count,
+)
 
 NO_ID: Final = "sans identifiant"
 NO_NAME: Final = "sans nom"
@@ -69,11 +76,14 @@ class Entity:
 
 
 def stage_rows(rows: Iterable[tuple[FilePart, pl.LazyFrame, Entity]], work: Path) -> pl.LazyFrame:
-    """Map the rows of every part and write them, in order, to one Parquet file of `work`."""
-    frames = [_map_rows(part, rank, frame, found) for rank, (part, frame, found) in enumerate(rows)]
-    staged = work / "entities.parquet"
-    pl.concat(frames).sink_parquet(staged, maintain_order=True)
-    return pl.scan_parquet(staged)
+    """Map the rows of every part and write them, in order, to `work`: a Parquet file for each piece."""
+    ranks: dict[int, int] = {}
+    written: list[Path] = []
+    for part, frame, found in rows:
+        rank = ranks.setdefault(id(part), len(ranks))
+        written.append(work / f"entities-{len(written):05}.parquet")
+        _map_rows(part, rank, frame, found).sink_parquet(written[-1], maintain_order=True)
+    return pl.scan_parquet(written)
 
 
 def leave_out_repeated(staged: pl.LazyFrame, declared: Repeated, work: Path) -> pl.LazyFrame:
@@ -156,13 +166,11 @@ def count_rows(
             reason = pl.when(pl.col(column).is_not_null()).then(pl.lit(column[len(_UNREAD) :]))
             noted |= _tally(good.with_columns(unread=reason), "unread", column)
     encodings = {f"{part.name} en cp1252": 1 for part in parts if part.is_cp1252}
-    dropped = _tally(rows, "drop_reason", "drop_reason")
-    rejected = _tally(rejected_rows(rows), "motif", "motif")
     return RowCounts(
-        read=_length(staged),
-        kept=_length(kept_rows(rows)),
-        dropped={reason: n for reason, (n, _) in dropped.items()},
-        rejected={reason: n for reason, (n, _) in rejected.items()},
+        read=row_count(staged),
+        kept=row_count(kept_rows(rows)),
+        dropped=reason_counts(rows, "drop_reason"),
+        rejected=reason_counts(rejected_rows(rows), "motif"),
         merged=gone,
         noted={reason: n for reason, (n, _) in noted.items()} | encodings,
         examples={reason: values for reason, (_, values) in noted.items() if values},
@@ -225,7 +233,3 @@ def _tally(rows: pl.LazyFrame, reason: str, example: str) -> dict[str, tuple[int
         .collect(engine="streaming")
     )
     return {name: (n, tuple(examples)) for name, n, examples in found.iter_rows()}
-
-
-def _length(rows: pl.LazyFrame) -> int:
-    return int(rows.select(pl.len()).collect(engine="streaming").item())

@@ -62,4 +62,4 @@ def _first_failing(plan: pl.LazyFrame) -> int:
             bad = middle
         else:
             good = middle
-    return bad
+    return int(plan.select(ROW).slice(bad - 1, 1).collect().item())

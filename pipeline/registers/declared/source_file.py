@@ -4,7 +4,7 @@ Rule (after OpenSanctions): every column of a header and every key of a record i
 a reason, or an error that names it. Columns are found by name, never by position; names are
 stripped, because Companies House publishes some with a leading space.
 
-Memory holds one chunk of a file, whatever its size: a CSV is copied to the work folder as UTF-8 and
+Memory holds one chunk of each of two files, whatever their size: a CSV is copied to the work folder as UTF-8 and
 scanned there, records become Parquet files of BATCH rows. A kind of file is told by its first bytes
 and its header, not by its name, because people rename downloads. Text that is not UTF-8 is read in
 the declared encoding, else as Windows-1252, the encoding of the UK files of the 2010s, and its
@@ -15,6 +15,7 @@ import codecs
 import csv
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -22,7 +23,6 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -39,8 +39,8 @@ CHUNK: Final = 1 << 20  # bytes
 BATCH: Final = 50_000  # records
 FALLBACK_ENCODING: Final = "cp1252"
 ROW: Final = "ligne"  # of the file, from 1; the column beside the published ones
+_THREADS: Final = 2  # files that are unpacked at once; zlib and the disk leave the interpreter free
 _FIELD_END: Final = "\x1f"  # stands between the fields of a copy; no register publishes it
-_LINE_END: Final = ord("\n")
 _RECORDS: Final = ("json", "jsonl", "xml")
 
 
@@ -79,14 +79,22 @@ def unpack(
         InputError: an empty file, a damaged one, one of no kind, or one with an unknown column or
             key.
     """
+    with ThreadPoolExecutor(_THREADS) as threads:
+        found = threads.map(
+            partial(_unpack_file, kinds), files, (work / str(place) for place in range(len(files)))
+        )
+        return tuple(part for parts in found for part in parts)
+
+
+def _unpack_file(kinds: Mapping[str, FileKind], file: Path, path: Path) -> list[FilePart]:
+    """The published files in one file; copies are left beside `path`."""
     parts: list[FilePart] = []
     suffixes = dict.fromkeys(suffix for kind in kinds.values() for suffix in kind.suffixes)
-    for file in files:
-        for member in packing.members(file, suffixes):
-            part = _unpack(file, member, kinds, work / str(len(parts)))
-            if part is not None:
-                parts.append(replace(part, file=file))
-    return tuple(parts)
+    for member in packing.members(file, suffixes):
+        part = _unpack(file, member, kinds, path.with_name(f"{path.name}-{len(parts)}"))
+        if part is not None:
+            parts.append(replace(part, file=file))
+    return parts
 
 
 def _unpack(
@@ -372,13 +380,17 @@ class _RecordLength:
 
     def _end(self, chunk: bytes) -> int:
         """The place of the last line end outside quotes; -1 means that there is none."""
-        if not self._quote or (not self._quoted and self._quote not in chunk):
+        if not self._quote:
             return chunk.rfind(b"\n")
-        found = np.frombuffer(chunk, dtype=np.uint8)
-        quoted = (found == ord(self._quote)).cumsum() + self._quoted & 1
-        self._quoted = bool(quoted[-1])
-        ends = np.flatnonzero((found == _LINE_END) & (quoted == 0))
-        return int(ends[-1]) if len(ends) else -1
+        quotes = self._quoted + chunk.count(self._quote)
+        self._quoted = bool(quotes & 1)
+        after = len(chunk)
+        while (end := chunk.rfind(b"\n", 0, after)) >= 0:
+            quotes -= chunk.count(self._quote, end, after)  # leaves those before this line end
+            if not quotes & 1:
+                return end
+            after = end
+        return -1
 
 
 def _mark_fields(path: Path, separator: str) -> None:

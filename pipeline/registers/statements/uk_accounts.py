@@ -42,12 +42,13 @@ class FilingPlace(NamedTuple):
     member: str | None
 
 
-def read(files: Sequence[Path], work: Path) -> RegisterRows:
-    """Read bulk zips of filings, or single filings.
+def read(files: Sequence[Path], work: Path, memory: int | None = None) -> RegisterRows:
+    """Read bulk zips of filings, or single filings: a company at a time, in any amount of memory.
 
     Raises:
         InputError: a .zip that is no zip.
     """
+    del memory
     known = taxonomy.load(SOURCE)
     outcome = FilingOutcome()
     places = sorted(_places(files, outcome), key=lambda place: place.name)
