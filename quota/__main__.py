@@ -27,7 +27,7 @@ from quota.open_store import open_ledger
 from quota.plans import SLUGS, load
 from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_file import FILE
-from seeds import VERSION
+from seeds.command_line import add_common_options
 
 KEPT_MONTHS: Final = 13  # this month and a year before it
 MONTHS_MOST: Final = 1_200
@@ -47,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser = _parser()
         options = parser.parse_args(arguments)
         _check(parser, options, plans)
-        store = open_ledger(options.quota, options.state)
+        first = options.command is commands.create_account
+        store = open_ledger(options.quota, options.state, create=first)
         try:
             result = asyncio.run(options.command(store, options, plans, datetime.now(UTC)))
         finally:
@@ -334,7 +335,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"{_EXAMPLE} account create --plan free",
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"societes {VERSION}")
+    add_common_options(parser)
     state = os.environ.get("SOCIETES_STATE")
     parser.add_argument(
         "--state",

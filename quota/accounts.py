@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import orjson
 
-from quota.errors import NotAllowedError, UnknownError, WrongStoreError
+from quota.errors import NotAllowedError, StoreUnavailable, UnknownError
 from quota.plans import Plan
 
 # The plan of an account that has no API tool.
@@ -79,7 +79,7 @@ def load_key(stored: bytes) -> Key:
 
 def _known_members(members: dict[str, Any], kind: type[Account | Key]) -> dict[str, Any]:
     if tuple(members) != kind.__slots__:
-        raise WrongStoreError(
+        raise StoreUnavailable(
             f"a stored {kind.__name__.lower()} has {list(members)}, this code reads "
             f"{list(kind.__slots__)}; use the version that wrote it"
         )

@@ -1,5 +1,14 @@
 """The errors of accounts, keys and stores. Each message says what to do about it."""
 
+import logging
+import struct
+from typing import Final
+
+# What the codecs of rows raise for bytes that the ledger has not written.
+UNREADABLE: Final = (LookupError, ValueError, TypeError, AttributeError, struct.error)
+
+_log: Final = logging.getLogger("quota")
+
 
 class QuotaError(Exception):
     """Base of the errors that this package raises."""
@@ -17,7 +26,20 @@ class StoreUnavailable(QuotaError):  # noqa: N818 - a temporary state, not a mis
     """The store cannot be read or written now; nothing was acknowledged, and nothing may be served.
 
     The store recovers by itself once the cause is gone.
+
+    Attributes:
+        maybe_done: the operation may have been done, only its reply was lost.
     """
+
+    def __init__(self, *args: object, maybe_done: bool = False) -> None:
+        super().__init__(*args)
+        self.maybe_done = maybe_done
+
+
+def unreadable(where: str, error: Exception) -> StoreUnavailable:
+    """The refusal of one operation that met a row it cannot read; the log has the place."""
+    _log.error("%s: a row cannot be read: %r", where, error, exc_info=error)
+    return StoreUnavailable(f"{where}: a row cannot be read: {error!r}")
 
 
 class WrongStoreError(QuotaError):

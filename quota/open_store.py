@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from quota.errors import NotAllowedError
+from quota.redis import identity
 from quota.store.interface import Store
 from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_store import LmdbStore
@@ -54,15 +55,18 @@ def mask_password(setting: str) -> str:
     return f"{scheme}{colon}…@{where[2]}" if where[1] else setting
 
 
-def open_ledger(setting: str, state: Path | None, *, strict: bool = False) -> LedgerStore:
+def open_ledger(setting: str, state: Path | None, *, create: bool = False) -> LedgerStore:
     """Open a store that has accounts; `state` is the STATE folder, which a server does not need.
+
+    Only with `create` an empty server becomes a store. What a host remembers is not asked here: an
+    operator may look at any store.
 
     Raises:
         WrongStoreError: the store cannot be used by this code.
-        StoreUnavailable: it cannot be opened or reached.
+        StoreUnavailable: it cannot be opened or reached, or has no rows.
     """
     if setting != LMDB:
-        return _redis_opener(setting, strict)()
+        return _redis_opener(setting, create=create)()
     assert state
     return LmdbStore(state)
 
@@ -72,17 +76,26 @@ def open_store(setting: str, state: Path, *, lease: bool = False, strict: bool =
 
     Raises:
         WrongStoreError: the store cannot be used by this code.
-        StoreUnavailable: it cannot be opened or reached.
+        StoreUnavailable: it cannot be opened or reached, or is not the one that STATE remembers.
     """
+    if setting == LMDB:
+        return LmdbStore(state)
+    opener = _redis_opener(setting, strict=strict, state=state)
     if not lease:
-        return open_ledger(setting, state, strict=strict)
-    opener = _redis_opener(setting, strict)
+        return opener()
     from quota.edge.edge_store import EdgeStore
 
     return EdgeStore(state, opener)
 
 
-def _redis_opener(url: str, strict: bool) -> "Callable[[], RedisStore]":
+def forget_store(state: Path) -> None:
+    """Let the servers of this STATE use another store of several hosts than before."""
+    identity.forget(state)
+
+
+def _redis_opener(
+    url: str, *, strict: bool = False, state: Path | None = None, create: bool = False
+) -> "Callable[[], RedisStore]":
     """A function that connects to the server; redis-py is an extra, not needed on a single host."""
     try:
         from quota.redis.store import RedisStore
@@ -90,4 +103,4 @@ def _redis_opener(url: str, strict: bool) -> "Callable[[], RedisStore]":
         raise NotAllowedError(
             f"{mask_password(url)} needs redis-py ({error}); pip install 'societes[redis]'"
         ) from error
-    return lambda: RedisStore(url, strict=strict)
+    return lambda: RedisStore(url, strict=strict, state=state, create=create)

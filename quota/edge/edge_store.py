@@ -75,6 +75,7 @@ class EdgeStore(Store):
             self._file.write, self._file.check_readers
         )
         self._ending = threading.Event()
+        self._has_past = True  # blocks of earlier processes that were not given back yet
         try:
             self._connect()
         except StoreUnavailable as error:
@@ -120,19 +121,26 @@ class EdgeStore(Store):
     # -- calls, granted here -------------------------------------------------------
 
     def take(self, account: str, limit: int, now: datetime) -> Awaitable[Meter]:
-        moment = utc(now)
+        moment = self._moment(now)
         return self._grant(self._take(account, limit, moment), account, limit, moment)
 
     def give_back(self, account: str, taken: datetime) -> StoreFuture[None]:
-        moment = utc(taken)
+        moment = self._moment(taken)
         return self._writer.submit(lambda txn: leases.give_back(txn, account, moment))
 
     def calls(self, account: str, limit: int, now: datetime) -> Awaitable[Meter]:
-        moment = utc(now)
+        moment = self._moment(now)
         meter = self._file.read(lambda txn: leases.calls(txn, account, limit, moment))
         if meter is None:
             return self._centre_or_refuse().calls(account, limit, now)
         return ReadyResult(meter)
+
+    def _moment(self, now: datetime) -> datetime:
+        """By the clock of the centre, as far as it is known."""
+        return self._centre.moment(now) if self._centre else utc(now)
+
+    def _now(self) -> datetime:
+        return self._moment(self._clock())
 
     def _take(self, account: str, limit: int, now: datetime) -> StoreFuture[Taken]:
         return self._writer.submit(lambda txn: leases.take(txn, account, limit, now))
@@ -237,16 +245,23 @@ class EdgeStore(Store):
     # -- maintenance, on a thread --------------------------------------------------
 
     def _connect(self) -> None:
+        """Connect to the centre, and give back the blocks that were there before this process.
+
+        This STATE may be a copy: what the centre has taken back once it does not take back again.
+        """
         if self._centre is None:
             self._centre = self._open_centre()
             _log.info("the centre is there")
+        if self._has_past:
+            self._return_all()
+            self._has_past = False
 
     def _maintain(self) -> None:
         logged = ""
         while not self._ending.wait(MAINTENANCE_S):
             try:
                 self._connect()
-                self._return_blocks(self._clock() - timedelta(seconds=IDLE_S))
+                self._return_blocks(self._now() - timedelta(seconds=IDLE_S))
                 self._repeat_moves()
                 logged = ""
             except QuotaError as error:
@@ -256,23 +271,34 @@ class EdgeStore(Store):
 
     def _return_blocks(self, before: datetime) -> None:
         """Write down moves that return the balances without a call since `before`."""
-        now, name = self._clock(), self._move_name()
-        self._writer.submit(lambda txn: leases.give_up(txn, before, now, name)).result()
+        now = self._now()
+        self._writer.submit(lambda txn: leases.give_up(txn, before, now)).result()
 
     def _repeat_moves(self) -> None:
-        """Send all moves that have no reply of the centre yet."""
-        for move in self._file.read(leases.waiting):
-            moved, used = self._send(self._centre_or_refuse(), move).result()
-            self._writer.submit(_settling(move, moved, used, self._clock())).result()
+        """Send all moves that have no reply of the centre yet, in as few round trips as they fit in."""
+        centre = self._centre_or_refuse()
+        sent = [(move, self._send(centre, move)) for move in self._file.read(leases.waiting)]
+        settled = []
+        for move, reply in sent:
+            moved, used = reply.result()
+            settled.append(self._writer.submit(_settling(move, moved, used, self._now())))
+        for one in settled:
+            one.result()
+
+    def _return_all(self) -> None:
+        """Give back all blocks, also those that arrive meanwhile."""
+        self._repeat_moves()
+        self._return_blocks(self._now() + timedelta(seconds=1))
+        self._repeat_moves()
 
     def close(self) -> None:
         """Return unused calls if the centre can be reached; otherwise the next start does so."""
         self._ending.set()
+        if self._centre is not None:
+            self._centre.hasten()
         self._maintenance.join()
         try:
-            for _ in range(2):  # the second time for a block that arrived during the first
-                self._return_blocks(self._clock() + timedelta(seconds=1))
-                self._repeat_moves()
+            self._return_all()
         except QuotaError as error:
             _log.warning("calls are given back at the next start: %s", error)
         self._writer.close()

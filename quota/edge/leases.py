@@ -7,6 +7,9 @@ the account.
 Calls travel in *moves*. A move gets a random name and is stored here before it is sent; the centre
 performs it once per name (`redis/lua/move.lua`). Any process that finds a stored move sends it
 again, so a lost reply does no harm, and the first process that enters the reply deletes the move.
+
+A block has the name of the move that brought it, and the move that returns it is named after it. So
+it is given back at most once, by whatever copies of the edge's file there are.
 """
 
 from collections.abc import Iterator
@@ -25,6 +28,11 @@ BLOCKS: Final = 50
 PARTS: Final = 8
 # How long the centre's reply that no calls are left is valid: other edges may return some.
 REFUSED_S: Final = 5
+# What the name of the move that returns a block has after the name of the block (`lua/move.lua`).
+RETURNED: Final = "-"
+
+# The blocks of a balance: name, calls left. Only the last one may have none.
+Blocks = list[tuple[str, int]]
 
 
 class Taken(NamedTuple):
@@ -65,9 +73,10 @@ def take(txn: WriteTransaction, account: str, limit: int, now: datetime) -> Take
     """Take one call of the balance, or refuse it if the limit is known to be reached."""
     today = day(now)
     key = row_format.join(row_format.BALANCE, today.key, account)
-    left, used, heard = row_format.triple(txn.get(key))
+    used, heard, blocks = row_format.balance(txn.get(key))
+    left = _left(blocks)
     if left and used - left < limit:
-        txn.put(key, row_format.pack_triple(left - 1, used, _second(now)))
+        txn.put(key, row_format.pack_balance(used, _second(now), _less_one(blocks)))
         meter = Meter("appels_jour", limit, used - left + 1, True, today.end)
         size = block(limit)
         return Taken(meter, low=left - 1 <= size // 4 and limit - used >= size)
@@ -77,10 +86,13 @@ def take(txn: WriteTransaction, account: str, limit: int, now: datetime) -> Take
 
 
 def give_back(txn: WriteTransaction, account: str, taken: datetime) -> None:
-    """Undo a call whose response failed."""
+    """Undo a call whose response failed; it is lost if its block was given back meanwhile."""
     key = row_format.join(row_format.BALANCE, day(taken).key, account)
-    left, used, heard = row_format.triple(txn.get(key))
-    txn.put(key, row_format.pack_triple(left + 1, max(used, left + 1), heard))
+    used, heard, blocks = row_format.balance(txn.get(key))
+    if blocks:
+        (name, left), *others = blocks
+        blocks = [(name, left + 1), *others]
+        txn.put(key, row_format.pack_balance(max(used, _left(blocks)), heard, blocks))
 
 
 def calls(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Meter | None:
@@ -89,8 +101,19 @@ def calls(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Mete
     stored = txn.get(row_format.join(row_format.BALANCE, today.key, account))
     if stored is None:
         return None
-    left, used, _ = row_format.triple(stored)
-    return Meter("appels_jour", limit, used - left, used - left < limit, today.end)
+    used, _, blocks = row_format.balance(stored)
+    granted = used - _left(blocks)
+    return Meter("appels_jour", limit, granted, granted < limit, today.end)
+
+
+def _left(blocks: Blocks) -> int:
+    return sum(left for _, left in blocks)
+
+
+def _less_one(blocks: Blocks) -> Blocks:
+    """The blocks after a call of the first one; the last one stays, for calls that are given back."""
+    (name, left), *others = blocks
+    return others if left == 1 and others else [(name, left - 1), *others]
 
 
 # -- moves -------------------------------------------------------------------------
@@ -113,32 +136,35 @@ def settle(txn: WriteTransaction, move: Move, moved: int, used: int, now: dateti
     txn.delete(_key(move))
     key = row_format.join(row_format.BALANCE, move.day, move.account)
     stored = txn.get(key)
-    left, _, heard = row_format.triple(stored)
+    _, heard, blocks = row_format.balance(stored)
     if move.calls > 0:
-        txn.put(key, row_format.pack_triple(left + moved, max(used, left + moved), _second(now)))
-    elif stored is not None and left:
-        txn.put(key, row_format.pack_triple(left, max(used, left), heard))
-    elif stored is not None:
+        if moved:
+            blocks = [*(one for one in blocks if one[1]), (move.name, moved)]
+        heard = _second(now)
+    elif stored is None:
+        return
+    elif not _left(blocks):
         txn.delete(key)  # from here on only the centre knows the count
+        return
+    txn.put(key, row_format.pack_balance(max(used, _left(blocks)), heard, blocks))
 
 
-def give_up(txn: WriteTransaction, before: datetime, now: datetime, name: str) -> None:
-    """Store moves that return the balances last used before `before`, or of a day that is over.
-
-    `name` begins the names of the moves.
-    """
+def give_up(txn: WriteTransaction, before: datetime, now: datetime) -> None:
+    """Store moves that return the balances last used before `before`, or of a day that is over."""
     today = day(now).key
-    for number, (key, stored) in enumerate(list(txn.scan(row_format.BALANCE))):
-        left, used, heard = row_format.triple(stored)
+    for key, stored in list(txn.scan(row_format.BALANCE)):
+        used, heard, blocks = row_format.balance(stored)
         period, account = key[len(row_format.BALANCE) :].decode().split("/", 1)
         if period >= today and heard >= _second(before):
             continue
-        if not left:
+        if not _left(blocks):
             txn.delete(key)
             continue
-        move = Move(period, account, f"{name}{number}", -left, 0)
-        txn.put(_key(move), row_format.pack_move(-left, 0))
-        txn.put(key, row_format.pack_triple(0, used - left, heard))
+        for name, left in blocks:
+            if left:
+                move = Move(period, account, f"{name}{RETURNED}", -left, 0)
+                txn.put(_key(move), row_format.pack_move(-left, 0))
+        txn.put(key, row_format.pack_balance(used - _left(blocks), heard, []))
 
 
 def waiting(txn: ReadTransaction) -> list[Move]:

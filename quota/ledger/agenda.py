@@ -71,6 +71,15 @@ def due(txn: WriteTransaction, kind: str, now: int, at_most: int) -> Sequence[En
     return found
 
 
+def count(txn: ReadTransaction, kind: str, until: int) -> int:
+    """The entries, due or not, up to the hour of the moment `until`."""
+    first = _first(txn, kind)
+    if first is None:
+        return 0
+    hours = range(first, until // _HOUR + 1)
+    return sum(1 for hour in hours for _ in _of_hour(txn, kind, hour))
+
+
 def _due(txn: ReadTransaction, kind: str, hour: int, now: int, at_most: int) -> Sequence[Entry]:
     early = takewhile(lambda entry: entry.moment <= now, _of_hour(txn, kind, hour))
     return list(islice(early, at_most))

@@ -71,7 +71,9 @@ def take_and_charge(
     Raises:
         NotAllowedError: the company's identifier is too long for a store.
     """
-    charge_key(month(clamp_to_retained(txn, now)), purchase)  # raises before anything is written
+    period = month(clamp_to_retained(txn, now))
+    charge_key(period, purchase)  # raises before anything is written, as does a row of credits
+    _credits(txn, purchase.account, purchase.grant, period)
     meter = take(txn, purchase.account, purchase.call_limit, now)
     if not meter.granted:
         return meter, None

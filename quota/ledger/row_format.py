@@ -7,12 +7,16 @@ are one range to delete. Numbers are unsigned, 8 bytes, big-endian. A change her
 """
 
 import struct
+from collections.abc import Sequence
 from typing import Final
+
+import orjson
 
 VERSION: Final = b"2"
 UNINDEXED: Final = b"1"  # the version without the rows that `store/row_migration.py` adds
 
 FORMAT: Final = b"format"  # -> VERSION
+IDENTITY: Final = b"identity"  # -> the random name of a store of several hosts
 FLOOR: Final = b"floor"  # -> the first month that is kept ("2025-10")
 ACCOUNT: Final = b"a/"  # a/<account> -> JSON of an Account
 KEY: Final = b"k/"  # k/<SHA-256, 32 bytes> -> JSON of a Key
@@ -51,8 +55,8 @@ CHARGE: Final = b"c/"  # c/<month>/<account>/<ISO2>/<id> -> cost: from the grant
 OPENED: Final = b"C/"  # C/<month>/<account> -> lines
 TRIALS: Final = b"t/"  # t/<month>/<account> -> analyses that were tried
 
-# At an edge: calls it may still grant, calls counted at the centre, second of the last use.
-BALANCE: Final = b"b/"  # b/<day>/<account> -> left, used, second
+# At an edge: calls counted at the centre, second of the last use, blocks with the calls left in each.
+BALANCE: Final = b"b/"  # b/<day>/<account> -> JSON: used, second, [name, left] of each block
 MOVING: Final = b"q/"  # q/<day>/<account>/<move> -> calls requested or given back (-n), limit
 KNOWN: Final = b"n/"  # n/<SHA-256> -> second of the last look-up, JSON of the account if any
 
@@ -63,7 +67,6 @@ MAX_KEY: Final = 511  # of LMDB
 
 _NUMBER: Final = struct.Struct(">Q")
 _PAIR: Final = struct.Struct(">QQ")
-_TRIPLE: Final = struct.Struct(">QQQ")
 _MOVE: Final = struct.Struct(">qQ")
 
 
@@ -102,13 +105,16 @@ def pack_hold(expires: int, month: str) -> bytes:
     return _NUMBER.pack(expires) + month.encode()
 
 
-def triple(stored: bytes | None) -> tuple[int, int, int]:
-    """Three numbers; zeros if they were never written."""
-    return (0, 0, 0) if stored is None else _TRIPLE.unpack(stored)
+def balance(stored: bytes | None) -> tuple[int, int, list[tuple[str, int]]]:
+    """Calls counted at the centre, second of the last use, names of blocks with the calls left in each."""
+    if stored is None or not stored.startswith(b"["):  # none, or of a version without names
+        return 0, 0, []
+    used, second, blocks = orjson.loads(stored)
+    return used, second, [(name, left) for name, left in blocks]
 
 
-def pack_triple(first: int, second: int, third: int) -> bytes:
-    return _TRIPLE.pack(first, second, third)
+def pack_balance(used: int, second: int, blocks: Sequence[tuple[str, int]]) -> bytes:
+    return orjson.dumps([used, second, blocks])
 
 
 def move(stored: bytes) -> tuple[int, int]:

@@ -233,6 +233,11 @@ def is_due(txn: ReadTransaction, now: int) -> bool:
     return agenda.is_due(txn, agenda.MAILS, now)
 
 
+def waiting(txn: ReadTransaction, now: int) -> int:
+    """The mails that the mail server has not accepted yet, due or to be tried again."""
+    return agenda.count(txn, agenda.MAILS, now + max(BACK_OFF_S))
+
+
 def claim(txn: WriteTransaction, token: bytes, now: int) -> Ticket | None:
     """The next ticket to be mailed now, with one more token for its link; None if there is none.
 

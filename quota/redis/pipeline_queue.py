@@ -12,10 +12,10 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from redis.exceptions import RedisError
 
-from quota.errors import QuotaError, StoreUnavailable
+from quota.errors import UNREADABLE, QuotaError, StoreUnavailable, unreadable
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.redis.connection import RedisConnection
-from quota.redis.scripts import MOVED, Command, Reply, ScriptCall
+from quota.redis.scripts import MOVED, Command, Reply, ScriptCall, writes
 from quota.redis.transaction import LackingRows, RedisTransaction
 from quota.store.future import StoreFuture, resolve
 from quota.store.group_commit import GroupCommit
@@ -166,7 +166,8 @@ class RedisQueue:
         return self._submit(lambda commands: lambda replies: function())
 
     def close(self) -> None:
-        """Finish the queued operations, then close the connection."""
+        """Finish the queued operations if the server answers them soon, then close the connection."""
+        self._connection.hasten()
         self._writer.close()
         self._connection.close()
 
@@ -193,6 +194,12 @@ class RedisQueue:
             waiting.append((parse, start, len(commands)))
         try:
             replies = self._connection.run(commands) if commands else []
+        except StoreUnavailable as error:
+            surely_not = StoreUnavailable(str(error))
+            return [
+                error if any(map(writes, commands[start:end])) else surely_not
+                for _, start, end in waiting
+            ]
         except QuotaError as error:
             return [error for _ in requests]
         outcomes = [self._outcome(parse, replies[start:end]) for parse, start, end in waiting]
@@ -222,6 +229,8 @@ class RedisQueue:
             return parse(self._check_reply(replies))
         except QuotaError as refusal:
             return refusal
+        except UNREADABLE as error:
+            return unreadable(self._connection.shown, error)
 
     def _check_reply(self, replies: Reply) -> Reply:
         for reply in replies:
@@ -231,8 +240,8 @@ class RedisQueue:
 
     def _parse(self, call: ScriptCall, reply: Reply, call_at: Callable[[bytes], ScriptCall]) -> Any:
         while reply[0] == MOVED:
+            call = call_at(reply[1])  # raises if it is no month, and is asked for again then
             self.floor = reply[1]
-            call = call_at(self.floor)
             (reply,) = self.run([call.command])
         return call.parse(reply)
 

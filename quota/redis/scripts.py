@@ -64,8 +64,9 @@ _MOVE: Final = _script("prelude", "move")
 _IDENTIFY: Final = _script("identify")
 _APPLY: Final = _script("apply")
 _KEY_CALLS: Final = _script("key_calls")
+_RAISE_FLOOR: Final = _script("raise_floor")
 
-SCRIPTS: Final = (_TAKE, _GIVE_BACK, _CHARGE, _MOVE, _IDENTIFY, _APPLY, _KEY_CALLS)
+SCRIPTS: Final = (_TAKE, _GIVE_BACK, _CHARGE, _MOVE, _IDENTIFY, _APPLY, _KEY_CALLS, _RAISE_FLOOR)
 
 
 def take(floor: bytes, account: str, limit: int, now: datetime) -> ScriptCall:
@@ -153,6 +154,16 @@ def add_key_calls(calls: Sequence[tuple[bytes, int]], day: date) -> Command:
     given = [part for one in calls for part in one]
     beginning = period_hash(row_format.KEY_CALLS, "")
     return _evalsha(_KEY_CALLS, names, beginning, day.isoformat(), first.isoformat(), *given)
+
+
+def raise_floor(before: str) -> Command:
+    """What `ledger.calls.raise_floor` does, also where the memory of the server is full."""
+    return _evalsha(_RAISE_FLOOR, (META,), before)
+
+
+def writes(command: Command) -> bool:
+    """Whether the command may change rows."""
+    return bool(command[0] == "EVALSHA" and command[1] != _IDENTIFY.sha)
 
 
 def apply(names: Sequence[bytes], rows: bytes) -> Command:

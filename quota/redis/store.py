@@ -42,20 +42,31 @@ _SCANNED: Final = 1_000
 class RedisStore(LedgerStore):
     """`Store` over a Redis or Valkey server."""
 
-    def __init__(self, url: str, *, strict: bool = False) -> None:
-        """Connect to the server; `strict` refuses a server that does not sync each write.
+    def __init__(
+        self, url: str, *, strict: bool = False, state: Path | None = None, create: bool = False
+    ) -> None:
+        """Connect to the server.
+
+        Args:
+            strict: refuse a server that does not sync each write.
+            state: the STATE folder, which remembers the identity of the store.
+            create: make a store if the server is empty.
 
         Raises:
             WrongStoreError: the settings of the server exclude its use.
-            StoreUnavailable: the server cannot be reached.
+            StoreUnavailable: the server cannot be reached, or has not the rows of the store.
         """
-        self._connection = RedisConnection(url, strict=strict)
+        self._connection = RedisConnection(url, strict=strict, state=state, create=create)
         self._queue = RedisQueue(self._connection)
         try:
             self.submit(migrate).result()
         except BaseException:
             self._queue.close()
             raise
+
+    def moment(self, now: datetime) -> datetime:
+        """By the server's clock where this host's differs: all hosts end a day together."""
+        return utc(now) + self._connection.ahead
 
     # -- the operations of every request -------------------------------------------
 
@@ -72,6 +83,7 @@ class RedisStore(LedgerStore):
         return self._queue.command(scripts.identify(digest), parse)
 
     def usage(self, account: str, plan: Plan, now: datetime) -> StoreFuture[Usage]:
+        now = self.moment(now)
         moment = calls.since(now, self._queue.floor)
         this_month = month(moment).key
         rows = (
@@ -86,28 +98,29 @@ class RedisStore(LedgerStore):
         return self._queue.read(lambda txn: exports.usage(txn, account, plan, now), rows, reserved)
 
     def calls(self, account: str, limit: int, now: datetime) -> StoreFuture[Meter]:
+        now = self.moment(now)
         today = day(calls.since(now, self._queue.floor))
         rows = row_format.FLOOR, row_format.join(row_format.CALLS, today.key, account)
         return self._queue.read(lambda txn: calls.calls(txn, account, limit, now), rows)
 
     def take(self, account: str, limit: int, now: datetime) -> StoreFuture[Meter]:
-        moment = utc(now)
+        moment = self.moment(now)
         return self._queue.script(lambda floor: scripts.take(floor, account, limit, moment))
 
     def give_back(self, account: str, taken: datetime) -> StoreFuture[None]:
-        moment = utc(taken)
+        moment = self.moment(taken)
         return self._queue.script(lambda floor: scripts.give_back(floor, account, moment))
 
     def take_and_charge(
         self, purchase: Purchase, now: datetime
     ) -> StoreFuture[tuple[Meter, Charge | None]]:
-        return self._charge(purchase, utc(now), count_call=True)
+        return self._charge(purchase, self.moment(now), count_call=True)
 
     # -- for edges -----------------------------------------------------------------
 
     def charge(self, purchase: Purchase, now: datetime) -> StoreFuture[tuple[Meter, Charge | None]]:
         """Charge a record whose call an edge has counted; the meter has no limit."""
-        return self._charge(purchase, utc(now), count_call=False)
+        return self._charge(purchase, self.moment(now), count_call=False)
 
     def move(
         self, account: str, name: str, calls: int, limit: int, parts: int, today: str
@@ -151,7 +164,7 @@ class RedisStore(LedgerStore):
         return max(months, default=None)
 
     def compact(self, before: str) -> int:
-        self.submit(calls.raise_floor, before).result()
+        self._queue.command(scripts.raise_floor(before), lambda reply: reply).result()
         return self._queue.call(self._drop_periods).result()
 
     def _drop_periods(self) -> int:
@@ -204,6 +217,10 @@ class RedisStore(LedgerStore):
                 yield from ((row(name, field), value) for field, value in fields.items())
                 if not cursor:
                     break
+
+    def hasten(self) -> None:
+        """Let all operations end soon, whatever the server does."""
+        self._connection.hasten()
 
     def close(self) -> None:
         self._queue.close()

@@ -98,7 +98,10 @@ class StoreFuture(Future[T]):
             waiter.set_result(None)
         else:
             waiter.set_exception(
-                StoreUnavailable(f"no write was done in {PATIENCE_S:g} s; {counted}")
+                StoreUnavailable(
+                    f"no write was done in {PATIENCE_S:g} s; {counted}",
+                    maybe_done=not self.cancelled(),
+                )
             )
 
 

@@ -76,6 +76,10 @@ class LedgerStore(Store, ABC):
     def accounts(self) -> AccountBook:
         return AccountBook(self)
 
+    def moment(self, now: datetime) -> datetime:
+        """`now` in UTC, by the clock that this store counts with."""
+        return utc(now)
+
     # -- reads ---------------------------------------------------------------------
 
     def identify(self, key: str) -> StoreResult[Account | None]:
@@ -90,28 +94,28 @@ class LedgerStore(Store, ABC):
         return self.read(account_rows.keys_of, account)
 
     def usage(self, account: str, plan: Plan, now: datetime) -> StoreResult[Usage]:
-        return self.read(exports.usage, account, plan, now)
+        return self.read(exports.usage, account, plan, self.moment(now))
 
     def calls(self, account: str, limit: int, now: datetime) -> StoreResult[Meter]:
-        return self.read(calls.calls, account, limit, now)
+        return self.read(calls.calls, account, limit, self.moment(now))
 
     def is_charged(self, account: str, company: str, now: datetime) -> StoreResult[bool]:
-        return self.read(calls.is_charged, account, company, now)
+        return self.read(calls.is_charged, account, company, self.moment(now))
 
     # -- calls and credits ---------------------------------------------------------
 
     def take(self, account: str, limit: int, now: datetime) -> StoreFuture[Meter]:
-        moment = utc(now)
+        moment = self.moment(now)
         return self.submit(calls.take, account, limit, moment)
 
     def give_back(self, account: str, taken: datetime) -> StoreFuture[None]:
-        moment = utc(taken)
+        moment = self.moment(taken)
         return self.submit(calls.give_back, account, moment)
 
     def take_and_charge(
         self, purchase: Purchase, now: datetime
     ) -> StoreFuture[tuple[Meter, Charge | None]]:
-        moment = utc(now)
+        moment = self.moment(now)
         return self.submit(calls.take_and_charge, purchase, moment)
 
     # -- statistics ----------------------------------------------------------------
@@ -131,7 +135,7 @@ class LedgerStore(Store, ABC):
     def commit(
         self, reservation: Reservation, now: datetime, export: CountedExport | None = None
     ) -> StoreFuture[Meter]:
-        moment = utc(now)
+        moment = self.moment(now)
         return self.submit(exports.commit, reservation, moment, export)
 
     def release(self, account: str, reservation: str) -> StoreFuture[None]:

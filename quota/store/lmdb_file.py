@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Final, TypeVar
 import lmdb
 from lmdb.verify import VerifyError, verify
 
-from quota.errors import QuotaError, StoreUnavailable, WrongStoreError
+from quota.errors import UNREADABLE, QuotaError, StoreUnavailable, WrongStoreError, unreadable
 from quota.ledger import row_format
 from quota.ledger.transaction import WriteTransaction
 from quota.store.group_commit import Operation
@@ -118,7 +118,10 @@ class LmdbFile:
         env = self._open_environment()
         self._check_size()
         with env.begin() as txn:
-            return operation(LmdbTransaction(txn))
+            try:
+                return operation(LmdbTransaction(txn))
+            except UNREADABLE as error:
+                raise unreadable(str(self._path), error) from error
 
     # -- writes --------------------------------------------------------------------
 
@@ -133,11 +136,20 @@ class LmdbFile:
             assert self._write_lock
             with self._write_lock.held(), env.begin(write=True) as txn:
                 rows = LmdbTransaction(txn)
-                outcomes = [_outcome(operation, rows) for operation in operations]
+                outcomes = [self._outcome(operation, rows) for operation in operations]
         except (lmdb.Error, OSError, StoreUnavailable) as error:
             self._reopen_after(error)
             return [self._unavailable(error) for _ in operations]
         return outcomes
+
+    def _outcome(self, operation: Operation[WriteTransaction], rows: LmdbTransaction) -> Any:
+        """What the operation returns or is refused with; one that fails has written nothing yet."""
+        try:
+            return operation(rows)
+        except QuotaError as refusal:
+            return refusal
+        except UNREADABLE as error:
+            return unreadable(str(self._path), error)
 
     def check_readers(self) -> None:
         """Free the reader slots of dead processes; called when idle, and every CHECK_S."""
@@ -249,13 +261,6 @@ def damage_of(path: Path) -> str:
     except (VerifyError, OSError) as error:
         return str(error)
     return "; ".join(findings[:3])
-
-
-def _outcome(operation: Operation[WriteTransaction], rows: LmdbTransaction) -> Any:
-    try:
-        return operation(rows)
-    except QuotaError as refusal:
-        return refusal
 
 
 def _create(path: Path, map_size: int) -> None:

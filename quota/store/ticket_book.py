@@ -85,6 +85,10 @@ class TicketBook:
         moment = int(now.timestamp())
         return self._transactions.read(tickets.is_due, moment)
 
+    def waiting(self, now: datetime) -> StoreResult[int]:
+        """The mails that were not accepted by the mail server yet."""
+        return self._transactions.read(tickets.waiting, int(now.timestamp()))
+
     def claim(self, now: datetime) -> StoreFuture[tuple[Ticket | None, str]]:
         """The next ticket to be mailed, for this process alone, and a new token for its link."""
         token, moment = new_token(), int(now.timestamp())

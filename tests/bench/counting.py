@@ -14,6 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Final
@@ -27,12 +28,15 @@ from quota.redis.store import RedisStore
 from quota.store.interface import Store
 from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_store import LmdbStore
+from tests.quota.redis.distance import at_distance
 from tests.quota.servers import SYNCED, running
 
 LIMIT: Final = 10**9
 ALONE: Final = 500
 TOGETHER: Final = 64
 ROUNDS: Final = 100
+DISTANCES: Final = (0.0, 0.0005, 0.005, 0.02, 0.1)
+FAR: Final = 60
 EVERY_SECOND: Final = ("--appendonly", "yes", "--appendfsync", "everysec")
 
 Call = Callable[[int], Awaitable[object]]
@@ -54,6 +58,46 @@ def main(folder: str | None) -> None:
         ):
             with opened() as (store, ledger):
                 asyncio.run(_measure(name, store, ledger))
+    asyncio.run(_compare_distances())
+
+
+async def _compare_distances() -> None:
+    """A keyed search and a full record, one after the other, by the distance of the server."""
+    print(
+        "\n| distance, ms | store | a search: p50, p99, ms | a record: p50, p99, ms |\n| --: | --- | --: | --: |"
+    )
+    plans, now = load(), datetime.now(UTC)
+    plan = plans["data"]
+    for seconds in DISTANCES:
+        with running("redis", *SYNCED) as server, at_distance(server.port, seconds) as url:
+            ledger = RedisStore(server.url, create=True)
+            with tempfile.TemporaryDirectory() as folder:
+                stores: dict[str, Store] = {
+                    "a host": RedisStore(url),
+                    "an edge": EdgeStore(Path(folder), partial(RedisStore, url)),
+                }
+                for name, store in stores.items():
+                    account = (await ledger.accounts.create("data", plans, now, api_tool=True)).id
+                    _, key = await ledger.accounts.create_key(account, plans, now)
+                    limit = plan.appels_api_par_jour
+                    searches, records = [], []
+                    for number in range(FAR):
+                        start = time.perf_counter()
+                        await store.identify(key)
+                        await store.take(account, limit, now)
+                        searches.append(time.perf_counter() - start)
+                        start = time.perf_counter()
+                        await store.identify(key)
+                        bought = Purchase(account, limit, f"EE/{number}", 5, 10**6)
+                        await store.take_and_charge(bought, now)
+                        records.append(time.perf_counter() - start)
+                    await asyncio.to_thread(store.close)
+                    shown = [
+                        f"{median(one) * 1e3:.1f}, {quantiles(one, n=100)[98] * 1e3:.1f}"
+                        for one in (searches, records)
+                    ]
+                    print(f"| {seconds * 1e3:g} | {name} | {shown[0]} | {shown[1]} |", flush=True)
+            ledger.close()
 
 
 async def _measure(name: str, store: Store, ledger: LedgerStore) -> None:
@@ -86,7 +130,7 @@ def _lmdb() -> Iterator[tuple[Store, LedgerStore]]:
 @contextmanager
 def _server(kind: str, *options: str) -> Iterator[tuple[Store, LedgerStore]]:
     with running(kind, *options) as server:
-        store = RedisStore(server.url)
+        store = RedisStore(server.url, create=True)
         yield store, store
         store.close()
 
@@ -94,9 +138,9 @@ def _server(kind: str, *options: str) -> Iterator[tuple[Store, LedgerStore]]:
 @contextmanager
 def _edge() -> Iterator[tuple[Store, LedgerStore]]:
     with tempfile.TemporaryDirectory() as folder, running("redis", *SYNCED) as server:
-        edge, centre = EdgeStore(Path(folder), lambda: RedisStore(server.url)), None
+        edge, centre = EdgeStore(Path(folder), lambda: RedisStore(server.url, create=True)), None
         try:
-            centre = RedisStore(server.url)
+            centre = RedisStore(server.url, create=True)
             yield edge, centre
         finally:
             edge.close()

@@ -1,6 +1,7 @@
 """The time of a command, and the largest memory of all its processes together."""
 
 import os
+import resource
 import subprocess
 import threading
 import time
@@ -16,19 +17,28 @@ _EVERY: Final = 0.1  # seconds between two samples
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of a command: wall seconds, and the peak of its processes' memory in bytes."""
+    """The cost of a command.
+
+    Attributes:
+        seconds: of the wall clock.
+        peak: bytes of memory of all processes, with the files that they map.
+        private: the same without files: anonymous and shared memory.
+        processor: seconds of all processes.
+    """
 
     seconds: float
     peak: int
+    private: int = 0
+    processor: float = 0
 
 
-def run(command: Sequence[str]) -> Cost:
+def run(command: Sequence[str], root: Path = ROOT) -> Cost:
     """Run a command at the root of the project; SystemExit with its output if it fails."""
-    start = time.perf_counter()
+    start, before = time.perf_counter(), _processor_seconds()
     process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        command, cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-    peaks = [0]
+    peaks = [(0, 0)]
     ended = threading.Event()
     watch = threading.Thread(target=_watch, args=(process.pid, peaks, ended))
     watch.start()
@@ -38,7 +48,8 @@ def run(command: Sequence[str]) -> Cost:
     watch.join()
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {said[-2000:]}")
-    return Cost(seconds, max(peaks))
+    resident, private = (max(values) for values in zip(*peaks, strict=True))
+    return Cost(seconds, resident, private, _processor_seconds() - before)
 
 
 def size(path: Path) -> int:
@@ -48,9 +59,10 @@ def size(path: Path) -> int:
     return path.stat().st_size
 
 
-def _watch(pid: int, peaks: list[int], ended: threading.Event) -> None:
+def _watch(pid: int, peaks: list[tuple[int, int]], ended: threading.Event) -> None:
     while not ended.wait(_EVERY):
-        peaks.append(sum(_resident(member) for member in _tree(pid)))
+        members = list(_tree(pid))
+        peaks.append((sum(map(_resident, members)), sum(map(_private, members))))
 
 
 def _tree(pid: int) -> Iterable[int]:
@@ -70,6 +82,22 @@ def _resident(pid: int) -> int:
     except OSError:  # the process has ended
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _private(pid: int) -> int:
+    """Bytes of anonymous and shared memory of a process."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:  # the process has ended
+        return 0
+    kinds = ("RssAnon:", "RssShmem:")
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(kinds))
+
+
+def _processor_seconds() -> float:
+    """Processor seconds of the ended children of this process."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def memory() -> int:

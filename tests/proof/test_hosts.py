@@ -5,7 +5,9 @@ Valkey server.
 """
 
 import asyncio
+import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -25,7 +27,7 @@ from quota.redis.store import RedisStore
 from tests.quota.servers import KINDS, Server, running
 from tests.serve import world
 from tests.serve.client import Customer
-from tests.serve.processes import ask, eventually, line_of, started, stop
+from tests.serve.processes import ask, children, eventually, line_of, started, stop
 
 pytestmark = pytest.mark.slow
 
@@ -85,7 +87,7 @@ def hosts(data: Path, centre: Server, *flags: str, count: int = HOSTS) -> Iterat
 
 
 def customer_of(centre: Server) -> Customer:
-    store = RedisStore(centre.url)
+    store = RedisStore(centre.url, create=True)
     now = datetime.now(UTC)
     account = store.accounts.create("data", PLANS, now, api_tool=True).result()
     _, text = store.accounts.create_key(account.id, PLANS, now).result()
@@ -94,7 +96,7 @@ def customer_of(centre: Server) -> Customer:
 
 
 def used(centre: Server, customer: Customer) -> int:
-    store = RedisStore(centre.url)
+    store = RedisStore(centre.url, create=True)
     usage = store.usage(customer.account, PLANS["data"], datetime.now(UTC)).result()
     store.close()
     return usage.calls.used
@@ -266,7 +268,7 @@ def test_hosts_without_leases_need_their_centre(data: Path, centre: Server) -> N
         visitor, _ = ask(one, SEARCH)
         centre.start()
         again = [eventually(partial(_serves, at, customer)) for at in (one, other)]
-        store = RedisStore(centre.url)
+        store = RedisStore(centre.url, create=True)
         (key,) = store.keys_of(customer.account).result()
         store.accounts.revoke_key(key.id, datetime.now(UTC)).result()
         store.close()
@@ -276,6 +278,36 @@ def test_hosts_without_leases_need_their_centre(data: Path, centre: Server) -> N
     assert orjson.loads(body)["erreur"]["code"] == "indisponible"
     assert again == [True, True]
     assert revoked == [401, 401]
+
+
+def test_rows_that_are_lost_are_503_until_they_are_back_also_for_a_new_worker(
+    data: Path, centre: Server
+) -> None:
+    """M1: not 401 for everybody, whatever starts meanwhile, and healed without a restart"""
+    customer = customer_of(centre)
+    flags = "--state", str(data.with_name("state")), "--quota", centre.url, "--workers", "2"
+    with started(data, *flags, environment=WIDE) as server, centre.client as client:
+        address = line_of(server)
+        before = {ask(address, SEARCH, customer.headers)[0] for _ in range(20)}
+        rows = {name: client.dump(name) for name in client.keys("*")}
+        client.flushall()
+        emptied = Counter(ask(address, SEARCH, customer.headers)[0] for _ in range(20))
+        killed = children(server.pid)
+        for worker in killed:
+            os.kill(worker, signal.SIGKILL)
+        assert eventually(lambda: len(children(server.pid) - killed) == 2)
+        assert eventually(lambda: all(ask(address, SEARCH)[0] == 200 for _ in range(20)))
+        restarted = Counter(ask(address, SEARCH, customer.headers)[0] for _ in range(20))
+        for name, value in rows.items():
+            client.restore(name, 0, value)
+        time.sleep(2)  # a store that was not open is tried again each second
+        healed = Counter(ask(address, SEARCH, customer.headers)[0] for _ in range(20))
+        _, logged = stop(server)
+
+    assert before == {200}
+    assert set(emptied) == set(restarted) == {503}
+    assert set(healed) == {200}
+    assert "lost its rows" in logged
 
 
 def _serves(address: str, customer: Customer) -> bool:

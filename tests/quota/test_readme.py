@@ -36,7 +36,7 @@ def test_the_commands_of_the_manual_work_in_their_order(quota: Command, tmp_path
 
 def test_the_manual_has_every_kind_of_row() -> None:
     table = README.partition("## Rows")[2]
-    written = set(re.findall(r"`([a-zA-Z]/|agenda/|format|floor)", table))
+    written = set(re.findall(r"`([a-zA-Z]/|agenda/|format|floor|identity)", table))
 
     kinds = {
         value.decode()

@@ -5,36 +5,36 @@
 -- ARGV: floor, account, limit or empty, company, cost, grant, trials or empty, second, openings kept.
 -- Reply: granted (0 or 1), calls used, and if granted: outcome, credits left.
 local company, cost, grant = account .. '/' .. ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
+-- All rows are read first: a script that fails has changed what it wrote before.
+local used = number(redis.call('HGET', KEYS[2], account))
+local of_grant = number(redis.call('HGET', KEYS[3], account))
+local bought, spent = pair(redis.call('HGET', KEYS[5], account))
+local charged = redis.call('HEXISTS', KEYS[4], company) == 1
+local tried = number(redis.call('HGET', KEYS[6], account))
+local opened = redis.call('HGET', KEYS[7], account) or ''
 -- ledger.openings.note
 local function note(credits)
   local lines = ARGV[8] .. ' ' .. credits .. ' ' .. ARGV[4] .. '\n'
   local noted = 1
-  for line in string.gmatch(redis.call('HGET', KEYS[7], account) or '', '[^\n]+\n') do
+  for line in string.gmatch(opened, '[^\n]+\n') do
     if noted < tonumber(ARGV[9]) then lines = lines .. line end
     noted = noted + 1
   end
   redis.call('HSET', KEYS[7], account, lines)
 end
-local used = number(redis.call('HGET', KEYS[2], account))
-if ARGV[3] ~= '' then
-  if used >= tonumber(ARGV[3]) then return {0, used} end
+local granted = math.max(0, grant - of_grant)
+local left = granted + bought - spent
+local counted = ARGV[3] ~= ''
+if counted and used >= tonumber(ARGV[3]) then return {0, used} end
+if not charged and ARGV[7] ~= '' and tried >= tonumber(ARGV[7]) then
+  return {1, used, 'no_trial', left}
+end
+if counted then
   used = used + 1
   redis.call('HSET', KEYS[2], account, pack(used))
 end
-local of_grant = number(redis.call('HGET', KEYS[3], account))
-local bought, spent = pair(redis.call('HGET', KEYS[5], account))
-local granted = math.max(0, grant - of_grant)
-local left = granted + bought - spent
-if redis.call('HEXISTS', KEYS[4], company) == 1 then return {1, used, 'already', left} end
+if charged then return {1, used, 'already', left} end
 if ARGV[7] ~= '' then
-  local tried = number(redis.call('HGET', KEYS[6], account))
-  if tried >= tonumber(ARGV[7]) then
-    if ARGV[3] ~= '' then
-      used = used - 1
-      redis.call('HSET', KEYS[2], account, pack(used))
-    end
-    return {1, used, 'no_trial', left}
-  end
   redis.call('HSET', KEYS[6], account, pack(tried + 1))
   redis.call('HSET', KEYS[4], company, pack_pair(0, 0))
   note(0)

@@ -1,6 +1,7 @@
 """An edge with its centre, without it, and with it again, on real servers and a real file."""
 
 import asyncio
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -31,7 +32,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def centre(server: Server) -> Iterator[RedisStore]:
-    opened = RedisStore(server.url)
+    opened = RedisStore(server.url, create=True)
     yield opened
     opened.close()
 
@@ -50,7 +51,7 @@ def quick_maintenance(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def edge(folder: Path, server: Server, clock: Clock | None = None) -> EdgeStore:
-    return EdgeStore(folder, lambda: RedisStore(server.url), clock or Clock())
+    return EdgeStore(folder, lambda: RedisStore(server.url, create=True), clock or Clock())
 
 
 def used(centre: RedisStore) -> int:
@@ -338,3 +339,24 @@ def abandoned(store: EdgeStore) -> None:
     store._file.close()
     if store._centre:
         store._centre.close()
+
+
+def test_copies_of_a_killed_edge_give_its_block_back_once(
+    server: Server, centre: RedisStore, tmp_path: Path
+) -> None:
+    """M3: three copies, and one of them a second time, as a snapshot that is restored"""
+    first = edge(tmp_path / "0", server)
+    taken(first, 1)
+    abandoned(first)
+    copies = [tmp_path / name for name in ("1", "2", "3", "4")]
+    for copy in copies:
+        shutil.copytree(tmp_path / "0", copy)
+    lent = used(centre)
+
+    for folder in (tmp_path / "0", *copies):
+        again = edge(folder, server)
+        taken(again, 3)
+        again.close()
+
+    assert lent > 1
+    assert used(centre) == 1 + 5 * 3

@@ -18,6 +18,7 @@ from hypothesis.stateful import (
 
 from quota.edge import leases
 from quota.edge.leases import Move
+from quota.ledger import row_format
 from quota.periods import day
 from quota.redis.store import RedisStore
 from tests.quota.dict_store import DictRows
@@ -38,12 +39,13 @@ class _Edges(RuleBasedStateMachine):
     def begin(self, limit: int) -> None:
         with self.server.client as client:
             client.flushall()
-        self.centre = RedisStore(self.server.url)
+        self.centre = RedisStore(self.server.url, create=True)
         self.edges = [DictRows() for _ in range(EDGES)]
         self.limit = limit
         self.most = limit
         self.now = MIDNIGHT
         self.served = Counter({day(self.now).key: 0})
+        self.granted: Counter[tuple[int, str]] = Counter()  # by edge and day
         self.names = 0
 
     def name(self, edge: int) -> str:
@@ -60,14 +62,20 @@ class _Edges(RuleBasedStateMachine):
                 self.ask_for_more(edge, fate)
             else:
                 self.served[day(self.now).key] += meter.granted
+                self.granted[edge, day(self.now).key] += meter.granted
                 assert meter.used <= self.most
                 assert not meter.granted or meter.used <= self.limit
 
     @rule(edge=edges)
     def give_back(self, edge: int) -> None:
-        if self.served[day(self.now).key]:
+        """A call whose block was given back meanwhile stays counted."""
+        today = day(self.now).key
+        if self.granted[edge, today]:
+            before = self.balance(edge, today)
             leases.give_back(self.edges[edge], "a_", self.now)
-            self.served[day(self.now).key] -= 1
+            returned = self.balance(edge, today) - before
+            self.served[today] -= returned
+            self.granted[edge, today] -= returned
 
     @rule(limit=st.sampled_from([1, 3, 60, 250]))
     def another_plan(self, limit: int) -> None:
@@ -91,7 +99,30 @@ class _Edges(RuleBasedStateMachine):
     @rule(edge=edges, idle=st.integers(0, 20))
     def give_up(self, edge: int, idle: int) -> None:
         before = self.now - timedelta(seconds=idle)
-        leases.give_up(self.edges[edge], before, self.now, self.name(edge))
+        leases.give_up(self.edges[edge], before, self.now)
+
+    @rule(edge=edges)
+    def a_copy_gives_nothing_back_again(self, edge: int) -> None:
+        """A copy of the edge's rows after they were given back, as a snapshot that is restored is"""
+        copy = DictRows()
+        copy.rows = dict(self.edges[edge].rows)
+        for rows in (self.edges[edge], copy):
+            self.return_all(rows)
+        counted = {today: self.used(today) for today in self.served}
+
+        again = DictRows()
+        again.rows = dict(copy.rows)
+        self.return_all(again)
+
+        assert {today: self.used(today) for today in self.served} == counted
+
+    def return_all(self, rows: DictRows) -> None:
+        for _ in range(2):
+            for move in leases.waiting(rows):
+                leases.settle(rows, move, *self.moved(move), self.now)
+            leases.give_up(rows, self.now + timedelta(days=9), self.now)
+        for move in leases.waiting(rows):
+            leases.settle(rows, move, *self.moved(move), self.now)
 
     @rule(edge=edges)
     def ask_again(self, edge: int) -> None:
@@ -120,8 +151,8 @@ class _Edges(RuleBasedStateMachine):
         return self.balance(edge, today) if known else 0
 
     def balance(self, edge: int, today: str) -> int:
-        stored = self.edges[edge].rows.get(f"b/{today}/a_".encode(), bytes(24))
-        return int.from_bytes(stored[:8], "big")
+        _, _, blocks = row_format.balance(self.edges[edge].rows.get(f"b/{today}/a_".encode()))
+        return sum(left for _, left in blocks)
 
     def used(self, today: str) -> int:
         return self.centre.calls("a_", self.limit, self.at(today)).result().used
@@ -135,9 +166,7 @@ class _Edges(RuleBasedStateMachine):
             return
         for edge in range(EDGES):
             self.ask_again(edge)
-            leases.give_up(
-                self.edges[edge], self.now + timedelta(days=9), self.now, self.name(edge)
-            )
+            leases.give_up(self.edges[edge], self.now + timedelta(days=9), self.now)
             self.ask_again(edge)
         counted = {today: self.used(today) for today in self.served}
         self.centre.close()
@@ -153,7 +182,7 @@ def test_no_call_is_granted_twice_or_lost(kind: str) -> None:
 
 def test_blocks_are_small_change_near_the_limit() -> None:
     with running("redis", "--appendonly", "no") as server:
-        centre = RedisStore(server.url)
+        centre = RedisStore(server.url, create=True)
         asked = [
             centre.move("a_", f"{n:016x}", leases.block(1_000), 1_000, leases.PARTS, "2026-11-21")
             for n in range(120)
@@ -188,9 +217,9 @@ def test_a_move_that_got_nothing_gets_nothing_when_it_is_asked_again() -> None:
         return centre.move("a_", name, calls, 2, leases.PARTS, "2026-11-21").result()[0]
 
     with running("redis", "--appendonly", "no") as server:
-        centre = RedisStore(server.url)
+        centre = RedisStore(server.url, create=True)
         lent = [asked(f"00000000{n}", 1) for n in "abc"]
-        asked("11111111a", -1)
+        asked("00000000a-", -1)
         again = asked("00000000c", 1)
         other = asked("00000000d", 1)
         centre.close()

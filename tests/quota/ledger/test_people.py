@@ -226,7 +226,7 @@ def test_a_command_about_nobody_says_what_to_do(quota: Command, account: str) ->
 @pytest.mark.parametrize("kind", KINDS)
 def test_people_are_kept_by_a_centre_of_several_hosts_as_well(kind: str) -> None:
     with running(kind) as server:
-        store = RedisStore(server.url)
+        store = RedisStore(server.url, create=True)
         kept = store.accounts
         signed_up = kept.sign_up("Żabka", "zoé@exemple.fr", "hash", PLANS, NOW)
         assert signed_up.result(10)

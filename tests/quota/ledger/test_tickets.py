@@ -144,6 +144,31 @@ def test_a_mail_that_was_sent_or_has_expired_is_not_tried_again(
     assert not book.is_due(NOW + timedelta(days=6)).result()
 
 
+def test_mails_wait_until_they_are_accepted_refused_or_expired(
+    store: DictStore, account: str
+) -> None:
+    book = store.accounts.tickets
+    hours = timedelta(hours=1)
+    assert book.waiting(NOW).result() == 0
+    for letter in "abc":
+        book.invite(account, f"{letter}@exemple.fr", MEMBER, NOW, mail=True).result()
+    book.invite(account, "handed@exemple.fr", MEMBER, NOW, mail=False).result()
+    counts = [book.waiting(NOW).result()]
+
+    for state in (tickets.SENT, tickets.REFUSED, tickets.WAITING):
+        claimed, _ = book.claim(NOW).result()
+        assert claimed
+        book.settle(claimed.id, state).result()
+        counts.append(book.waiting(NOW).result())
+    for attempt in range(8):  # each later than the one before, the last ones by four hours
+        book.claim(NOW + (1 + 5 * attempt) * hours).result()
+        counts.append(book.waiting(NOW + (1 + 5 * attempt) * hours).result())
+    assert book.claim(NOW + timedelta(days=7)).result()[0] is None
+
+    assert counts == [3, 2, 1, *[1] * 9]
+    assert book.waiting(NOW + timedelta(days=7)).result() == 0
+
+
 def test_whoever_is_a_member_is_not_invited(store: DictStore, account: str) -> None:
     store.accounts.add_person(account, "a@exemple.fr", "hash", NOW).result()
 

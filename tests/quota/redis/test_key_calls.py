@@ -28,7 +28,7 @@ def test_they_are_those_of_the_ledger(server: Server) -> None:
     """Several days, days that are dropped, a key that nobody has, and a row that cannot be read."""
     with server.client as client:
         client.flushall()
-    store, model = RedisStore(server.url), DictStore()
+    store, model = RedisStore(server.url, create=True), DictStore()
     found = []
     for kept in (store, model):
         account = kept.accounts.create("data", PLANS, NOON).result().id
@@ -61,7 +61,7 @@ def test_no_request_waits_for_them(server: Server, monkeypatch: pytest.MonkeyPat
             row = {"id": f"k_{n}", "account": f"a_{n % 100}"}
             client.hset("societes:k", name, json.dumps(row))
     with at_distance(server.port, FAR) as url:
-        hosts = [RedisStore(url) for _ in range(2)]
+        hosts = [RedisStore(url, create=True) for _ in range(2)]
         trips = [counted_trips(one, monkeypatch) for one in hosts]
         calls = dict.fromkeys(used, 2)
         writing = [one.accounts.add_key_calls(calls, NOON.date()) for one in hosts]

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from quota.ledger import row_format
+from quota.ledger.people import MEMBER
 from quota.ledger.transaction import ReadTransaction
 from quota.redis.store import RedisStore
 from tests.quota.redis.distance import counted_trips
@@ -26,7 +27,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 def store(server: Server) -> Iterator[RedisStore]:
     with server.client as client:
         client.flushall()
-    opened = RedisStore(server.url)
+    opened = RedisStore(server.url, create=True)
     yield opened
     opened.close()
 
@@ -60,6 +61,16 @@ def test_the_reads_of_a_page_are_three_round_trips(
     assert {one.id for one in listed.result()} == {one.id for one in keys}
     assert len(members.result()) == 4
     assert [calls for _, calls in by_day.result()] == [0] * (DAYS - 4) + [1] * 4
+
+
+def test_the_mails_that_wait_are_counted_over_the_hours(store: RedisStore) -> None:
+    book = store.accounts
+    account = book.create("data", PLANS, NOON).result().id
+    for hour in range(3):
+        late = NOON + timedelta(hours=hour)
+        book.tickets.invite(account, f"p{hour}@exemple.fr", MEMBER, late, mail=True).result()
+
+    assert book.tickets.waiting(NOON + timedelta(hours=3)).result() == 3
 
 
 def test_a_read_begins_again_where_its_rows_were_written_meanwhile(

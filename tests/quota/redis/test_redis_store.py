@@ -33,7 +33,7 @@ def store(server: Server) -> Iterator[RedisStore]:
     """The store of an empty server."""
     with server.client as client:
         client.flushall()
-    opened = RedisStore(server.url)
+    opened = RedisStore(server.url, create=True)
     yield opened
     opened.close()
 
@@ -47,7 +47,7 @@ class _OverServer(StoreAgainstModel):
         super().__init__()
         with self.server.client as client:
             client.flushall()
-        self.store = RedisStore(self.server.url)
+        self.store = RedisStore(self.server.url, create=True)
 
     def rows(self) -> list[tuple[bytes, bytes]]:
         return self.server.rows()
@@ -66,7 +66,7 @@ def test_a_key_revoked_by_another_host_is_nobody_at_the_next_look(
     """A4, A11"""
     account = store.accounts.create("data", PLANS, NOON, nom="Société Générale").result()
     key, text = store.accounts.create_key(account.id, PLANS, NOON).result()
-    elsewhere = RedisStore(server.url)
+    elsewhere = RedisStore(server.url, create=True)
     before = elsewhere.identify(text).result()
 
     store.accounts.revoke_key(key.id, NOON).result()
@@ -95,7 +95,7 @@ def test_a_transaction_begins_again_where_another_was_written_first(
     """Two keys are allowed, and two hosts make the second at once"""
     account = store.accounts.create("data", SMALL, NOON).result().id
     store.accounts.create_key(account, SMALL, NOON).result()
-    elsewhere = RedisStore(server.url)
+    elsewhere = RedisStore(server.url, create=True)
     again = store._queue._transact
     met: list[str] = []
 
@@ -128,7 +128,7 @@ def test_scripts_that_the_server_forgot_are_sent_again(server: Server, store: Re
 
 def test_months_that_another_host_dropped_stay_dropped(server: Server, store: RedisStore) -> None:
     """A host whose clock is behind, and which has not seen the new floor"""
-    elsewhere = RedisStore(server.url)
+    elsewhere = RedisStore(server.url, create=True)
     elsewhere.take("a_", 9, NOON).result()
     store.take("a_", 9, NOON - timedelta(days=60)).result()
 
@@ -154,7 +154,7 @@ def test_a_server_is_copied_by_its_own_means(store: RedisStore, server: Server) 
 def test_what_was_acknowledged_outlives_a_killed_server(kind: str) -> None:
     """R2, with `appendfsync always`; the store fails at once meanwhile, and recovers by itself"""
     with running(kind) as server:
-        store = RedisStore(server.url)
+        store = RedisStore(server.url, create=True)
         futures = [store.take("a_", 10**6, NOON) for _ in range(2_000)]
         futures[500].result()
         server.stop(signal.SIGKILL)
@@ -191,7 +191,7 @@ def test_a_server_that_is_stopped_is_not_waited_for_long(server: Server, store: 
 def test_a_server_that_lost_its_rows_is_not_taken_for_an_empty_one(kind: str) -> None:
     """Otherwise every key would be unknown, and every counter at 0"""
     with running(kind, "--appendonly", "no") as server:
-        store = RedisStore(server.url)
+        store = RedisStore(server.url, create=True)
         store.take("a_", 9, NOON).result()
         server.stop()
         server.start()
@@ -214,7 +214,7 @@ def test_a_server_that_would_lose_counters_is_refused(
     kind: str, options: tuple[str, ...], named: str
 ) -> None:
     with running(kind, *options) as server, pytest.raises(WrongStoreError, match=named):
-        RedisStore(server.url)
+        RedisStore(server.url, create=True)
 
 
 @pytest.mark.parametrize(
@@ -227,11 +227,11 @@ def test_a_server_that_may_forget_is_warned_of_or_refused(
     """`appendfsync always` is advised"""
     with running(kind, *options) as server:
         with caplog.at_level(logging.WARNING, "quota.redis"):
-            RedisStore(server.url).close()
+            RedisStore(server.url, create=True).close()
         with pytest.raises(WrongStoreError, match="appendfsync always"):
-            RedisStore(server.url, strict=True)
+            RedisStore(server.url, strict=True, create=True)
     with running(kind, *SYNCED) as server:
-        RedisStore(server.url, strict=True).close()
+        RedisStore(server.url, strict=True, create=True).close()
 
     (warning,) = [record.getMessage() for record in caplog.records]
     assert " ".join(option.strip("-") for option in options[-2:]) in warning
@@ -242,10 +242,10 @@ def test_a_replica_and_an_older_format_are_not_used(server: Server, store: Redis
     with server.client as client:
         client.hset("societes:meta", "format", "0")
         with pytest.raises(WrongStoreError, match="format 0, this code reads 2"):
-            RedisStore(server.url)
+            RedisStore(server.url, create=True)
         client.replicaof("127.0.0.1", "1")
         with pytest.raises(StoreUnavailable, match="name the primary"):
-            RedisStore(server.url)
+            RedisStore(server.url, create=True)
         client.replicaof("NO", "ONE")
 
 
@@ -267,7 +267,7 @@ def test_nobody_is_there() -> None:
 
 def test_a_place_for_an_export_is_held_on_all_hosts(server: Server, store: RedisStore) -> None:
     """F5, D7"""
-    elsewhere = RedisStore(server.url)
+    elsewhere = RedisStore(server.url, create=True)
     hour = timedelta(hours=1)
     held = store.reserve("a_", 2, 2, hour, NOON).result()
     assert isinstance(held, Reservation)
@@ -298,11 +298,11 @@ def test_a_server_with_tls_and_a_password(tmp_path: Path) -> None:
             client.config_set("tls-port", port)
             client.config_set("requirepass", "geheim/é")
         url = f"rediss://:geheim%2F%C3%A9@127.0.0.1:{port}/0"
-        store = RedisStore(f"{url}?ssl_ca_certs={certificate}")
+        store = RedisStore(f"{url}?ssl_ca_certs={certificate}", create=True)
         used = store.take("a_", 9, NOON).result().used
         store.close()
         with pytest.raises(StoreUnavailable, match="certificate") as caught:
-            RedisStore(url)
+            RedisStore(url, create=True)
 
     assert used == 1
     assert "geheim" not in str(caught.value)

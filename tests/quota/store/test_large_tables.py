@@ -202,9 +202,9 @@ def test_a_store_of_version_1_goes_on_working(tmp_path: Path) -> None:
 def test_a_server_with_rows_of_version_1_goes_on_working() -> None:
     rows, account, token = _old_store()
     with running("redis") as server:
-        store = RedisStore(server.url)
+        store = RedisStore(server.url, create=True)
         store.submit(lambda txn: [txn.put(key, value) for key, value in rows.items()]).result()
         store.close()
-        opened = RedisStore(server.url)
+        opened = RedisStore(server.url, create=True)
         _check_migrated(opened, account, token)
         opened.close()

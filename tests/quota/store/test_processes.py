@@ -48,7 +48,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def _open(place: str) -> LmdbStore | RedisStore:
-    return RedisStore(place) if place.startswith("redis:") else LmdbStore(Path(place))
+    return RedisStore(place, create=True) if place.startswith("redis:") else LmdbStore(Path(place))
 
 
 def _take(place: str, count: int, limit: int) -> int:
