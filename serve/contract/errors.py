@@ -325,10 +325,16 @@ def pays_endommage(iso2: str) -> ApiError:
     return indisponible(_message("pays_endommage", iso2=iso2))
 
 
-def indisponible(what: Texts) -> ApiError:
-    """`what` cannot be used for the moment: the generations, the store of counters… (G9)."""
+def indisponible(what: Texts, *, maybe_counted: bool = False) -> ApiError:
+    """`what` cannot be used for the moment: the generations, the store of counters… (G9).
+
+    `maybe_counted`: the store got the call, and its reply was lost.
+    """
     headers = {"Retry-After": RETRY_AFTER}
-    return _error("indisponible", _NOTHING, headers, what=what, retry_after=RETRY_AFTER)
+    values = {"what": what, "retry_after": RETRY_AFTER}
+    if maybe_counted:
+        return _error("indisponible_incertain", _NOTHING, headers, **values)
+    return _error("indisponible", _NOTHING, headers, **values)
 
 
 def config(what: Texts) -> ApiError:

@@ -11,6 +11,7 @@ from serve.contract.tables import read_rows
 from shards.codec.folding import fold
 from shards.codec.record import CONTACTS
 from shards.search.matching.company_numbers import Derivation
+from shards.search.matching.legal_forms import LegalForms
 from shards.search.matching.name_tables import NameTables
 from shards.search.matching.probability import Weights
 
@@ -67,7 +68,14 @@ def rows(name: str) -> list[dict[str, str]]:
 @cache
 def name_tables() -> NameTables:
     """Legal forms and abbreviations in names."""
-    return NameTables(rows("formes_juridiques.csv"), rows("abreviations.csv"))
+    return NameTables(
+        LegalForms(rows("formes_juridiques.csv"), rows("parties_de_formes.csv"), rows("elf.csv")),
+        rows("abreviations.csv"),
+        rows("nombres.csv"),
+        rows("lettres.csv"),
+        rows("parentes.csv"),
+        rows("messageries.csv"),
+    )
 
 
 @cache

@@ -6,6 +6,7 @@ everywhere that of the registers' files, never that of the build.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
@@ -69,6 +70,26 @@ def period(countries: Iterable[CountrySources]) -> tuple[str, str] | None:
     """The oldest and the newest date of these countries; None if no source is declared."""
     days = [one.date for one in countries if one.date]
     return (min(days), max(days)) if days else None
+
+
+def edition_dates(countries: Iterable[CountrySources]) -> dict[str, datetime]:
+    """The date of the edition of each source that tells one, at its first moment (UTC).
+
+    Of several imports of a source the newest counts; one import is as old as its oldest file.
+    """
+    found: dict[str, datetime] = {}
+    for country in countries:
+        for one in country.imports:
+            if one.date is not None:
+                moment = _first_moment(one.date)
+                found[one.source] = max(moment, found.get(one.source, moment))
+    return found
+
+
+def _first_moment(date: str) -> datetime:
+    """The first moment of a day, a month or a year."""
+    first = date + "0001-01-01"[len(date) :]
+    return datetime.fromisoformat(first).replace(tzinfo=UTC)
 
 
 def attributions(countries: Iterable[CountrySources]) -> list[RegisterImport]:

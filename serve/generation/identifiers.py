@@ -15,6 +15,7 @@ from shards.search.matching.company_numbers import (
     VAT,
     CompanyPlace,
     Shards,
+    of_any_court,
     respelt,
     with_derived_number,
     with_identifier,
@@ -42,7 +43,7 @@ def find(shards: Shards, number: str) -> Match:
     """The companies of `shards` with this number.
 
     The first of these that finds some: identifiers as written; numbers in records; numbers that contain an identifier;
-    identifiers with other zeros, or with the code of the country.
+    identifiers with other zeros, or with the code of the country; numbers of any court.
     """
     folded = fold_id(number)
     if not folded:
@@ -54,7 +55,8 @@ def find(shards: Shards, number: str) -> Match:
     for one in seed_tables.derivations():
         if places := list(with_derived_number(shards, folded, one)):
             return Match(one.type, places)
-    return Match(IDENTIFIER, list(dict.fromkeys(respelt(shards, folded))))
+    found = dict.fromkeys(respelt(shards, folded)) or dict.fromkeys(of_any_court(shards, folded))
+    return Match(IDENTIFIER, list(found))
 
 
 def is_lei(number: str) -> bool:

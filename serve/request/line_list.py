@@ -4,7 +4,6 @@ What is wrong with the body refuses it; what is wrong with a line is answered in
 Nothing unknown is ignored. Pure.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -12,8 +11,10 @@ from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.limits import MOST_LINES
 from serve.request import json_body
+from serve.request.dates import iso_date
 from serve.request.place_names import PlaceNames
 from shards.codec.folding import fold, fold_id
+from shards.codec.record import FIELDS as COMPANY_FIELDS
 from shards.search.matching.line import Line
 
 LARGEST: Final = 1 << 20  # bytes
@@ -21,9 +22,11 @@ MOST_CANDIDATES: Final = 10
 DEFAULT_CANDIDATES: Final = 3
 LONGEST: Final = 300  # characters of a value
 
-MEMBERS: Final = ("lignes", "limite", "version")
-FIELDS: Final = ("cle", "nom", "pays", "id", "tva", "ville", "code_postal", "date_creation")
-_DATE: Final = re.compile(r"\d{4}(-\d\d){0,2}")
+MEMBERS: Final = ("lignes", "limite", "version", "colonnes")
+FIELDS: Final = (
+    "cle", "nom", "pays", "id", "tva", "ville", "code_postal", "date_creation", "adresse",
+    "activite", "site_web", "email",
+)  # fmt: skip
 
 
 class ListedLine(NamedTuple):
@@ -35,11 +38,16 @@ class ListedLine(NamedTuple):
 
 
 class LineList(NamedTuple):
-    """The lines of a request, and how many candidates each may have."""
+    """The lines of a request, and how many candidates each may have.
+
+    Attributes:
+        colonnes: the fields whose values are wanted of companies that lines mean.
+    """
 
     lines: tuple[ListedLine, ...]
     limite: int
     version: str | None
+    colonnes: tuple[str, ...] = ()
 
 
 def read(raw: bytes, names: PlaceNames) -> LineList:
@@ -80,7 +88,25 @@ def of_document(document: Any, names: PlaceNames) -> LineList:
         raise errors.parametre_invalide(
             "version", ("une chaîne est attendue", "a text is expected")
         )
-    return LineList(lines, _limit(document.get("limite", DEFAULT_CANDIDATES)), version or None)
+    limit = _limit(document.get("limite", DEFAULT_CANDIDATES))
+    return LineList(lines, limit, version or None, _columns(document.get("colonnes")))
+
+
+def _columns(value: Any) -> tuple[str, ...]:
+    """Fields of a company, as a list or separated by commas, in the order in which they are named."""
+    given = value.split(",") if isinstance(value, str) else [] if value is None else value
+    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+        why = (
+            "un tableau de noms de champs est attendu",
+            "an array of names of fields is expected",
+        )
+        raise errors.parametre_invalide("colonnes", why)
+    names = [one.strip() for one in given if one.strip()]
+    if unknown := [one[:50] for one in names if one not in COMPANY_FIELDS]:
+        shown = repr(unknown[0])
+        why = (f"champ inconnu : {shown}", f"unknown field: {shown}")
+        raise errors.parametre_invalide("colonnes", why)
+    return tuple(dict.fromkeys(names))
 
 
 def _limit(value: Any) -> int:
@@ -145,23 +171,27 @@ def _line(given: Mapping[str, Any], names: PlaceNames) -> Line:
                 "`nom`, `id` or `tva` is needed, with a letter or a digit",
             )
         )
-    date = found["date_creation"]
-    if date and not _DATE.fullmatch(date):
+    given_date = found["date_creation"]
+    date = iso_date(given_date) if given_date else None
+    if given_date and not date:
         raise errors.ligne_invalide(
             (
-                f"date_creation {date!r} : AAAA, AAAA-MM ou AAAA-MM-JJ attendu",
-                f"date_creation {date!r}: YYYY, YYYY-MM or YYYY-MM-DD is expected",
+                f"date_creation {given_date[:50]!r} : ni AAAA, AAAA-MM, AAAA-MM-JJ, ni une autre "
+                "notation qui ne désigne qu’un jour",
+                f"date_creation {given_date[:50]!r}: neither YYYY, YYYY-MM, YYYY-MM-DD nor another "
+                "notation that means one day only",
             )
         )
     return Line(
-        nom, _countries(found["pays"], names), id_, tva, found["ville"], found["code_postal"], date
-    )
+        nom, _countries(found["pays"], names), id_, tva, found["ville"], found["code_postal"], date,
+        found["adresse"], found["activite"], found["site_web"], found["email"],
+    )  # fmt: skip
 
 
 def _countries(text: str | None, names: PlaceNames) -> tuple[str, ...]:
     found = []
     for word in text.split(",") if text else ():
-        code = names.country(word)
+        code = names.country(word) or names.pays_alike.get(fold(word))
         if code is None:
             shown = repr(word.strip()[:50])
             why = (

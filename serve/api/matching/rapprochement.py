@@ -4,9 +4,9 @@ A call of the day for each ten lines begun that can be matched; a line with an e
 has two lines of a request matched, the others say what they need.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from serve.access.result import (
     DATA_VERSION,
@@ -24,7 +24,8 @@ from serve.contract.objects.matching import Candidat, LigneRapprochee, LigneRefu
 from serve.generation.open_generation import OpenGeneration
 from serve.request import line_list
 from serve.request.line_list import LineList, ListedLine
-from shards.search.matching.line import Candidate, Line, MatchResult
+from shards.codec import record
+from shards.search.matching.line import LIKELY, SURE, Candidate, Line, MatchResult
 from shards.search.matching.matcher import Matcher
 from shards.search.search import ShardSet
 
@@ -57,11 +58,25 @@ def rapprochement(
     if request.caller.account is None:
         lines = _for_visitor(lines)
     wanted = [one.line for one in lines if one.line is not None]
+    coordonnees = request.caller.plan.coordonnees
+
+    def values(result: MatchResult) -> Mapping[str, Any] | None:
+        """The values that are asked for, of the company that a line means; contacts by right."""
+        if not asked.colonnes or result.verdict not in (SURE, LIKELY):
+            return None
+        best = result.candidats[0]
+        shard = generation.shards[best.iso2]
+        row = shard.find(best.id)
+        assert row is not None  # it was just found
+        company = record.company(shard.record(row, coordonnees=coordonnees))
+        return {name: company[name] for name in asked.colonnes}
 
     async def run() -> "CallResult[Rapprochement]":
-        found = iter(await match_lines(generation, wanted, asked.limite))
+        found = await match_lines(generation, wanted, asked.limite)
+        # Records are read on the event loop: a shard's decompressor is not for two threads at once.
+        left = iter([(result, values(result)) for result in found])
         answers = [
-            _refused_line(one, lang) if one.line is None else _matched_line(one, next(found), lang)
+            _refused_line(one, lang) if one.line is None else _matched_line(one, *next(left), lang)
             for one in lines
         ]
         headers = in_language({**NO_STORE, DATA_VERSION: generation.id}, lang)
@@ -109,10 +124,14 @@ def _refused_line(one: ListedLine, lang: str) -> LigneRefusee:
     return LigneRefusee(cle=one.cle, erreur=Erreur(**one.error.erreur(lang)))
 
 
-def _matched_line(one: ListedLine, result: MatchResult, lang: str) -> LigneRapprochee:
+def _matched_line(
+    one: ListedLine, result: MatchResult, values: Mapping[str, Any] | None, lang: str
+) -> LigneRapprochee:
     assert one.cle is not None
     candidates = [_candidate(candidate, lang) for candidate in result.candidats]
-    return LigneRapprochee(cle=one.cle, verdict=result.verdict, candidats=candidates)
+    return LigneRapprochee(
+        cle=one.cle, verdict=result.verdict, candidats=candidates, valeurs=values
+    )
 
 
 def _candidate(found: Candidate, lang: str) -> Candidat:

@@ -12,7 +12,10 @@ from shards.codec.folding import fold
 from shards.search.matching.line import Line
 
 # The properties that a query may have, besides the name.
-GIVEN: Final = ("pays", "id", "tva", "ville", "code_postal", "date_creation")
+GIVEN: Final = (
+    "pays", "id", "tva", "ville", "code_postal", "date_creation", "adresse", "activite",
+    "site_web", "email",
+)  # fmt: skip
 ALIASES: Final = {"iso2": "pays"}
 DEFAULT_CANDIDATES: Final = 5
 # Properties that identify a company, so that the identifier of a reconciled cell is meant.

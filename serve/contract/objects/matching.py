@@ -1,7 +1,7 @@
 """The answers to a list that is matched (X5)."""
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 from serve.contract.objects.common import Erreur
 from serve.contract.objects.described import AnswerObject, KnownValues, component, with_keywords
@@ -69,6 +69,15 @@ class LigneRapprochee:
         Sequence[Candidat],
         Text("Les sociétés, les plus vraisemblables d’abord.", "Companies, the likeliest first."),
     ]
+    valeurs: Annotated[
+        Mapping[str, Any] | None,
+        Text(
+            "Les valeurs des champs de `colonnes` de la première société, si le verdict est `sur` ou "
+            "`probable`.",
+            "Values of the fields of `colonnes` of the first company, where the verdict is `sur` or "
+            "`probable`.",
+        ),
+    ] = None
 
 
 @component(

@@ -79,7 +79,8 @@ async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) ->
         return of_error(errors.pays_endommage(error.iso2), found_id)
     except StoreUnavailable as error:
         admission.unavailable(context, error, trace, "en")
-        return of_error(errors.indisponible(errors.NO_COUNTERS), found_id)
+        refusal = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
+        return of_error(refusal, found_id)
 
 
 def of_error(error: ApiError, found_id: Id | None = None) -> Response:

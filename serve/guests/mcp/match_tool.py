@@ -24,12 +24,16 @@ _LONGEST: Final = 120  # characters of a name or a town
 _SAID: Final = {
     "cle": "Key of the line, by which its answer is known; each once.",
     "nom": "Name (nom), with or without its legal form.",
-    "pays": "Code of its country, or several as `FR,UK`; any if absent.",
+    "pays": "Its country by code or name, or several as `FR,UK`; any if absent.",
     "id": "Registration number, in any spelling.",
     "tva": "VAT number.",
     "ville": "Town.",
     "code_postal": "Postcode.",
-    "date_creation": "YYYY, YYYY-MM or YYYY-MM-DD.",
+    "date_creation": "In any notation that means one day, month or year.",
+    "adresse": "Street and number.",
+    "activite": "NACE code, or words.",
+    "site_web": "Website.",
+    "email": "E-mail address.",
 }
 _TEXT: Final[Schema] = {"type": "string"}
 INPUT: Final[Schema] = {

@@ -5,6 +5,7 @@ again with words that are nearly the same, with neighbours written as one word, 
 """
 
 import itertools
+import re
 from collections.abc import Iterable, Sequence
 from math import log
 from typing import Final, NamedTuple
@@ -35,7 +36,10 @@ _NEAR_MOST: Final = 40
 # A word that one name in so many has is no typing error.
 _COMMON: Final = 2_000
 _NEAR_WEIGHT: Final = 0.8
-_PART_LEAST: Final = 3
+_PART_LEAST: Final = 2
+_PARTED: Final = 6
+_LETTERS_OR_DIGITS: Final = re.compile(r"[^\W\d_]+|\d+")
+_INITIALS: Final = range(3, 9)
 # A shard counts as at least so many companies: in a small one no word would be rare.
 LEAST_COMPANIES: Final = 100_000
 
@@ -215,7 +219,7 @@ def first_spellings(words: Sequence[str], others: Sequence[Sequence[str]]) -> li
 
 
 def further_spellings(words: Sequence[str]) -> list[Spelling]:
-    """Neighbours as one word, words in two parts, letters apart, and two letters that changed places.
+    """Neighbours as one word, words in two parts, letters apart, two letters that changed places, lost ligatures.
 
     The parts of a word are groups of their own, since both must be there.
     """
@@ -228,15 +232,34 @@ def further_spellings(words: Sequence[str]) -> list[Spelling]:
         if len(word) >= 4 and word.isascii():
             swapped = word[: middle - 1] + word[middle] + word[middle - 1] + word[middle + 1 :]
             found.append(Spelling(swapped, place, 0.8))
+        if len(word) == 3:
+            exchanged = (word[1] + word[0] + word[2], word[0] + word[2] + word[1])
+            found += [Spelling(text, place, 0.8) for text in exchanged]
         if 2 <= len(word) <= 4 and word.isalpha():
             found += [Spelling(letter, group + i, 0.9) for i, letter in enumerate(word)]
             group += len(word)
-        for cut in range(_PART_LEAST, len(word) - _PART_LEAST + 1):
-            found.append(Spelling(word[:cut], group, 0.5))
-            found.append(Spelling(word[cut:], group + 1, 0.5))
-        if len(word) >= 2 * _PART_LEAST:
+        found += [Spelling(text, place, 0.9) for text in _with_ligature(word)]
+        parts = _LETTERS_OR_DIGITS.findall(word)
+        if len(parts) > 1:
+            found += [Spelling(part, group + i, 0.9) for i, part in enumerate(parts)]
+            group += len(parts)
+        elif len(word) >= _PARTED:
+            for cut in range(_PART_LEAST, len(word) - _PART_LEAST + 1):
+                found.append(Spelling(word[:cut], group, 0.5))
+                found.append(Spelling(word[cut:], group + 1, 0.5))
             group += 2
     return found
+
+
+def initials(words: Sequence[str]) -> list[Spelling]:
+    """The initials of a name of several words, with the last word and without: it may be a legal form elsewhere."""
+    texts = ("".join(word[0] for word in some) for some in (words, words[:-1]))
+    return [Spelling(text, 0, 0.9) for text in texts if len(text) in _INITIALS]
+
+
+def _with_ligature(word: str) -> list[str]:
+    """Where `œ` may have been lost, which is before `u`: uvre, sur."""
+    return [word[:i] + "oe" + word[i:] for i, letter in enumerate(word) if letter == "u"]
 
 
 def folded_words(shard: Shard, row: int) -> list[list[tuple[str, int]]]:

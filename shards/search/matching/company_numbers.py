@@ -21,6 +21,12 @@ LONGEST: Final = 24
 _ZEROS: Final = 7  # that a spreadsheet may have lost
 _LETTERS_THEN_ZEROS: Final = re.compile(r"([A-Z]*+)0*+(.*)")
 
+# Countries where each court numbers its companies, and how a folded identifier begins there: with the code of the
+# court (XJustiz) and a letter.
+_COURTS: Final = ("DE",)
+_COURT: Final = re.compile(rb"[A-Z]\d{4}[A-Z]?(?=HR|GN|VR|PR|GS)")
+_OF_COURT: Final = re.compile(r"(HRA|HRB|GNR|VR|PR|GSR)\d+[A-Z]{0,2}")
+
 Shards = Mapping[str, Shard]
 
 
@@ -67,6 +73,17 @@ def in_any_spelling(
             for one in own:
                 yield from with_derived_number(of_country, spelling, one)
         yield from respelt(of_country, folded)
+    yield from of_any_court(shards, folded)
+
+
+def of_any_court(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
+    """Companies with this number of a register that each court keeps: HRB 260632."""
+    if _OF_COURT.fullmatch(folded):
+        for iso2 in _COURTS:
+            if iso2 in shards and shards[iso2].rows:
+                found = id_lookup.rows_behind_prefixes(shards[iso2].idents, folded, _COURT)
+                for row in found:
+                    yield CompanyPlace(iso2, row)
 
 
 def with_identifier(shards: Shards, folded: str) -> Iterator[CompanyPlace]:

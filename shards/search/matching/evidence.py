@@ -11,10 +11,12 @@ from typing import Any, Final
 from rapidfuzz.distance import OSA
 
 from shards.codec.folding import fold, fold_id
+from shards.search.matching.legal_forms import LegalForm
 from shards.search.matching.line import Line
 from shards.search.matching.name_comparison import NameComparison
 
 Evidence = dict[str, float]
+Forms = frozenset[LegalForm]
 
 _TOLD: Final = 10.0
 _MOST: Final = 2.0
@@ -23,17 +25,19 @@ _POSTCODE: Final = re.compile(r"[^0-9A-Za-z]")
 # The evidence that is a reason of an answer, in the order of an answer.
 REASONS: Final = (
     "id_identique", "id_corrige", "id_different", "tva_identique", "nom_identique",
-    "ancien_nom", "faute", "fautes", "abreviation", "debut_de_mot", "espace", "ordre",
-    "mot_manquant", "mot_en_plus", "nombre_different", "forme_autre", "forme_absente",
-    "ville_identique", "ville_dans_le_nom", "ville_proche", "ville_differente",
-    "code_postal_identique", "code_postal_proche", "code_postal_different", "date_identique",
-    "date_differente",
+    "nom_different", "ancien_nom", "initiales", "faute", "fautes", "faute_de_forme",
+    "abreviation", "debut_de_mot", "espace", "ordre", "mot_manquant", "mot_en_plus",
+    "nombre_different", "forme_autre", "forme_absente", "ville_identique", "ville_dans_le_nom",
+    "ville_proche", "ville_differente", "code_postal_identique", "code_postal_proche",
+    "code_postal_different", "adresse_identique", "adresse_differente", "date_identique",
+    "date_differente", "activite_identique", "activite_differente", "site_identique",
+    "site_du_nom", "pays_different",
 )  # fmt: skip
 
 
 def of_name(
     compared: NameComparison,
-    classes: tuple[frozenset[str], frozenset[str]],
+    forms: tuple[Forms, Forms],
     companies: int,
     *,
     town: float,
@@ -41,11 +45,13 @@ def of_name(
     """What the names say.
 
     Args:
-        classes: of the legal forms of the line and of the company.
+        forms: the legal forms of the line and of the company.
         companies: how many there are in the countries that were asked for.
         town: what the words tell that only the line has, and that are the company's town.
     """
-    ours, theirs = classes
+    ours, theirs = (classes(each) for each in forms)
+    if compared.form_errors:
+        ours = theirs
     errors = compared.errors
     lacking = max(0.0, compared.lacking - town)
     return {
@@ -56,18 +62,29 @@ def of_name(
         "mot_manquant": float(lacking > 0),
         "mot_en_plus": float(bool(compared.extra_words)),
         "manque_et_plus": float(lacking > 0 and bool(compared.extra_words)),
+        "mot_leger_manquant": float(lacking > 0 and not compared.heavy_lacking),
+        "mot_leger_en_plus": float(bool(compared.extra_words) and not compared.heavy_extra),
+        "initiales": float(compared.initials),
         "faute": float(errors == 1),
         "fautes": float(errors > 1),
+        "faute_courte": float(min(2, compared.short_errors)),
+        "faute_de_forme": float(min(1, compared.form_errors)),
         "faute_connue": float(min(2, compared.known_errors)),
         "abreviation": float(min(2, compared.abbreviations)),
         "debut_de_mot": float(min(2, compared.beginnings)),
         "espace": float(min(1, compared.respaced)),
         "ordre": float(compared.reordered),
         "nombre_different": float(compared.numbers > 0),
+        "forme_identique": float(bool(ours and forms[0] == forms[1])),
         "forme_autre": float(bool(ours and theirs) and not ours & theirs),
         "forme_absente": float(bool(ours) != bool(theirs)),
         "ville_dans_le_nom": float(town > 0),
     }
+
+
+def classes(forms: Forms) -> frozenset[str]:
+    """The classes of legal forms; of some forms none is known."""
+    return frozenset(form.classe for form in forms if form.classe)
 
 
 def of_place(line: Line, company: Mapping[str, Any]) -> Evidence:

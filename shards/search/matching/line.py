@@ -16,6 +16,7 @@ class Line:
     Attributes:
         pays: codes of countries; empty means any.
         date_creation: YYYY, YYYY-MM or YYYY-MM-DD.
+        activite: a code of the NACE, or words.
     """
 
     nom: str | None = None
@@ -25,6 +26,10 @@ class Line:
     ville: str | None = None
     code_postal: str | None = None
     date_creation: str | None = None
+    adresse: str | None = None
+    activite: str | None = None
+    site_web: str | None = None
+    email: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

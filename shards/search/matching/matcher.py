@@ -1,21 +1,23 @@
 """Match a line: candidates, evidence, notes, verdict."""
 
+import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from shards.codec import record
 from shards.codec.folding import fold
 from shards.errors import reading
 from shards.search.generation_arrays import GenerationArrays
-from shards.search.matching import candidate_rows, evidence
+from shards.search.matching import candidate_rows, certainty, evidence, further_evidence
 from shards.search.matching.candidate_rows import CandidateRows, Found, folded_words, information
 from shards.search.matching.company_numbers import Derivation, in_any_spelling
-from shards.search.matching.evidence import Evidence
-from shards.search.matching.line import Candidate, Line, MatchResult
+from shards.search.matching.evidence import Evidence, Forms
+from shards.search.matching.line import LIKELY, SURE, Candidate, Line, MatchResult
 from shards.search.matching.name_comparison import ComparedName, NameComparison, compare
-from shards.search.matching.name_tables import UMLAUTS, BareName, NameTables
-from shards.search.matching.probability import Weights
+from shards.search.matching.name_tables import CYRILLIC, UMLAUTS, BareName, NameTables
+from shards.search.matching.probability import LIKELY_FROM, Weights
 from shards.search.search import ShardSet
 
 # Companies whose records are read for a line; those whose names are so many nats farther than the nearest one are not,
@@ -25,6 +27,11 @@ _BEHIND: Final = 15.0
 _FEW: Final = 5
 # A note from which no further spellings are looked for.
 _ENOUGH: Final = 0.9
+# What stands within a word for a letter that was lost.
+_LOST: Final = re.compile(r"(?<=\w)[?\ufffd]+(?=\w)")
+
+
+Place = tuple[int, int]  # a shard, by its place in the table, and a row
 
 
 class Compared(NamedTuple):
@@ -32,9 +39,14 @@ class Compared(NamedTuple):
 
     found: Found
     compared: NameComparison | None
-    classes: tuple[frozenset[str], frozenset[str]]
+    forms: tuple[Forms, Forms]
     told: Mapping[str, float]
     former: bool = False
+
+    @property
+    def place(self) -> Place:
+        """The row."""
+        return self.found.shard, self.found.row
 
     @property
     def distance(self) -> float:
@@ -48,8 +60,13 @@ class Compared(NamedTuple):
 class Numbered(NamedTuple):
     """The companies with the identifier of a line, and those with its VAT number, in whatever spelling."""
 
-    by_id: frozenset[Found]
-    by_vat: frozenset[Found]
+    by_id: frozenset[Place]
+    by_vat: frozenset[Place]
+
+    @property
+    def places(self) -> frozenset[Place]:
+        """All of them."""
+        return self.by_id | self.by_vat
 
 
 class LineName(NamedTuple):
@@ -66,6 +83,7 @@ class Weighed:
 
     company: Mapping[str, Any]
     evidence: Evidence
+    compared: NameComparison | None = None
 
 
 class Matcher:
@@ -95,18 +113,83 @@ class Matcher:
             zip(notes, weighed, strict=True),
             key=lambda pair: (-pair[0], pair[1].company["iso2"], pair[1].company["id"]),
         )
+        verdict = self._weights.verdict(notes)
+        if verdict == SURE:
+            verdict, rival = self._certainty(line, [found for _, found in ranked])
+            if rival >= limit > 1:
+                ranked[limit - 1] = ranked[rival]
         candidates = tuple(_candidate(note, found) for note, found in ranked[:limit])
-        return MatchResult(self._weights.verdict(notes), candidates)
+        return MatchResult(verdict, candidates)
+
+    def _certainty(self, line: Line, ranked: Sequence[Weighed]) -> tuple[str, int]:
+        """`sur`, or `probable` where the name alone is too little; and the place of a sibling, 0 if there is none."""
+        best = ranked[0]
+        further = certainty.beyond_the_name(best.evidence)
+        if best.evidence.get("pays_different") or best.evidence.get("nom_different"):
+            return LIKELY, 0
+        if best.compared is None:
+            return SURE, 0
+        doubtful = best.evidence.get("forme_autre") or best.evidence.get("faute_courte")
+        if (doubtful or self._is_sibling(best)) and not further - certainty.SHARED:
+            return LIKELY, 0
+        if not further and self._says_little(line):
+            return LIKELY, 0
+        for place, other in enumerate(ranked[1:], 1):
+            if further <= certainty.beyond_the_name(other.evidence) and self._is_sibling(other):
+                return LIKELY, place
+        return SURE, 0
+
+    def _says_little(self, line: Line) -> bool:
+        """Whether the name of a line is one common word, or initials."""
+        chosen = self._chosen(line)
+        words = self._bare(_name_words(line), chosen).words
+        if len(words) > 1:
+            return False
+        if certainty.are_initials(words[0]):
+            return True
+        others = sum(self._rows.sizes(words, number)[words[0]] for number in chosen)
+        return others >= certainty.COMMON
+
+    def _is_sibling(self, other: Weighed) -> bool:
+        if other.compared is None:
+            return False
+        shard = self._arrays.shards[self._arrays.numbers[other.company["iso2"]]]
+        towns = shard.code_texts("ville")
+
+        def is_town(word: str) -> bool:
+            place = bisect_left(towns, word.encode())
+            return place < len(towns) and towns[place] == word.encode()
+
+        return certainty.is_sibling(other.compared, self._tables.kin, is_town)
 
     @reading()
     def weigh(self, line: Line) -> list[Weighed]:
-        """The companies that a line may mean, with what speaks for each."""
+        """The companies that a line may mean, with what speaks for each.
+
+        Where the countries of the line have no answer, those of the others too.
+        """
         chosen = self._chosen(line)
+        found = self._weigh(line, chosen)
+        notes = self._weights.notes([each.evidence for each in found])
+        if not line.pays or sum(notes) >= LIKELY_FROM:
+            return found
+        others = [number for number in self._chosen(Line()) if number not in chosen]
+        return found + self._elsewhere(line, others)
+
+    def _elsewhere(self, line: Line, others: Sequence[int]) -> list[Weighed]:
+        """The companies that a line may mean in other countries than it says."""
+        return [
+            replace(each, evidence={**each.evidence, "pays_different": 1.0})
+            for each in self._weigh(line, others)
+        ]
+
+    def _weigh(self, line: Line, chosen: Sequence[int]) -> list[Weighed]:
+        """The companies of some countries that a line may mean."""
         numbered = self._rows_by_number(line, chosen)
-        by_number = list(dict.fromkeys([*numbered.by_id, *numbered.by_vat]))
-        words = tuple(fold(line.nom or "").split())
+        by_number = [Found(0.0, *place) for place in sorted(numbered.places)]
+        words = _name_words(line)
         if not words:
-            alone = [Compared(row, None, _NO_CLASSES, {}) for row in by_number]
+            alone = [Compared(row, None, _NO_FORMS, {}) for row in by_number]
             return self._read(line, alone, chosen, numbered)
         found = self._compare_names(words, chosen, by_number, near=False)
         weighed = self._read(line, found, chosen, numbered)
@@ -126,10 +209,10 @@ class Matcher:
     def _rows_by_number(self, line: Line, chosen: Sequence[int]) -> Numbered:
         shards = {self._arrays.isos[number]: self._arrays.shards[number] for number in chosen}
 
-        def found(given: str | None) -> frozenset[Found]:
+        def found(given: str | None) -> frozenset[Place]:
             places = in_any_spelling(shards, given or "", self._derivations)
             numbers = self._arrays.numbers
-            return frozenset(Found(0.0, numbers[place.iso2], place.row) for place in places)
+            return frozenset((numbers[place.iso2], place.row) for place in places)
 
         return Numbered(found(line.id), found(line.tva))
 
@@ -138,10 +221,19 @@ class Matcher:
     ) -> list[Compared]:
         """Rows that share words with a line, with their names compared, the nearest first."""
         bare = self._bare(words, chosen)
-        others = [self._tables.others(word, umlauts=self._umlauts(chosen)) for word in bare.words]
+        isos = {self._arrays.isos[number] for number in chosen}
+        umlauts, cyrillic = bool(isos & UMLAUTS), bool(isos & CYRILLIC)
+        others = [
+            self._tables.others(word, umlauts=umlauts, cyrillic=cyrillic) for word in bare.words
+        ]
         spellings = candidate_rows.first_spellings(bare.words, others)
         if near:
             spellings += candidate_rows.further_spellings(bare.words)
+            spellings += candidate_rows.initials(words)
+            only = isos.pop() if len(isos) == 1 else ""
+            for place, word in enumerate(bare.words):
+                for rest in self._tables.forms.attached(word, only):
+                    spellings.append(candidate_rows.Spelling(rest, place, 0.9))
         found = [*more, *self._rows.rows(spellings, chosen, near=near)]
         names: dict[str, LineName] = {}
         rows = list({(row.shard, row.row): row for row in found}.values())
@@ -151,9 +243,6 @@ class Matcher:
     def _bare(self, words: tuple[str, ...], chosen: Sequence[int]) -> BareName:
         isos = [self._arrays.isos[number] for number in chosen]
         return self._tables.bare(words, isos[0] if len(isos) == 1 else "")
-
-    def _umlauts(self, chosen: Sequence[int]) -> bool:
-        return any(self._arrays.isos[number] in UMLAUTS for number in chosen)
 
     def _compare(
         self,
@@ -171,9 +260,9 @@ class Matcher:
             sizes = dict(theirs)
             other = self._tables.bare(tuple(word for word, _ in theirs), shard.iso2)
             told = [(word, information(shard.rows, sizes.get(word, 0))) for word in other.words]
-            compared = compare(line.compared, told, self._tables)
-            classes = line.bare.classes, other.classes
-            found = Compared(row, compared, classes, line.told, former=place > 0)
+            compared = compare(line.compared, told, other.forms, self._tables)
+            forms = line.bare.forms, other.forms
+            found = Compared(row, compared, forms, line.told, former=place > 0)
             if nearest is None or found.distance < nearest.distance:
                 nearest = found
         assert nearest is not None  # a row has a name
@@ -194,35 +283,73 @@ class Matcher:
         self, line: Line, found: Sequence[Compared], chosen: Sequence[int], numbered: Numbered
     ) -> list[Weighed]:
         """The records of the nearest rows, with all evidence."""
-        best = list({(each.found.shard, each.found.row): each for each in found}.values())
-        best = sorted(best, key=lambda each: each.distance)[:_READ]
+        best = list({each.place: each for each in found}.values())
+        best = sorted(best, key=lambda each: each.distance)
         farthest = best[0].distance + _BEHIND if best else 0.0
-        best = [each for i, each in enumerate(best) if i < _FEW or each.distance <= farthest]
+        by_number = numbered.places
+        # Rows found by a number are not cut by the distance of names.
+        best = [
+            each
+            for i, each in enumerate(best)
+            if i < _FEW or (i < _READ and each.distance <= farthest) or each.place in by_number
+        ]
         companies = sum(self._arrays.shards[number].rows for number in chosen)
-        weighed = []
-        for each in best:
-            shard = self._arrays.shards[each.found.shard]
-            company = record.company(shard.record(each.found.row, coordonnees=False))
-            weighed.append(Weighed(company, _evidence(line, company, each, companies, numbered)))
-        return weighed
+        named = _named(best, by_number)
+        return [
+            self._weighed(line, each, companies, numbered, by_its_number=each.place in named)
+            for each in best
+        ]
 
+    def _weighed(
+        self, line: Line, each: Compared, companies: int, numbered: Numbered, *, by_its_number: bool
+    ) -> Weighed:
+        """A company, read from its record, with all evidence.
 
-_NO_CLASSES: Final = (frozenset[str](), frozenset[str]())
-
-
-def _evidence(
-    line: Line, company: Mapping[str, Any], each: Compared, companies: int, numbered: Numbered
-) -> Evidence:
-    found: Evidence = {}
-    if each.compared is not None:
+        Args:
+            by_its_number: the line names it by its number, which says no less where a name is given too.
+        """
+        shard = self._arrays.shards[each.found.shard]
+        company = record.company(shard.record(each.found.row, coordonnees=True))
+        further = _further_evidence(line, company, each, numbered)
+        name = "".join(fold(company["nom"]).split())
+        further |= further_evidence.of_line(line, company, name, self._tables.mail_providers)
+        if each.compared is None:
+            return Weighed(company, {"sans_nom": 1.0} | further)
         town = evidence.town_told(each.compared, each.told, company)
-        found = evidence.of_name(each.compared, each.classes, companies, town=town)
-    else:
-        found["sans_nom"] = 1.0
-    if each.former:
-        found["ancien_nom"] = 1.0
-    found |= evidence.of_place(line, company)
-    place = Found(0.0, each.found.shard, each.found.row)
+        named = evidence.of_name(each.compared, each.forms, companies, town=town)
+        if each.former:
+            named["ancien_nom"] = 1.0
+        found = named | further
+        if by_its_number:
+            other = {} if each.compared.agrees else {"nom_different": 1.0}
+            alone = {"sans_nom": 1.0} | other | further
+            if other or self._weights.strength(alone) > self._weights.strength(found):
+                found = alone
+        return Weighed(company, found, each.compared)
+
+
+def _named(found: Sequence[Compared], by_number: frozenset[Place]) -> frozenset[Place]:
+    """The companies that a line names by a number: those whose names agree; where none does, all, if they are few."""
+    numbered = [each for each in found if each.place in by_number]
+    agreeing = [each for each in numbered if each.compared is None or each.compared.agrees]
+    few = numbered if len(numbered) <= _FEW else []
+    return frozenset(each.place for each in agreeing or few)
+
+
+def _name_words(line: Line) -> tuple[str, ...]:
+    """The folded words of the name of a line; a letter that some program could not write is left out."""
+    return tuple(fold(_LOST.sub("", line.nom or "")).split())
+
+
+_NO_FORMS: Final = (Forms(), Forms())
+
+
+def _further_evidence(
+    line: Line, company: Mapping[str, Any], each: Compared, numbered: Numbered
+) -> Evidence:
+    """What else than the name speaks for a company."""
+    place = each.place
+    found = evidence.of_place(line, company)
     found |= evidence.of_identifiers(
         line, company, by_id=place in numbered.by_id, by_vat=place in numbered.by_vat
     )

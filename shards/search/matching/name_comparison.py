@@ -5,20 +5,31 @@ How much a word tells is the logarithm of how rare it is in the country (nats), 
 are one error).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from rapidfuzz.distance import OSA
 
-from shards.search.matching.name_tables import NameTables, plain
+from shards.search.matching.legal_forms import LegalForm
+from shards.search.matching.name_tables import NameTables
 
-# Words of fewer letters may not differ; longer ones by one error, and by two from the second length on.
+# Shorter words may only lack a letter that the other one has, if that has _LACKING letters, or have two exchanged;
+# longer ones differ by one error, and by two from the second length on.
+_LACKING: Final = 3
 _ONE_ERROR: Final = 4
 _TWO_ERRORS: Final = 8
 _PREFIX: Final = 3
 # The distance of a word from its first letters: more than one error, less than two.
 _BEGINNING: Final = 1.5
+# The distance of two short words of which one lacks a letter, behind that of other errors.
+_SHORT: Final = 1.25
+# A letter that is two of the Latin ones is lost where a list could not write it: œuvre is uvre.
+_LIGATURES: Final = ("oe", "ae")
+# Words that tell less than this are in one name of two hundred or more.
+LIGHT: Final = 5.3
+_INITIALS: Final = range(3, 9)
+_ALIKE: Final = 0.7
 _ROMAN: Final = frozenset(("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"))
 
 Told = tuple[str, float]  # a word, and how much it tells
@@ -31,10 +42,16 @@ class NameComparison:
     Attributes:
         common, lacking, extra: what the words tell that both have, only the line has, only the company has.
         lacking_words, extra_words: these words.
+        heavy_lacking, heavy_extra: of these the words that tell much.
         errors: typing errors in the words that are nearly the same.
+        short_errors: those of them where a short word lacks a letter.
+        form_errors: 1 if a word of the line is a word of the legal form with a typing error.
+        initials: one name is the initials of the other.
         known_errors: those of them where the word of the line is itself a word of the country.
         abbreviations, beginnings: words that one name has short, by the table, or as the first letters of the other's.
         respaced: words that one name has as two.
+        heaviest: the most that a word tells that both have.
+        alike: the names are much the same as texts.
         numbers: numbers, Roman ones and single letters that only one of them has.
     """
 
@@ -43,13 +60,30 @@ class NameComparison:
     extra: float = 0.0
     lacking_words: list[str] = field(default_factory=list)
     extra_words: list[str] = field(default_factory=list)
+    heavy_lacking: int = 0
+    heavy_extra: int = 0
     errors: int = 0
+    short_errors: int = 0
+    form_errors: int = 0
+    initials: bool = False
     known_errors: int = 0
     abbreviations: int = 0
     beginnings: int = 0
     respaced: int = 0
     reordered: bool = False
+    heaviest: float = 0.0
+    alike: bool = False
     numbers: int = 0
+
+    def add_common(self, told: float) -> None:
+        """Count words that both have."""
+        self.common += told
+        self.heaviest = max(self.heaviest, told)
+
+    @property
+    def agrees(self) -> bool:
+        """Do the names agree at all: in a word that tells something, or in all words of the line?"""
+        return self.initials or self.heaviest >= LIGHT or not self.lacking_words or self.alike
 
     @property
     def same(self) -> bool:
@@ -61,6 +95,7 @@ class NameComparison:
             or self.abbreviations
             or self.beginnings
             or self.respaced
+            or self.initials
         )
 
 
@@ -85,13 +120,21 @@ class ComparedName:
         cls, told: Sequence[Told], tables: NameTables, known: Mapping[str, int], *, umlauts: bool
     ) -> "ComparedName":
         """The name of these words."""
-        return cls(told, [_key(word, tables, umlauts=umlauts) for word, _ in told], known, umlauts)
+        return cls(told, [tables.key(word, umlauts=umlauts) for word, _ in told], known, umlauts)
 
 
-def compare(line: ComparedName, company: Sequence[Told], tables: NameTables) -> NameComparison:
-    """Compare the words of a line with those of a company."""
+def compare(
+    line: ComparedName,
+    company: Sequence[Told],
+    forms: Iterable[LegalForm],
+    tables: NameTables,
+) -> NameComparison:
+    """Compare the words of a line with those of a company, whose name has these legal forms."""
     found = NameComparison()
     left, right = _without_equal(line, company, tables, found)
+    found.alike = bool(left and right) and _are_alike(left, right)
+    if left:
+        _match_forms(left, right, forms, tables, found)
     if left and right:
         _match_spacing(left, right, found)
     if left and right:
@@ -99,13 +142,17 @@ def compare(line: ComparedName, company: Sequence[Told], tables: NameTables) -> 
         _match_respaced(right, left, found)
     if left and right:
         _match_near(left, right, found, line.known)
+    if left and right and not found.common:
+        _match_initials(left, right, found)
     for word, told in left:
         found.lacking += told
+        found.heavy_lacking += told >= LIGHT
         found.lacking_words.append(word)
     for word, told in right:
         found.extra += told
+        found.heavy_extra += told >= LIGHT
         found.extra_words.append(word)
-    found.numbers = sum(map(_is_number, found.lacking_words + found.extra_words))
+    found.numbers = sum(map(is_number, found.lacking_words + found.extra_words))
     return found
 
 
@@ -116,7 +163,7 @@ def _without_equal(
     left: list[Told] = []
     right = list(company)
     places: list[int] = []
-    keys = [_key(word, tables, umlauts=line.umlauts) for word, _ in company]
+    keys = [tables.key(word, umlauts=line.umlauts) for word, _ in company]
     taken: set[int] = set()
     for (word, told), key in zip(line.told, line.keys, strict=True):
         place = next((i for i, other in enumerate(keys) if other == key and i not in taken), None)
@@ -126,14 +173,40 @@ def _without_equal(
         taken.add(place)
         places.append(place)
         found.abbreviations += tables.full(word) != word and company[place][0] != word
-        found.common += company[place][1]
+        found.add_common(company[place][1])
     found.reordered = places != sorted(places)
     return left, [pair for i, pair in enumerate(right) if i not in taken]
 
 
-def _key(word: str, tables: NameTables, *, umlauts: bool) -> str:
-    full = tables.full(word)
-    return plain(full) if umlauts else full
+def _are_alike(left: Sequence[Told], right: Sequence[Told]) -> bool:
+    texts = ("".join(word for word, _ in told) for told in (left, right))
+    return OSA.normalized_similarity(*texts, score_cutoff=_ALIKE) >= _ALIKE
+
+
+def _match_forms(
+    left: list[Told],
+    right: list[Told],
+    forms: Iterable[LegalForm],
+    tables: NameTables,
+    found: NameComparison,
+) -> None:
+    """Words of the line that are the legal form of the company, misspelt or behind a word without a blank."""
+    text = "".join(name for name, _ in right)
+    for form in sorted(forms):
+        for place, (word, _) in enumerate(left):
+            if text and tables.forms.is_attached(word, text, form):
+                found.respaced += 1
+                found.add_common(sum(weight for _, weight in right))
+                right.clear()
+                del left[place]
+                return
+        for word, told in left[:]:
+            if not tables.forms.misspelt(word, form):
+                continue
+            if all(_distance(word, other) is None for other, _ in right):
+                found.form_errors = 1
+                left.remove((word, told))
+                return
 
 
 def _match_spacing(left: list[Told], right: list[Told], found: NameComparison) -> None:
@@ -142,13 +215,19 @@ def _match_spacing(left: list[Told], right: list[Told], found: NameComparison) -
         return
     one, other = "".join(word for word, _ in left), "".join(word for word, _ in right)
     if one == other or (
-        min(len(one), len(other)) >= _TWO_ERRORS and OSA.distance(one, other, score_cutoff=1) <= 1
+        min(len(one), len(other)) >= _TWO_ERRORS
+        and _digits(one) == _digits(other)  # another number is no typing error
+        and OSA.distance(one, other, score_cutoff=1) <= 1
     ):
         found.respaced += 1
         found.errors += one != other
-        found.common += sum(told for _, told in right)
+        found.add_common(sum(told for _, told in right))
         left.clear()
         right.clear()
+
+
+def _digits(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
 
 
 def _match_respaced(whole: list[Told], parts: list[Told], found: NameComparison) -> None:
@@ -157,10 +236,26 @@ def _match_respaced(whole: list[Told], parts: list[Told], found: NameComparison)
         for i in range(len(parts) - 1):
             if parts[i][0] + parts[i + 1][0] == pair[0]:
                 found.respaced += 1
-                found.common += max(pair[1], parts[i][1] + parts[i + 1][1])
+                found.add_common(max(pair[1], parts[i][1] + parts[i + 1][1]))
                 whole.remove(pair)
                 del parts[i : i + 2]
                 break
+
+
+def _match_initials(left: list[Told], right: list[Told], found: NameComparison) -> None:
+    """One name is the initials of the other."""
+    for short, long in ((left, right), (right, left)):
+        if len(short) == 1 and len(long) in _INITIALS and short[0][0] == initials(long):
+            found.initials = True
+            found.add_common(short[0][1])
+            left.clear()
+            right.clear()
+            return
+
+
+def initials(told: Sequence[Told]) -> str:
+    """The first letters of words."""
+    return "".join(word[0] for word, _ in told)
 
 
 def _match_near(
@@ -180,11 +275,12 @@ def _match_near(
             continue
         gone_left.add(i)
         gone_right.add(j)
-        found.common += right[j][1]
+        found.add_common(right[j][1])
         if cost == _BEGINNING:
             found.beginnings += 1
         else:
             found.errors += int(cost)
+            found.short_errors += cost == _SHORT
             found.known_errors += known.get(left[i][0], 0) > 0
     left[:] = [pair for i, pair in enumerate(left) if i not in gone_left]
     right[:] = [pair for j, pair in enumerate(right) if j not in gone_right]
@@ -200,10 +296,27 @@ def _distance(one: str, other: str) -> float | None:
         errors = OSA.distance(one, other, score_cutoff=most)
         if errors <= most:
             return float(errors)
+    elif len(long) >= _LACKING and len(short) > 1 and _is_short_error(short, long):
+        return _SHORT
+    if any(_without_ligature(long, two) == short for two in _LIGATURES):
+        return 1.0
     if long.startswith(short) and (len(short) >= _PREFIX or len(short) == 1):
         return _BEGINNING
     return None
 
 
-def _is_number(word: str) -> bool:
+def _is_short_error(short: str, long: str) -> bool:
+    """Whether a short word lacks one letter of the other, or two letters of it changed places."""
+    if len(long) == len(short) and sorted(long) != sorted(short):
+        return False
+    return len(long) <= len(short) + 1 and OSA.distance(short, long, score_cutoff=1) == 1
+
+
+def _without_ligature(word: str, two: str) -> str:
+    head, _, tail = word.partition(two)
+    return head + tail
+
+
+def is_number(word: str) -> bool:
+    """Whether a word is a number, a Roman one or a single letter."""
     return word.isdigit() or len(word) == 1 or word in _ROMAN

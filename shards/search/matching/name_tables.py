@@ -1,22 +1,21 @@
 """Names without what is written differently everywhere: legal forms, abbreviations, words like "and".
 
-All of it is data (`seeds/formes_juridiques.csv`, `seeds/abreviations.csv`). A form is a sequence of folded words;
-"S.à r.l." is the words s, a, r, l, and a form of up to five letters is also known with its letters apart.
+All of it is data of `seeds/`. Legal forms are in `legal_forms.py`; here are words: abbreviations, numbers in words, and
+Greek and Cyrillic letters.
 """
 
-from collections.abc import Iterable, Mapping
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from shards.codec.folding import fold
+from shards.search.matching.legal_forms import LegalForm, LegalForms, Row, Words
 
-Words = tuple[str, ...]
-
-# A form of fewer letters is only taken for one at an end of the name: `sa`, `as` and `kg` are also words.
-_ANYWHERE: Final = 3
-_SPACED: Final = 5
 # Where an umlaut may be written as two letters.
 UMLAUTS: Final = frozenset(("AT", "CH", "DE", "DK", "EE", "FI", "LU", "NO", "SE"))
+# Where names are registered in Cyrillic letters.
+CYRILLIC: Final = frozenset(("BG",))
 _DIGRAPHS: Final = (("ae", "a"), ("oe", "o"), ("ue", "u"), ("aa", "a"))
 
 
@@ -26,96 +25,89 @@ class BareName:
 
     Attributes:
         words: the folded words, in order; runs of single letters are one word.
-        classes: the classes of the legal forms that were taken out.
+        forms: the legal forms that were taken out.
     """
 
     words: Words
-    classes: frozenset[str]
+    forms: frozenset[LegalForm]
 
 
 class NameTables:
-    """Legal forms by country, and abbreviations."""
+    """Legal forms by country, abbreviations, numbers in words, letters of other alphabets."""
 
     def __init__(
-        self, forms: Iterable[Mapping[str, str]], abbreviations: Iterable[Mapping[str, str]]
+        self,
+        forms: LegalForms,
+        abbreviations: Iterable[Row],
+        numbers: Iterable[Row] = (),
+        letters: Sequence[Row] = (),
+        kin: Iterable[Row] = (),
+        mail_providers: Iterable[Row] = (),
     ) -> None:
-        """Read rows of the two tables, by column."""
-        self._forms: dict[str, dict[Words, str]] = {"": {}}
-        for row in forms:
-            known = self._forms.setdefault(row["iso2"], {})
-            for words in _spellings(row["forme"]):
-                known.setdefault(words, row["classe"])
-                self._forms[""].setdefault(words, row["classe"])
-        # Most words begin no form: the words of the longest one that each word begins.
-        self._longest = {iso2: _longest(known) for iso2, known in self._forms.items()}
+        """Take the legal forms, and read rows of the other tables, by column."""
+        self.forms = forms
         self._full: dict[str, str] = {}
         self._short: dict[str, list[str]] = {}
-        for row in abbreviations:
-            short, full = fold(row["abreviation"]), fold(row["mot"])
+        pairs = [(row["abreviation"], row["mot"]) for row in abbreviations]
+        pairs += [(row["ecriture"], row["nombre"]) for row in numbers]
+        for one, other in pairs:
+            short, full = fold(one), fold(other)
             self._full[short] = full
             if full:
                 self._short.setdefault(full, []).append(short)
+        self._latin = [(row["lettre"], row["latin"]) for row in letters]
+        self._variant = [(row["lettre"], row["autre"] or row["latin"]) for row in letters]
+        self._cyrillic = _cyrillic(self._latin)
+        # Words by which a sibling of a company is named: group, holding, branch.
+        self.kin = frozenset(fold(row["mot"]) for row in kin)
+        self.mail_providers = frozenset(row["domaine"] for row in mail_providers)
 
     def bare(self, folded: Words, iso2: str) -> BareName:
         """A folded name without the legal forms of a country; `""` means those of all countries.
 
         At least one word stays.
         """
-        iso2 = iso2 if iso2 in self._forms else ""
-        known, longest = self._forms[iso2], self._longest[iso2]
-        words = list(folded)
-        classes: set[str] = set()
-        at = 0
-        while at < len(words):
-            most = longest.get(words[at], 0)
-            size = _form_at(known, words, at, most) if most else 0
-            if size and size < len(words):
-                classes.add(known[tuple(words[at : at + size])])
-                del words[at : at + size]
-                at = 0 if at < size else at
-            else:
-                at += 1
+        words, forms = self.forms.without_forms(folded, iso2)
         content = tuple(word for word in words if self._full.get(word, word))
-        return BareName(joined_letters(content or tuple(words)), frozenset(classes))
+        return BareName(joined_letters(content or tuple(words)), forms)
 
     def full(self, word: str) -> str:
         """The word that an abbreviation stands for, else the word itself."""
         return self._full.get(word) or word
 
-    def others(self, word: str, *, umlauts: bool) -> list[str]:
+    def key(self, word: str, *, umlauts: bool) -> str:
+        """What words that are the same have in common: the full word, in Latin letters, with plain umlauts."""
+        full = self.full(word)
+        if not full.isascii():
+            full = self.full(_replaced(full, self._latin))
+        return plain(full) if umlauts else full
+
+    def others(self, word: str, *, umlauts: bool, cyrillic: bool = False) -> list[str]:
         """Other spellings under which a word may be in the index of words."""
         full = self.full(word)
         found = {full, *self._short.get(full, ())}
         if umlauts:
             found.add(plain(word))
+        if not word.isascii():
+            found |= {_replaced(word, self._latin), _replaced(word, self._variant)}
+        elif cyrillic:
+            found.add(_replaced(word, self._cyrillic))
         return sorted(found - {word})
 
 
-def _form_at(known: Mapping[Words, str], words: list[str], at: int, most: int) -> int:
-    """The number of words of the longest form that begins at `at`, at most `most`; 0 if none does."""
-    for size in range(min(most, len(words) - at), 0, -1):
-        if tuple(words[at : at + size]) not in known:
-            continue
-        letters = sum(map(len, words[at : at + size]))
-        if letters >= _ANYWHERE or at == 0 or at + size == len(words):
-            return size
-    return 0
+def _cyrillic(latin: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+    """Latin letters and the first Cyrillic ones that they stand for, the longest first."""
+    found: dict[str, str] = {}
+    for letter, letters in latin:
+        if letters and unicodedata.name(letter[0]).startswith("CYRILLIC"):
+            found.setdefault(letters, letter)
+    return sorted(found.items(), key=lambda pair: -len(pair[0]))
 
 
-def _longest(known: Mapping[Words, str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for words in known:
-        found[words[0]] = max(found.get(words[0], 0), len(words))
-    return found
-
-
-def _spellings(form: str) -> set[Words]:
-    words = tuple(fold(form).split())
-    whole = "".join(words)
-    found = {words}
-    if len(whole) <= _SPACED:
-        found |= {tuple(whole), (whole,)}
-    return found - {()}
+def _replaced(word: str, pairs: Sequence[tuple[str, str]]) -> str:
+    for one, other in pairs:
+        word = word.replace(one, other)
+    return word
 
 
 def joined_letters(words: Words) -> Words:

@@ -14,7 +14,7 @@ from shards.search.matching.evidence import Evidence
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 
 SURE_FROM: Final = "seuil_sur"
-_LIKELY_FROM: Final = 0.5
+LIKELY_FROM: Final = 0.5
 _MOST: Final = 60.0
 
 
@@ -41,6 +41,6 @@ class Weights(dict[str, float]):
         best, whole = max(notes, default=0.0), sum(notes)
         if best >= self[SURE_FROM]:
             return SURE
-        if best >= _LIKELY_FROM:
+        if best >= LIKELY_FROM:
             return LIKELY
-        return AMBIGUOUS if whole >= _LIKELY_FROM else NONE
+        return AMBIGUOUS if whole >= LIKELY_FROM else NONE

@@ -7,7 +7,7 @@ in the generation has the same words in its name, legal forms aside: otherwise a
 
 import random
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -17,15 +17,28 @@ import polars as pl
 
 from shards.codec.folding import fold
 from shards.format import FORMER_NAME
+from shards.query import Query
 from shards.search.matching.line import Line
 from shards.search.matching.name_tables import NameTables
 from shards.search.reader import Shard
-from shards.search.search import ShardSet
+from shards.search.search import ShardSet, search
+from tests.bench.matching.list_noise import SIBLING, VAGUE
 from tests.bench.matching.noise import Noise, NoiseTables
 
 KEPT_OUT: Final = 12
 _LARGE: Final = 2_000
-_FIELDS: Final = ("iso2", "id", "nom", "ville", "code_postal", "date_creation")
+Chosen = Callable[[str, str], bool]  # of a country and an identifier
+_FIELDS: Final = (
+    "iso2",
+    "id",
+    "nom",
+    "ville",
+    "code_postal",
+    "date_creation",
+    "adresse",
+    "nace_code",
+    "tva",
+)
 PRESENT: Final = 0.65
 # How lines are spread over countries; the others share the rest by the number of their companies.
 _SHARES: Final = {"UK": 0.35, "DE": 0.35, "EE": 0.2}
@@ -74,15 +87,24 @@ class LabelledLines:
         absent: Sequence[Mapping[str, Any]],
         tables: NameTables,
         noise: NoiseTables,
+        kind: type[Noise] = Noise,
+        chosen: Chosen = lambda iso2, identifier: True,
     ) -> None:
+        """Take a noise, and which companies lines may mean."""
         self._base, self._tables, self._noise = base, tables, noise
+        self._kind, self._chosen = kind, chosen
         self._names = {iso2: self._bare_names(shard) for iso2, shard in base.items()}
         self._absent = [
             company
             for company in absent
             if not self._names[company["iso2"]].get(self._bare(company["nom"], company["iso2"]))
+            and chosen(company["iso2"], company["id"])
         ]
-        self._isos = [iso2 for iso2, shard in base.items() if shard.rows]
+        self._isos = [
+            iso2
+            for iso2, shard in base.items()
+            if any(chosen(iso2, shard.company(row)["id"]) for row in range(min(20, shard.rows)))
+        ]
         rest = sum(base[iso2].rows for iso2 in self._isos if iso2 not in _SHARES)
         left = 1 - sum(_SHARES[iso2] for iso2 in self._isos if iso2 in _SHARES)
         self._shares = [_SHARES.get(i) or left * base[i].rows / max(1, rest) for i in self._isos]
@@ -90,7 +112,7 @@ class LabelledLines:
     def draw(self, count: int, seed: int) -> list[LabelledLine]:
         """`count` lines; the same seed draws the same ones."""
         chance = random.Random(seed)
-        noise = Noise(seed, self._noise)
+        noise = self._kind(seed, self._noise)
         towns = [company["ville"] for company in self._absent if company["ville"]]
         found: list[LabelledLine] = []
         while len(found) < count:
@@ -98,15 +120,28 @@ class LabelledLines:
                 iso2 = chance.choices(self._isos, self._shares)[0]
                 shard = self._base[iso2]
                 company: Mapping[str, Any] = shard.company(chance.randrange(shard.rows))
-                truth = (iso2, company["id"])
+                while not self._chosen(iso2, company["id"]):
+                    company = shard.company(chance.randrange(shard.rows))
+                truth: tuple[str, str] | None = (iso2, company["id"])
             else:
                 company, truth = chance.choice(self._absent), None
             line, changes = noise.line(company, towns)
-            if truth is None and (line.id or not line.nom):
+            if truth is None and (line.id or line.tva or not line.nom):
                 continue  # what an identifier says of a company that is not there is no question of names
+            if SIBLING in changes and line.nom:
+                if self._with_words(company["iso2"], line.nom):
+                    continue
+                truth = None
             alike = self._names[company["iso2"]].get(self._bare(company["nom"], company["iso2"]), 0)
+            if VAGUE & set(changes) and line.nom:
+                alike = max(alike, self._with_words(company["iso2"], line.nom))
             found.append(LabelledLine(line, truth, changes, max(0, alike - 1)))
         return found
+
+    def _with_words(self, iso2: str, name: str) -> int:
+        """How many companies have all words of a name in theirs, in this order."""
+        words = " ".join(self._tables.bare(tuple(fold(name).split()), iso2).words)
+        return search(self._base, Query(q=words, pays=(iso2,)), offset=0, limit=1).total
 
     def _bare(self, name: str, iso2: str) -> tuple[str, ...]:
         return tuple(sorted(self._tables.bare(tuple(fold(name).split()), iso2).words))

@@ -42,7 +42,11 @@ class NoiseTables:
         """The tables of `seeds/`, by column."""
         known: dict[str, dict[str, list[str]]] = {}
         for row in forms:
-            known.setdefault(row["iso2"], {}).setdefault(row["classe"], []).append(row["forme"])
+            if (
+                row["iso2"] and row["classe"]
+            ):  # the others are no forms that names of a register have
+                group = known.setdefault(row["iso2"], {}).setdefault(row["classe"], [])
+                group.append(row["forme"])
         short = {row["mot"]: row["abreviation"] for row in abbreviations if row["mot"]}
         return cls(known, short)
 

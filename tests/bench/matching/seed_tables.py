@@ -4,6 +4,7 @@ import csv
 
 from seeds import TABLES
 from shards.search.matching.company_numbers import Derivation
+from shards.search.matching.legal_forms import LegalForms
 from shards.search.matching.name_tables import NameTables
 from shards.search.matching.probability import Weights
 
@@ -16,7 +17,14 @@ def rows(name: str) -> list[dict[str, str]]:
 
 def tables() -> NameTables:
     """The tables of names, of `seeds/`."""
-    return NameTables(rows("formes_juridiques.csv"), rows("abreviations.csv"))
+    return NameTables(
+        LegalForms(rows("formes_juridiques.csv"), rows("parties_de_formes.csv"), rows("elf.csv")),
+        rows("abreviations.csv"),
+        rows("nombres.csv"),
+        rows("lettres.csv"),
+        rows("parentes.csv"),
+        rows("messageries.csv"),
+    )
 
 
 def derivations() -> tuple[Derivation, ...]:

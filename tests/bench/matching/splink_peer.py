@@ -15,6 +15,7 @@ from splink import DuckDBAPI, Linker, SettingsCreator
 from splink.comparison_library import CustomComparison
 
 from shards.codec.folding import fold, fold_id
+from shards.search.matching.evidence import classes
 from shards.search.matching.line import Line
 from shards.search.matching.name_tables import NameTables
 from shards.search.search import ShardSet
@@ -184,7 +185,7 @@ def _companies(base: ShardSet) -> Iterator[tuple[str, Line]]:
 def _bared(key: str, line: Line, tables: NameTables) -> "Bared":
     iso2 = line.pays[0] if len(line.pays) == 1 else ""
     bare = tables.bare(tuple(fold(line.nom or "").split()), iso2)
-    return key, line, bare.words, bare.classes
+    return key, line, bare.words, classes(bare.forms)
 
 
 def _row(

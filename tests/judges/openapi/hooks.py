@@ -105,6 +105,8 @@ def _put_body_right(body: dict[str, Any]) -> None:
     for number, line in enumerate(body.get("lignes", ())):
         if "cle" in line:
             line["cle"] = str(number)
+    if "lignes" in body and isinstance(body.get("colonnes"), str):
+        body["colonnes"] = "nom,ville"  # the document lists the names for an array alone
 
 
 def _is_forgiven(case: schemathesis.Case) -> bool:
@@ -135,7 +137,7 @@ def _body_forgiven(case: schemathesis.Case) -> bool:
     if not isinstance(case.body, dict) or case.media_type != "application/json":
         return False
     if "lignes" in case.body:
-        return _lines_forgiven(case.body)
+        return _lines_forgiven(case.body, bodies[0].definition["schema"])
     schema = bodies[0].definition["schema"]
     if not all(_is_text_or_number(value) for value in case.body.values()):
         return False
@@ -143,16 +145,26 @@ def _body_forgiven(case: schemathesis.Case) -> bool:
     return _admitted(given, schema["properties"])
 
 
-def _lines_forgiven(body: dict[str, Any]) -> bool:
+def _lines_forgiven(body: dict[str, Any], schema: Mapping[str, Any]) -> bool:
     """True if nothing is wrong but lines, each of which is answered in its place (X5)."""
+    columns = schema["properties"]["colonnes"]["items"]["enum"]
     version, limit = body.get("version"), body.get("limite", 1)
     return (
         isinstance(body["lignes"], list)
-        and set(body) <= {"lignes", "limite", "version"}
+        and set(body) <= {"lignes", "limite", "version", "colonnes"}
+        and _columns_admitted(body.get("colonnes"), columns)
         and (version is None or isinstance(version, str))
         and isinstance(limit, int)
         and not isinstance(limit, bool)
         and 1 <= limit <= 10
+    )
+
+
+def _columns_admitted(value: object, known: Iterable[str]) -> bool:
+    """True for names of fields with blanks around them, as a text or an array."""
+    names = value.split(",") if isinstance(value, str) else [] if value is None else value
+    return isinstance(names, list) and all(
+        isinstance(name, str) and name.strip() in {"", *known} for name in names
     )
 
 

@@ -23,6 +23,9 @@ COMPANIES: list[Company] = [
     company("BE", "0403227515", "Zoë NV", tva="BE0999999999"),
     company("SE", "5560125790", "Åre AB"),
     company("FI", "0112038-9", "Nokia Oyj"),
+    company("DE", "M1201_HRB260632", "Föhn AG"),
+    company("DE", "B1204_HRB260632", "Größe GmbH"),
+    company("DE", "B1204_HRB2606320", "Andere GmbH"),
 ]
 
 
@@ -148,3 +151,11 @@ def test_it_costs_a_call_no_credits_and_a_304_nothing(served: Served) -> None:
     assert served.ask(f"{path}?version={'0' * 16}").code == "version_expiree"
     assert served.ask(f"{path}?pays=UK").code == "parametre_inconnu"
     assert served.ask("/api/v1/identifiants/%20").code == "identifiant_invalide"
+
+
+def test_a_number_without_its_court_is_of_all_courts(served: Served) -> None:
+    reply = look_up(served, "HRB 260632")
+
+    assert reply.status == 200
+    assert {one["id"] for one in reply.json["candidats"]} == {"M1201_HRB260632", "B1204_HRB260632"}
+    assert look_up(served, "HRB 9").status == 404

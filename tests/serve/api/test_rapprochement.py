@@ -145,3 +145,42 @@ def test_more_calls_than_are_left_are_refused_and_none_is_counted(served: Served
     assert (reply.status, reply.code) == (429, "quota_api")
     assert "51 appels" in reply.json["erreur"]["message"]
     assert served.used(customer) == 0
+
+
+def test_a_line_has_countries_by_name_and_dates_in_other_notations(served: Served) -> None:
+    customer = served.customer("data")
+    lines = [
+        {**MULLER, "pays": "Allemagne"}, {**MULLER, "cle": "2", "pays": "Germany"},
+        {**MULLER, "cle": "3", "pays": "DE", "date_creation": "13/12/1968"},
+        {**MULLER, "cle": "4", "date_creation": "03/04/1968"},
+    ]  # fmt: skip
+    found = results(served, customer, *lines)
+
+    assert [one["candidats"][0]["iso2"] for one in found[:3]] == ["DE"] * 3
+    assert "03/04/1968" in found[3]["erreur"]["message"]
+
+
+def test_address_activity_website_and_mail_are_evidence(served: Served) -> None:
+    line = {
+        **MULLER, "adresse": "Hauptstr. 7", "activite": "28.99", "site_web": "www.muellermaschinenbau.de",
+        "email": "info@gmail.com",
+    }  # fmt: skip
+    found = results(served, served.customer("data"), line)
+
+    assert found[0]["candidats"][0]["id"] == "F1103R_HRB218916"
+
+
+def test_columns_of_the_company_come_with_a_line_that_means_it(served: Served) -> None:
+    asked = ["nom", "nace_code", "email"]
+    absent = {"cle": "a", "nom": "Zipfelhuber Getränke"}
+    found = results(served, served.customer("data"), MULLER, absent, colonnes=asked)
+
+    assert list(found[0]["valeurs"]) == asked
+    assert found[0]["valeurs"]["nom"] == found[0]["candidats"][0]["nom"]
+    assert found[0]["valeurs"]["email"]  # this plan has a right to it
+    assert found[1]["valeurs"] is None
+    reply = post(served, {"lignes": [MULLER], "colonnes": ["town"]})
+    assert (reply.status, reply.json["erreur"]["code"]) == (400, "parametre_invalide")
+    assert results(served, served.customer("data"), MULLER)[0]["valeurs"] is None
+    visitor = post(served, {"lignes": [MULLER], "colonnes": "nom,email"})
+    assert visitor.json["resultats"][0]["valeurs"]["email"] is None

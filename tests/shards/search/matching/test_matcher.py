@@ -22,10 +22,33 @@ UK = [
     company("UK", "01000006", "UNIT 8 HOLDINGS LTD", ville="YORK"),
     company("UK", "01000008", "ZEPHYR TRADING LTD", noms_anterieurs=["OLD LANTERN WORKS LTD"]),
     company("UK", "01000007", "SMITHSON BROTHERS INTERNATIONAL LTD", ville="HULL"),
+    company("UK", "01000010", "THE HEAVENLY COFFEE COMPANY LIMITED", ville="HULL"),
+    company("UK", "15615189", "NBG HEALTHCARE LIMITED", tva="GB444555666"),
+    company("UK", "01000011", "BLUE HERON DIVING LTD"),
+    company("UK", "01000012", "EAST LODGE JOINERY LIMITED"),
+    company("UK", "01000013", "AC BRICKWORK LTD"),
+    company("UK", "01000014", "GUNS 4 U LIMITED"),
+    company("UK", "01000015", "AM WELLNESS LTD"),
+    company("UK", "01000016", "GOODWILL LAUNDRIES LTD"),
+    company("UK", "01000017", "FIRST QUARRYMEN LTD"),
+    company("UK", "01000018", "VOSTOK SHIPYARD JSC"),
+    company("UK", "01000019", "L'ŒUVRE DES JARDINS LTD"),
+    company("UK", "01000020", "HFMA LTD", ville="LEEDS"),
+    company("UK", "01000021", "MERIDIAN VALE LTD", ville="LEEDS"),
+    company("UK", "01000022", "MERIDIAN VALE GROUP LTD", ville="LEEDS"),
+    company("UK", "01000023", "KESTREL MOOR LTD", ville="LEEDS"),
+    company("UK", "01000024", "KESTREL MOOR (SHEFFIELD) LTD", ville="YORK"),
+    company("UK", "01000025", "PHOENIX LTD", ville="LEEDS"),
+    *(
+        company("UK", f"011{i:05}", f"PHOENIX {word} LTD")
+        for i, word in enumerate(("ROOFING", "GARDENS", "TRAVEL", "BAKERY", "SUPPLY"))
+    ),
 ]
 DE = [
     company("DE", "HRB 1", "Müller Straßenbau GmbH & Co. KG", ville="Köln"),
     company("DE", "HRB 2", "Bäckerei Hübner e.K.", ville="Bonn"),
+    company("DE", "M1201_HRB260632", "Siemens AG", ville="München"),
+    company("DE", "B1204_HRB260632", "Quelle Nord GmbH", ville="Kiel"),
 ]
 FILLING = [
     company("UK", f"2{i:07}", f"{first} {second} LTD")
@@ -67,6 +90,27 @@ def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
         ("Mueller Strassenbau", "HRB 1", "nom_identique"),
         ("mbH & Co. KG Müller Straßenbau", "HRB 1", "nom_identique"),
         ("Baeckerei Huebner", "HRB 2", "nom_identique"),
+        # Forms are made of parts.
+        ("The Heavenly Coffee Company Ltd", "01000010", "nom_identique"),
+        ("Heavenly Coffee Co Ltd", "01000010", "nom_identique"),
+        ("Müller Straßenbau Gesellschaft m.b.H. & Co. KG", "HRB 1", "nom_identique"),
+        # A letter lost in a short word, or in a legal form.
+        ("Bue Heron Diving Ltd", "01000011", "faute"),
+        ("Eat Lodge Joinery Ltd", "01000012", "faute"),
+        ("ACE Brickwork Ltd", "01000013", "faute"),
+        ("Müller Straßenbau Gmb & Co. KG", "HRB 1", "faute_de_forme"),
+        ("East Lodge Joinery lmiited", "01000012", "faute_de_forme"),
+        # No blanks, or others.
+        ("Guns4U", "01000014", "espace"),
+        ("AMWellness", "01000015", "espace"),
+        ("AktiengesellschaftSiemens", "M1201_HRB260632", "espace"),
+        ("SiemensAG", "M1201_HRB260632", "espace"),
+        ("Good Will Laundries", "01000016", "espace"),
+        ("1st Quarrymen", "01000017", "nom_identique"),
+        ("OAO Vostok Shipyard", "01000018", "nom_identique"),
+        ("Восток Shipyard", "01000018", "nom_identique"),
+        ("M\ufffdller Stra?enbau", "HRB 1", "fautes"),
+        ("l'uvre des jardins", "01000019", "faute"),
     ],
 )
 def test_a_line_is_seen_through(matcher: Matcher, nom: str, id_: str, reason: str) -> None:
@@ -95,7 +139,6 @@ def test_an_identifier_is_found_in_any_spelling(matcher: Matcher, line: Line) ->
     "line",
     [
         Line("Zipfelhuber Getränke"), Line("Unit 9 Holdings Ltd"), Line("???"), Line(id="99"),
-        Line("Royal Tool Control", ("DE",)), Line("Royal Tool Control", ("EE",)),
     ],
 )  # fmt: skip
 def test_a_company_that_is_not_there_is_not_guessed(matcher: Matcher, line: Line) -> None:
@@ -121,3 +164,97 @@ def test_the_notes_of_a_line_add_up_to_one_at_most(matcher: Matcher) -> None:
     notes = [candidate.note for candidate in found.candidats]
     assert notes == sorted(notes, reverse=True)
     assert sum(notes) <= 1.001
+
+
+def test_a_company_named_by_its_number_stays_whatever_its_name(matcher: Matcher) -> None:
+    alone = matcher.match(Line(id="15615189"), 3)
+    alike = matcher.match(Line("nbbg healthcare", id="15615189"), 3)
+    other = matcher.match(Line("Zipfelhuber Getränke", id="15615189"), 3)
+
+    assert alone.verdict == alike.verdict == SURE
+    assert alike.candidats[0].id == other.candidats[0].id == "15615189"
+    assert other.verdict == LIKELY
+    assert "nom_different" in other.candidats[0].raisons
+
+
+def test_a_published_vat_number_is_as_sure_as_an_identifier(matcher: Matcher) -> None:
+    found = matcher.match(Line(tva="GB 444 555 666"), 3)
+
+    assert found.verdict == SURE
+    assert found.candidats[0].id == "15615189"
+
+
+def test_a_number_without_its_court_is_of_any_court(matcher: Matcher) -> None:
+    both = matcher.match(Line(id="HRB 260632"), 3)
+    by_name = matcher.match(Line("Siemens Aktiengesellschaft", id="HRB 260632"), 3)
+    by_town = matcher.match(Line(id="HRB 260632", ville="Kiel"), 3)
+
+    assert both.verdict == AMBIGUOUS
+    assert {one.id for one in both.candidats} == {"M1201_HRB260632", "B1204_HRB260632"}
+    assert by_name.verdict == SURE
+    assert by_name.candidats[0].id == "M1201_HRB260632"
+    assert by_town.candidats[0].id == "B1204_HRB260632"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        Line("Royal Tool Control", ("DE",)), Line("Royal Tool Control", ("EE",)),
+        Line("Royal Tool Control", ("DE",), id="GB00944111"),
+    ],
+)  # fmt: skip
+def test_another_country_than_the_one_given_is_looked_at_second(
+    matcher: Matcher, line: Line
+) -> None:
+    found = matcher.match(line, 3)
+
+    assert found.verdict == LIKELY
+    assert found.candidats[0].id == "00944111"
+    assert "pays_different" in found.candidats[0].raisons
+
+
+def test_another_number_is_no_typing_error(matcher: Matcher) -> None:
+    found = matcher.match(Line("Unit9Holdings Ltd"), 3)
+
+    assert found.verdict == NONE
+
+
+@pytest.mark.parametrize(
+    ("line", "both"),
+    [
+        (Line("Meridian Vale"), {"01000021", "01000022"}),
+        (Line("Meridian Vale", ville="Leeds"), {"01000021", "01000022"}),
+        (Line("Kestrel Moor"), {"01000023", "01000024"}),
+        (Line("Phoenix Ltd"), {"01000025"}),
+        (Line("HFMA"), {"01000020"}),
+        # What is found is itself a sibling of the name, or has another form.
+        (Line("Smithson Brothers", ville="Hull"), {"01000007"}),
+        (Line("East Lodge Joinery PLC"), {"01000012"}),
+    ],
+)
+def test_a_name_alone_is_not_sure_where_it_says_little_or_has_a_sibling(
+    matcher: Matcher, line: Line, both: set[str]
+) -> None:
+    found = matcher.match(line, 2)
+
+    assert found.verdict in (LIKELY, AMBIGUOUS)
+    assert both <= {one.id for one in found.candidats}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        Line("Kestrel Moor", ville="Leeds"), Line("Phoenix Ltd", ville="Leeds"),
+        Line("HFMA", ville="Leeds"), Line("Meridian Vale Group"),
+    ],
+)  # fmt: skip
+def test_something_else_than_the_name_makes_it_sure(matcher: Matcher, line: Line) -> None:
+    assert matcher.match(line, 2).verdict == SURE
+
+
+def test_initials_are_those_of_a_name(matcher: Matcher) -> None:
+    found = matcher.match(Line("Healthcare Financial Management Association", ville="Leeds"), 3)
+
+    assert found.candidats[0].id == "01000020"
+    assert "initiales" in found.candidats[0].raisons
+    assert found.verdict != SURE

@@ -3,7 +3,9 @@
 import pytest
 
 from shards.codec.folding import fold
-from shards.search.matching.name_tables import NameTables, Words
+from shards.search.matching.evidence import classes
+from shards.search.matching.legal_forms import Words
+from shards.search.matching.name_tables import NameTables
 from tests.bench.matching.seed_tables import tables
 
 
@@ -26,6 +28,39 @@ def words(text: str) -> Words:
         ("CZ", ["Royal Tool s.r.o.", "Royal Tool, spol. s r.o."]),
         ("EE", ["OÜ Royal Tool", "Royal Tool Osaühing", "aktsiaselts Royal Tool"]),
         ("BG", ["Royal Tool ЕООД", "Royal Tool EOOD"]),
+        (
+            "UK",
+            [
+                "Royal Tool Company Ltd",
+                "Royal Tool COMPANY LIMITED",
+                "Royal Tool CO LTD",
+                "Royal Tool Co. Limited",
+                "Royal Tool Company",
+                "Royal Tool Co.",
+            ],
+        ),
+        (
+            "DE",
+            [
+                "Royal Tool Gesellschaft m.b.H. & Co. KG",
+                "Royal Tool GmbH und Co. Kommanditges.",
+                "Royal Tool GmbH & Compagnie KG",
+                "Royal Tool Ges. m. b. H. & Co. Kommanditgesellschaft",
+            ],
+        ),
+        ("LV", ["OAO Royal Tool", "Royal Tool JSC", "Royal Tool ОАО", "Royal Tool AS"]),
+        ("SE", ["Royal Tool GmbH", "Royal Tool Aktiebolag", "Royal Tool A.B."]),
+        ("PL", ["Royal Tool spółka z o.o.", "Royal Tool sp. z ograniczoną odpowiedzialnością"]),
+        (
+            "IT",
+            [
+                "Royal Tool società a r.l.",
+                "Royal Tool S.R.L.",
+                "Royal Tool soc. a responsabilità limitata",
+            ],
+        ),
+        ("CZ", ["Royal Tool společnost s r.o.", "Royal Tool spol. s ručením omezeným"]),
+        ("FR", ["Royal Tool Société d'exercice libéral par action simplifiée", "Royal Tool"]),
     ],
 )
 def test_a_legal_form_is_taken_out_however_it_is_written(
@@ -37,9 +72,12 @@ def test_a_legal_form_is_taken_out_however_it_is_written(
 
 
 def test_a_legal_form_has_a_class(known: NameTables) -> None:
-    assert known.bare(words("Alfa Ltd"), "UK").classes == {"limitee"}
-    assert known.bare(words("Alfa PLC"), "UK").classes == {"anonyme"}
-    assert known.bare(words("Alfa"), "UK").classes == set()
+    def classes_of(text: str) -> frozenset[str]:
+        return classes(known.bare(words(text), "UK").forms)
+
+    assert classes_of("Alfa Ltd") == {"limitee"}
+    assert classes_of("Alfa PLC") == {"anonyme"}
+    assert classes_of("Alfa") == set()
 
 
 def test_a_short_form_inside_a_name_is_a_word_of_it(known: NameTables) -> None:
@@ -54,3 +92,22 @@ def test_a_name_of_nothing_but_a_form_keeps_a_word(known: NameTables) -> None:
 def test_initials_are_one_word_and_words_like_and_are_none(known: NameTables) -> None:
     assert known.bare(words("A.B.C. Trading & Sons Ltd"), "UK").words == ("abc", "trading", "sons")
     assert known.bare(words("ABC Trading and Sons"), "UK").words == ("abc", "trading", "sons")
+
+
+def test_company_is_a_form_only_behind_a_name(known: NameTables) -> None:
+    assert known.bare(words("Company Doctors Ltd"), "UK").words == ("company", "doctors")
+
+
+def test_a_form_of_another_country_is_one_only_at_an_end(known: NameTables) -> None:
+    assert known.bare(words("Corporation Street Ltd"), "UK").words == ("corporation", "street")
+    assert known.bare(words("The Inc Pot Ltd"), "UK").words == ("inc", "pot")
+
+
+def test_numbers_and_letters_are_compared_by_what_they_stand_for(known: NameTables) -> None:
+    def key(word: str) -> str:
+        return known.key(word, umlauts=False)
+
+    assert key("first") == key("1st")
+    assert key("four") == key("4") == key("vier")
+    assert key("ромашка") == key("romashka")
+    assert key("ψυχη") == "psychi"

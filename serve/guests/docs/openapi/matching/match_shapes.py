@@ -7,16 +7,22 @@ from serve.guests.docs.openapi.schema import (
     Schema,
 )
 from serve.request.line_list import DEFAULT_CANDIDATES, LONGEST, MOST_CANDIDATES
+from shards.codec.record import FIELDS as COMPANY_FIELDS
 
 _GIVEN: Final = {
     "cle": "Key of the line, by which its answer is known. Must be given, once each.",
     "nom": "Name, with or without its legal form.",
-    "pays": "Countries it may be in, as codes separated by commas; any if absent.",
+    "pays": "Countries it may be in, as codes or French or English names, separated by commas; any if absent.",
     "id": "Registration number, in any spelling.",
     "tva": "VAT number.",
     "ville": "Town.",
     "code_postal": "Postcode.",
-    "date_creation": "Date of creation, YYYY, YYYY-MM or YYYY-MM-DD.",
+    "date_creation": "Date of creation, in any notation that means one day, month or year: "
+    "`13/12/1968`, not `03/04/1968`.",
+    "adresse": "Street and number.",
+    "activite": "Activity: a code of the NACE, or words.",
+    "site_web": "Website.",
+    "email": "E-mail address; only its domain is compared.",
 }
 
 
@@ -43,6 +49,12 @@ BODY: Final[Schema] = {
             "description": f"Candidates of a line at most. By default `{DEFAULT_CANDIDATES}`.",
             "minimum": 1,
             "maximum": MOST_CANDIDATES,
+        },
+        "colonnes": {
+            "type": ["array", "string", "null"],
+            "description": "Fields of the company whose values are sent with a line that is `sur` "
+            "or `probable`; contacts by right.",
+            "items": {"type": "string", "enum": list(COMPANY_FIELDS)},
         },
         "version": {"type": ["string", "null"], "description": "Generation that must answer."},
     },

@@ -1,0 +1,66 @@
+"""Dates as lists have them, as the API writes them (extension X19). Pure.
+
+A notation that may mean two days means none: `03/04/2010` is refused, `13/04/2010` and `03.04.2010` are not.
+"""
+
+import re
+from datetime import date
+from typing import Final
+
+from shards.codec.folding import fold
+
+_YEAR: Final = r"(?P<year>[12]\d{3})"
+_MONTH: Final = r"(?P<month>0?[1-9]|1[0-2])"
+_DAY: Final = r"(?P<day>0?[1-9]|[12]\d|3[01])"
+_WORD: Final = r"(?P<word>[^\W\d_]{3,})"
+_NOTATIONS: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"{_YEAR}(?:([-/. ]){_MONTH}(?:\2{_DAY}(?:[T ]\d\d:.*)?)?)?",
+        rf"{_YEAR}(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12]\d|3[01])",
+        rf"{_DAY}\. ?{_MONTH}\. ?{_YEAR}",  # with points the day is first everywhere
+        rf"{_MONTH}[-/. ]{_YEAR}",
+        rf"(?:{_DAY}(?:st|nd|rd|th|er|\.)?[- ])?(?:de )?{_WORD}[. -]+(?:de )?{_YEAR}",
+        rf"{_WORD}\.? {_DAY}(?:st|nd|rd|th)?,? {_YEAR}",
+    )
+)
+_TWO: Final = re.compile(r"(\d{1,2})[-/ ](\d{1,2})[-/ ]([12]\d{3})")
+_MONTHS: Final = (
+    "jan januar january janvier jaan", "feb fev februar february fevrier",
+    "mar mars marz march mrz", "apr avr april avril", "may mai", "jun juin june juni",
+    "jul juil july juillet juli", "aug aou august aout", "sep sept september septembre",
+    "oct okt october octobre oktober", "nov november novembre", "dec dez december decembre dezember",
+)  # fmt: skip
+_OF_WORD: Final = {word: n for n, words in enumerate(_MONTHS, 1) for word in words.split()}
+
+
+def iso_date(text: str) -> str | None:
+    """YYYY, YYYY-MM or YYYY-MM-DD; None where the text is no date, or may be two.
+
+    >>> iso_date("13/12/1968"), iso_date("12/13/1968"), iso_date("1.2.1968"), iso_date("Dec 13, 1968")
+    ('1968-12-13', '1968-12-13', '1968-02-01', '1968-12-13')
+    >>> iso_date("1968"), iso_date("12/1968"), iso_date("03/04/2010"), iso_date("31/02/2010")
+    ('1968', '1968-12', None, None)
+    """
+    text = text.strip()
+    if matched := _TWO.fullmatch(text):
+        one, other, year = map(int, matched.groups())
+        found = {day for day in (_day(year, other, one), _day(year, one, other)) if day is not None}
+        return found.pop() if len(found) == 1 else None
+    for notation in _NOTATIONS:
+        if matched := notation.fullmatch(text):
+            parts = matched.groupdict()
+            month = int(parts.get("month") or 0) or _OF_WORD.get(fold(parts.get("word") or ""), 0)
+            if parts.get("word") and not month:
+                return None
+            if parts.get("day"):
+                return _day(int(parts["year"]), month, int(parts["day"]))
+            return f"{parts['year']}-{month:02}" if month else str(parts["year"])
+    return None
+
+
+def _day(year: int, month: int, day: int) -> str | None:
+    try:
+        return date(year, month, day).isoformat()
+    except ValueError:
+        return None

@@ -1,0 +1,53 @@
+"""Names that alone do not make a verdict `sur` (extension X19).
+
+A bare name may mean a company or one of its siblings: its group or holding, a branch, the same name with a town or a
+number. One common word and initials mean many. Then the verdict is `probable` at best, whatever the note, unless
+something else than the name speaks for the company and not for its sibling. What words make a sibling is data
+(`seeds/parentes.csv`).
+"""
+
+from collections.abc import Callable, Collection
+from typing import Final
+
+from shards.search.matching.evidence import Evidence
+from shards.search.matching.name_comparison import NameComparison, is_number
+
+# What agrees besides the name.
+_FURTHER: Final = frozenset((
+    "id_identique", "id_corrige", "tva_identique", "ville_identique", "ville_dans_le_nom",
+    "code_postal_identique", "date_identique", "adresse_identique", "site_identique",
+))  # fmt: skip
+# What siblings often share.
+SHARED: Final = frozenset(("ville_identique", "ville_dans_le_nom", "code_postal_identique"))
+# A word that so many names have is a common one.
+COMMON: Final = 5
+_INITIALS: Final = 4
+_CONSONANTS: Final = 6
+_VOWELS: Final = frozenset("aeiouy")
+
+
+def beyond_the_name(evidence: Evidence) -> frozenset[str]:
+    """What agrees besides the name."""
+    return frozenset(name for name in _FURTHER if evidence.get(name))
+
+
+def are_initials(word: str) -> bool:
+    """Whether a name of one word is initials, or as short as some.
+
+    >>> are_initials("hfma"), are_initials("bdswr"), are_initials("zipfel")
+    (True, True, False)
+    """
+    return len(word) <= _INITIALS or (len(word) <= _CONSONANTS and not _VOWELS & set(word))
+
+
+def is_sibling(
+    compared: NameComparison, kin: Collection[str], is_town: Callable[[str], bool]
+) -> bool:
+    """Whether a company has the whole name of a line and words of a sibling besides: group, holding, town, number."""
+    if compared.lacking_words or compared.errors or not compared.extra_words:
+        return False
+    return all(_is_kin(word, kin, is_town) for word in compared.extra_words)
+
+
+def _is_kin(word: str, kin: Collection[str], is_town: Callable[[str], bool]) -> bool:
+    return word in kin or is_number(word) or is_town(word)

@@ -1,0 +1,27 @@
+"""Dates of lists in the notations that people use (extension X19)."""
+
+import pytest
+
+from serve.request.dates import iso_date
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("1968-12-13", "1968-12-13"), ("1968-12", "1968-12"), ("1968", "1968"),
+        ("13/12/1968", "1968-12-13"), ("12/13/1968", "1968-12-13"), ("05/05/1968", "1968-05-05"),
+        ("3.4.1968", "1968-04-03"), ("03. 04. 1968", "1968-04-03"), ("1968/12/13", "1968-12-13"),
+        ("19681213", "1968-12-13"), ("13 décembre 1968", "1968-12-13"), ("1er août 1968", "1968-08-01"),
+        ("13-Dec-1968", "1968-12-13"), ("December 13, 1968", "1968-12-13"), ("12/1968", "1968-12"),
+        ("December 1968", "1968-12"), ("1968-12-13T00:00:00Z", "1968-12-13"), ("13. März 1968", "1968-03-13"),
+    ],
+)  # fmt: skip
+def test_a_notation_that_means_one_day_is_that_day(text: str, day: str) -> None:
+    assert iso_date(text) == day
+
+
+@pytest.mark.parametrize(
+    "text", ["03/04/1968", "3-4-1968", "31/02/1968", "soon", "13/12/68", "99999999", "1968-13-01"]
+)
+def test_a_notation_that_means_two_days_or_none_is_refused(text: str) -> None:
+    assert iso_date(text) is None

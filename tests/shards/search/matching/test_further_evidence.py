@@ -1,0 +1,38 @@
+"""Evidence of the address, activity, website and e-mail address of a line (extension X19)."""
+
+from typing import Any
+
+import pytest
+
+from shards.search.matching.further_evidence import of_line
+from shards.search.matching.line import Line
+
+COMPANY: dict[str, Any] = {
+    "ville": "Köln", "code_postal": "50667", "adresse": "Hohe Straße 12", "nace_code": "10.71",
+    "activite": "Manufacture of bread", "secteur": "Industries alimentaires", "sous_secteur": None,
+    "nace_libelle": "Boulangerie", "description": None, "site_web": "https://www.hubner.de/",
+    "domaine": None, "email": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "codes"),
+    [
+        (Line(adresse="hohe strasse 12, 50667 KÖLN"), {"adresse_identique"}),
+        (Line(adresse="Hohe Straße 14"), set()),
+        (Line(adresse="Am Markt 3"), {"adresse_differente"}),
+        (Line(activite="1071"), {"activite_identique"}),
+        (Line(activite="10.7"), {"activite_identique"}),
+        (Line(activite="C10"), {"activite_identique"}),
+        (Line(activite="46.90"), {"activite_differente"}),
+        (Line(activite="boulangeries"), {"activite_identique"}),
+        (Line(activite="acier"), set()),
+        (Line(site_web="hubner.de/shop"), {"site_identique"}),
+        (Line(email="info@hubner.de"), {"site_identique"}),
+        (Line(site_web="backerei-hubner.com"), {"site_du_nom"}),
+        (Line(email="backereihubner@gmail.com"), set()),
+        (Line(), set()),
+    ],
+)
+def test_what_a_line_says_of_a_company(line: Line, codes: set[str]) -> None:
+    assert set(of_line(line, COMPANY, "backereihubner", {"gmail.com"})) == codes
