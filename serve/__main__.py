@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Thread
 
+from quota import open_store
 from quota.errors import QuotaError
-from seeds import VERSION
+from seeds.command_line import add_common_options
 from serve import config as configs
 from serve.config import Config, ConfigError, Setting
 from serve.observe import log
@@ -57,6 +58,8 @@ def _serve(config: Config) -> None:
     assert state
     _make(state)
     log.set_up()
+    if config.new_store:
+        open_store.forget_store(state)
     predecessor = None
     if config.take_over:
         predecessor = handover.find_predecessor(state, config.host, config.port)
@@ -123,7 +126,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"societes {VERSION}")
+    add_common_options(parser)
     for setting in configs.SETTINGS.values():
         flag = f"--{setting.name.replace('_', '-')}"
         if setting.metavar:

@@ -204,6 +204,14 @@ class Config:
             _truth, "true|false", "refuse a Redis that does not sync each write, do not only warn"
         ),
     )
+    new_store: bool = field(
+        default=False,
+        metadata=_metadata(
+            _truth,
+            "",
+            "use another Redis store than this STATE remembers, once, from this start on",
+        ),
+    )
     lease: bool = field(
         default=False,
         metadata=_metadata(
@@ -249,11 +257,11 @@ class Config:
         default=2,
         metadata=_metadata(_positive, "N", "processes that make exports"),
     )
-    # It changes nothing here: a server writes nothing to DATA, its own or a mirror's.
+    # It changes no answer: a server writes nothing to DATA, its own or a mirror's.
     mirror: bool = field(
         default=False,
         metadata=_metadata(
-            _truth, "", "declare that `python -m shards sync` maintains DATA; changes nothing else"
+            _truth, "", "declare that `python -m shards sync` maintains DATA: /metrics has its age"
         ),
     )
     take_over: bool = field(
@@ -325,9 +333,12 @@ def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
     for name in ("courriel", "paiement"):
         if getattr(config, name) and not config.base_url:
             raise ConfigError(f"[{name}] needs base_url, the beginning of the links that it sends")
-    if config.quota == open_store.LMDB and (config.lease or config.quota_strict):
-        name = "lease" if config.lease else "quota_strict"
-        raise ConfigError(f"{name} = true is for several hosts; give quota = redis://… with it")
+    if config.quota == open_store.LMDB:
+        for name in ("lease", "quota_strict", "new_store"):
+            if getattr(config, name):
+                raise ConfigError(
+                    f"{name} = true is for several hosts; give quota = redis://… with it"
+                )
     return config
 
 

@@ -237,7 +237,8 @@ def unavailable(
     _log.error("the counters cannot be kept: %s", error, extra={"fields": fields})
     if isinstance(error, UnchargedError):
         return error.result.response(lang)
-    return of_error(errors.indisponible(errors.NO_COUNTERS), lang)
+    refusal = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
+    return of_error(refusal, lang)
 
 
 def _counting(

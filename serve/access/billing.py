@@ -195,7 +195,7 @@ class _Bill(Generic[T]):
         except StoreUnavailable as error:
             if prepared.preview is None:
                 raise
-            unsent = errors.indisponible(errors.NO_COUNTERS)
+            unsent = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
             raise UnchargedError(error, _preview(prepared, unsent, unsent.headers)) from error
         if charge is None:
             raise self._quota_api(meter)

@@ -26,6 +26,9 @@ PAUSE_SECONDS: Final = 1.0
 # Between two additions of the calls of keys to the store.
 ADD_SECONDS: Final = 60.0
 
+# How long the last addition is waited for, at the end of the process.
+FLUSH_SECONDS: Final = 2.0
+
 # Keys remembered by `KeyUsage`; more than are used in a day.
 _REMEMBERED: Final = 100_000
 
@@ -73,14 +76,18 @@ class StoreHolder:
             _log.error("keys are answered with 503 until the store opens: %s", error)
 
     async def keep_open(self) -> None:
-        """Try again until the store is open."""
+        """Try again until the store is open, whatever the opener raises."""
+        logged = ""
         while self._store is None:
             await asyncio.sleep(PAUSE_SECONDS)
             try:
                 self._store = await asyncio.to_thread(self._opener)
                 _log.info("the store is open")
-            except QuotaError as error:
-                _log.error("the store cannot be opened: %s", error)
+            except Exception as error:  # noqa: BLE001 - nobody awaits this task before the end
+                shown = str(error) if isinstance(error, QuotaError) else repr(error)
+                if shown != logged:
+                    _log.error("the store cannot be opened: %s", shown)
+                logged = shown
 
     def close(self) -> None:
         if self._store is not None:
@@ -116,9 +123,10 @@ class KeyUsage:
 
     async def flush(self, store: Store) -> None:
         """Add what was counted to the store, and wait for it; a store that fails loses it."""
-        with suppress(QuotaError):
+        with suppress(QuotaError, TimeoutError):
             if added := self.add(store):
-                await added
+                async with asyncio.timeout(FLUSH_SECONDS):
+                    await added
 
     def add(self, store: Store) -> StoreFuture[None] | None:
         """Begin to add what was counted to the store, if it has accounts: an edge has none."""

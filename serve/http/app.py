@@ -65,7 +65,7 @@ class _App:
         request = HttpRequest(message, target, trace, self._context)
         try:
             response = await self._respond(request)
-        except Exception:  # noqa: BLE001 - the one place: the caller gets an id to report
+        except Exception:  # noqa: BLE001 - the caller gets an id to report
             _log.exception("request failed", extra={"fields": {"request_id": trace.request_id}})
             response = await self._error_response(request, errors.erreur_interne(trace.request_id))
         finally:
@@ -91,7 +91,8 @@ class _App:
             response = admission.unavailable(request.context, error, trace, request.lang)
             if request.target.route:
                 return response
-            return await self._error_response(request, errors.indisponible(errors.NO_COUNTERS))
+            refusal = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
+            return await self._error_response(request, refusal)
 
     async def _dispatch(self, request: HttpRequest) -> Response:
         """The response of the route. Raises ApiError: 404, 405, and those of the handler."""

@@ -18,11 +18,13 @@ from serve.access.result import (
     Response,
 )
 from serve.contract.operation import Kind, Operation
+from serve.generation import country_sources
 from serve.generation.open_generation import OpenGeneration
 from serve.http import body_reader, reconciliation_adapter
 from serve.http.guests import RouteHandler
 from serve.http.http_request import HttpRequest
 from serve.observe.metrics import CONTENT_TYPE
+from shards.generations import pointer
 
 # What makes the handler of an operation of a kind.
 HandlerMaker = Callable[[Operation], RouteHandler]
@@ -131,7 +133,9 @@ def _check(operation: Operation) -> RouteHandler:
 
 async def _metrics(request: HttpRequest) -> Response:
     context = request.context
-    text = context.metrics.text(context.published.standing, context.now())
+    dates = country_sources.edition_dates(context.published.sources.values())
+    mirrored = pointer.mirrored(context.published.data) if context.config.mirror else None
+    text = context.metrics.text(context.published.standing, context.now(), dates, mirrored)
     return Response(200, text, {**NO_STORE, "Content-Type": CONTENT_TYPE})
 
 

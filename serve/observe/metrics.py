@@ -2,24 +2,29 @@
 
 No label contains text of a caller: the routes, plans, status classes and codes are few. With several
 workers, each writes its figures to a file in a folder that the parent made, and the worker that
-answers /metrics adds up all files (the multiprocess mode of prometheus-client); the figures of dead
-workers still count. The generation is that of the worker that answers.
+answers /metrics adds up all files (the multiprocess mode of prometheus-client); what dead workers have
+counted still counts, and what they held does not. Each worker measures itself every few seconds, and the
+one that answers once more. The generation, its sources and the queue of mail are as that one knows them.
 """
 
+import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from serve.generation.generation_status import GenerationStatus
+from serve.observe import process_usage
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -35,11 +40,36 @@ _BUCKETS: Final = (
 
 REFUSALS: Final = ("quota_api", "quota_export", "trop_de_requetes", "credits_epuises")
 
+# Between two measurements of a process; Prometheus usually asks every 15 seconds.
+MEASURE_SECONDS: Final = 5.0
+
+
+class ExportPool(Protocol):
+    """The processes of a worker that make exports."""
+
+    @property
+    def pids(self) -> Collection[int]:
+        """Those that have been started."""
+        ...
+
+    @property
+    def in_progress(self) -> int:
+        """The exports that are being made, or wait for a process."""
+        ...
+
 
 class Metrics:
-    """The figures of one serving process."""
+    """The figures of one serving process.
+
+    Attributes:
+        exports: the processes that make exports, once there are some.
+        mails: returns how many mails wait to be sent; None where none are, or nobody knows.
+    """
 
     def __init__(self) -> None:
+        self.exports: ExportPool | None = None
+        self.mails: Callable[[], int | None] = lambda: None
+        self._processor_counted = dict.fromkeys((process_usage.WORKER, process_usage.EXPORT), 0.0)
         registry = CollectorRegistry()
         requests = Counter(
             "societes_requests",
@@ -70,6 +100,25 @@ class Metrics:
             "Lines of the log dropped because stderr did not take them.",
             registry=registry,
         )
+        self._memory = Gauge(
+            "societes_memory_bytes",
+            "Private memory of the processes: anonymous, without mapped files.",
+            ["kind"],
+            multiprocess_mode="livesum",
+            registry=registry,
+        )
+        self._processor = Counter(
+            "societes_processor_seconds",
+            "Time of the processes on a processor.",
+            ["kind"],
+            registry=registry,
+        )
+        self._exports = Gauge(
+            "societes_exports_in_progress",
+            "Exports that are being made, or wait for a process.",
+            multiprocess_mode="livesum",
+            registry=registry,
+        )
         self._registry = registry
         # Each child is looked up once: a look-up costs as much as the increment.
         self._requests = cache(requests.labels)
@@ -93,13 +142,60 @@ class Metrics:
         """Count a line of the log that was dropped."""
         self._log_losses.inc()
 
-    def text(self, status: GenerationStatus, now: datetime) -> bytes:
-        """The figures of all workers, and the generations that this worker serves or refuses."""
+    def measure(self) -> None:
+        """Note what this process and those of its exports take now."""
+        pool = self.exports
+        for kind, usage in process_usage.measure(pool.pids if pool else ()).items():
+            self._memory.labels(kind).set(usage.memory)
+            # A process that ends during the measurement may be missed, until the next one.
+            more = max(0.0, usage.processor - self._processor_counted[kind])
+            self._processor.labels(kind).inc(more)
+            self._processor_counted[kind] += more
+        self._exports.set(pool.in_progress if pool else 0)
+
+    async def keep_measuring(self) -> None:
+        """Measure every MEASURE_SECONDS until cancelled, for the other workers that answer /metrics."""
+        while True:
+            self.measure()
+            await asyncio.sleep(MEASURE_SECONDS)
+
+    def text(
+        self,
+        status: GenerationStatus,
+        now: datetime,
+        source_dates: Mapping[str, datetime],
+        mirrored: datetime | None = None,
+    ) -> bytes:
+        """The figures of all workers, and the data and the mail as this one knows them.
+
+        Args:
+            source_dates: the dates of the editions that are served, by source.
+            mirrored: when this mirror last had what its source publishes.
+        """
+        self.measure()
         registry = self._registry
         if _FOLDER in os.environ:
             registry = CollectorRegistry()
-            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry) + generate_latest(_data(status, now))
+            registry.register(_SharedFiles(None))  # type: ignore[no-untyped-call]
+        own = _OwnFigures(status, now, source_dates, mirrored, self.mails())
+        return generate_latest(registry) + generate_latest(own.registry())
+
+
+class _SharedFiles(MultiProcessCollector):
+    """The files of all workers, but for those that a starting worker has made and not filled yet."""
+
+    def collect(self) -> Iterable[Metric]:
+        """The figures of all files, added up."""
+        files = [path for path in Path(self._path).glob("*.db") if _is_filled(path)]
+        found: Iterable[Metric] = self.merge(map(str, files))  # type: ignore[no-untyped-call]
+        return found
+
+
+def _is_filled(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except FileNotFoundError:  # of a worker that has just ended
+        return False
 
 
 @contextmanager
@@ -116,6 +212,12 @@ def share_with_children(state: Path) -> Iterator[None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def forget_process(pid: int) -> None:
+    """Forget what a worker that has ended held: its memory and its exports; what it counted stays."""
+    if _FOLDER in os.environ:
+        mark_process_dead(pid)  # type: ignore[no-untyped-call]
+
+
 def _remove_leftovers(place: Path) -> None:
     """Remove the folders of this user whose parents were killed."""
     for folder in place.glob(f"{_NAME}-*"):
@@ -127,22 +229,60 @@ def _remove_leftovers(place: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _data(status: GenerationStatus, now: datetime) -> CollectorRegistry:
-    # Not shared by the workers: each has a generation of its own, and they cannot be added up.
-    registry = CollectorRegistry()
-    _info(registry, "societes_generation_info", "1 for the generation served.", status.generation)
-    what = "1 for the published generation if it is damaged: another one is served."
-    _info(registry, "societes_generation_refused_info", what, status.refused)
-    missing = Gauge("societes_countries_missing", "Countries left out: damaged.", registry=registry)
-    missing.set(len(status.missing))
-    if status.since is not None:
-        Gauge("societes_generation_age_seconds", "Since it was published.", registry=registry).set(
-            (now - status.since).total_seconds()
-        )
-    return registry
+@dataclass(frozen=True, slots=True, eq=False)  # a registry hashes it
+class _OwnFigures:
+    """The figures of one worker, which are not added up: each has a generation of its own.
+
+    They are no `Gauge`, which would leave each value in the files that the workers share.
+    """
+
+    status: GenerationStatus
+    now: datetime
+    source_dates: Mapping[str, datetime]
+    mirrored: datetime | None
+    mails: int | None
+
+    def registry(self) -> CollectorRegistry:
+        found = CollectorRegistry()
+        found.register(self)
+        return found
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The figures that are known; prometheus-client calls this."""
+        status = self.status
+        yield _info("generation_info", "1 for the generation served.", status.generation)
+        what = "1 for the published generation if it is damaged: another one is served."
+        yield _info("generation_refused_info", what, status.refused)
+        yield _gauge("countries_missing", "Countries left out: damaged.", len(status.missing))
+        if status.since is not None:
+            yield self._age("generation", "Since it was published.", status.since)
+        what = "Since the date of the edition that is served."
+        ages = _family("source_age_seconds", what, "source")
+        for source, date in self.source_dates.items():
+            ages.add_metric([source], (self.now - date).total_seconds())
+        yield ages
+        if self.mirrored is not None:
+            what = "Since this mirror last had what its source publishes."
+            yield self._age("mirror", what, self.mirrored)
+        if self.mails is not None:
+            yield _gauge("mails_waiting", "Mails that were not accepted yet.", self.mails)
+
+    def _age(self, of: str, what: str, since: datetime) -> GaugeMetricFamily:
+        return _gauge(f"{of}_age_seconds", what, (self.now - since).total_seconds())
 
 
-def _info(registry: CollectorRegistry, name: str, what: str, generation: str | None) -> None:
-    info = Gauge(name, what, ["generation"], registry=registry)
+def _family(name: str, what: str, *labels: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"societes_{name}", what, labels=labels)
+
+
+def _gauge(name: str, what: str, value: float) -> GaugeMetricFamily:
+    family = _family(name, what)
+    family.add_metric([], value)
+    return family
+
+
+def _info(name: str, what: str, generation: str | None) -> GaugeMetricFamily:
+    family = _family(name, what, "generation")
     if generation is not None:
-        info.labels(generation).set(1)
+        family.add_metric([generation], 1)
+    return family

@@ -103,7 +103,10 @@ async def _serve(
         await site.start()
     opener = asyncio.create_task(store.keep_open())
     follower = asyncio.create_task(current.follow())
-    others = [asyncio.create_task(pages.server.key_usage.run(store))]
+    others = [
+        asyncio.create_task(pages.server.key_usage.run(store)),
+        asyncio.create_task(pages.server.metrics.keep_measuring()),
+    ]
     if pages.outbox:
         others.append(asyncio.create_task(pages.outbox.run()))
     # It never ends by itself: if it does, no further generation would be noticed.

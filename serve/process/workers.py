@@ -169,6 +169,8 @@ def _keep(crew: _WorkerSet, signals: int, ready: Callable[[], None]) -> None:
                     raise WorkersError(f"a worker ended with {code} before it was ready")
                 _log.error("worker %s ended with %s, starting another", worker.process.pid, code)
                 worker.pipe.close()
+                if worker.process.pid:
+                    metrics.forget_process(worker.process.pid)
                 time.sleep(_PAUSE_SECONDS if not worker.ready else 0)
                 workers[place] = crew.start_again(place)
             elif worker.pipe in happened:

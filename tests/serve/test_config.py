@@ -116,7 +116,7 @@ def test_a_setting_that_is_unknown_or_wrong_is_named(tmp_path: Path, text: str, 
     assert "serve.toml" in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["lease", "quota_strict"])
+@pytest.mark.parametrize("name", ["lease", "quota_strict", "new_store"])
 def test_what_is_for_several_hosts_wants_their_centre(name: str) -> None:
     with pytest.raises(ConfigError, match=f"{name} = true .* quota = redis://"):
         read({name: "true"}, {})

@@ -34,6 +34,9 @@ class TempFiles:
             OSError: the folder cannot be made.
         """
         notes: list[str] = []
+        if self._own is not None and not self._own.is_dir():  # a cleaner has removed it
+            os.close(self._lock)
+            self._own = None
         if self._own is not None:
             return notes
         self._root.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -66,10 +66,22 @@ class WorkerPool:
         """
         self._spool = TempFiles(spool)
         self.abandoned: tuple[tuple[str, str], ...] = ()
-        self._idle = [_PoolWorker() for _ in range(count)]
+        self._workers = tuple(_PoolWorker() for _ in range(count))
+        self._idle = list(self._workers)
         self._free = asyncio.Semaphore(count)
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="export")
         self._running: set[asyncio.Task[ExportFile]] = set()
+
+    @property
+    def pids(self) -> Sequence[int]:
+        """The processes that were started."""
+        pids = [worker.pid for worker in self._workers]
+        return [pid for pid in pids if pid is not None]
+
+    @property
+    def in_progress(self) -> int:
+        """The files that are being made, or wait for a process."""
+        return len(self._running)
 
     def start(self) -> None:
         """Remove the files that killed servers left; `abandoned` has the exports that they were at."""
@@ -179,6 +191,12 @@ class _PoolWorker:
         self._pipe: Connection | None = None
         self._starting = threading.Lock()
 
+    @property
+    def pid(self) -> int | None:
+        """Its process, if there is one."""
+        process = self._process  # another thread may be ending it
+        return process.pid if process else None
+
     def make(self, order: Order, given_up: threading.Event) -> ExportResult | Failed:
         """Send `order` to the process, which is started if it does not run, and wait for its result."""
         with self._starting:
@@ -193,6 +211,8 @@ class _PoolWorker:
             result: ExportResult | Failed = pipe.recv()
         except (EOFError, OSError):
             process.join()
+            with self._starting:
+                self._process = None
             return Failed(f"the process ended with {process.exitcode}")
         return result
 
@@ -202,6 +222,7 @@ class _PoolWorker:
             if self._process is not None:
                 self._process.kill()
                 self._process.join()
+                self._process = None
 
     def _start(self) -> None:
         context = get_context("spawn")

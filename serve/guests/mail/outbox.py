@@ -55,6 +55,11 @@ class Outbox:
         self._base_url = base_url
         self._now = now
         self._woken = asyncio.Event()
+        self._waiting: int | None = None
+
+    def count(self) -> int | None:
+        """How many mails were not accepted yet, as of the last look; None if the store does not tell."""
+        return self._waiting
 
     def wake(self) -> None:
         """Look for mails now."""
@@ -67,6 +72,7 @@ class Outbox:
             try:
                 await self._deliver()
             except QuotaError as error:  # tried again at the next look
+                self._waiting = None
                 _log.warning("mails wait for the store: %s", error)
             try:
                 async with asyncio.timeout(LOOK_SECONDS):
@@ -78,6 +84,7 @@ class Outbox:
         accounts = self._accounts()
         if accounts is None:
             return
+        self._waiting = await accounts.tickets.waiting(self._now())
         while await accounts.tickets.is_due(self._now()):
             ticket, token = await accounts.tickets.claim(self._now())
             if ticket is None:  # another process was faster
@@ -85,6 +92,7 @@ class Outbox:
             account = await accounts.get(ticket.account)
             delivery = await self._send(ticket, account.nom or account.id, token)
             await accounts.tickets.settle(ticket.id, delivery.state, delivery.error)
+            self._waiting = await accounts.tickets.waiting(self._now())
             if delivery.error:
                 _log.warning("mail of %s: %s (%s)", ticket.id, delivery.error, delivery.state)
 

@@ -109,6 +109,8 @@ def make_page_context(
     outbox = None
     if config.courriel:
         outbox = Outbox(config.courriel, lambda: holder.store.accounts, config.base_url, server.now)
+        server.metrics.mails = outbox.count
+    server.metrics.exports = pool
     throttle = LoginThrottle(limiter, config.debit)
     stripe = StripeAccount(config.paiement, config.base_url) if config.paiement else None
     exporter = Exporter(pool, config.debit.exports, server.now) if pool else None

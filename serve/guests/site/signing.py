@@ -51,14 +51,18 @@ def _make(path: Path) -> None:
     """Write a whole secret under another name, then link it; of several processes the first wins."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    unfinished.touch(0o600)
-    with unfinished.open("wb") as file:
-        file.write(secrets.token_bytes(_BYTES))
-        file.flush()
-        os.fsync(file.fileno())
     try:
+        unfinished.touch(0o600)
+        with unfinished.open("wb") as file:
+            file.write(secrets.token_bytes(_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
         path.hardlink_to(unfinished)
     except FileExistsError:
         pass
+    except OSError as error:
+        raise OSError(
+            f"{path} cannot be written: {error.strerror}; give its disk space and write access"
+        ) from error
     finally:
-        unfinished.unlink()
+        unfinished.unlink(missing_ok=True)

@@ -200,7 +200,7 @@ def test_a_record_that_fails_is_not_charged(
 
 
 def test_a_store_that_opens_late_is_taken_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """G9: it recovers by itself"""
     data = tmp_path / "data"
@@ -212,6 +212,8 @@ def test_a_store_that_opens_late_is_taken_up(
         attempts.append(folder)
         if len(attempts) < 3:
             raise StoreUnavailable("the disk is not there")
+        if len(attempts) == 3:
+            raise KeyError("redis_version")  # of a store that answers oddly
         return LmdbStore(folder)
 
     unknown = {"Authorization": f"Bearer {keys.make(lambda below: below - 1)}"}
@@ -227,4 +229,5 @@ def test_a_store_that_opens_late_is_taken_up(
     assert (visitor, nonsense) == (200, 401)
     assert statuses[0] == 503
     assert set(statuses) == {503, 401}
-    assert len(attempts) == 3
+    assert len(attempts) == 4
+    assert "KeyError('redis_version')" in caplog.text

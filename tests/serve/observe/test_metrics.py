@@ -1,13 +1,16 @@
 """The metrics of /metrics (G10)."""
 
+import os
 import re
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from serve.generation.generation_status import GenerationStatus
 from serve.observe import metrics
 from tests.serve.client import Served, serving
 
@@ -80,6 +83,49 @@ def test_the_generation_is_told_with_its_age(own: Served) -> None:
     assert 0 <= found["societes_generation_age_seconds", ()] < 300
 
 
+def test_each_source_is_as_old_as_its_newest_edition(own: Served) -> None:
+    """Estonia's day, the month of the UK's; gleif-rr gives no companies."""
+    now = datetime.now(UTC)
+    found = samples(own)
+
+    ages = {
+        dict(labels)["source"]: value
+        for (name, labels), value in found.items()
+        if name == "societes_source_age_seconds"
+    }
+    dates = {
+        "ee-registre": datetime(2022, 1, 15, tzinfo=UTC),
+        "fr-comptes": datetime(2026, 11, 19, tzinfo=UTC),
+        "fr-registre": datetime(2026, 11, 1, tzinfo=UTC),
+        "lei": datetime(2018, 9, 1, tzinfo=UTC),
+        "uk-registre": datetime(2026, 10, 1, tzinfo=UTC),
+    }
+    assert ages.keys() == dates.keys()
+    for source, date in dates.items():
+        assert ages[source] == pytest.approx((now - date).total_seconds(), abs=60)
+
+
+def test_the_memory_and_the_processor_are_told_by_kind_of_process(own: Served) -> None:
+    before = samples(own)
+    customer = own.customer("data")
+    assert own.ask("/api/v1/export?pays=FR", headers=customer.headers).status == 200
+    after = samples(own)
+
+    worker, export = (("kind", "worker"),), (("kind", "export"),)
+    assert after["societes_memory_bytes", worker] > 20 << 20
+    assert before["societes_memory_bytes", export] == 0
+    assert after["societes_memory_bytes", export] > 10 << 20
+    for kind in (worker, export):
+        name = "societes_processor_seconds_total"
+        assert after[name, kind] > before[name, kind]
+
+
+def test_a_server_without_mail_and_without_a_source_tells_of_neither(own: Served) -> None:
+    names = {name for name, _ in samples(own)}
+
+    assert not names & {"societes_mails_waiting", "societes_mirror_age_seconds"}
+
+
 def test_it_is_text_for_prometheus_and_for_no_cache(own: Served) -> None:
     reply = own.ask("/metrics")
 
@@ -99,7 +145,7 @@ def test_labels_are_few_and_none_is_what_a_caller_sent(own: Served) -> None:
     for word in ("Secret", "wp-login", customer.key, customer.account, "127.0.0"):
         assert word not in text
     assert set(re.findall(r'(\w+)="', text)) <= {
-        "route", "plan", "status", "code", "le", "generation",
+        "route", "plan", "status", "code", "le", "generation", "kind", "source",
     }  # fmt: skip
 
 
@@ -118,3 +164,19 @@ def test_a_link_that_others_left_beside_the_figures_ends_no_start(
 
     assert left == {"gone", "there"}
     assert (tmp_path / "theirs").is_dir()
+
+
+def test_a_worker_that_is_just_starting_hides_the_figures_of_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files are empty for a moment; a read of one was an error of the whole answer."""
+    monkeypatch.setattr(metrics, "_MEMORY", tmp_path)
+    status = GenerationStatus(None, None, None, None, (), 1)
+    with metrics.share_with_children(tmp_path):
+        folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+        for kind in ("counter", "histogram", "gauge_livesum"):
+            (folder / f"{kind}_4194305.db").touch()
+
+        text = metrics.Metrics().text(status, datetime.now(UTC), {})
+
+    assert b"societes_countries_missing 0.0" in text

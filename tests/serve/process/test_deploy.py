@@ -14,8 +14,10 @@ from itertools import product
 from pathlib import Path
 
 import dockerfile
+import orjson
 import pytest
 
+from serve.guests.files import worker_pool
 from serve.process import port as ports
 from shards.generations import pointer
 from tests.proof.tools import need
@@ -27,7 +29,8 @@ from tests.world import company, publish
 DEPLOY = ROOT / "serve" / "deploy"
 UNITS = sorted(path.name for path in DEPLOY.glob("societes*"))
 HOME = "/opt/societes"
-PYTHON = f"{HOME}/.venv/bin/python"
+# The folder of a version (serve/deploy/INSTALL.md).
+PYTHON = f"/usr/bin/env {HOME}/${{VERSION}}/bin/python"
 # 0 is locked up, 10 is free; a service that listens cannot be below 1 by this count.
 EXPOSED = "2.0"
 INSTRUCTIONS = {
@@ -44,11 +47,8 @@ def source(tmp_path: Path) -> Path:
 
 def test_systemd_understands_the_units(tmp_path: Path) -> None:
     analyze = need("systemd-analyze", "systemd")
-    (tmp_path / ".venv" / "bin").mkdir(parents=True)
-    (tmp_path / ".venv" / "bin" / "python").symlink_to(sys.executable)
     for name in UNITS:
-        unit = (DEPLOY / name).read_text().replace(HOME, str(tmp_path))
-        (tmp_path / name).write_text(unit)
+        (tmp_path / name).write_text((DEPLOY / name).read_text().replace(HOME, str(tmp_path)))
 
     done = _run([analyze, "verify", "--man=no", *(str(tmp_path / name) for name in UNITS)])
 
@@ -189,6 +189,30 @@ def test_nginx_writes_no_address_that_is_a_key_and_no_referer(
     assert [name for name, text in logs.items() if secret in text] == []
 
 
+def test_nginx_takes_what_the_server_takes_and_refuses_in_its_words(
+    tmp_path: Path, served: Served
+) -> None:
+    """Request lines of 64 KiB; 413 and 414 of nginx are errors of the API; it waits for exports"""
+    nginx = configured(tmp_path, tmp_path / "data", served.port)
+    with running(nginx):
+        long = spelled(nginx, "/api/v1/societes?q=" + "x" * 60_000)
+        too_long = spelled(nginx, "/api/v1/societes?q=" + "x" * 70_000)
+        too_large = spelled(nginx, "/api/v1/export", {"Content-Length": "70000"}, b" " * 70_000)
+
+    assert b" 414 " not in long.partition(b"\r\n")[0]
+    for said, status, code in (
+        (too_long, 414, "uri_trop_longue"),
+        (too_large, 413, "corps_trop_grand"),
+    ):
+        head, _, body = said.partition(b"\r\n\r\n")
+        assert f" {status} ".encode() in head.partition(b"\r\n")[0]
+        assert b"application/json" in head
+        assert orjson.loads(body)["erreur"]["code"] == code
+    patience = re.search(r"proxy_read_timeout (\d+)s", (DEPLOY / "nginx.conf").read_text())
+    assert patience
+    assert int(patience[1]) > worker_pool.WAITING + worker_pool.MAKING
+
+
 def test_nginx_names_no_key_when_the_server_is_gone(tmp_path: Path) -> None:
     """A refused connection is a line of the error log, with the whole request and its Referer."""
     free = ports.bind("127.0.0.1", 0)
@@ -231,6 +255,10 @@ def test_the_containerfile_is_one() -> None:
     assert {command.cmd for command in commands} == INSTRUCTIONS
     assert [command.value for command in commands if command.cmd == "USER"] == [("10001:10001",)]
     assert all(command.json for command in commands if command.cmd in ("ENTRYPOINT", "CMD"))
+    bases = [command.value[0] for command in commands if command.cmd == "FROM"]
+    assert bases == ["${PYTHON}"] * 2
+    (base,) = [command.value[0] for command in commands if command.cmd == "ARG"]
+    assert re.fullmatch(r"PYTHON=python:3\.11-slim-bookworm@sha256:[0-9a-f]{64}", base)
     copied = [(*command.flags, *command.value) for command in commands if command.cmd == "COPY"]
     assert ("--from=build", "/opt/societes/shards", "shards") in copied  # compiled there
 
@@ -274,6 +302,14 @@ def test_the_container_installs_the_versions_of_the_tests() -> None:
     assert served.items() <= known.items()
     assert {"aiohttp", "lmdb", "numpy", "obstore", "redis", "cryptography"} <= served.keys()
     assert not {"polars", "pyarrow"} & served.keys()
+
+
+def test_a_builder_installs_the_versions_of_the_tests_and_what_a_server_has() -> None:
+    built = _versions("requirements-build.lock")
+
+    assert _versions("requirements-serve.lock").items() <= built.items()
+    assert built.items() <= _versions("requirements.lock").items()
+    assert {"polars", "pyarrow", "ixbrlparse", "python-stdnum"} <= built.keys()
 
 
 def _started_by(name: str, folder: Path) -> list[str]:

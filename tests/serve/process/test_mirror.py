@@ -5,12 +5,14 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import openpyxl
 import orjson
 import pytest
 
+from shards.generations import pointer
 from shards.sync.folder import Folder
 from shards.sync.mirror import MirrorOptions, mirror
 from tests.proof.test_exports import account, used
@@ -76,6 +78,30 @@ def test_it_waits_for_the_first_round_and_takes_up_the_next_ones(tmp_path: Path)
             mirror(eager(Folder(source)), data, MirrorOptions())
             assert eventually(lambda name=name: name in ask(address, "/readyz")[1].decode())  # type: ignore[misc]
         stop(process)
+
+
+def test_its_metrics_tell_when_it_last_had_what_its_source_publishes(tmp_path: Path) -> None:
+    source, data = tmp_path / "source", tmp_path / "mirror"
+    publish(source, FOUND)
+    mirror(eager(Folder(source)), data, MirrorOptions())
+    with started(data, "--mirror") as process:
+        address = line_of(process)
+        first = _mirror_age(address)
+        pointer.note_mirrored(data, datetime.now(UTC) - timedelta(hours=2))
+        later = _mirror_age(address)
+        (data / pointer.MIRRORED).unlink()
+        unknown = ask(address, "/metrics")[1]
+        stop(process)
+
+    assert 0 <= first < 60
+    assert 7_200 <= later < 7_260
+    assert b"societes_mirror_age_seconds" not in unknown
+
+
+def _mirror_age(address: str) -> float:
+    lines = ask(address, "/metrics")[1].decode().splitlines()
+    (found,) = (line for line in lines if line.startswith("societes_mirror_age_seconds "))
+    return float(found.split()[1])
 
 
 def test_of_a_part_it_lists_its_countries_and_refuses_the_others_by_name(tmp_path: Path) -> None:

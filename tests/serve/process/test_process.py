@@ -15,6 +15,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from serve.observe import process_usage
 from serve.process import workers
 from shards.generations import pointer
 from tests.serve import world
@@ -81,6 +82,18 @@ def test_importing_the_server_imports_no_batch_engine() -> None:
     assert done.stdout == "[]\n"
 
 
+MEMORY = 'societes_memory_bytes{kind="worker"}'
+PROCESSOR = 'societes_processor_seconds_total{kind="worker"}'
+
+
+def metric(address: str, name: str) -> float:
+    """The value of a series of /metrics."""
+    status, text = ask(address, "/metrics")
+    found = [line for line in text.decode().splitlines() if line.startswith(f"{name} ")]
+    assert len(found) == 1, (status, text)
+    return float(found[0].split()[1])
+
+
 def test_sighup_takes_a_generation_up_and_several_workers_share_one_port(data: Path) -> None:
     with started(data, "--workers", "2") as process:
         address = line_of(process)
@@ -109,6 +122,46 @@ def test_a_worker_that_dies_is_replaced(data: Path) -> None:
         _, stderr = stop(process)
 
     assert any("starting another" in str(line["event"]) for line in log(stderr))
+
+
+def test_a_worker_that_died_leaves_what_it_counted_and_no_memory(data: Path) -> None:
+    def is_told(pids: set[int]) -> bool:
+        memory = sum(process_usage._memory(str(pid)) for pid in pids)
+        return abs(metric(address, MEMORY) - memory) < 0.2 * memory
+
+    with started(data, "--workers", "2") as process:
+        address = line_of(process)
+        first = children(process.pid)
+        assert eventually(lambda: is_told(first))
+        seconds = metric(address, PROCESSOR)
+        victim, other = first
+        os.kill(victim, signal.SIGKILL)
+        assert eventually(lambda: len(children(process.pid) - first) == 1)
+        assert eventually(lambda: is_told({other, *children(process.pid)} - {victim}))
+        assert metric(address, PROCESSOR) >= seconds
+        stop(process)
+
+
+def test_a_generation_that_was_repaired_is_refused_in_no_metric(data: Path) -> None:
+    """What each worker knows by itself is in no file that they share, where it would stay."""
+
+    def refusals() -> set[bool]:
+        texts = [ask(address, "/metrics")[1] for _ in range(8)]
+        return {b"societes_generation_refused_info{" in text for text in texts}
+
+    with started(data, "--workers", "2") as process:
+        address = line_of(process)
+        second = publish_damaged(data)
+        assert eventually(lambda: refusals() == {True})
+        repair(data, second)
+        process.send_signal(signal.SIGHUP)
+        assert eventually(lambda: refusals() == {False})
+        lines = ask(address, "/metrics")[1].decode().splitlines()
+        stop(process)
+
+    helps = [line.split()[2] for line in lines if line.startswith("# HELP ")]
+    assert len(set(helps)) == len(helps)
+    assert not [line for line in lines if "pid=" in line]
 
 
 def test_connections_that_wait_for_a_worker_that_dies_are_answered_by_the_next_one(

@@ -130,6 +130,7 @@ def test_it_ends_when_the_process_does(
     assert reading.wait(20)
     threading.Timer(0.1, go_on.set).start()
     thread.stop()
+    thread._thread.join(20)  # of the lowest priority: beside other programs it may take seconds
 
     assert not thread._thread.is_alive()
     assert "any further" in told.text

@@ -1,6 +1,7 @@
 """The folder of temporary files: it disappears with its process, however that ends (F6)."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,18 @@ def test_a_spool_that_cannot_be_made_is_tried_again(tmp_path: Path) -> None:
 
     assert spool.folder().is_dir()
     spool.close()
+
+
+def test_a_spool_that_was_removed_meanwhile_is_made_again(tmp_path: Path) -> None:
+    """By a cleaner of temporary files"""
+    spool = TempFiles(tmp_path / "spool")
+    spool.folder()
+    shutil.rmtree(tmp_path / "spool")
+
+    assert spool.folder().is_dir()
+    spool.note("a_1.r_1")
+    spool.close()
+    assert list((tmp_path / "spool").iterdir()) == []
 
 
 def test_a_pipe_or_a_link_that_others_left_in_the_spool_hangs_nothing(tmp_path: Path) -> None:

@@ -109,6 +109,13 @@ def asking(place: Place, customer: Customer) -> Iterator[list[Reply]]:
     thread.join(20)
 
 
+def metric(served: Served, name: str) -> float:
+    """The value of a series of /metrics."""
+    lines = served.ask("/metrics").body.decode().splitlines()
+    (found,) = (line for line in lines if line.startswith(f"{name} "))
+    return float(found.split()[1])
+
+
 def request(customer: Customer, more: str = "") -> bytes:
     """An export of everything, as bytes."""
     head = f"GET {PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {customer.key}\r\n"
@@ -130,6 +137,23 @@ def test_a_worker_that_is_killed_costs_nothing_and_another_takes_its_place(place
     assert exports(place.served, customer) == 0
     assert place.is_clean()
     assert get(place.served, customer).headers["X-Quota-Used"] == "1"
+
+
+def test_the_metrics_tell_of_an_export_in_progress_and_of_its_process(place: Place) -> None:
+    served, customer = place.served, place.served.customer("data")
+    exporter = 'societes_memory_bytes{kind="export"}'
+    assert metric(served, "societes_exports_in_progress") == 0
+    assert metric(served, exporter) == 0
+
+    with stopped(place, customer) as pid, asking(place, customer):
+        in_progress = metric(served, "societes_exports_in_progress")
+        memory = metric(served, exporter)
+        os.kill(pid, signal.SIGKILL)
+
+    assert in_progress == 1
+    assert memory > 10 << 20
+    assert metric(served, "societes_exports_in_progress") == 0
+    assert metric(served, exporter) == 0
 
 
 def test_a_client_that_goes_ends_the_work(place: Place) -> None:

@@ -24,6 +24,13 @@ def sent(admin: Visitor, email: str) -> None:
     assert admin.send("/compte/membres", form).status == 303
 
 
+def waiting(served: Served) -> int:
+    """The queue of mail, as /metrics tells it."""
+    found = re.search(rb"^societes_mails_waiting (\d+)\.0$", served.ask("/metrics").body, re.M)
+    assert found
+    return int(found[1])
+
+
 def link(body: str) -> str:
     found = re.search(rf"{BASE_URL}(/\S+)", body)
     assert found, body
@@ -83,8 +90,10 @@ def test_a_server_that_is_down_or_slow_loses_no_invitation(
     mail_server.stop()
     silent = socket.create_server(("127.0.0.1", mail_server.port)) if fault == "slow" else None
 
+    before = waiting(equipped)
     sent(admin, email)
     awaited(lambda: bool(book.of(account, now).result()[0].error))
+    awaited(lambda: waiting(equipped) == before + 1)
     page = admin.get("/compte/membres").text
     if silent:
         silent.close()
@@ -101,6 +110,7 @@ def test_a_server_that_is_down_or_slow_loses_no_invitation(
     sent(admin, address())
     mail_server.to(email)
     awaited(lambda: {one.mail for one in book.of(account, now).result()} == {tickets.SENT})
+    awaited(lambda: waiting(equipped) == before)
 
 
 def test_a_refused_recipient_is_shown_and_not_tried_again(

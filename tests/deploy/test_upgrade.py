@@ -1,0 +1,149 @@
+"""UPGRADE.md, followed to the letter under systemd: over a change of format and back, without a lost request.
+
+The newer version is this one with another number of its format, in a wheel of its own.
+"""
+
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+import pytest
+
+from seeds import VERSION
+from shards.format import FORMAT_VERSION
+from tests import ROOT
+from tests.deploy.host import Host, blocks
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+
+NEWER = "9.9.9"
+GENEROUS = "\n".join(
+    f"SOCIETES_DEBIT_{name}=100000000" for name in ("VISITEUR", "VISITEUR_JOUR", "LISTES")
+)
+PATHS = ("/api/v1/pays", "/api/v1/societes?pays=FR", "/api/v1/secteurs?pays=EE")
+LEAST_ANSWERS = 300
+DATA = "/srv/societes/data"
+READY = "http://127.0.0.1:8080/readyz"
+
+
+def test_a_server_is_replaced_over_a_change_of_format_and_back(installed: Host) -> None:
+    _repack(installed)
+    build = "runuser -u societes-build -- /opt/societes/{}/bin/societes-pipeline build"
+    build += f" --input /tmp/input --out {DATA}"
+    installed.run(
+        f"societes-pipeline synth --companies 3000 --seed 1 --out /tmp/input; {build.format(VERSION)}",
+        seconds=200,
+    )
+    installed.run(f"printf '{GENEROUS}\n' >> /etc/societes/serve.env; systemctl restart societes")
+    installed.run(f"curl --silent --fail --retry 30 --retry-all-errors {READY}")
+    old = _generation(installed)
+
+    backup, install, name = (
+        _with(block, VERSION=NEWER) for block in blocks("UPGRADE.md", "Before")
+    )
+    replace, look = blocks("UPGRADE.md", "Replace a server")
+    back, rollback = (_with(block, OLD=VERSION) for block in blocks("UPGRADE.md", "Back"))
+    with _called(installed) as calls:
+        installed.run(backup + install + name, seconds=600)
+        installed.run(build.format(NEWER), seconds=200)
+        waiting = orjson.loads(installed.run(f"sleep 2; curl --silent --fail {READY}"))
+        installed.run(replace)
+        seen = installed.run(look)
+        new = _generation(installed)
+        installed.run(back + rollback)
+        installed.run(replace)
+        seen_back = installed.run(look)
+
+    sys.stdout.write(
+        f"[{calls['answers']} answers, {len(calls['faults'])} lost] "
+    )  # pytest -s shows it
+    assert waiting["generation"] == old
+    assert waiting["refusee"] == new != old
+    assert seen.startswith("active\nResult=success\n")
+    assert seen_back.startswith("active\nResult=success\n")
+    assert _generation(installed) == old
+    assert calls["faults"] == []
+    assert calls["answers"] >= LEAST_ANSWERS
+    assert f"/opt/societes/{VERSION}/bin/python" in installed.run(
+        "systemctl status --no-pager societes"
+    )
+
+
+def test_a_version_without_a_generation_that_it_reads_takes_nothing(installed: Host) -> None:
+    name = _with(blocks("UPGRADE.md", "Before")[-1], VERSION=NEWER)
+    replace, look = blocks("UPGRADE.md", "Replace a server")
+    before = _generation(installed)
+    current = orjson.loads((installed.root / DATA[1:] / "CURRENT").read_bytes())
+    installed.run(f"rm -r {DATA}/{current['previous']}")
+
+    with _called(installed) as calls:
+        installed.run(name + replace)
+        seen = installed.run(look)
+
+    assert seen.startswith("active\nResult=exit-code\n")
+    assert "the old server stays" in installed.run("journalctl --no-pager --unit=societes-relay")
+    assert _generation(installed) == before
+    assert calls["faults"] == []
+    installed.run(_with(blocks("UPGRADE.md", "Back")[0], OLD=VERSION))
+
+
+def test_a_restart_is_noticed_by_the_calls(installed: Host) -> None:
+    """Without a relay requests are lost: the calls of the other tests would have seen it"""
+    with _called(installed) as calls:
+        installed.run("systemctl restart societes; sleep 5")
+
+    assert calls["faults"]
+
+
+def _repack(host: Host) -> None:
+    """A wheel of a newer version with a newer format, beside the one that was brought."""
+    install = host.root / "root" / "install"
+    (wheel,) = install.glob(f"societes-{VERSION}-*.whl")
+    newer = install / wheel.name.replace(VERSION, NEWER)
+    with (
+        zipfile.ZipFile(wheel) as read,
+        zipfile.ZipFile(newer, "w", zipfile.ZIP_DEFLATED) as written,
+    ):
+        for name in read.namelist():
+            content = read.read(name)
+            if name == "shards/format.py":
+                content = _changed(
+                    content,
+                    f"FORMAT_VERSION: Final = {FORMAT_VERSION}",
+                    f"FORMAT_VERSION: Final = {FORMAT_VERSION + 1}",
+                )
+            if name.endswith("/METADATA"):
+                content = _changed(content, f"Version: {VERSION}", f"Version: {NEWER}")
+            written.writestr(name.replace(VERSION, NEWER), content)
+
+
+def _changed(content: bytes, before: str, after: str) -> bytes:
+    assert before.encode() in content
+    return content.replace(before.encode(), after.encode())
+
+
+def _generation(host: Host) -> str:
+    return str(orjson.loads(host.run(f"curl --silent --fail {READY}"))["generation"])
+
+
+def _with(script: str, **variables: str) -> str:
+    return "".join(f"{name}={value}\n" for name, value in variables.items()) + script
+
+
+@contextmanager
+def _called(host: Host) -> Iterator[dict[str, Any]]:
+    """Continuous calls meanwhile; their number and their faults, once it is over."""
+    calling = [sys.executable, "-m", "tests.deploy.caller", READY.rpartition("/")[0], *PATHS]
+    command = [*host.entered(), *calling]
+    figures: dict[str, Any] = {}
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+        try:
+            yield figures
+        finally:
+            process.terminate()
+            printed, _ = process.communicate(timeout=90)
+    figures.update(orjson.loads(printed))

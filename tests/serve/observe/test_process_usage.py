@@ -1,0 +1,68 @@
+"""The memory of processes, and their time on a processor."""
+
+import mmap
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from serve.observe import process_usage
+from serve.observe.process_usage import EXPORT, WORKER
+
+MEBIBYTE = 1 << 20
+# Says a line once it has taken 64 MiB and 0.3 s of a processor, and ends with its stdin.
+BUSY = """
+import time
+taken = b"x" * (64 << 20)
+while time.process_time() < 0.3:
+    pass
+print(flush=True)
+input()
+"""
+
+
+def test_memory_that_is_written_counts_until_it_is_freed() -> None:
+    before = process_usage.measure(())[WORKER].memory
+    held = bytearray(b"x" * (64 * MEBIBYTE))
+    during = process_usage.measure(())[WORKER].memory
+    del held
+
+    assert 60 * MEBIBYTE < during - before < 80 * MEBIBYTE
+    assert process_usage.measure(())[WORKER].memory < during - 60 * MEBIBYTE
+
+
+def test_a_mapped_file_is_no_memory_of_a_process(tmp_path: Path) -> None:
+    """Shards are mapped files: they are the page cache."""
+    (tmp_path / "shard").write_bytes(b"x" * (64 * MEBIBYTE))
+    before = process_usage.measure(())[WORKER].memory
+    with (
+        (tmp_path / "shard").open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
+    ):
+        assert all(mapped[place] == ord("x") for place in range(0, len(mapped), 4_096))
+        assert process_usage.measure(())[WORKER].memory - before < 8 * MEBIBYTE
+
+
+def test_an_exporter_counts_while_it_runs_and_its_time_after_that() -> None:
+    before = process_usage.measure(())[EXPORT]
+    with subprocess.Popen(
+        [sys.executable, "-c", BUSY], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout
+        process.stdout.readline()
+        during = process_usage.measure([process.pid])[EXPORT]
+        process.kill()
+    after = process_usage.measure([process.pid])[EXPORT]
+
+    assert during.memory > 60 * MEBIBYTE
+    assert after.memory == 0
+    assert during.processor - before.processor > 0.2
+    assert after.processor - before.processor > 0.2
+
+
+def test_the_time_of_this_process_is_counted_in_seconds() -> None:
+    before, begun = process_usage.measure(())[WORKER].processor, time.process_time()
+    while time.process_time() - begun < 0.2:
+        pass
+
+    assert 0.15 < process_usage.measure(())[WORKER].processor - before < 2
