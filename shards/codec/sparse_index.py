@@ -81,6 +81,10 @@ class SparseIndex(Generic[P]):
         least = max(first, high - SAMPLED + 1) if decided else first
         return Interval(first, self._below(text + b"\xff", least, min(high, count)))
 
+    def end_of(self, text: bytes, first: int) -> int:
+        """The first place from `first` on where a text neither sorts before `text` nor begins with it."""
+        return self._below(text + b"\xff", first, len(self.places))
+
     def _begins(self, index: int, text: bytes) -> bool:
         place = int(self.places[index])
         return bytes(self.data[place : place + len(text)]) == text

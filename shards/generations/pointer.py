@@ -1,7 +1,7 @@
 """The file DATA/CURRENT: the published generation, and the older ones that are kept.
 
 The file is one line of JSON and is replaced by one rename. It is the only place with the time of publication, because
-generations contain none of their own.
+generations contain none of their own. Beside it a mirror notes when it last had what its source publishes.
 """
 
 import re
@@ -17,6 +17,7 @@ from shards.errors import CorruptError, GenerationError
 from shards.generations import atomic_files
 
 CURRENT: Final = "CURRENT"
+MIRRORED: Final = ".mirrored"
 
 _NAME: Final = re.compile(r"[0-9a-f]{16}")
 
@@ -122,6 +123,24 @@ def forget(data: Path, pointer: Pointer, kept: Collection[str]) -> None:
     behind = [name for name in pointer.kept[1:] if name in kept]
     previous, older = behind[0] if behind else None, tuple(behind[1:])
     _write(data, replace(pointer, previous=previous, older=older))
+
+
+def note_mirrored(data: Path, now: datetime) -> None:
+    """Note that the mirror `data` has what its source publishes.
+
+    Raises:
+        OSError: the disk failed.
+    """
+    atomic_files.write(data / MIRRORED, f"{now.isoformat(timespec='seconds')}\n".encode())
+
+
+def mirrored(data: Path) -> datetime | None:
+    """When the mirror `data` last had what its source publishes; None if that is not known."""
+    try:
+        noted = datetime.fromisoformat((data / MIRRORED).read_text(encoding="utf-8").strip())
+    except (OSError, ValueError):  # never, or damaged: the next look writes it again
+        return None
+    return noted if noted.tzinfo else None
 
 
 def _write(data: Path, pointer: Pointer) -> None:

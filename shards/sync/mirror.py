@@ -61,7 +61,7 @@ class MirrorOptions:
         key: the public key that generations must be signed with; None if signatures are not required.
         keep: the number of generations to keep in DATA, including the published one.
         accept_old: whether a signature may be expired, or older than one that was accepted before.
-        clock: the present, in UTC, that expiries are compared with.
+        clock: the present, in UTC, that expiries are compared with, and at which a round is noted.
     """
 
     pays: tuple[str, ...] = ()
@@ -112,7 +112,9 @@ def mirror(
         generation = _current_generation(downloader)
         for _ in range(_MOVES):
             try:
-                return _round(downloader, data, wanted, generation, begun)
+                outcome = _round(downloader, data, wanted, generation, begun)
+                pointer.note_mirrored(data, wanted.clock())
+                return outcome
             except AbsentError as error:
                 # A source that publishes another generation may remove files of the one being mirrored.
                 absent, before, generation = error, generation, _current_generation(downloader)

@@ -4,12 +4,16 @@ A source only reads bytes. Their meaning, their validity and retries are the tas
 for all kinds of sources.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from shards.sync.errors import FaultError
+
+# How long a pointer, a manifest or a signature may take as a whole.
+SMALL_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +49,15 @@ def read_small(source: MirrorSource, path: str, most: int) -> bytes:
     """The content of a small file.
 
     Raises:
-        FaultError: the file has more than `most` bytes, of which the rest is not read.
+        FaultError: the file has more than `most` bytes, or comes too slowly; the rest is not read.
         SyncError: as `MirrorSource.open`.
     """
-    found = bytearray()
+    found, end = bytearray(), time.monotonic() + SMALL_SECONDS
     with source.open(path) as body:
         for piece in body.pieces:
             found += piece
             if len(found) > most:
                 raise FaultError(f"{source.name}/{path} has more than {most} bytes")
+            if time.monotonic() > end:
+                raise FaultError(f"{source.name}/{path} has not come in {SMALL_SECONDS:g} s")
     return bytes(found)

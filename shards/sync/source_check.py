@@ -20,6 +20,8 @@ from shards.sync.errors import FaultError, SyncError
 # Limits in bytes: a pointer is one line; a manifest lists about 30 files, and the input files of its build.
 MOST_POINTER: Final = 1 << 16
 MOST_MANIFEST: Final = 1 << 24
+# Files of a generation: one for each country, and a few lists. Each costs a mirror a request.
+MOST_FILES: Final = 1_000
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -53,6 +55,8 @@ def manifest(packed: bytes, generation: str, where: str) -> Manifest:
         raise FaultError(f"the source cannot be mirrored: {error}") from error
     if found.generation != generation:
         raise FaultError(f"{where} is the manifest of {found.generation}, not of {generation}")
+    if len(found.files) > MOST_FILES:
+        raise SyncError(f"{where} names {len(found.files)} files, and {MOST_FILES} are the most")
     for name, file in found.files.items():
         # Anyone can make a manifest with a correct name, so its content is checked as well.
         if name == MANIFEST or not _NAME.fullmatch(name) or not _is_file(file.size, file.blake3):

@@ -2,8 +2,8 @@
 
 A mirror reads a few large files one after the other, so the client of the standard library is enough. Proxies and
 certificates are configured by the environment (`https_proxy`, `SSL_CERT_FILE`). Redirects are followed on the same host
-only, and never from https to http: a redirect must not choose another source, or see the password. Conditional requests
-are not used: digests are more reliable, and some servers ignore the conditions.
+only, and never from https to http: a redirect must not choose another source, or see the password. Another port gets
+none. Conditional requests are not used: digests are more reliable, and some servers ignore the conditions.
 """
 
 import base64
@@ -87,7 +87,14 @@ class _SameHost(urllib.request.HTTPRedirectHandler):
                 f"{req.full_url} redirects to {new.scheme}://{new.netloc}, which is not followed; "
                 "name that as the source if you trust it"
             )
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
+        followed = super().redirect_request(req, fp, code, msg, headers, newurl)
+        if followed is not None and _port(new) != _port(old) and (old.port or new.port):
+            followed.remove_header("Authorization")
+        return followed
+
+
+def _port(url: urllib.parse.SplitResult) -> int | None:
+    return url.port or {"http": 80, "https": 443}.get(url.scheme)
 
 
 def _credentials(environment: Mapping[str, str]) -> dict[str, str]:

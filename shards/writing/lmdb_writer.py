@@ -128,6 +128,10 @@ def open_writer(path: Path) -> Iterator[LmdbWriter]:
             write_places(env, partial)
             env.sync(True)
         partial.replace(path)
+    except lmdb.Error as error:  # a full disk is "Input/output error" to LMDB
+        raise OSError(
+            f"{path} cannot be written: {error}; give its disk space, and build again"
+        ) from error
     finally:
         partial.unlink(missing_ok=True)
 

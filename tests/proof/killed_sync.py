@@ -24,7 +24,7 @@ from shards.errors import ShardError
 from shards.generations import generation_files, pointer
 from shards.sync.download import Downloader
 from shards.sync.folder import Folder
-from shards.sync.mirror import MirrorOptions, mirror
+from shards.sync.mirror import BLOBS, MirrorOptions, mirror
 from shards.sync.pacing import Backoff
 from shards.sync.source import Body
 
@@ -151,7 +151,9 @@ def _fault(data: Path, source: Path, names: set[str]) -> str:
         if pointer.current(data) != pointer.current(source):
             return "the next round did not publish what the source has"
         left = [
-            path.name for path in data.iterdir() if path.name.startswith((".mirror", ".partial"))
+            path.name
+            for path in data.iterdir()
+            if path.name == BLOBS or path.name.startswith(".partial")
         ]
         return f"{left} were left" if left else ""
     except (ShardError, OSError) as error:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -73,6 +74,52 @@ def test_an_import_onto_a_full_disk_names_the_disk(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert f"the disk of {tmp_path / 'in'} is full; give it space" in done.stderr
+
+
+def test_a_build_onto_a_full_disk_is_one_line_and_publishes_nothing(tmp_path: Path) -> None:
+    """L11: LMDB says "Input/output error" """
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    _pipeline("synth", "--companies", "3000", "--seed", "1", "--out", str(tmp_path / "in"))
+    with small(disk, "1m"):
+        done = _pipeline("build", "--input", str(tmp_path / "in"), "--out", str(disk / "data"))
+        published = (disk / "data" / "CURRENT").exists()
+
+    assert done.returncode == 1
+    assert not published
+    assert "Traceback" not in done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("error: ")
+    assert "space" in last
+
+
+def _pipeline(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "pipeline", *words],
+        cwd=ROOT, capture_output=True, text=True, timeout=4 * WAIT_S,
+    )  # fmt: skip
+
+
+def test_a_first_start_on_a_full_disk_names_the_file_and_the_remedy(tmp_path: Path) -> None:
+    """L12"""
+    disk, data = tmp_path / "disk", tmp_path / "data"
+    disk.mkdir()
+    world.publish(data, [world.company("EE", "1", "Ä")])
+    with small(disk, "16k"):
+        with suppress(OSError), (disk / "filling").open("ab") as file:
+            while True:
+                file.write(bytes(4096))
+                file.flush()
+        done = subprocess.run(
+            [sys.executable, "-m", "serve", "--data", str(data), "--state", str(disk), "--port", "0"],
+            cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S,
+        )  # fmt: skip
+        left = [path.name for path in disk.glob("*.partial")]
+
+    assert done.returncode == 1
+    assert f"serve: {disk / 'pages.secret'} cannot be written" in done.stderr
+    assert "give its disk space" in done.stderr
+    assert left == []
 
 
 def test_a_server_with_a_full_disk_answers_503_to_debits_only_and_resumes(

@@ -132,7 +132,7 @@ def test_a_mirror_shows_whole_generations_only_and_ends_on_the_newest(tmp_path: 
                 if number < ROUNDS:
                     made.append(builder.publish(number))
             origin.faulty, origin.alarm = 0.0, None
-            _until(lambda: not list(data.glob(".mirror*")), mirror, "cleared away")
+            _until(lambda: not (data / ".mirror").exists(), mirror, "cleared away")
         finally:
             status = mirror.stop()
 

@@ -126,7 +126,7 @@ def test_rows_on_redis_are_brought_back_to_a_second(tmp_path: Path) -> None:
     """Total loss of the server, and a mistake made after `moment`; Valkey has the same file and tool"""
     check_aof = need("redis-check-aof", "redis-tools")
     with running("redis", *SYNCED, "--aof-timestamp-enabled", "yes") as server:
-        store = RedisStore(server.url)
+        store = RedisStore(server.url, create=True)
         store.accounts.create("integral", PLANS, NOON).result()
         _charge(store, 0, 40)
         moment = int(time.time())
@@ -156,7 +156,7 @@ def test_rows_on_redis_are_brought_back_to_a_second(tmp_path: Path) -> None:
 
 
 def _audit(url: str) -> int:
-    store = RedisStore(url)
+    store = RedisStore(url, create=True)
     report = store.audit()
     store.close()
     report.require()

@@ -1,5 +1,6 @@
 """The names in CURRENT."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,16 @@ def test_a_pointer_that_names_a_path_is_not_followed(tmp_path: Path) -> None:
 
     with pytest.raises(CorruptError, match="16 hexadecimal digits"):
         pointer.read(tmp_path)
+
+
+def test_what_a_mirror_notes_is_a_moment_or_nothing(tmp_path: Path) -> None:
+    moment = datetime(2026, 11, 24, 3, 4, 5, tzinfo=UTC)
+    assert pointer.mirrored(tmp_path) is None
+
+    pointer.note_mirrored(tmp_path, moment)
+
+    assert (tmp_path / ".mirrored").read_bytes() == b"2026-11-24T03:04:05+00:00\n"
+    assert pointer.mirrored(tmp_path) == moment
+    for damaged in (b"", b"\xff", b"2026-11", b"2026-11-24T03:04:05\n"):
+        (tmp_path / ".mirrored").write_bytes(damaged)
+        assert pointer.mirrored(tmp_path) is None

@@ -3,6 +3,7 @@
 import os
 import shutil
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import orjson
@@ -66,6 +67,23 @@ def _files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+def test_a_round_notes_when_the_mirror_had_what_its_source_publishes(
+    source: Path, data: Path
+) -> None:
+    """Also a round that finds nothing new, and never one that fails."""
+    noon = datetime(2026, 11, 24, 12, tzinfo=UTC)
+    noted = []
+    for hour in range(2):
+        _mirror(source, data, clock=lambda hour=hour: noon + timedelta(hours=hour))
+        noted.append(pointer.mirrored(data))
+    shutil.rmtree(source)
+    with pytest.raises(SyncError):
+        _mirror(source, data, clock=lambda: noon + timedelta(hours=2))
+
+    assert noted == [noon, noon + timedelta(hours=1)]
+    assert pointer.mirrored(data) == noted[1]
+
+
 def test_a_mirror_has_the_bytes_of_its_source(source: Path, data: Path) -> None:
     name = str(pointer.current(source))
 
@@ -74,7 +92,7 @@ def test_a_mirror_has_the_bytes_of_its_source(source: Path, data: Path) -> None:
     assert outcome == MirrorOutcome(name, fetched=5)
     assert _files(data / name) == _files(source / name)
     assert pointer.current(data) == name
-    assert {path.name for path in data.iterdir()} == {"CURRENT", name}
+    assert {path.name for path in data.iterdir()} == {"CURRENT", pointer.MIRRORED, name}
 
 
 def test_a_mirror_that_is_up_to_date_asks_for_the_pointer_and_whether_it_is_signed_now(
@@ -316,6 +334,18 @@ def test_a_name_that_leads_elsewhere_is_refused(source: Path, data: Path, name: 
         mirror(eager(memory), data, MirrorOptions())
 
     assert {path.name for path in data.rglob("*")} <= {".lock"}
+
+
+def test_a_manifest_of_too_many_files_is_refused_before_one_is_fetched(
+    source: Path, data: Path
+) -> None:
+    """60 000 invented files were fetched and published"""
+    memory = _forged(source, **{f"f{n}": manifest.File(1, "0" * 64, "") for n in range(1_000)})
+
+    with pytest.raises(SyncError, match="and 1000 are the most"):
+        mirror(eager(memory), data, MirrorOptions())
+
+    assert not list(data.glob("*/manifest.json"))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Web servers as sources: ranges, refusals, redirects, passwords."""
 
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -15,7 +16,7 @@ from shards.sync import source_url
 from shards.sync.errors import AbsentError, FaultError, SyncError
 from shards.sync.folder import Folder
 from shards.sync.pacing import asked_seconds
-from shards.sync.source import read_small
+from shards.sync.source import Body, read_small
 from shards.sync.web import Web
 
 CONTENT = "Société Générale, Orléans".encode() * 1_000
@@ -146,12 +147,34 @@ def test_whatever_retry_after_says_is_seconds_or_nothing(said: str) -> None:
     assert found is None or found >= 0
 
 
-def test_a_redirect_on_the_same_host_is_followed() -> None:
+def test_a_redirect_on_the_same_host_is_followed_and_another_port_gets_no_password() -> None:
+    """Another port is another program"""
     with (
-        answering(200, body=CONTENT) as (there, _),
-        answering(301, {"Location": there}) as (url, _),
+        answering(200, body=CONTENT) as (there, reached),
+        answering(301, {"Location": there}) as (url, asked),
     ):
-        assert _read(url) == (0, CONTENT)
+        assert _read(url, MIRROR_TOKEN="t") == (0, CONTENT)
+
+    assert [sent["Authorization"] for sent in (*asked, *reached)] == ["Bearer t", None]
+
+
+def test_a_small_file_has_a_deadline_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte each half second would be nine hours of a CURRENT"""
+
+    class Slow:
+        name = "slow"
+
+        @contextmanager
+        def open(self, path: str, start: int = 0) -> Iterator[Body]:
+            yield Body(0, (self.piece() for _ in range(1_000)))
+
+        def piece(self) -> bytes:
+            time.sleep(0.01)
+            return b"x"
+
+    monkeypatch.setattr("shards.sync.source.SMALL_SECONDS", 0.1)
+    with pytest.raises(FaultError, match=r"has not come in 0\.1 s"):
+        read_small(Slow(), "CURRENT", 1 << 16)
 
 
 def test_a_server_that_is_not_there_is_a_fault_in_one_line() -> None:
