@@ -155,6 +155,8 @@ lock: $(READY) ## write the Python lock files again from pyproject.toml
 	  --no-header --output-file requirements-bench.lock
 	$(BIN)/uv pip compile $(OLDEST) pyproject.toml --quiet --extra redis --extra s3 --extra sign --extra mail --extra payment --constraint requirements.lock \
 	  --generate-hashes --no-header --output-file requirements-serve.lock
+	$(BIN)/uv pip compile $(OLDEST) pyproject.toml --quiet --extra pipeline --extra redis --extra s3 --extra sign --extra mail --extra payment \
+	  --constraint requirements.lock --generate-hashes --no-header --output-file requirements-build.lock
 	$(BIN)/uv pip compile $(OLDEST) --quiet --group release --generate-hashes --no-header --output-file requirements-release.lock
 	$(BIN)/uv pip compile $(OLDEST) --quiet --group judges --constraint requirements.lock --generate-hashes \
 	  --no-header --output-file tests/judges/requirements-judges.lock

@@ -8,12 +8,8 @@ come from the wheel, which `test_every_room_is_imported_from_the_wheel` proves.
 
 import json
 import os
-import shutil
 import subprocess
-import sys
-import sysconfig
 import tomllib
-import venv
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,55 +19,40 @@ from typing import Final
 import pytest
 
 from seeds import VERSION
-from tests import ROOT
+from tests import ROOT, wheels
 from tests.serve.processes import ask, line_of
+from tests.wheels import ROOMS, empty_environment, install, lend_libraries, run, variables
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-ROOMS: Final = ("pipeline", "quota", "serve", "shards")
 # What a person reads, or an administrator copies: no command opens it.
 NOT_INSTALLED: Final = ("*.md", "*.pxd", "deploy/*", "screenshots/*")
 INSTALLED_NOTICES: Final = PurePosixPath("serve/guests/docs/viewer/vendor/README.md")
-_SKIPPED: Final = shutil.ignore_patterns("__pycache__", "*.so", "*.pxd", "raw", "spec")
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of a fresh copy: an old `build/` of the checkout would put old modules into it."""
-    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    for room in (*ROOMS, "seeds"):
-        shutil.copytree(ROOT / room, source / room, ignore=_SKIPPED)
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-
-    _run([sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet",
-          "--wheel-dir", str(target), str(source)], target)  # fmt: skip
-    (built,) = target.glob("societes-*.whl")
-    return built
+    return wheels.built_wheel(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `bin` folder of an environment that holds what a host of the API installs."""
     folder = tmp_path_factory.mktemp("host")
-    binaries = _environment(folder)
+    binaries = empty_environment(folder)
     if os.environ.get("CI"):
         locked = ("--require-hashes", "--requirement", str(ROOT / "requirements-serve.lock"))
-        _install(binaries, *locked)
+        install(binaries, *locked)
     else:
-        _lend_libraries(folder)
-    _install(binaries, "--no-deps", "--no-index", str(wheel))
+        lend_libraries(folder)
+    install(binaries, "--no-deps", "--no-index", str(wheel))
     return binaries
 
 
 @pytest.fixture(scope="module")
 def batch_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with the libraries of the extra `pipeline`, which are always lent."""
-    folder = tmp_path_factory.mktemp("batch")
-    binaries = _environment(folder)
-    _lend_libraries(folder)
-    _install(binaries, "--no-deps", "--no-index", str(wheel))
-    return binaries
+    return wheels.batch_environment(wheel, tmp_path_factory.mktemp("batch"))
 
 
 def test_the_wheel_holds_every_module_and_every_file_that_a_command_opens(wheel: Path) -> None:
@@ -98,7 +79,7 @@ def test_every_room_is_imported_from_the_wheel(environment: Path, tmp_path: Path
     rooms = "pipeline, quota, seeds, serve, shards"
     program = f"import {rooms}; print(*(room.__file__ for room in ({rooms})))"
 
-    files = _run([str(environment / "python"), "-c", program], tmp_path).split()
+    files = run([str(environment / "python"), "-c", program], tmp_path).split()
 
     assert len(files) == 5
     assert all(Path(file).is_relative_to(environment.parent) for file in files)
@@ -110,13 +91,13 @@ def test_a_room_is_a_command_and_a_module_that_runs(
 ) -> None:
     binaries = batch_environment if room == "pipeline" else environment
 
-    command = _run([str(binaries / f"societes-{room}"), "--help"], tmp_path)
-    module = _run([str(binaries / "python"), "-m", room, "--help"], tmp_path)
+    command = run([str(binaries / f"societes-{room}"), "--help"], tmp_path)
+    module = run([str(binaries / "python"), "-m", room, "--help"], tmp_path)
 
     assert command == module
     assert command.startswith(f"usage: python -m {room} ")
     assert (
-        _run([str(binaries / f"societes-{room}"), "--version"], tmp_path) == f"societes {VERSION}\n"
+        run([str(binaries / f"societes-{room}"), "--version"], tmp_path) == f"societes {VERSION}\n"
     )
 
 
@@ -126,20 +107,20 @@ def test_an_installed_project_builds_serves_charges_and_exports(
     """Companies are made and built, then verified, served to a key, shown as pages, exported."""
     pipeline = str(batch_environment / "societes-pipeline")
     quota = [str(environment / "societes-quota"), "--state", "state"]
-    _run(
+    run(
         [
             pipeline,
             *["synth", "--companies", "2000", "--seed", "1", "--comptes", "0.1", "--out", "input"],
         ],
         tmp_path,
     )
-    _run([pipeline, *["build", "--input", "input", "--out", "data"]], tmp_path)
+    run([pipeline, *["build", "--input", "input", "--out", "data"]], tmp_path)
 
-    _run([str(environment / "societes-shards"), "verify", "data"], tmp_path)
+    run([str(environment / "societes-shards"), "verify", "data"], tmp_path)
     account = json.loads(
-        _run([*quota, *["account", "create", "--plan", "marches", "--json"]], tmp_path)
+        run([*quota, *["account", "create", "--plan", "marches", "--json"]], tmp_path)
     )
-    made = json.loads(_run([*quota, "key", "create", account["account"], "--json"], tmp_path))
+    made = json.loads(run([*quota, "key", "create", account["account"], "--json"], tmp_path))
     headers = {"Authorization": f"Bearer {made['key']}"}
     with _served(environment / "societes-serve", tmp_path) as address:
         search = ask(address, "/api/v1/societes?pays=EE&limit=1", headers)
@@ -164,38 +145,11 @@ def test_the_commands_of_the_wheel_are_those_of_the_rooms() -> None:
     assert sorted(project["scripts"]) == [f"societes-{room}" for room in ROOMS]
 
 
-def _environment(folder: Path) -> Path:
-    venv.create(folder, with_pip=False, symlinks=True)
-    return folder / "bin"
-
-
-def _install(binaries: Path, *arguments: str) -> None:
-    python = str(binaries / "python")
-    _run([sys.executable, "-m", "pip", "--python", python, "install", "--quiet", *arguments],
-         binaries)  # fmt: skip
-
-
-def _lend_libraries(folder: Path) -> None:
-    """Append our `site-packages` to the path; `.pth` files in there, as of an editable install of
-    the project, are not read."""
-    (site,) = folder.glob("lib/python*/site-packages")
-    (site / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n")
-
-
-def _run(command: list[str], folder: Path) -> str:
-    done = subprocess.run(
-        command, cwd=folder, env=_variables(), capture_output=True, text=True, check=False,
-        timeout=300,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @contextmanager
 def _served(command: Path, folder: Path) -> Iterator[str]:
     flags = ["--data", "data", "--state", "state", "--port", "0"]
     with subprocess.Popen(
-        [str(command), *flags], cwd=folder, env=_variables(), text=True, stdout=subprocess.PIPE,
+        [str(command), *flags], cwd=folder, env=variables(), text=True, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
         try:
@@ -204,12 +158,3 @@ def _served(command: Path, folder: Path) -> Iterator[str]:
             assert process.wait(timeout=30) == 0
         finally:
             process.kill()
-
-
-def _variables() -> dict[str, str]:
-    """The environment without settings of the server and without a path to this checkout."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("SOCIETES_") and name != "PYTHONPATH"
-    }
