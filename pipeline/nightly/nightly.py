@@ -5,6 +5,8 @@ comes to the same result. One run at a time works in a folder. A source that fai
 place; an error of the build leaves the published generation in place.
 """
 
+import errno
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -58,16 +60,19 @@ class NightlyRun:
         """Run all stages; return the report, which is also written.
 
         Raises:
+            BuildError: nothing can be written to the folder of the work.
             ShardError: another run is under way.
         """
-        config = self.config
-        with locks.write_lock(config.work):
-            found = NightlyReport(debut=self.clock().isoformat(timespec="seconds"))
-            try:
-                self._try(found)
-            finally:
-                self._measure(found)
-            return found
+        found = NightlyReport(debut=self.clock().isoformat(timespec="seconds"))
+        try:
+            with locks.write_lock(self.config.work):
+                try:
+                    self._try(found)
+                finally:
+                    self._measure(found)
+        except OSError as error:  # of the lock, where nothing can be written
+            raise BuildError(self._message(error)) from error
+        return found
 
     def _try(self, found: NightlyReport) -> None:
         """Run all stages, and write the report."""
@@ -80,9 +85,22 @@ class NightlyRun:
         except pl.exceptions.PolarsError as error:
             found.erreur = f"the input cannot be read: {str(error).splitlines()[0]}"
         except (BuildError, InputError, ShardError, OSError) as error:
-            found.erreur = str(error)
+            found.erreur = self._message(error)
         found.fin = self.clock().isoformat(timespec="seconds")
-        found.write(config.work / "reports", config.reports)
+        try:
+            found.write(config.work / "reports", config.reports)
+        except OSError as error:  # what the night did is printed all the same
+            found.erreur = found.erreur or f"the report is not written: {self._message(error)}"
+            found.etat = "echec"
+
+    def _message(self, error: Exception) -> str:
+        """The message of an error; of a full disk, which the system does not name, with folder and remedy."""
+        if not isinstance(error, OSError) or error.errno != errno.ENOSPC:
+            return str(error)
+        config = self.config
+        there = [folder for folder in (config.work, config.data) if folder.is_dir()]
+        full = min(there, key=lambda folder: shutil.disk_usage(folder).free, default=config.work)
+        return f"the disk of {full} is full; give it space and start the night again, which goes on"
 
     def _measure(self, found: NightlyReport) -> None:
         """Write the metrics, which a night without them does not wait for."""

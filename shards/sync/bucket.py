@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SILENCE: Final = timedelta(seconds=30)
 _WHOLE: Final = timedelta(hours=12)  # the longest duration of one request: a shard is large
-_PIECE: Final = 1 << 18
+_PIECE: Final = 1  # byte: as they come, so that whoever reads them sees how slow they are
 _LONGEST_MESSAGE: Final = 300
 
 

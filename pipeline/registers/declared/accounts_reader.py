@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pipeline.registers.declared import account_lines, filed_accounts
+from pipeline.registers.declared import account_lines, edition, filed_accounts
 from pipeline.registers.declared.account_lines import NO_AMOUNT, UNKNOWN, UNREADABLE, AccountLines
 from pipeline.registers.declared.declaration import Declaration
 from pipeline.registers.declared.filed_accounts import REPLACED, StagedFile
@@ -18,6 +18,7 @@ from pipeline.registers.declared.source_file import ROW, FilePart
 from pipeline.registers.register import (
     EXAMPLES,
     REJECTED,
+    FileDate,
     RegisterRows,
     RowCounts,
     reason_counts,
@@ -47,7 +48,14 @@ def read(
         kept=lines.kept,
         rejected=_rejected_rows(staged, lines),
         counts=_counts(staged, gone, lines, detail),
+        dates=_dates(staged),
     )
+
+
+def _dates(staged: Sequence[StagedFile]) -> dict[Path, FileDate]:
+    """The dates of the files: in their names, else their newest closing date."""
+    closings = pl.concat(file.rows.select("rank", "cloture") for file in staged)
+    return edition.dates(closings, [file.part for file in staged], "cloture")
 
 
 def _rejected_rows(staged: Sequence[StagedFile], lines: AccountLines) -> pl.LazyFrame:

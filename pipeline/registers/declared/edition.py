@@ -2,8 +2,9 @@
 
 It is the first of these that is known: the date in the head of one of the files, where the declaration has an
 `edition`; the date in the name; the newest date in the rows of the file: of the `date_source` that the declaration
-reads, such as the last change of a record, else of the column that it calls `newest`. A date in the future does not
-count, nor one after the file was written. Where none is, the date is not known, and the column is null.
+reads, such as the last change of a record, else of the column that it calls `newest`; of accounts, the newest closing
+date. A date in the future does not count, nor one after the file was written. Where none is, the date is not known, and
+the column is null.
 """
 
 import re
@@ -61,24 +62,46 @@ def add_dates(
     Args:
         column: the one whose newest date is that of the file, where its name has none.
     """
-    newest = _newest(staged, main, column)
-    by_rank: list[str | None] = []
-    dates: dict[Path, FileDate] = {}
-    for rank, part in enumerate(main):
-        name = file_date.in_name(part.file.name) or file_date.in_name(part.name)
-        found = edition or (FileDate(name, "nom") if name else newest.get(rank))
-        by_rank.append(found.date if found else None)
-        if found:
-            dates[part.file] = max(
-                found, dates.get(part.file, found), key=lambda one: one.date or ""
-            )
+    by_rank = _dates_of_parts(staged, main, edition, column)
+    days = [found.date if found else None for found in by_rank]
     table = pl.LazyFrame(
-        {"rank": range(len(main)), COLUMN: by_rank}, schema={"rank": pl.Int32(), COLUMN: TEXT}
+        {"rank": range(len(main)), COLUMN: days}, schema={"rank": pl.Int32(), COLUMN: TEXT}
     )
     rows = staged.drop(COLUMN, strict=False).join(
         table, on="rank", how="left", maintain_order="left"
     )
-    return rows, dates
+    return rows, _dates_of_files(main, by_rank)
+
+
+def dates(rows: pl.LazyFrame, main: Sequence[FilePart], column: str) -> dict[Path, FileDate]:
+    """The dates of the files that tell one, in their names or as the newest date of `column`.
+
+    Args:
+        rows: the rows of all files, with the number of their file in `rank`.
+    """
+    return _dates_of_files(main, _dates_of_parts(rows, main, None, column))
+
+
+def _dates_of_parts(
+    rows: pl.LazyFrame, main: Sequence[FilePart], edition: FileDate | None, column: str | None
+) -> list[FileDate | None]:
+    newest = _newest(rows, main, column)
+    found: list[FileDate | None] = []
+    for rank, part in enumerate(main):
+        name = file_date.in_name(part.file.name) or file_date.in_name(part.name)
+        found.append(edition or (FileDate(name, "nom") if name else newest.get(rank)))
+    return found
+
+
+def _dates_of_files(
+    main: Sequence[FilePart], by_part: Sequence[FileDate | None]
+) -> dict[Path, FileDate]:
+    """The date of each file that has one: the last of those of its parts."""
+    found: dict[Path, FileDate] = {}
+    for part, told in zip(main, by_part, strict=True):
+        if told and (told.date or "") >= (found.get(part.file, told).date or ""):
+            found[part.file] = told
+    return found
 
 
 def _newest(

@@ -98,6 +98,31 @@ def test_else_it_is_the_newest_value_of_the_column_that_the_declaration_names(
     )  # fmt: skip
 
 
+def test_accounts_are_of_their_newest_closing_date_that_is_past(tmp_path: Path) -> None:
+    file = tmp_path / "financial_statements.csv"
+    shutil.copy(RAW / "lv" / "financial_statements.csv", file)
+    newest = _closings(file)[-1]
+
+    assert read("lv-comptes", [file], tmp_path).dates == {file: FileDate(newest, "contenu")}
+
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace(newest, "2999-12-31"), encoding="utf-8")
+    [told] = read("lv-comptes", [file], tmp_path).dates.values()
+    assert (told.date or "2999") < "2999"
+
+
+def test_accounts_whose_name_has_a_date_are_of_that_date(tmp_path: Path) -> None:
+    file = tmp_path / "financial_statements-2026-05-01.csv"
+    shutil.copy(RAW / "lv" / "financial_statements.csv", file)
+
+    assert read("lv-comptes", [file], tmp_path).dates == {file: FileDate("2026-05-01", "nom")}
+
+
+def _closings(file: Path) -> list[str]:
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        return sorted(row["year_ended_on"] for row in csv.DictReader(stream, delimiter=";"))
+
+
 def test_a_date_in_the_future_counts_nowhere(tmp_path: Path) -> None:
     ahead = (datetime.now(UTC) + timedelta(days=40)).date()
     named = tmp_path / f"lihtandmed-{ahead}.csv"

@@ -99,7 +99,7 @@ def test_each_alert_fires_where_it_is_due_and_nowhere_else() -> None:
 
 
 def _run(command: list[str]) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=WAIT_S)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=4 * WAIT_S)
 
 
 # -- the real programs ---------------------------------------------------------------
