@@ -81,7 +81,9 @@ class Objections:
     def left_out(self) -> dict[str, int]:
         """How many companies new objections take out whole, by country."""
         hidden = {iso2: self.hidden(iso2, fresh=True) for iso2 in self.countries}
-        return {iso2: sum(names is None for names in found.values()) for iso2, found in hidden.items()}
+        return {
+            iso2: sum(names is None for names in found.values()) for iso2, found in hidden.items()
+        }
 
     @property
     def countries(self) -> frozenset[str]:
