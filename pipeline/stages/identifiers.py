@@ -38,11 +38,12 @@ class Conformity:
 
 def fill_register_url(companies: pl.LazyFrame, country: Country) -> pl.LazyFrame:
     """Fill `url_registre`: the page of the LEI, or by the template of the country, if it has one."""
-    made = pl.when(pl.col("id") == pl.col("lei")).then(pl.lit(_LEI_PAGE) + pl.col("id"))
+    by_lei = pl.when(pl.col("id") == pl.col("lei")).then(pl.lit(_LEI_PAGE) + pl.col("id"))
+    made: pl.Expr = by_lei
     if country.url_fiche:
         before, _, after = country.url_fiche.partition(_ID)
         address = pl.concat_str(pl.lit(before), pl.col("id"), pl.lit(after))
-        made = made.when(pl.col("id").str.contains(_UNRESERVED)).then(address)
+        made = by_lei.when(pl.col("id").str.contains(_UNRESERVED)).then(address)
     return companies.with_columns(pl.coalesce("url_registre", made).alias("url_registre"))
 
 
