@@ -321,3 +321,31 @@ def test_words_that_only_repeat_what_is_published_are_left_out(tmp_path: Path) -
         "sarl, société à responsabilité limitée"
     )
     assert "au registre :" not in page
+
+
+def test_a_record_credits_the_sources_of_what_it_shows(served: Served) -> None:
+    """Before: the first source of the country by name, whatever it had given."""
+    credited = {
+        path: re.findall(
+            r"([a-z-]+) &amp; Cie", html.partition('class="prov"')[2].partition(" · ")[0]
+        )
+        for path in ("FR/552100554", "FR/309634954", "EE/12652512")
+        for html in [Visitor(served).get(f"/societes/{path}").html]
+    }
+
+    assert credited == {
+        "FR/552100554": ["fr-registre", "fr-comptes"],
+        "FR/309634954": ["fr-registre"],
+        "EE/12652512": ["ee-registre"],
+    }
+
+
+def test_a_state_that_is_not_known_says_what_is_not_known(served: Served) -> None:
+    assert "État inconnu" in Visitor(served).get("/?q=fitlab").text
+    assert "State unknown" in Visitor(served).get("/?q=fitlab&lang=en").text
+
+
+def test_a_parent_that_is_not_served_is_linked_to_the_lei_data(served: Served) -> None:
+    page = Visitor(served).get("/societes/EE/12652512").html
+
+    assert f'<a href="https://search.gleif.org/#/record/{world.PARENT_LEI}"' in page
