@@ -137,6 +137,7 @@ def run(options: BuildOptions) -> Built:
                 known=files,
                 gates=options.gates,
                 closed=quality_report.closed_gates(qualities),
+                left_out=known.left_out(),
                 keep=options.keep,
                 compare=partial(diff.compare, here=local),
                 check=options.check,

@@ -1,9 +1,11 @@
 """GLEIF golden copy, level 2: who consolidates whom (RR-CDF 2.1), as XML or CSV.
 
 A record leads from a child to a parent. Three of the six kinds are of groups: direct and ultimate accounting
-consolidation, and the head office of an international branch; those of funds are left out. A relationship
-that has ended, or whose record was withdrawn, is left out, too. Of its periods, that of the relationship counts:
-the accounting period is only that of the accounts which prove it. A LAPSED record was not renewed, and holds.
+consolidation, and the head office of an international branch; those of funds are left out. A relationship that has
+ended (INACTIVE, or its record RETIRED) is history and kept with its last day; without one it is left out, for nothing
+would tell it from one that holds. Erroneous records (ANNULLED, DUPLICATE, a status NULL) are left out. Of the periods,
+that of the relationship counts: the accounting period is only that of the accounts which prove it. A LAPSED record was
+not renewed, and holds.
 
 Level 2 names no one: a parent is known by its LEI alone.
 """
@@ -33,9 +35,9 @@ KINDS: Final = {
     "IS_INTERNATIONAL_BRANCH_OF": "succursale",
 }
 FUNDS: Final = ("IS_FUND-MANAGED_BY", "IS_SUBFUND_OF", "IS_FEEDER_TO")
-WITHDRAWN: Final = ("RETIRED", "ANNULLED", "DUPLICATE")
+WITHDRAWN: Final = ("ANNULLED", "DUPLICATE")
 OF_FUND: Final = "relation d'un fonds"
-ENDED: Final = "relation terminée"
+ENDED: Final = "relation terminée sans dernier jour"
 GONE: Final = "enregistrement retiré"
 REPEATED: Final = "relation répétée"
 NO_LEI: Final = "LEI mal formé"
@@ -137,7 +139,10 @@ def _reason_to_drop(record: RelationshipRecord) -> str | None:
         return OF_FUND
     if record.registration in WITHDRAWN:
         return GONE
-    return None if record.status == "ACTIVE" else ENDED
+    if record.status not in ("ACTIVE", "INACTIVE"):
+        return GONE
+    ended = record.status == "INACTIVE" or record.registration == "RETIRED"
+    return ENDED if ended and _days(record)[0][1] is None else None
 
 
 def _fault(record: RelationshipRecord) -> str | None:
@@ -254,7 +259,7 @@ REGISTER: Final = Register(
     read=read,
     english={
         OF_FUND: "relationship of a fund",
-        ENDED: "relationship that has ended",
+        ENDED: "relationship that has ended, without its last day",
         GONE: "record withdrawn",
         REPEATED: "repeated relationship",
         NO_LEI: "malformed LEI",

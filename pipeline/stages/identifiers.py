@@ -1,5 +1,8 @@
 """Identifiers: the link to the register, and conformity to the register's format.
 
+A company without a national number is identified by its LEI (decision 145): its page is that of the LEI data, since a
+national register knows no LEI.
+
 Wrong formats (`id_regex`) and check digits (python-stdnum) are counted for the quality report and
 are never a reason to reject. A module of stdnum that refuses the register's own example checks
 another number (pl.nip is not KRS), so it is skipped. A check digit costs some microseconds, so at
@@ -21,6 +24,7 @@ SAMPLE: Final = 25_000
 # Only an identifier without escapes goes into an address.
 _UNRESERVED: Final = r"^[A-Za-z0-9._~-]+$"  # RFC 3986 §2.3
 _ID: Final = "{id}"
+_LEI_PAGE: Final = "https://search.gleif.org/#/record/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +37,13 @@ class Conformity:
 
 
 def fill_register_url(companies: pl.LazyFrame, country: Country) -> pl.LazyFrame:
-    """Fill `url_registre` from the template of the country, if it has one."""
-    if not country.url_fiche:
-        return companies
-    before, _, after = country.url_fiche.partition(_ID)
-    address = pl.concat_str(pl.lit(before), pl.col("id"), pl.lit(after))
-    made = pl.when(pl.col("id").str.contains(_UNRESERVED)).then(address)
+    """Fill `url_registre`: the page of the LEI, or by the template of the country, if it has one."""
+    by_lei = pl.when(pl.col("id") == pl.col("lei")).then(pl.lit(_LEI_PAGE) + pl.col("id"))
+    made: pl.Expr = by_lei
+    if country.url_fiche:
+        before, _, after = country.url_fiche.partition(_ID)
+        address = pl.concat_str(pl.lit(before), pl.col("id"), pl.lit(after))
+        made = by_lei.when(pl.col("id").str.contains(_UNRESERVED)).then(address)
     return companies.with_columns(pl.coalesce("url_registre", made).alias("url_registre"))
 
 

@@ -48,28 +48,34 @@ class Gates:
     minimums: Mapping[str, int] = field(default_factory=dict)
 
     def closed_gates(
-        self, before: Mapping[str, int] | None, counts: Mapping[str, int]
+        self,
+        before: Mapping[str, int] | None,
+        counts: Mapping[str, int],
+        left_out: Mapping[str, int] = MappingProxyType({}),
     ) -> list[str]:
         """The gates that a generation with `counts` does not pass, as messages.
 
         Args:
             before: the counts of the published generation; None if they cannot be read, which closes a gate.
+            left_out: companies that were taken out on purpose since then, by country: they are no loss.
         """
         totals = {**counts, EVERYWHERE: sum(counts.values())}
-        return _losses(before, counts) + [
+        return _losses(before, counts, left_out) + [
             f"{iso2 or 'the whole'} has {totals.get(iso2, 0)} companies, {number} are the minimum"
             for iso2, number in sorted(self.minimums.items())
             if totals.get(iso2, 0) < number
         ]
 
 
-def _losses(before: Mapping[str, int] | None, counts: Mapping[str, int]) -> list[str]:
+def _losses(
+    before: Mapping[str, int] | None, counts: Mapping[str, int], left_out: Mapping[str, int]
+) -> list[str]:
     if before is None:
         return ["the published generation cannot be read, and hence not be compared with"]
     return [
         f"{iso2} has {counts.get(iso2, 0)} companies, the published generation has {number}"
         for iso2, number in sorted(before.items())
-        if counts.get(iso2, 0) < LEAST_SHARE * number
+        if counts.get(iso2, 0) < LEAST_SHARE * (number - left_out.get(iso2, 0))
     ]
 
 
@@ -103,6 +109,7 @@ def publish(
     known: Mapping[str, File] = MappingProxyType({}),
     gates: Gates = _GATES,
     closed: Sequence[str] = (),
+    left_out: Mapping[str, int] = MappingProxyType({}),
     keep: int = KEPT,
     compare: Compare = compare,
     check: Callable[[Generation], object] = lambda _: None,
@@ -117,6 +124,7 @@ def publish(
     Args:
         known: the digests of files that the caller has just computed.
         closed: messages of the gates that the caller found closed.
+        left_out: as in `Gates.closed_gates`.
         keep: the number of generations to keep, including this one; at least 2.
         compare: the function that writes the changes since the published generation.
         check: a further check of the generation, which may raise.
@@ -127,7 +135,7 @@ def publish(
     before = pointer.read(data)
     reference = references.load((staged / REFERENCE).read_bytes())
     counts = {pays.iso2: reference.societes(pays.iso2) for pays in reference.pays}
-    closed = [*gates.closed_gates(counts_of(data, before), counts), *closed]
+    closed = [*gates.closed_gates(counts_of(data, before), counts, left_out), *closed]
     if closed and not gates.force:
         raise GenerationError(f"{'; '.join(closed)}. --force publishes it all the same")
     manifest = manifests.make(

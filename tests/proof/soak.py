@@ -6,7 +6,8 @@ Requests begin at fixed moments whether or not earlier ones were answered, and a
 moment, so a server that stalls cannot hide it (no coordinated omission). A line is printed per interval:
 answers by status, latencies, private memory, descriptors, threads, and the reader slots of the quota store.
 The end compares the last third of the run with the second one: the first third warms up. It exits with 1 if
-memory, descriptors or latencies grew (`BOUNDS`), or if an answer was no 200 or did not come.
+memory, descriptors or latencies grew (`BOUNDS`), if the p99 of any interval, the first ones too, is over twice that
+of the median interval (R18), or if an answer was no 200 or did not come.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, islice
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 from typing import Final
 
 import aiohttp
@@ -39,6 +40,7 @@ BOUNDS: Final = {
     "p50": (1.5, 1.0),
     "p99": (2.0, 20.0),
 }
+MOST_OF_MEDIAN: Final = 2.0  # what the p99 of an interval may be of the median interval's
 TIMEOUT_S: Final = 30.0
 CALLS_PER_ACCOUNT: Final = 8_000  # an account of the largest plan has 10 000 a day
 FEWEST_ACCOUNTS: Final = 9  # an account makes two exports at once, and the first ones take a while
@@ -243,7 +245,7 @@ async def run(
 
 
 def faults(samples: Sequence[SoakSample], most_p99: float | None = None) -> list[str]:
-    """What the run shows that must not be: failed answers, and growth from the second third to the last.
+    """What the run shows that must not be: failed answers, slow intervals, growth from the second third to the last.
 
     Args:
         most_p99: milliseconds that the p99 of an interval after the first third may reach.
@@ -264,6 +266,12 @@ def faults(samples: Sequence[SoakSample], most_p99: float | None = None) -> list
     ]
     if len(samples) < LEAST_SAMPLES:
         return found
+    usual = median(one.p99 for one in samples)
+    found += [
+        f"p99 was {one.p99:.1f} ms after {one.seconds:.0f} s, the median interval's is {usual:.1f} ms"
+        for one in samples
+        if one.p99 > MOST_OF_MEDIAN * usual
+    ]
     middle, last = samples[third : 2 * third], samples[2 * third :]
     for name, (factor, allowance) in BOUNDS.items():
         before, after = (mean(getattr(one, name) for one in part) for part in (middle, last))

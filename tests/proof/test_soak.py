@@ -51,3 +51,12 @@ def test_a_p99_over_the_goal_is_named() -> None:
     assert soak.faults([cold, CALM, CALM], 50.0) == []
     assert soak.faults([CALM, CALM, late], 50.0) == ["p99 was 50.1 ms after 60 s, 50 ms at most"]
     assert soak.faults([CALM, CALM, late]) == []
+
+
+def test_an_interval_far_over_the_median_one_is_named() -> None:
+    """R18: no interval is left out, not even the first; before, a run could begin at 100 times the median."""
+    cold, late = replace(CALM, seconds=1.0, p99=40.1), replace(CALM, seconds=360.0, p99=39.9)
+
+    found = soak.faults([cold, *[CALM] * 4, late])
+
+    assert found == ["p99 was 40.1 ms after 1 s, the median interval's is 20.0 ms"]

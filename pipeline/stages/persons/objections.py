@@ -78,6 +78,13 @@ class Objections:
             found[one.identifiant] = before | wanted if before is not None and wanted else None
         return found
 
+    def left_out(self) -> dict[str, int]:
+        """How many companies new objections take out whole, by country."""
+        hidden = {iso2: self.hidden(iso2, fresh=True) for iso2 in self.countries}
+        return {
+            iso2: sum(names is None for names in found.values()) for iso2, found in hidden.items()
+        }
+
     @property
     def countries(self) -> frozenset[str]:
         """The countries of the new objections."""

@@ -100,6 +100,7 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/sources": WebRoute("sources", sources.sources),
     "/docs": WebRoute("docs", manual.contents),
     "/mentions-legales": WebRoute("mentions-legales", legal.legal),
+    "/confidentialite": WebRoute("confidentialite", legal.privacy),
 }
 # By the second part of the path; the third is variable.
 _MANUAL: Final[Mapping[str, WebRoute]] = {

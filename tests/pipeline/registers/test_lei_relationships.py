@@ -70,6 +70,26 @@ def test_the_days_are_those_of_the_relationship_in_their_own_time_zone(
     assert (found.counts.read, found.counts.kept, found.counts.noted) == (4, 4, {})
 
 
+@both_forms
+def test_a_relationship_that_ended_is_history_with_its_last_day(
+    tmp_path: Path, publish: Publish
+) -> None:
+    """Before: an INACTIVE one was dropped, and `anciens_liens` had nothing of published files."""
+    over = ("2001-01-01T00:00:00Z", "2019-06-30T00:00:00Z", "RELATIONSHIP_PERIOD")
+    records = [
+        DIRECT._replace(status="INACTIVE", periods=[ACCOUNTING, over]),
+        DIRECT._replace(child=TOP, registration="RETIRED", periods=[over]),
+    ]
+
+    found = read("gleif-rr", [publish(tmp_path, records)], tmp_path)
+
+    assert found.kept.collect().rows() == [
+        (CHILD, PARENT, "directe", "2001-01-01", "2019-06-30"),
+        (TOP, PARENT, "directe", "2001-01-01", "2019-06-30"),
+    ]
+    assert found.counts.dropped == {}
+
+
 def test_xml_tells_the_day_of_its_content(tmp_path: Path) -> None:
     found = read("gleif-rr", [_xml(tmp_path, [DIRECT])], tmp_path)
 
@@ -87,6 +107,7 @@ def test_every_record_is_kept_or_counted_by_its_reason(tmp_path: Path, publish: 
         *(DIRECT._replace(kind=kind) for kind in lei_relationships.FUNDS),
         DIRECT._replace(status="INACTIVE"),
         DIRECT._replace(status="NULL"),
+        DIRECT._replace(registration="RETIRED", periods=[ACCOUNTING, SINCE]),
         *(DIRECT._replace(registration=status) for status in lei_relationships.WITHDRAWN),
         DIRECT._replace(kind="IS_FRIEND_OF"),
         DIRECT._replace(parent=CHILD),
@@ -100,7 +121,7 @@ def test_every_record_is_kept_or_counted_by_its_reason(tmp_path: Path, publish: 
     assert found.kept.collect().rows() == [(CHILD, PARENT, "directe", "2021-04-12", None)]
     assert found.counts.dropped == {
         "enregistrement retiré": 3, "relation d'un fonds": 3, "relation répétée": 1,
-        "relation terminée": 2,
+        "relation terminée sans dernier jour": 2,
     }  # fmt: skip
     assert found.counts.rejected == {
         "LEI mal formé": 2, "nature de relation inconnue": 1, "relation avec soi-même": 1,

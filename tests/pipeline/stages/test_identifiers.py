@@ -10,6 +10,7 @@ from pipeline.errors import SeedError
 from pipeline.stages import identifiers
 from pipeline.stages.identifiers import Conformity
 from tests.pipeline.rows import companies, company
+from tests.world import lei
 
 SEEDS = seeds.read()
 ESTONIA = SEEDS.country("EE")
@@ -90,3 +91,15 @@ def test_a_country_without_a_template_links_nothing() -> None:
         identifiers.fill_register_url(frame, SEEDS.country("DE")).collect()["url_registre"].item()
         is None
     )
+
+
+@pytest.mark.parametrize("iso2", ["NL", "BG", "DE"])
+def test_a_company_that_is_identified_by_its_lei_is_linked_to_the_lei_data(iso2: str) -> None:
+    """Before: to a search for the LEI in a national register, which has no LEI."""
+    rows = [company(iso2, lei(1), "Ü", lei=lei(1)), company(iso2, "34237362", "Ö", lei=lei(2))]
+
+    found = identifiers.fill_register_url(companies(*rows), SEEDS.country(iso2)).collect()
+
+    first, second = found["url_registre"].to_list()
+    assert first == f"https://search.gleif.org/#/record/{lei(1)}"
+    assert second is None or second.endswith("34237362")

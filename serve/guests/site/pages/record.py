@@ -5,7 +5,7 @@ record with statements costs credits, and every full one a call, so only a form 
 If the record was paid for this month, it comes at once and costs nothing more (decision 110).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from serve.access import admission, billing, modules, next_plan
@@ -33,6 +33,7 @@ from serve.guests.site.record.key_figures import KeyFigures
 from serve.guests.site.render import page
 from serve.guests.site.search import facet_bars
 from serve.request import reader
+from shards.generations.register_sources import RegisterImport
 
 _NEAR: Final = 5  # comparable companies
 
@@ -134,10 +135,25 @@ def _record_values(
         "years": figures.years,
         "currencies": currencies_of(lines),
         "chart": history.history(figures.by_code),
-        "credit_of": generation.sources[company["iso2"]].imports[:1],
         "generation": generation.id,
         "linked_data": linked_data.organization(company, request.origin),
     }
+
+
+def _credits(
+    imports: Iterable[RegisterImport], company: Mapping[str, Any], has_accounts: bool
+) -> list[RegisterImport]:
+    """The sources of what the record shows, each attribution once: registers, and those of its accounts and LEI."""
+    shown = [
+        one
+        for one in imports
+        if (
+            has_accounts
+            if one.table == "comptes"
+            else company["lei"] or not one.completes(company["iso2"])
+        )
+    ]
+    return list({one.attribution: one for one in shown}.values())
 
 
 async def _beside(
@@ -149,8 +165,10 @@ async def _beside(
     company = shard.company(row)
     division = shard.cell_at(row).secteur
     peers = await peer_ranks.of_company(generation, shard.iso2, division, company["ca_eur"])
+    has_accounts = shard.has_comptes(row)
     return {
-        "cost": RECORD_CREDITS if shard.has_comptes(row) else 0,
+        "cost": RECORD_CREDITS if has_accounts else 0,
+        "credit_of": _credits(generation.sources[shard.iso2].imports, company, has_accounts),
         "peers": peers,
         "histogram_size": (histogram.WIDTH, histogram.HEIGHT),
         **await _comparable(request, generation),

@@ -38,8 +38,8 @@ def listed(tmp_path: Path, *lines: str) -> Path:
 
 
 def run(tmp_path: Path, *folders: Path, **options: Any) -> build.Built:
-    """Build, with the gates open: one company of three is a great loss."""
-    return builds.run(tmp_path, *folders, force=True, **options)
+    """Build; no gate is forced: one company of three is a great loss, but not if it objected."""
+    return builds.run(tmp_path, *folders, **options)
 
 
 def published(tmp_path: Path, name: str, **erna: object) -> Path:
@@ -78,6 +78,17 @@ def test_an_objection_holds_from_its_build_on_without_its_file(tmp_path: Path) -
         assert quality.oppositions == {"email": 1, "société": 1, "telephone": 1}
         assert quality.ecartees == {"opposition d'une personne": 1}
         assert accounted(quality)
+
+
+def test_an_objection_excuses_the_loss_of_its_own_company_alone(tmp_path: Path) -> None:
+    run(tmp_path, published(tmp_path, "A"))
+    file = listed(tmp_path, "EE,1,,2026-11-01,L 12,", "EE,2,email,2026-11-02,L 13,")
+    rows = [company("EE", "1", "Ä"), company("EE", "2", "Erna Blumen")]
+
+    with pytest.raises(GenerationError, match="EE has 1 companies, the published generation has 3"):
+        run(tmp_path, write(tmp_path / "B", rows), objections=file)
+
+    assert [row["id"] for row in served(tmp_path, "EE")] == ["1", "2", "3"]
 
 
 def test_no_complement_fills_what_was_left_out(tmp_path: Path) -> None:
@@ -212,7 +223,10 @@ def test_a_new_objection_meets_a_company_of_a_country_that_is_built(tmp_path: Pa
 
     run(tmp_path, folder, objections=file)
     gone = write(tmp_path / "gone", [company("EE", "2", "Ä"), company("EE", "3", "Ö")])
-    built = run(tmp_path, gone)  # the register has struck it off: that is no fault of the file
+    # The register has struck it off: that is no fault of the file, but a loss.
+    with pytest.raises(GenerationError, match="EE has 2 companies, the published generation has 3"):
+        run(tmp_path, gone)
+    built = run(tmp_path, gone, force=True)
 
     assert built.pays["EE"].oppositions == {}
 

@@ -428,6 +428,15 @@ def test_a_number_typed_in_the_box_leads_to_its_record(served: Served) -> None:
         assert (answer.status, answer.headers["Location"]) == (303, "/societes/FR/552100554"), typed
 
 
+@pytest.mark.parametrize("typed", ["EE100366327", "EE+100+366+327", "549300LKH2ZT2UYX8L57"])
+def test_a_vat_number_or_an_lei_typed_in_the_box_leads_to_its_record(
+    served: Served, typed: str
+) -> None:
+    answer = served.ask(f"/?q={typed}")
+
+    assert (answer.status, answer.headers["Location"]) == (303, "/societes/EE/12652512")
+
+
 @pytest.mark.parametrize("words", ["3M", "1234+SARL", "2000", "552100554+boulangerie+du+port", "a"])
 def test_words_are_never_taken_for_numbers(served: Served, words: str) -> None:
     assert served.ask(f"/?q={words}").status == 200

@@ -1,10 +1,11 @@
 """Measured in Chromium: labels inside their pictures, verdicts inside the page, at four widths and on paper."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from quota.ledger.purchase import Purchase
 from tests.serve import world
@@ -111,3 +112,68 @@ def test_a_select_is_no_wider_than_its_choices(shop: Served, chromium: Browser) 
         for select in page.locator("select:visible").all():
             box = select.bounding_box()
             assert box is not None and box["width"] < 400
+
+
+def test_on_a_phone_a_verdict_is_a_card_as_wide_as_the_page(
+    shop: Served, chromium: Browser
+) -> None:
+    """Before: columns of 40 px, names one syllable a line."""
+    with window(chromium, base(shop), viewport=browsers.PHONE) as opened:
+        page = opened.open("/rapprochement")
+        page.locator("#texte").fill("nom;pays\nSociété Générale d'Orléans;FR")
+        page.get_by_role("button", name="Rapprocher", exact=True).click()
+        row = page.locator("#verdicts tbody tr").first
+        for cell in (row.locator("th"), row.locator("td").nth(2)):
+            box = cell.bounding_box()
+            assert box is not None and box["width"] > 300
+        assert is_within(page)
+
+
+def test_sentences_are_parted_by_spaces(shop: Served, chromium: Browser) -> None:
+    """Before: "Créer un compte10 000 lignes par liste"."""
+    with window(chromium, base(shop)) as opened:
+        said = opened.open("/rapprochement").locator("main p.hides").first.inner_text()
+        assert re.search(r"Créer un compte \d", said), said
+        sign_up(opened)
+        said = opened.open("/rapprochement").locator("main p.hides").first.inner_text()
+        assert re.search(r"\)\. \d", said), said
+
+
+def test_turnover_is_seen_and_a_choice_says_how_many_it_finds(
+    shop: Served, chromium: Browser
+) -> None:
+    """Before: the button that stays in sight lay over the field, and said "Appliquer" whatever was chosen."""
+    with window(chromium, base(shop), viewport=browsers.DESK) as opened:
+        page = opened.open("/?q=a")
+        field = page.locator("#filtres [name=ca_min]")
+        box = field.bounding_box()
+        assert box is not None
+        at = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+        assert field.evaluate("(one, at) => document.elementFromPoint(...at) === one", at)
+        total = len(shop.ask("/api/v1/societes?q=a&pays=FR").json["societes"])
+        assert total
+        page.locator("#filtres [name=pays][value=FR]").check()
+        button = page.locator("#filtres .apply button")
+        expect(button).to_have_text(re.compile(r"Voir \d+ société"))
+
+
+def test_a_record_is_printed_on_few_sheets_and_its_legend_in_colour(
+    shop: Served, chromium: Browser
+) -> None:
+    with window(chromium, base(shop)) as opened:
+        page = opened.page
+        visitor, account = member(shop, "data")
+        now = shop.context.now()
+        shop.store.take_and_charge(Purchase(account, 9, "FR/552100554", 5, 99), now).result()
+        page.context.add_cookies(
+            [
+                {"name": name, "value": value, "url": base(shop)}
+                for name, value in visitor.cookies.items()
+            ]
+        )
+        opened.open(RECORD)
+        page.emulate_media(media="print")
+        adjusted = "one => getComputedStyle(one).printColorAdjust"
+        assert page.locator(".legend").first.evaluate(adjusted) == "exact"
+        sheets = len(re.findall(rb"/Type ?/Page\b", page.pdf(format="A4")))
+        assert sheets <= 3

@@ -11,6 +11,7 @@ from tests.serve import world
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.guests.site.visitor import Visitor, member
 from tests.serve.world import CONTACT
+from tests.world import company
 
 COMPANY = "/societes/FR/552100554"
 OTHER = "/societes/UK/08209948"
@@ -288,3 +289,63 @@ def test_a_list_marks_the_companies_that_are_not_active(served: Served) -> None:
     seen = Visitor(served).get("/?q=Tarkvara&lang=en")
 
     assert "Eesti Tarkvara OÜ In proceedings" in seen.figures
+
+
+@pytest.mark.parametrize(
+    ("path", "register"),
+    [
+        ("DE/F1103R_HRB218916", "Handelsregister"),
+        ("EE/12652512", "e-Äriregister (RIK)"),
+        ("FR/552100554", "Registre national des entreprises (INPI) / Sirene (INSEE)"),
+    ],
+)
+def test_every_record_names_its_register_and_no_page_promises_a_link(
+    served: Served, path: str, register: str
+) -> None:
+    """Nine of the countries have no page for a company."""
+    assert f"Registre {register}" in " ".join(Visitor(served).get(f"/societes/{path}").text.split())
+    for page in ("/", "/tarifs", "/sources"):
+        text = Visitor(served).get(page).text
+        assert "mène au registre" not in text and "lien vers chaque fiche" not in text
+
+
+def test_words_that_only_repeat_what_is_published_are_left_out(tmp_path: Path) -> None:
+    twice = company(
+        "FR", "1", "Répétée", forme="SARL, société à responsabilité limitée", statut="Active", etat="active"
+    )  # fmt: skip
+    world.publish(tmp_path, [twice], {})
+    with serving(tmp_path) as served:
+        page = Visitor(served).get("/societes/FR/1").text
+
+    assert page.lower().count("société à responsabilité limitée") == page.lower().count(
+        "sarl, société à responsabilité limitée"
+    )
+    assert "au registre :" not in page
+
+
+def test_a_record_credits_the_sources_of_what_it_shows(served: Served) -> None:
+    """Before: the first source of the country by name, whatever it had given."""
+    credited = {
+        path: re.findall(
+            r"([a-z-]+) &amp; Cie", html.partition('class="prov"')[2].partition(" · ")[0]
+        )
+        for path in ("FR/552100554", "FR/309634954", "EE/12652512")
+        for html in [Visitor(served).get(f"/societes/{path}").html]
+    }
+
+    assert credited == {
+        "FR/552100554": ["fr-registre", "fr-comptes"],
+        "FR/309634954": ["fr-registre"],
+        "EE/12652512": ["ee-registre"],
+    }
+
+
+def test_a_state_that_is_not_known_says_what_is_not_known(served: Served) -> None:
+    assert "État inconnu" in Visitor(served).get("/?q=fitlab").text
+    assert "State unknown" in Visitor(served).get("/?q=fitlab&lang=en").text
+
+
+def test_a_parent_that_is_not_served_is_linked_to_the_lei_data(served: Served) -> None:
+    page = Visitor(served).get("/societes/EE/12652512").html
+
+    assert f'<a href="https://search.gleif.org/#/record/{world.PARENT_LEI}"' in page

@@ -151,6 +151,16 @@ def test_the_notice_says_how_to_object_and_which_mailboxes_stay(
     assert [word for word in words if word not in text] == []
 
 
+def test_the_address_of_the_privacy_notice_leads_to_it(served: Served) -> None:
+    """Before: 404."""
+    reply = Visitor(served).get("/confidentialite")
+
+    assert (reply.status, reply.headers["Location"]) == (303, "/mentions-legales#confidentialite")
+    html = Visitor(served).get("/mentions-legales").html
+    section = html.split('id="confidentialite"')[1].split("<h2")[0]
+    assert "peut s’y opposer" in section
+
+
 def test_a_search_over_a_country_without_data_says_so(served: Served) -> None:
     """X9"""
     seen = Visitor(served).get("/?pays=AT&pays=FR")

@@ -1,4 +1,4 @@
-"""/mentions-legales: who operates the service, how to reach them, and what is done with personal data."""
+"""/mentions-legales: who operates the service, how to reach them, what is done with personal data; /confidentialite."""
 
 from dataclasses import MISSING, fields
 from datetime import timedelta
@@ -8,7 +8,7 @@ from serve.access.result import Response
 from serve.guest_settings import EditorSettings
 from serve.guests.site import cookies, sessions
 from serve.guests.site.page_request import PageRequest
-from serve.guests.site.render import page
+from serve.guests.site.render import page, see_other
 
 
 async def legal(request: PageRequest) -> Response:
@@ -31,3 +31,8 @@ async def legal(request: PageRequest) -> Response:
         links={kind: seconds // 86_400 for kind, seconds in tickets.LASTS_S.items()},
         key_days=activity.KEPT_DAYS,
     )  # fmt: skip
+
+
+async def privacy(_request: PageRequest) -> Response:
+    """A redirect to what the legal notice says of personal data: people type this address, and others print it."""
+    return see_other("/mentions-legales#confidentialite")
