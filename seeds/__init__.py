@@ -2,8 +2,8 @@
 
 Another country, rate or plan is a row in a table and changes no code. README.md describes every
 table with its origin and licence; `spec/` holds the specification that code and documents cite;
-`raw/` holds excerpts of register files. An installed package has the tables, and `command_line`, what the commands
-share: `VERSION` and completion.
+`raw/` holds excerpts of register files. An installed package has the tables, and what the programs share:
+`command_line` (`VERSION`, completion) and `toml_file` (the reader of their settings and declarations).
 """
 
 from pathlib import Path

@@ -4,22 +4,72 @@ The tiny server is what lies below `serve/http`. Files, documents, tools and pag
 them could be left out here.
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Any, Final
 
+from quota.errors import StoreUnavailable
+from serve.access import billing
+from serve.access.burst_gate import Limiter
+from serve.access.context import ServerContext
 from serve.contract.operation import Kind
 from serve.guests.docs import adapter as documents_adapter
 from serve.guests.docs.documents import documents
 from serve.guests.docs.manual.manual import manual
 from serve.guests.files import adapter as files_adapter
-from serve.guests.files.worker_pool import Exporter
+from serve.guests.files.worker_pool import Exporter, WorkerPool
 from serve.guests.mcp import adapter as mcp_adapter
 from serve.guests.operations import OPERATIONS
-from serve.guests.site import render
+from serve.guests.site import render, signing
 from serve.guests.site.adapter import Website
-from serve.guests.site.page_request import PageContext
+from serve.guests.site.page_request import PageContext, make_page_context
 from serve.http.app import Handler, make_handler
 from serve.http.guests import Guests, RouteHandler
+
+_log: Final = logging.getLogger("serve.app")
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """The server with its guests, as one process runs it."""
+
+    handler: Handler
+    pages: PageContext
+    pool: WorkerPool
+
+    def background(self) -> Sequence[Coroutine[Any, Any, None]]:
+        """The work of guests beside requests, until it is cancelled."""
+        return [self.pages.outbox.run()] if self.pages.outbox else []
+
+    async def release(self) -> None:
+        """Give back the places of the exports that killed processes of this host were at (F5)."""
+        for account, reservation in self.pool.abandoned:
+            try:
+                await billing.release_export(self.pages.store, account, reservation)
+            except StoreUnavailable as error:
+                _log.warning(
+                    "an export of a killed process keeps its place until it expires: %s", error
+                )
+
+    async def close(self) -> None:
+        """End the processes that make files."""
+        await self.pool.close()
+
+
+def open_app(server: ServerContext, limiter: Limiter) -> App:
+    """The guests of a process, opened.
+
+    Raises:
+        NotAllowedError, OSError: the mail server or the payments of the settings cannot be used.
+    """
+    config = server.config
+    assert config.state
+    pool = WorkerPool(config.spool or config.state / "exports", config.makers)
+    pool.start()
+    pages = make_page_context(server, signing.load(config.state), limiter, pool)
+    return App(make_app(pages), pages, pool)
 
 
 def make_app(pages: PageContext) -> Handler:

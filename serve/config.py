@@ -9,7 +9,6 @@ must not leave the service without one.
 """
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 
 from quota import open_store
+from seeds.toml_file import read_toml
 from serve.guest_settings import EditorSettings, MailSettings, PaymentSettings
 
 PREFIX: Final = "SOCIETES_"
@@ -312,7 +312,7 @@ def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
     file = given.pop("config", None) or variables.pop("config", None)
     variables.pop("config", None)
     layers = [
-        _read_values(_from_file(Path(str(file))) if file else {}, str(file)),
+        _read_values(read_toml(Path(str(file)), ConfigError) if file else {}, str(file)),
         _read_values(variables, "the environment"),
         _read_values(given, "the command line"),
     ]
@@ -387,16 +387,6 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             else:
                 values[name] = value
     return sections | values  # SOCIETES_DEBIT itself is refused
-
-
-def _from_file(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not TOML: {error}") from error
 
 
 def _read_values(values: Mapping[str, Any], where: str) -> dict[str, Any]:

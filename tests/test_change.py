@@ -159,6 +159,85 @@ with serving(data) as served:
     assert ("Employees", "from 3") in {tuple(line[:2]) for line in scope.iter_rows(values_only=True)}
 """
 
+KEY: Final[Edit] = {
+    "serve/contract/objects/search.py": (
+        (
+            "    apercu: Annotated[",
+            '    pages: Annotated[Count, Text("Les pages à montrer.", "Pages to show.")]\n',
+        ),
+    ),
+    "serve/access/envelope.py": (
+        (
+            "            apercu=self.apercu,",
+            "            pages=-(-shown.visibles // max(1, self.limit)),\n",
+        ),
+    ),
+}
+_KEYED: Final = """
+import sys
+from pathlib import Path
+from tests.serve import conformance, world
+from tests.serve.client import serving
+
+data = Path(sys.argv[1])
+data.mkdir()
+world.publish(data)
+with serving(data) as served:
+    path = "/api/v1/societes?limit=2"
+    reply = served.ask(path, headers=served.customer("data").headers)
+    assert reply.json["pages"] == -(-reply.json["visibles"] // 2) > 1, reply
+    conformance.check("GET", path, 200, reply.headers, reply.body)
+    assert "Pages to show." in served.ask("/openapi.json").body.decode()
+    page = served.ask("/docs/objets/Recherche", headers={"Accept": "text/html"})
+    assert "Les pages à montrer." in page.body.decode()
+"""
+
+CODE: Final[Edit] = {
+    "serve/contract/tables/error_codes.csv": (
+        ("", "service_ferme,400,,le service est fermé,the service is closed\n"),
+    ),
+    "serve/contract/tables/errors.csv": (
+        (
+            "",
+            "service_ferme,service_ferme,Fermé jusqu'à {hour} heures,Closed until {hour} o'clock\n",
+        ),
+    ),
+    "serve/contract/errors.py": (
+        (
+            "def config(what",
+            """def service_ferme(hour: int) -> ApiError:
+    return _error("service_ferme", hour=hour)
+
+
+""",
+        ),
+    ),
+}
+_REFUSED: Final = """
+import sys
+from pathlib import Path
+from serve.api import suggestions
+from serve.contract import errors
+from tests.serve import conformance, world
+from tests.serve.client import serving
+
+def refuse(*_):
+    raise errors.service_ferme(8)
+
+suggestions._suggestions = refuse
+data = Path(sys.argv[1])
+data.mkdir()
+world.publish(data)
+with serving(data) as served:
+    path = "/api/v1/suggestions?q=fit"
+    reply = served.ask(path, headers={"Accept-Language": "en"})
+    assert reply.json["erreur"] == {"code": "service_ferme", "message": "Closed until 8 o'clock"}, reply
+    conformance.check("GET", path, 400, reply.headers, reply.body)
+    assert served.ask(path).json["erreur"]["message"] == "Fermé jusqu'à 8 heures"
+    assert "`service_ferme`: the service is closed" in served.ask("/openapi.json").body.decode()
+    assert "service_ferme" in served.ask("/docs.md").body.decode()
+"""
+
 FIELD: Final[Edit] = {
     "shards/codec/record.py": (
         (")  # fmt: skip\n# The keys of a statement line", '    "devise_locale",\n'),
@@ -245,6 +324,24 @@ def test_a_route_with_a_tool_is_its_function_its_object_its_declaration_and_its_
 
     assert len(touched) == 4
     assert _said("a route, with its tool") >= {Path(one).parent.as_posix() for one in touched}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "edit", "program", "files"),
+    [("a key of a response", KEY, _KEYED, 2), ("an error code, a message", CODE, _REFUSED, 3)],
+)
+def test_a_key_or_an_error_is_its_declaration_and_what_fills_or_raises_it(
+    tmp_path: Path, change: str, edit: Edit, program: str, files: int
+) -> None:
+    copy = tmp_path / "copy"
+    _copy(copy)
+
+    touched = _edit(copy, edit)
+    _run(copy, program, str(tmp_path / "data"))
+
+    assert len(touched) == files
+    assert _said(change) >= {Path(one).parent.as_posix() for one in touched}
 
 
 def _copy(folder: Path) -> None:

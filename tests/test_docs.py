@@ -5,12 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
+from serve.contract import seed_tables
+from serve.guests.mcp.tools import tools
 from shards import format
 from shards.codec import cells, row_sets
 from shards.codec.cells import Cell
 from shards.format import Header
 from shards.query import ORDERS
 
+WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 ROOT = Path(__file__).parents[1]
 FORMAT_MD = (ROOT / "shards" / "FORMAT.md").read_text()
 
@@ -57,3 +60,19 @@ def test_the_limits_in_the_format_specification_are_those_of_the_code() -> None:
     assert f"every {format.SAMPLED}th suffix" in text
     assert f"every {format.OWNED}th byte" in text
     assert f"by the {format.SUFFIX_BYTES} bytes from there on" in text
+
+
+def test_the_counts_in_the_documents_are_those_of_the_code() -> None:
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    architecture = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    countries, sectors = len(seed_tables.rows("pays.csv")), len(seed_tables.rows("secteurs.csv"))
+    [(own, listed)] = re.findall(
+        r"company registers of (\d+) countries are in \(([A-Z ]+)\)", readme
+    )
+
+    assert re.findall(r"(\d+) read-only tools", readme) == [str(len(tools()))]
+    assert re.findall(r"the (\d+) sectors", readme) == [str(sectors)]
+    assert int(own) == len({*listed.split()}) == countries - WORDS.index("nine")
+    assert "for the other nine." in readme
+    assert re.findall(r"companies of (\d+) countries", architecture) == [str(countries)]
+    assert re.findall(r"rows of (\w+) orders", architecture) == [WORDS[len(ORDERS)]]

@@ -21,6 +21,31 @@ LARGER_FOLDERS: Final = {
 LONGEST_LINE: Final = 120
 LONGEST_DOCUMENTS: Final = {"README.md": 150, "ARCHITECTURE.md": 250}
 
+LONGEST_FILE: Final = 400
+# The files that are longer, each with the reason to keep it in one piece.
+LONGER_FILES: Final = {
+    "pipeline/publishing/country.py": "the steps of a country in their order, read from top to bottom",
+    "pipeline/registers/declared/declaration.py": "the language of declarations: a class for each table",
+    "pipeline/registers/declared/source_file.py": "the ways to read a file, each held to its declaration",
+    "quota/commands.py": "a function for each command",
+    "serve/config.py": "a line for each setting, and their one reader",
+    "shards/kernel/codes.py": "a condition for each column of codes, over the same blocks",
+    "shards/kernel/head.py": "the first rows of an order, and the calls in its loops, which are inlined",
+    "shards/kernel/types.py": "a class for each structure; setup.py writes types.pxd from it",
+    "shards/search/kernel_session.py": "all that is handed to the kernel, whose memory it owns",
+    "shards/search/reader.py": "the tables of a shard, one after the other, as FORMAT.md has them",
+}
+LONGEST_FUNCTION: Final = 60
+# The functions that are longer, each with the reason to keep it in one piece.
+LONGER_FUNCTIONS: Final = {
+    "pipeline/__main__.py:_add_build_arguments": "a line for each option",
+    "pipeline/publishing/build.py:run": "the steps of a build, with what each hands to the next",
+    "shards/kernel/head.py:head": "it compares the ways to find rows, by estimates that all of them share",
+    "shards/kernel/rows.py:keep": "a block is narrowed loop after loop; calls would cost as much",
+}
+# The places that catch every error: a request is answered with an id to report, and nobody awaits the other.
+CATCHING_ALL: Final = ["serve/access/store_holder.py", "serve/http/app.py"]
+
 # A first line names a thing or commands; a clause without a noun makes a riddle of it.
 RIDDLES: Final = frozenset({"how", "that", "what", "where", "which", "who", "whose", "why"})
 
@@ -96,3 +121,36 @@ def test_a_document_that_everybody_reads_is_short(document: str) -> None:
     length = len((ROOT / document).read_text(encoding="utf-8").splitlines())
 
     assert length <= LONGEST_DOCUMENTS[document]
+
+
+def test_a_file_is_short_or_there_is_a_reason() -> None:
+    lengths = {
+        name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in modules(*ROOMS)
+    }
+
+    assert {one for one, length in lengths.items() if length > LONGEST_FILE} == {*LONGER_FILES}
+
+
+def test_a_function_is_short_or_there_is_a_reason() -> None:
+    longer = {
+        f"{name(path)}:{node.name}"
+        for path in modules(*ROOMS)
+        for node in ast.walk(tree(path))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
+    }
+
+    assert longer == {*LONGER_FUNCTIONS}
+
+
+def test_few_places_catch_every_error() -> None:
+    found = [
+        name(path)
+        for path in modules(*ROOMS)
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ExceptHandler)
+        and isinstance(node.type, ast.Name)
+        and node.type.id == "Exception"
+    ]
+
+    assert sorted(found) == CATCHING_ALL

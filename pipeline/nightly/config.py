@@ -6,7 +6,6 @@ FETCH_SECRET_<SOURCE> for a key that should not stand in a file.
 """
 
 import argparse
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from pipeline.nightly.fetch.fetching import FetchSettings, secret_name
 from pipeline.nightly.fetch.pace import SLOWEST
 from pipeline.nightly.fetch.published import SourceSettings
 from pipeline.stages.rejections import MAX_SHARE
+from seeds.toml_file import read_toml
 from shards.publish import publication
 from shards.sync import signature
 
@@ -127,12 +127,7 @@ def fetch_settings(
 
 def _load(path: Path) -> dict[str, Any]:
     """The keys of the file as values of `NightlyConfig`."""
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise NightlyConfigError(f"{path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise NightlyConfigError(f"{path} is no TOML: {error}") from error
+    document = read_toml(path, NightlyConfigError)
     readers = _readers(path.resolve().parent)
     if unknown := sorted(document.keys() - readers.keys()):
         raise NightlyConfigError(f"{path}: unknown key {unknown[0]!r}; known: {', '.join(readers)}")

@@ -1,9 +1,9 @@
 """The results of search and record, and their bytes (§2.2, §2.4).
 
 Companies and statements come out of a shard as JSON and are joined as they are: encoding a result
-decodes nothing. A page or a tool decodes them once. Keys stand in the order of the specification's
-tables. `serve/access/rights.py` decides what a plan may see; `shards/codec/record.py` sets the contact
-fields to null.
+decodes nothing. A page or a tool decodes them once. The keys and their order are those of the objects
+in `serve/contract/objects`. `serve/access/rights.py` decides what a plan may see;
+`shards/codec/record.py` sets the contact fields to null.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,6 +16,9 @@ from serve.access import rights
 from serve.access.caller import Caller
 from serve.access.rights import Window
 from serve.contract.errors import ApiError
+from serve.contract.objects.described import ABSENT
+from serve.contract.objects.record import Droits, Fiche
+from serve.contract.objects.search import Recherche, TexteVoulu
 from shards.codec import record as codec
 from shards.search.suggest.spelling import Meant
 
@@ -27,7 +30,6 @@ CREDITS_MESSAGE: Final = (
     "financiers reprennent le mois prochain ou après l'achat d'un pack : /tarifs"
 )
 
-_JSON: Final = (b"false", b"true")
 _REFUSED_KEY: Final = 401
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -84,38 +86,28 @@ class SearchResult(NamedTuple):
         return codec.companies(self.rows)
 
     def json(self) -> bytes:
-        """The envelope of §2.2, and those of the further keys that have something to say."""
+        """The envelope of §2.2, with those of the further keys that have something to say."""
         plan = self.caller.plan
         shown = rights.visible_window(plan, self.total)
-        return (
-            b'{"total":%d,"limit":%d,"offset":%d,"plan":%s,"plafond_resultats":%d,'
-            b'"visibles":%d,"tronque":%s,"restantes":%d,"coordonnees":%s,'
-            b'"offre_suivante":%s,"apercu":%s,"societes":[%b]%b}'
-        ) % (
-            self.total,
-            self.limit,
-            self.window.offset,
-            _plan(self.caller),
-            plan.resultats_par_recherche,
-            shown.visibles,
-            _JSON[shown.tronque],
-            shown.restantes,
-            _JSON[plan.coordonnees],
-            self.offer,
-            _JSON[self.apercu],
-            self.rows,
-            self._end(),
-        )
-
-    def _end(self) -> bytes:
-        further = {
-            "pays_sans_donnees": self.sans_donnees or None,
-            "ids_inconnus": self.ids_inconnus,
-            "noms_trouves": self.noms_trouves or None,
-            "vouliez_vous_dire": [one._asdict() for one in self.vouliez_vous_dire] or None,
-        }
-        said = {name: value for name, value in further.items() if value is not None}
-        return b"," + orjson.dumps(said)[1:-1] if said else b""
+        meant = [TexteVoulu(q=one.q, total=one.total) for one in self.vouliez_vous_dire]
+        return Recherche(
+            total=self.total,
+            limit=self.limit,
+            offset=orjson.Fragment(b"%d" % self.offset),
+            **_paid_plan(self.caller),
+            plafond_resultats=plan.resultats_par_recherche,
+            visibles=shown.visibles,
+            tronque=shown.tronque,
+            restantes=shown.restantes,
+            coordonnees=plan.coordonnees,
+            offre_suivante=orjson.Fragment(self.offer),
+            apercu=self.apercu,
+            societes=orjson.Fragment(b"[%b]" % self.rows),
+            pays_sans_donnees=self.sans_donnees or ABSENT,
+            ids_inconnus=ABSENT if self.ids_inconnus is None else self.ids_inconnus,
+            noms_trouves=self.noms_trouves or ABSENT,
+            vouliez_vous_dire=meant or ABSENT,
+        ).json()
 
 
 class Record(NamedTuple):
@@ -146,22 +138,15 @@ class Record(NamedTuple):
 
     def json(self) -> bytes:
         """The record of §2.4, with `comptes`, `comptes_message` or neither."""
-        middle = b""
-        if self.statements is not None:
-            middle = b'"comptes":%s,' % self.statements
-        elif self.message is not None:
-            middle = b'"comptes_message":%s,' % orjson.dumps(self.message)
-        return (
-            b'{"societe":%s,"plan":%s,%s"droits":{"etats_financiers":%s,"coordonnees":%s},'
-            b'"offre_suivante":%s}'
-        ) % (
-            self.company,
-            _plan(self.caller),
-            middle,
-            _JSON[self.statements is not None],
-            _JSON[self.contacts],
-            self.offer,
-        )
+        lines, message = self.statements, self.message
+        return Fiche(
+            societe=orjson.Fragment(self.company),
+            **_paid_plan(self.caller),
+            comptes=ABSENT if lines is None else orjson.Fragment(lines),
+            comptes_message=ABSENT if message is None or lines is not None else message,
+            droits=Droits(etats_financiers=lines is not None, coordonnees=self.contacts),
+            offre_suivante=orjson.Fragment(self.offer),
+        ).json()
 
 
 def with_error(body: bytes, error: ApiError, lang: str) -> bytes:
@@ -177,9 +162,7 @@ def with_error(body: bytes, error: ApiError, lang: str) -> bytes:
     return b"{%s,%s%s}" % (erreur, body[1:-1], extra)
 
 
-def _plan(caller: Caller) -> bytes:
+def _paid_plan(caller: Caller) -> dict[str, Any]:
     """The effective plan, and the plan that is paid for if the API tool is missing from it (A7)."""
-    slug = b'"%s"' % caller.plan.slug.encode()
-    if caller.souscrit is None:
-        return slug
-    return slug + b',"plan_souscrit":"%s","outil_api":false' % caller.souscrit.encode()
+    paid = {} if caller.souscrit is None else {"plan_souscrit": caller.souscrit, "outil_api": False}
+    return {"plan": caller.plan.slug, **paid}

@@ -5,18 +5,24 @@ the price of a month and the shape are computed here.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
 from quota.plans import Plan
 from serve.access.caller import Caller
 from serve.contract.errors import Texts
+from serve.contract.objects.common import Offre
 
 # Annual billing costs 10 % less than twelve months (§2.3, contract C3).
 _YEAR: Final = Decimal(12) * Decimal("0.9")
 _CENT: Final = Decimal("0.01")
+# The figures that a plan has by the same name.
+_SAME: Final = {one.name for one in fields(Offre)} & {
+    one.name for one in fields(Plan) if one.name != "prix_annuel_eur"
+}
 
 
 def offers(plans: Mapping[str, Plan]) -> Mapping[str, bytes]:
@@ -24,28 +30,19 @@ def offers(plans: Mapping[str, Plan]) -> Mapping[str, bytes]:
     return {slug: orjson.dumps(offer(plan, plans)) for slug, plan in plans.items()}
 
 
-def offer(plan: Plan, plans: Mapping[str, Plan]) -> dict[str, Any] | None:
+def offer(plan: Plan, plans: Mapping[str, Plan]) -> Offre | None:
     """The `offre_suivante` of a plan; None for the highest."""
     following = plans.get(plan.suivant)
     if following is None:
         return None
     annual = following.prix_annuel_eur or Decimal(0)  # quota.plans: a proposed plan has a price
-    return {
-        "plan": following.slug,
-        "nom": following.nom,
-        "nom_en": following.nom_en,
-        "prix_mensuel_eur": _number(monthly(following)),
-        "prix_annuel_eur": _number(annual),
-        "resultats_par_recherche": following.resultats_par_recherche,
-        "exports_par_mois": following.exports_par_mois,
-        "lignes_par_export": following.lignes_par_export,
-        "appels_api_par_jour": following.appels_api_par_jour,
-        "lignes_par_appel": following.lignes_par_appel,
-        "societes_avec_comptes_par_export": following.societes_avec_comptes_par_export,
-        "coordonnees": following.coordonnees,
-        "etats_financiers": following.etats_financiers,
-        "url": "/tarifs" if annual else "/inscription",
-    }
+    return Offre(
+        plan=following.slug,
+        prix_mensuel_eur=_number(monthly(following)),
+        prix_annuel_eur=_number(annual),
+        url="/tarifs" if annual else "/inscription",
+        **{name: getattr(following, name) for name in _SAME},
+    )
 
 
 def monthly(plan: Plan) -> Decimal:

@@ -33,7 +33,7 @@ _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Request(NamedTuple):
-    """A request to the API, as far as its text goes.
+    """A parsed request without its body.
 
     Attributes:
         segments: the variable parts of the path, decoded.

@@ -39,14 +39,11 @@ ACCEPTED: Final[Mapping[str, str]] = {
 ColumnType = Literal["text", "integer", "number", "boolean", "texts"]
 
 _TYPES: Final[Mapping[str, ColumnType]] = {
-    seed_tables.TEXT: "text",
-    seed_tables.DATE: "text",  # of some dates only the year or the month is known
-    seed_tables.LINK: "text",
-    seed_tables.WHOLE: "integer",
-    seed_tables.YEAR: "integer",
-    seed_tables.AMOUNT: "number",
-    seed_tables.TRUTH: "boolean",
-    seed_tables.TEXTS: "texts",
+    "string": "text",  # of some dates only the year or the month is known
+    "integer": "integer",
+    "number": "number",
+    "boolean": "boolean",
+    "array": "texts",
 }
 
 
@@ -75,6 +72,6 @@ STATEMENT_COLUMNS: Final = (
 def company_columns() -> Mapping[str, ExportColumn]:
     """The columns of the companies by name, in the order of `Societe`."""
     return {
-        field.champ: ExportColumn(field.champ, _TYPES[field.genre])
+        field.champ: ExportColumn(field.champ, _TYPES[field.json_type])
         for field in seed_tables.fields()
     }

@@ -24,6 +24,10 @@ DATE: Final = "date"
 LINK: Final = "lien"
 TRUTH: Final = "booleen"
 TEXTS: Final = "liste"
+# The JSON types of those that are no texts.
+_JSON_TYPES: Final[Mapping[str, str]] = {
+    WHOLE: "integer", YEAR: "integer", AMOUNT: "number", TRUTH: "boolean", TEXTS: "array",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,11 @@ class Field:
     in_tools: bool
     title: Mapping[str, str]
     definition: Mapping[str, str]
+
+    @property
+    def json_type(self) -> str:
+        """The type of its values in JSON; an `array` is one of texts."""
+        return _JSON_TYPES.get(self.genre, "string")
 
 
 @dataclass(frozen=True, slots=True)

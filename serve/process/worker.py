@@ -17,19 +17,14 @@ from typing import Final
 from aiohttp import web
 
 from quota.bursts.limiter import BurstLimiter
-from quota.errors import StoreUnavailable
 from quota.open_store import open_store
-from serve.access import billing
 from serve.access.context import make_context
 from serve.access.store_holder import StoreHolder
 from serve.api.analyses import marche
-from serve.app import make_app
+from serve.app import open_app
 from serve.config import Config
 from serve.contract.errors import ApiError
 from serve.generation.current_generation import CurrentGeneration
-from serve.guests.files.worker_pool import WorkerPool
-from serve.guests.site import signing
-from serve.guests.site.page_request import PageContext, make_page_context
 from serve.http.connection import make_server
 from serve.observe.log import stderr
 from serve.process.handover import HandoverError
@@ -83,36 +78,27 @@ async def _serve(
     current.start(doubted=doubted)
     if relieving and current.generation is None:
         raise HandoverError(f"nothing in {config.data} can be served: the old server stays")
-    store = StoreHolder(
-        partial(
-            open_store, config.quota, config.state, lease=config.lease, strict=config.quota_strict
-        )
-    )
-    store.start()
+    store = _start_store(config)
     limiter = BurstLimiter(config.state)
-    makers = WorkerPool(config.spool or config.state / "exports", config.makers)
-    makers.start()
     stop = asyncio.Event()
     _listen_to_signals(stop, current, parent)
-    pages = _pages(config, current, store, limiter, makers)
-    server = make_server(make_app(pages), pages.server.metrics)
+    context = make_context(config, current, store, limiter)
+    stderr.on_loss = context.metrics.log_line_lost
+    app = open_app(context, limiter)
+    server = make_server(app.handler, context.metrics)
     runner = web.ServerRunner(server, shutdown_timeout=DRAIN_SECONDS)
-    await runner.setup()
-    sites = [web.SockSite(runner, listener, backlog=_BACKLOG) for listener in listeners]
-    for site in sites:
-        await site.start()
+    sites = await _start_sites(runner, listeners)
     opener = asyncio.create_task(store.keep_open())
     follower = asyncio.create_task(current.follow())
     others = [
-        asyncio.create_task(pages.server.key_usage.run(store)),
-        asyncio.create_task(pages.server.metrics.keep_measuring()),
+        asyncio.create_task(context.key_usage.run(store)),
+        asyncio.create_task(context.metrics.keep_measuring()),
+        *map(asyncio.create_task, app.background()),
     ]
-    if pages.outbox:
-        others.append(asyncio.create_task(pages.outbox.run()))
     # It never ends by itself: if it does, no further generation would be noticed.
     follower.add_done_callback(lambda _: stop.set())
     ready()
-    await _release(store, makers)
+    await app.release()
     _tune_collector()
     reading: list[ReadAhead] = []
     if config.warm:
@@ -132,7 +118,7 @@ async def _serve(
             await site.stop()
         await server.drain(LINGER_SECONDS)
         await runner.cleanup()
-        await makers.close()
+        await app.close()
         current.close()
         store.close()
         limiter.close()
@@ -141,15 +127,25 @@ async def _serve(
         follower.result()
 
 
-async def _release(store: StoreHolder, makers: WorkerPool) -> None:
-    """Give back the places of the exports that killed processes of this host were at (F5)."""
-    for account, reservation in makers.abandoned:
-        try:
-            await billing.release_export(store.store, account, reservation)
-        except StoreUnavailable as error:
-            _log.warning(
-                "an export of a killed process keeps its place until it expires: %s", error
-            )
+def _start_store(config: Config) -> StoreHolder:
+    """The store of the settings, opened if it can be opened now."""
+    assert config.state
+    leased, strict = config.lease, config.quota_strict
+    opener = partial(open_store, config.quota, config.state, lease=leased, strict=strict)
+    store = StoreHolder(opener)
+    store.start()
+    return store
+
+
+async def _start_sites(
+    runner: web.ServerRunner, listeners: Sequence[socket.socket]
+) -> Sequence[web.SockSite]:
+    """Accept connections on the sockets."""
+    await runner.setup()
+    sites = [web.SockSite(runner, listener, backlog=_BACKLOG) for listener in listeners]
+    for site in sites:
+        await site.start()
+    return sites
 
 
 async def _prepare_first(current: CurrentGeneration) -> None:
@@ -170,19 +166,6 @@ def _tune_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_COLLECTION_THRESHOLD)
-
-
-def _pages(
-    config: Config,
-    current: CurrentGeneration,
-    store: StoreHolder,
-    limiter: BurstLimiter,
-    makers: WorkerPool,
-) -> PageContext:
-    assert config.state
-    context = make_context(config, current, store, limiter)
-    stderr.on_loss = context.metrics.log_line_lost
-    return make_page_context(context, signing.load(config.state), limiter, makers)
 
 
 def _read_ahead(current: CurrentGeneration, running: list[ReadAhead], opened: Generation) -> None:

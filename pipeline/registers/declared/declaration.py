@@ -58,7 +58,6 @@ Expressions are SQL, read by `polars.sql_expr`, over text columns. `fichier` is 
 published file. A key that is not in this list stops the import: a misspelt one would be ignored.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,6 +70,7 @@ from pipeline.registers.declared import json_paths
 from pipeline.registers.declared.json_paths import PathError
 from pipeline.registers.register import MAX_REJECTED
 from seeds import TABLES
+from seeds.toml_file import read_toml
 
 Format = Literal["csv", "json", "jsonl", "xml"]
 UNESCAPED: Final = "unescaped"
@@ -270,12 +270,9 @@ def read(path: Path) -> Declaration:
     """The declaration in the TOML file `path`.
 
     Raises:
-        DeclarationError: the file is no TOML, or says what is not in the language.
+        DeclarationError: the file cannot be read, is not TOML, or says what is not in the language.
     """
-    try:
-        found = _Table(path, "", tomllib.loads(path.read_text(encoding="utf-8")))
-    except tomllib.TOMLDecodeError as error:
-        raise DeclarationError(f"{path}: no TOML: {error}") from error
+    found = _Table(path, "", read_toml(path, DeclarationError))
     files = {name: _file_kind(name, table) for name, table in found.kinds().items()}
     declared = Declaration(
         path=path,

@@ -279,7 +279,7 @@ def _values(field: str, values: tuple[Any, Any], *, contacts: bool) -> Sequence[
 
 
 def _cause(change: NetChange, wanted: Sequence[Filter]) -> str | list[str]:
-    """Why a company is found now, or no more: it came, it went, or the fields that filters compare."""
+    """The cause of an entry or exit: `creee`, `supprimee`, or the changed fields that filters compare."""
     if change.nature != CHANGED:
         return change.nature
     compared = {field for one in wanted for field in VALUES[one.value]}

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated, Final
 
+import orjson
+
 from serve.contract.objects.common import (
     CodePlan,
     CoutEtSolde,
@@ -11,7 +13,15 @@ from serve.contract.objects.common import (
     OutilApi,
     Societe,
 )
-from serve.contract.objects.described import ABSENT, Absent, KnownValues, component, part
+from serve.contract.objects.described import (
+    ABSENT,
+    Absent,
+    AnswerObject,
+    Encoded,
+    KnownValues,
+    component,
+    part,
+)
 from serve.contract.text import Text
 
 ETATS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
@@ -65,13 +75,14 @@ class Droits:
 
 
 @component("La fiche d’une société.", "The record of a company.")
-class Fiche:
-    societe: Societe
+class Fiche(AnswerObject):
+    societe: Annotated[orjson.Fragment, Encoded(Societe)]
     plan: CodePlan
     plan_souscrit: CodePlan | Absent = ABSENT
     outil_api: OutilApi = ABSENT
     comptes: Annotated[
-        Sequence[LigneComptes] | Absent,
+        orjson.Fragment | Absent,
+        Encoded(Sequence[LigneComptes]),
         Text(
             "Les lignes des comptes de 5 exercices au plus, les plus récents d’abord ; vide si "
             "aucune n’est connue. Absent là où il y a `comptes_message`.",

@@ -61,7 +61,9 @@ class Recherche(AnswerObject):
     ]
     limit: Annotated[Count, Text("La limite appliquée.", "Limit that was applied.")]
     offset: Annotated[
-        Count, Text("Le décalage ; toujours 0 pour un visiteur.", "Offset; always 0 for a visitor.")
+        orjson.Fragment,  # of any size, where orjson knows 64 bits
+        Encoded(Count),
+        Text("Le décalage ; toujours 0 pour un visiteur.", "Offset; always 0 for a visitor."),
     ]
     plan: CodePlan
     plan_souscrit: CodePlan | Absent = ABSENT

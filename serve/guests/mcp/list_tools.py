@@ -173,7 +173,7 @@ def _of_visitor(call: ToolCall, admitted: Admitted) -> dict[str, Any]:
 def _offer(call: ToolCall, caller: Caller) -> dict[str, Any]:
     """The plan that is proposed next; absent for the highest."""
     offer = next_plan.offer(caller.plan, call.context.plans)
-    return {} if offer is None else {"offre_suivante": offer}
+    return {} if offer is None else {"offre_suivante": members(offer)}
 
 
 def _meter(meter: Quota) -> dict[str, Any]:

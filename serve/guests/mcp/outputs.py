@@ -1,20 +1,43 @@
 """The results of the tools as JSON Schema (2020-12); the names are those of the API, in French.
 
-The tools leave out keys that are null in the API, so only keys that are always there are required.
+A schema is that of the answer of the route, without texts and with the keys that the tool shows. The tools leave out
+keys that are null in the API, so only keys that are always there are required.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import cache
 from typing import Any, Final
 
 from serve.contract import seed_tables
+from serve.contract.objects import components
+from serve.contract.objects.account import Compte, Compteurs
+from serve.contract.objects.analyses import AnalyseEntreprise, Comparables
+from serve.contract.objects.changes import ModificationsSuivies, ModificationSuivie
 from serve.contract.objects.common import Quota
+from serve.contract.objects.groups import Groupe
 from serve.contract.objects.json_schema import component_schema
-from serve.contract.objects.lists import PaysDeListe, SecteurDeListe, SousSecteurDeListe
+from serve.contract.objects.lists import (
+    ListePays,
+    ListeSecteurs,
+    ListeSources,
+    ListeSousSecteurs,
+    PaysDeListe,
+    SecteurDeListe,
+    SourceDeDonnees,
+    SourcesPays,
+    SousSecteurDeListe,
+)
+from serve.contract.objects.markets import AnalyseMarche
+from serve.contract.objects.record import Fiche, LigneComptes
 from serve.contract.objects.search import (
+    Effectifs,
     Mot,
+    Recherche,
+    Repartition,
     SecteurSuggere,
     SocieteSuggeree,
+    Suggestions,
     TexteVoulu,
     VilleSuggeree,
 )
@@ -26,47 +49,70 @@ Schema = dict[str, Any]
 COMPACT: Final = tuple(field.champ for field in seed_tables.fields() if field.in_tools)
 _ALWAYS: Final = ("iso2", "id", "nom")
 
-_TYPES: Final[Mapping[str, str]] = {
-    seed_tables.WHOLE: "integer",
-    seed_tables.YEAR: "integer",
-    seed_tables.AMOUNT: "number",
-    seed_tables.TRUTH: "boolean",
-}
 _TEXT: Final[Schema] = {"type": "string"}
+_BY_NAME: Final[Schema] = {"type": "object"}
 _COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
 _N: Final[Schema] = {**_COUNT, "description": "Companies, in the scope that was asked for."}
-_NOTE: Final[Schema] = {**_TEXT, "description": "What to do next, in English."}
+_NOTE: Final = {"note": {**_TEXT, "description": "What to do next, in English."}}
+_CREDITS: Final = {"credits_debites": _COUNT, "credits_restants": _COUNT}
+# Keys of a caller's plan that a tool tells in its own way, or not at all.
+_OF_THE_PLAN: Final = ("module", "plan_souscrit", "outil_api", "offre_suivante", "motif_code")
 
 
-def _object(required: Mapping[str, Any], optional: Mapping[str, Any] | None = None) -> Schema:
+def of_answer(
+    kind: Any, *names: str, further: Mapping[str, Schema] | None = None, **said: Schema
+) -> Schema:
+    """The schema of an answer, or of a part of one, with its fields `names`, or else all but those of the plan.
+
+    Args:
+        further: keys that the tool alone has, and may leave out.
+        said: fields that a tool describes in words of its own, and keys that it alone has and always shows.
+    """
+    declared = component_schema(kind, "en")
+    own = declared["properties"]
+    shown = names or tuple(name for name in own if name not in _OF_THE_PLAN)
+    properties = {
+        name: said[name] if name in said else _bare(own[name])
+        for name in dict.fromkeys((*shown, *said))
+    }
+    always = [
+        name
+        for name, schema in properties.items()
+        if name not in own
+        or (name in declared["required"] and _nullable(own[name]) <= _nullable(schema))
+    ]
+    return _object(properties | dict(further or {}), always)
+
+
+def _object(properties: Mapping[str, Schema], required: Sequence[str]) -> Schema:
     return {
         "type": "object",
-        "properties": {**required, **(optional or {})},
+        "properties": dict(properties),
         "required": list(required),
         "additionalProperties": False,
     }
 
 
-def _brief(kind: type, *names: str, **said: Schema) -> Schema:
-    """An object of an answer with these of its fields, without texts; one that may be null is left out then.
-
-    `said`: the fields that a tool describes in words of its own.
-    """
-    declared = component_schema(kind, "en")["properties"]
-    required: dict[str, Schema] = {}
-    optional: dict[str, Schema] = {}
-    for name in names:
-        one = said.get(name) or _bare(declared[name])
-        (optional if "null" in declared[name]["type"] else required)[name] = one
-    return _object(required, optional)
+def _nullable(schema: Schema) -> bool:
+    return "null" in schema.get("type", ()) or {"type": "null"} in schema.get("anyOf", ())
 
 
 def _bare(schema: Schema) -> Schema:
-    """A schema without texts and without null."""
-    kept = {name: value for name, value in schema.items() if name in ("type", "minimum")}
-    if isinstance(kept["type"], list):
-        kept["type"] = kept["type"][0]
+    """A schema without texts and without null; an object has no more than its type."""
+    if "anyOf" in schema:
+        return _bare(schema["anyOf"][0])
+    if "$ref" in schema:
+        schema = _components().get(schema["$ref"].rpartition("/")[2], _BY_NAME)
+    kind = schema["type"]
+    kept = {"type": kind[0] if isinstance(kind, list) else kind}
+    if "minimum" in schema:
+        kept["minimum"] = schema["minimum"]
     return kept | ({"items": _bare(schema["items"])} if "items" in schema else {})
+
+
+@cache
+def _components() -> Mapping[str, Schema]:
+    return components.schemas("en")
 
 
 def _list(of: Schema) -> Schema:
@@ -77,140 +123,122 @@ def _company(names: Sequence[str], *, described: bool) -> Schema:
     known = {field.champ: field for field in seed_tables.fields()}
     properties: dict[str, Schema] = {}
     for name in names:
-        genre = known[name].genre
-        properties[name] = (
-            _list(_TEXT) if genre == seed_tables.TEXTS else {"type": _TYPES.get(genre, "string")}
-        )
+        kind = known[name].json_type
+        properties[name] = _list(_TEXT) if kind == "array" else {"type": kind}
         if described:
             properties[name]["description"] = known[name].definition["en"]
-    schema = _object({name: properties[name] for name in _ALWAYS})
-    return schema | {"properties": properties}
+    return _object(properties, _ALWAYS)
 
 
-COUNTRIES: Final = _object({
-    "total": _COUNT,
-    "pays": _list(_brief(PaysDeListe, "iso2", "nom_fr", "nom_en", "n_societes", n_societes=_N)),
-})  # fmt: skip
-SECTORS: Final = _object({
-    "total": _COUNT,
-    "secteurs": _list(_brief(SecteurDeListe, "slug", "secteur_en", "n_societes", n_societes=_N)),
-})  # fmt: skip
-SUB_SECTORS: Final = _object(
-    {
-        "total": {**_COUNT, "description": "Sub-sectors that have a company."},
-        "sous_secteurs": _list(
-            _brief(SousSecteurDeListe, "sous_secteur", "n_societes", n_societes=_N)
-        ),
-    },
-    {"note": _NOTE},
+_TOTAL: Final = {**_COUNT, "description": "Companies that match in the whole base, exactly."}
+# What an answer may say of the search that it was asked for.
+_ABOUT_SEARCH: Final[Mapping[str, Schema]] = {
+    "pays_sans_donnees": {**_list(_TEXT), "description": "Countries without any data."},
+    "ids_inconnus": {**_list(_TEXT), "description": "Items of `ids` that name no company."},
+}
+_MEANT: Final[Mapping[str, Schema]] = {
+    "vouliez_vous_dire": {
+        **_list(of_answer(TexteVoulu)),
+        "description": "Nothing was found: what q may have meant, and how many companies that finds.",
+    }
+}
+
+COUNTRIES: Final = of_answer(
+    ListePays,
+    pays=_list(of_answer(PaysDeListe, "iso2", "nom_fr", "nom_en", "n_societes", n_societes=_N)),
 )
-_EMPTY: Final[Schema] = {**_list(_TEXT), "description": "Countries without any data."}
-_UNKNOWN: Final[Schema] = {**_list(_TEXT), "description": "Items of `ids` that name no company."}
-SOURCES: Final = _object(
-    {
-        "total": _COUNT,
-        "pays_sans_donnees": _EMPTY,
-        "pays": _list(
-            _object(
-                {
-                    "iso2": _TEXT,
-                    "nom_en": _TEXT,
-                    "n_societes": _N,
-                    "sources": _list(
-                        _object(
-                            {
-                                "registre": _TEXT,
-                                "table": _TEXT,
-                                "licence": _TEXT,
-                                "attribution_en": {**_TEXT, "description": "To repeat."},
-                                "dates": {**_list(_TEXT), "description": "Of the files."},
-                            }
-                        )
-                    ),
-                },
-                {
-                    "date_source": {**_TEXT, "description": "Age of the companies' data."},
-                    "champs": {"type": "object", "description": "Share of each field, 0 to 1."},
-                },
+SECTORS: Final = of_answer(
+    ListeSecteurs,
+    secteurs=_list(of_answer(SecteurDeListe, "slug", "secteur_en", "n_societes", n_societes=_N)),
+)
+SUB_SECTORS: Final = of_answer(
+    ListeSousSecteurs,
+    "total",
+    total={**_COUNT, "description": "Sub-sectors that have a company."},
+    sous_secteurs=_list(of_answer(SousSecteurDeListe, "sous_secteur", "n_societes", n_societes=_N)),
+    further=_NOTE,
+)
+_SOURCE: Final = of_answer(
+    SourceDeDonnees,
+    "registre",
+    "table",
+    licence=_TEXT,
+    attribution_en={**_TEXT, "description": "To repeat."},
+    dates={**_list(_TEXT), "description": "Of the files."},
+)
+SOURCES: Final = of_answer(
+    ListeSources,
+    "total",
+    pays_sans_donnees=_ABOUT_SEARCH["pays_sans_donnees"],
+    pays=_list(
+        of_answer(
+            SourcesPays,
+            "iso2",
+            "nom_en",
+            n_societes=_N,
+            sources=_list(_SOURCE),
+            date_source={**_TEXT, "description": "Age of the companies' data."},
+            further={"champs": {**_BY_NAME, "description": "Share of each field, 0 to 1."}},
+        )
+    ),
+    further=_NOTE,
+)
+SUGGESTIONS: Final = of_answer(
+    Suggestions,
+    "societes",
+    societes=_list(of_answer(SocieteSuggeree)),
+    mots=_list(of_answer(Mot)),
+    secteurs=_list(of_answer(SecteurSuggere, "slug", "secteur_en")),
+    villes=_list(of_answer(VilleSuggeree, n=_N)),
+)
+COUNT: Final = of_answer(
+    Recherche, "total", "plan", total=_TOTAL, **_ABOUT_SEARCH, **_MEANT, further=_NOTE
+)
+BREAKDOWN: Final = of_answer(
+    Repartition,
+    total=_TOTAL,
+    repartitions={
+        **_BY_NAME,
+        "description": "By dimension: values as their filter takes them, null for none, with labels and numbers.",
+        "additionalProperties": _list(
+            of_answer(
+                Effectifs,
+                "valeur",
+                valeur={"type": ["string", "null"]},
+                n=_N,
+                further={"libelle_en": _TEXT},
             )
         ),
     },
-    {"note": _NOTE},
+    autres={**_BY_NAME, "description": "Companies with values that are not shown."},
+    **_ABOUT_SEARCH,
+    further=_NOTE,
 )
-SUGGESTIONS: Final = _object(
-    {
-        "societes": _list(_brief(SocieteSuggeree, "iso2", "id", "nom", "ville", "etat")),
-        "mots": _list(_brief(Mot, "mot", "n")),
-        "secteurs": _list(_brief(SecteurSuggere, "slug", "secteur_en")),
-        "villes": _list(_brief(VilleSuggeree, "ville", "n", n=_N)),
-    }
-)
-_MEANT: Final = {
-    **_list(_brief(TexteVoulu, "q", "total")),
-    "description": "Nothing was found: what q may have meant, and how many companies that finds.",
-}
-_TOTAL: Final = {**_COUNT, "description": "Companies that match in the whole base, exactly."}
-COUNT: Final = _object(
-    {"total": _TOTAL, "plan": _TEXT},
-    {
-        "pays_sans_donnees": _EMPTY,
-        "ids_inconnus": _UNKNOWN,
-        "vouliez_vous_dire": _MEANT,
-        "note": _NOTE,
-    },
-)
-
-BREAKDOWN: Final = _object(
-    {
-        "total": _TOTAL,
-        "repartitions": {
-            "type": "object",
-            "description": "By dimension: values as their filter takes them, null for none, with labels and numbers.",
-            "additionalProperties": _list(
-                _object({"valeur": {"type": ["string", "null"]}, "n": _N}, {"libelle_en": _TEXT})
-            ),
-        },
-        "autres": {"type": "object", "description": "Companies with values that are not shown."},
-    },
-    {"pays_sans_donnees": _EMPTY, "ids_inconnus": _UNKNOWN, "note": _NOTE},
-)
-
-
-def of_answer(kind: Any) -> Schema:
-    """The schema of a whole answer: the types of its keys, of which a null one is left out."""
-    declared = component_schema(kind, "en")
-    properties = declared["properties"]
-    known = {name: _bare(one) if "type" in one else {} for name, one in properties.items()}
-    always = {
-        name: known[name] for name in declared["required"] if "null" not in str(properties[name])
-    }
-    return _object(always, {name: one for name, one in known.items() if name not in always})
 
 
 @cache
 def search() -> Schema:
     """The schema of search_companies."""
-    return _object(
-        {
-            "total": _TOTAL,
-            "visibles": {**_COUNT, "description": "How many of them the plan may page through."},
-            "limit": _COUNT,
-            "offset": _COUNT,
-            "plan": _TEXT,
-            "generation": {**_TEXT, "description": "The `depuis` of changes, later."},
-            "societes": _list(_company(COMPACT, described=True)),
+    return of_answer(
+        Recherche,
+        "total",
+        "limit",
+        "offset",
+        "plan",
+        total=_TOTAL,
+        visibles={**_COUNT, "description": "How many of them the plan may page through."},
+        generation={**_TEXT, "description": "The `depuis` of changes, later."},
+        societes=_list(_company(COMPACT, described=True)),
+        noms_trouves={
+            **_BY_NAME,
+            "description": "The former name that q found, of each <iso2>:<id> found by it.",
+            "additionalProperties": _TEXT,
         },
-        {
-            "ids_inconnus": _UNKNOWN,
+        **_ABOUT_SEARCH,
+        **_MEANT,
+        further={
             "offset_suivant": {**_COUNT, "description": "The offset of the next page."},
-            "pays_sans_donnees": _EMPTY,
-            "vouliez_vous_dire": _MEANT,
-            "noms_trouves": {
-                "type": "object",
-                "description": "The former name that q found, of each <iso2>:<id> found by it.",
-                "additionalProperties": _TEXT,
-            },
-            "note": _NOTE,
+            **_NOTE,
         },
     )
 
@@ -218,109 +246,74 @@ def search() -> Schema:
 @cache
 def company() -> Schema:
     """The schema of read_company."""
-    line = _object({"libelle": _TEXT}, {"code": _TEXT, "valeur": {"type": "number"}})
-    statement = _object(
-        {"exercice": {"type": "integer"}, "etat": _TEXT, "lignes": _list(line)}, {"devise": _TEXT}
-    )
-    return _object(
-        {"societe": _company(FIELDS, described=False), "plan": _TEXT},
-        {
-            "comptes": {
-                **_list(statement),
-                "description": "The latest year first; only if asked for.",
-            },
+    lines = _list(of_answer(LigneComptes, "libelle", "code", "valeur"))
+    statement = of_answer(LigneComptes, "exercice", "etat", "devise", lignes=lines)
+    return of_answer(
+        Fiche,
+        "plan",
+        societe=_company(FIELDS, described=False),
+        comptes={**_list(statement), "description": "The latest year first; only if asked for."},
+        further={
             "credits_debites": {**_COUNT, "description": "What this call cost."},
             "credits_restants": _COUNT,
-            "note": _NOTE,
+            **_NOTE,
         },
     )
 
 
-_BY_NAME: Final[Schema] = {"type": "object"}
 COMPANIES: Final = _object(
-    {"societes": {**_list(_BY_NAME), "description": "Each as read_company shows it."}},
     {
-        "ids_inconnus": _UNKNOWN,
+        "societes": {**_list(_BY_NAME), "description": "Each as read_company shows it."},
+        "ids_inconnus": _ABOUT_SEARCH["ids_inconnus"],
         "proches": {**_BY_NAME, "description": "Of an unknown item: the nearest companies."},
         "ids_restants": {**_list(_TEXT), "description": "Not read, and not counted."},
-        "note": _NOTE,
+        **_NOTE,
     },
+    ["societes"],
 )
-_CHANGE: Final = _object(
-    {"nature": _TEXT, "iso2": _TEXT, "id": _TEXT},
-    {
-        "champs": {**_BY_NAME, "description": "Each changed field: [before, after]."},
-        "cause": {"description": "Why it entered or left: creee, supprimee, or the fields."},
-    },
+_CHANGE: Final = of_answer(
+    ModificationSuivie,
+    champs={**_BY_NAME, "description": "Each changed field: [before, after]."},
+    cause={"description": "Why it entered or left: creee, supprimee, or the fields."},
 )
-CHANGES: Final = _object(
-    {
-        "depuis": _TEXT,
-        "jusque": {**_TEXT, "description": "The next `depuis`, after the last page."},
-        "total": _COUNT,
-        "visibles": {**_COUNT, "description": "Changes that the plan shows."},
-        "plan": _TEXT,
-        "modifications": _list(_CHANGE),
-    },
-    {
-        "suivant": {**_TEXT, "description": "The `curseur` of the next page."},
-        "ids_inconnus": _UNKNOWN,
-        "note": _NOTE,
-    },
+CHANGES: Final = of_answer(
+    ModificationsSuivies,
+    "depuis",
+    "total",
+    "plan",
+    jusque={**_TEXT, "description": "The next `depuis`, after the last page."},
+    visibles={**_COUNT, "description": "Changes that the plan shows."},
+    modifications=_list(_CHANGE),
+    suivant={**_TEXT, "description": "The `curseur` of the next page."},
+    ids_inconnus=_ABOUT_SEARCH["ids_inconnus"],
+    further=_NOTE,
 )
+COMPANY_ANALYSIS: Final = of_answer(
+    AnalyseEntreprise, "societe", "plan", "ratios", "rangs", "alertes", "score", further=_CREDITS
+)
+MARKET_ANALYSIS: Final = of_answer(
+    AnalyseMarche,
+    total=_TOTAL,
+    ratios={**_list(_BY_NAME), "description": "Quartiles by country."},
+    **_ABOUT_SEARCH,
+    further={**_CREDITS, **_NOTE},
+)
+COMPARABLES: Final = of_answer(Comparables)
+GROUP: Final = of_answer(Groupe, sources=_list(_TEXT))
 
-COMPANY_ANALYSIS: Final = _object(
-    {"societe": _BY_NAME, "plan": _TEXT, "ratios": _list(_BY_NAME), "rangs": _BY_NAME},
-    {
-        "alertes": _list(_BY_NAME),
-        "score": _BY_NAME,
-        "credits_debites": _COUNT,
-        "credits_restants": _COUNT,
-        "note": _NOTE,
-    },
-)
-MARKET_ANALYSIS: Final = _object(
-    {"total": _TOTAL, "plan": _TEXT, "taille": _BY_NAME, "concentration": _BY_NAME},
-    {
-        "exercices": _list({"type": "integer"}),
-        **{name: _BY_NAME for name in ("tranches", "creations", "cessations", "croissance")},
-        "ratios": {**_list(_BY_NAME), "description": "Quartiles by country."},
-        "premieres": _list(_BY_NAME),
-        "pays_sans_donnees": _EMPTY,
-        "ids_inconnus": _UNKNOWN,
-        "credits_debites": _COUNT,
-        "credits_restants": _COUNT,
-        "note": _NOTE,
-    },
-)
-COMPARABLES: Final = _object(
-    {"societe": _BY_NAME, "plan": _TEXT, "comparables": _list(_BY_NAME)}, {"motif": _TEXT}
-)
-
-GROUP: Final = _object(
-    {"societe": _BY_NAME, "plan": _TEXT, "parents": _list(_BY_NAME), "enfants": _list(_BY_NAME)},
-    {
-        "tete": _BY_NAME,
-        "motif": _TEXT,
-        "total_enfants": _COUNT,
-        "total_consolidees": _COUNT,
-        "sources": _list(_TEXT),
-    },
-)
-
-_METER: Final = _brief(
+_METER: Final = of_answer(
     Quota, "limite", "utilise", "restant", "reinitialisation", limite=_COUNT, utilise=_COUNT
 )
-_FIGURES: Final[Schema] = {"type": "object"}
-PLAN: Final = _object(
-    {"plan": _TEXT, "nom": _TEXT, "limites": _FIGURES},
-    {
+PLAN: Final = of_answer(
+    Compte,
+    "plan",
+    "limites",
+    nom=_TEXT,
+    further={
         "plan_souscrit": {**_TEXT, "description": "Paid for, where the API tool is missing to it."},
-        "appels_jour": _METER,
-        "exports_mois": _METER,
-        "essais_mois": _METER,
-        "credits": _FIGURES,
-        "offre_suivante": {**_FIGURES, "description": "The next plan; absent on the highest."},
-        "note": _NOTE,
+        **{one.name: _METER for one in fields(Compteurs)},
+        "credits": _BY_NAME,
+        "offre_suivante": {**_BY_NAME, "description": "The next plan; absent on the highest."},
+        **_NOTE,
     },
 )

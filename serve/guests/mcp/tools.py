@@ -1,8 +1,8 @@
 """The tools, in the order in which a model reads them. All of them are read-only.
 
-Most are operations of the API (`Operation.tool`); the others put several together, or parts of one. Their texts are in
-tools.csv: what a tool is for, and which tool gives its arguments; its French words are those of the data. What it costs
-follows from the operation.
+Most are operations of the API (`Operation.tool`), and say the first sentence of theirs; the others put several
+together, or parts of one. tools.csv has their order and what only a model must be told: what a tool is for, and which
+tool gives its arguments; its French words are those of the data. What it costs follows from the operation.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -101,14 +101,13 @@ def _texts() -> Mapping[str, Mapping[str, str]]:
 
 
 def _with_texts(tool: Tool, cost: str) -> Tool:
-    """A tool with its texts: what it is for, what it costs, and whose words it quotes."""
-    if tool.name not in _texts():
-        return tool._replace(description=f"{tool.description} {cost} {THIRD_PARTIES}")
-    row = _texts()[tool.name]
-    text = f"{row['description']} {row['cost'] or cost}".format(**_FIGURES)
+    """A tool with what a model must be told as well, what it costs, and whose words it quotes."""
+    row = _texts().get(tool.name, {"quotes": "1"})
+    said = [tool.description, row.get("description", ""), row.get("cost") or cost]
     quotes = bool(row["quotes"])
-    said = f"{text} {THIRD_PARTIES}" if quotes else text
-    return tool._replace(title=row["title"], description=said, quotes=quotes)
+    text = " ".join(one for one in said if one).format(**_FIGURES)
+    described = f"{text} {THIRD_PARTIES}" if quotes else text
+    return tool._replace(title=row.get("title") or tool.title, description=described, quotes=quotes)
 
 
 def _cost(operation: Operation) -> str:
@@ -129,7 +128,7 @@ def _of_operation(one: Operation) -> Tool:
     tool = Tool(
         one.tool,
         one.summary.en,
-        one.description.en,
+        _first_sentence(one.description.en),
         operation_tool.of_operation(one, shape),
         output or outputs.of_answer(one.answer),
         arguments.of_operation(one),
@@ -137,6 +136,15 @@ def _of_operation(one: Operation) -> Tool:
         brief=one.kind in ("call", "analysis"),
     )
     return _with_texts(tool, _cost(one))
+
+
+def _first_sentence(text: str) -> str:
+    """What an operation is; the others are for whoever writes a program.
+
+    >>> _first_sentence("The countries. Public: a key changes nothing.")
+    'The countries.'
+    """
+    return text.partition(". ")[0].removesuffix(".") + "."
 
 
 def _shapes() -> Mapping[str, tuple[Shape, Schema]]:

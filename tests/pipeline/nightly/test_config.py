@@ -59,7 +59,7 @@ def test_paths_start_at_the_folder_of_the_file(tmp_path: Path) -> None:
         (LEAST + "[source.ee]\nrows = [5, 1]\n", r"source: ee: rows: \[5, 1\] is no pair"),
         (LEAST + "[source.ee]\nmax_rejected = 5\n", "source: ee: max_rejected: '5' is no share; write 0 to 1"),
         (LEAST + "valid_days = 9999\n", "valid_days: 9999 is over 3650 days"),
-        (LEAST + "keep = \n", "is no TOML"),
+        (LEAST + "keep = \n", "is not TOML"),
     ],
 )  # fmt: skip
 def test_a_wrong_configuration_is_named(tmp_path: Path, text: str, why: str) -> None:

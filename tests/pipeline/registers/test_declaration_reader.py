@@ -84,7 +84,7 @@ def test_every_row_is_kept_dropped_or_rejected_with_its_reason(tmp_path: Path) -
         (('main = "companies"', 'main = "firms"'), r"\[main\]: 'firms' is not declared"),
         (("nom =", "name ="), r"\[columns\]: 'name' is not declared"),
         (("{ date", "{ dat"), r"\[columns\.date_creation\.dat\]: no such key"),
-        (("[note]", "[note"), r"lv-test\.toml: no TOML"),
+        (("[note]", "[note"), r"lv-test\.toml is not TOML"),
     ],
 )
 def test_a_declaration_that_says_something_unknown_is_refused(

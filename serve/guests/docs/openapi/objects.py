@@ -1,7 +1,6 @@
 """The schema of a company (§2.1), whose record is stored JSON. Pure."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Final
 
 from serve.contract import seed_tables
@@ -23,15 +22,8 @@ ETATS_SOCIETE: Final = ("active", "procedure", "cessee", "inconnu")
 _DATE: Final = r"^\d{4}(-\d{2}(-\d{2})?)?$"
 _CONTACT: Final = "Null without the contact right (`coordonnees`); never approximated."
 _TYPES: Final[Mapping[str, Callable[[str], Schema]]] = {
-    seed_tables.TEXT: text,
-    seed_tables.LINK: text,
-    seed_tables.DATE: partial(text, pattern=_DATE),
-    seed_tables.WHOLE: whole,
-    seed_tables.YEAR: whole,
-    seed_tables.AMOUNT: number,
-    seed_tables.TRUTH: truth,
-    seed_tables.TEXTS: texts,
-}
+    "string": text, "integer": whole, "number": number, "boolean": truth, "array": texts,
+}  # fmt: skip
 
 
 def _field(field: seed_tables.Field) -> Schema:
@@ -39,8 +31,10 @@ def _field(field: seed_tables.Field) -> Schema:
     described = f"{field.definition['en']}." + (f" {_CONTACT}" if field.champ in CONTACTS else "")
     if field.champ == "etat":
         return one_of(described, *ETATS_SOCIETE)
+    if field.genre == seed_tables.DATE:
+        return nullable(text(described, pattern=_DATE))
     # §2.1 says `number`, though every score is whole today.
-    kind = number if field.champ == "score" else _TYPES[field.genre]
+    kind = number if field.champ == "score" else _TYPES[field.json_type]
     return nullable(kind(described)) if field.nullable else kind(described)
 
 

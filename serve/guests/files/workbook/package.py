@@ -61,7 +61,7 @@ class _PackageParts:
 
 
 class _PackagePart(StringIO):
-    """A part that is being written: a StringIO by its type, by which xlsxwriter tells it from a path."""
+    """A part that is being written. It subclasses StringIO because xlsxwriter tests for that type."""
 
     def __init__(self, file: TextIOWrapper) -> None:
         super().__init__()

@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 from serve.contract import parameters
 from serve.guests.mcp import arguments, company_tool, sizes
 from serve.guests.mcp.tools import THIRD_PARTIES, tools
+from serve.guests.operations import OPERATIONS
 from serve.request.query_string import Pairs
 from shards.codec.record import CONTACTS
 from tests.serve import world
@@ -185,6 +186,17 @@ def test_descriptions_speak_of_tools_and_not_of_routes() -> None:
 
     assert not [old for old in arguments._INSTEAD if old not in said]
     assert "/api/v1" not in text and "separated by" not in text and "`|`" not in text
+
+
+def test_a_tool_of_an_operation_says_the_first_sentence_of_it() -> None:
+    """Told once; tools.csv adds what only a model must be told."""
+    said = {one.tool: one for one in OPERATIONS if one.tool}
+
+    for name, operation in said.items():
+        definition = tools()[name].definition
+        first = definition["description"].partition(". ")[0]
+        assert operation.description.en.startswith(first), name
+        assert definition["title"] == operation.summary.en, name
 
 
 # -- what they show -----------------------------------------------------------------------
@@ -413,6 +425,13 @@ def test_every_result_fits_the_schema_of_its_tool(served: Served, crowded: Serve
         (served, "list_countries", {}),
         (served, "list_sectors", {}),
         (served, "list_subsectors", {"secteur": ["edition", "restauration"]}),
+        (served, "list_sources", {"pays": ["FR"]}),
+        (served, "suggest", {"q": "f"}),
+        (served, "break_down_companies", {"par": ["ville", "forme"], "limite": 2}),
+        (served, "comparable_companies", {"iso2": "FR", "id": FR}),
+        (served, "company_group", {"iso2": "EE", "id": "12652512"}),
+        (served, "company_group", {"iso2": "FR", "id": FR}),
+        (served, "look_up", {"valeur": FR}),
         (served, "count_companies", {}),
         (served, "count_companies", {"q": "zzzz"}),
         (
