@@ -16,7 +16,9 @@ from serve.access import rights
 from serve.access.caller import Caller
 from serve.access.rights import Window
 from serve.contract.errors import ApiError
+from serve.contract.objects.common import understood
 from shards.codec import record as codec
+from shards.search.suggest.proposals import Proposal
 from shards.search.suggest.spelling import Meant
 
 COMPTES_MESSAGE: Final = (
@@ -42,6 +44,8 @@ class SearchResult(NamedTuple):
         sans_donnees: the countries named by the search of which there is no company at all (X9).
         ids_inconnus: the items of `ids` that name no company, None where it was not sent (X2).
         vouliez_vous_dire: where nothing is found, what the `q` of the search may have meant (X4).
+        activites: the classes that the words of `activite` name (X13).
+        recherches_proposees: where nothing is found, searches by activity and town (X13).
         noms_trouves: by country and identifier (`UK:00944111`), the former name that `q` found (X4).
     """
 
@@ -54,6 +58,8 @@ class SearchResult(NamedTuple):
     ids_inconnus: Sequence[str] | None = None
     noms_trouves: Mapping[str, str] = _NONE
     vouliez_vous_dire: Sequence[Meant] = ()
+    activites: Sequence[str] = ()
+    recherches_proposees: Sequence[Proposal] = ()
 
     @property
     def limit(self) -> int:
@@ -113,6 +119,8 @@ class SearchResult(NamedTuple):
             "ids_inconnus": self.ids_inconnus,
             "noms_trouves": self.noms_trouves or None,
             "vouliez_vous_dire": [one._asdict() for one in self.vouliez_vous_dire] or None,
+            "activites_comprises": list(map(vars, understood(self.activites))) or None,
+            "recherches_proposees": [one.filters() for one in self.recherches_proposees] or None,
         }
         said = {name: value for name, value in further.items() if value is not None}
         return b"," + orjson.dumps(said)[1:-1] if said else b""

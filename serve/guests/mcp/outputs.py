@@ -8,10 +8,11 @@ from functools import cache
 from typing import Any, Final
 
 from serve.contract import seed_tables
-from serve.contract.objects.common import Quota
+from serve.contract.objects.common import Activite, Quota
 from serve.contract.objects.json_schema import component_schema
 from serve.contract.objects.lists import PaysDeListe, SecteurDeListe, SousSecteurDeListe
 from serve.contract.objects.search import (
+    ActiviteSuggeree,
     Mot,
     SecteurSuggere,
     SocieteSuggeree,
@@ -143,11 +144,20 @@ SUGGESTIONS: Final = _object(
         "mots": _list(_brief(Mot, "mot", "n")),
         "secteurs": _list(_brief(SecteurSuggere, "slug", "secteur_en")),
         "villes": _list(_brief(VilleSuggeree, "ville", "n", n=_N)),
+        "activites": _list(_brief(ActiviteSuggeree, "nace", "libelle_en", "n", n=_N)),
     }
 )
 _MEANT: Final = {
     **_list(_brief(TexteVoulu, "q", "total")),
     "description": "Nothing was found: what q may have meant, and how many companies that finds.",
+}
+_PROPOSED: Final = {
+    **_list(_object({"total": _COUNT}, {name: _TEXT for name in ("activite", "ville", "q")})),
+    "description": "Nothing was found: the same search with these instead of q, and its total.",
+}
+_UNDERSTOOD: Final = {
+    **_list(_brief(Activite, "nace", "libelle_en")),
+    "description": "Classes that the words of activite name, the first 20.",
 }
 _TOTAL: Final = {**_COUNT, "description": "Companies that match in the whole base, exactly."}
 COUNT: Final = _object(
@@ -156,6 +166,8 @@ COUNT: Final = _object(
         "pays_sans_donnees": _EMPTY,
         "ids_inconnus": _UNKNOWN,
         "vouliez_vous_dire": _MEANT,
+        "recherches_proposees": _PROPOSED,
+        "activites_comprises": _UNDERSTOOD,
         "note": _NOTE,
     },
 )
@@ -172,7 +184,12 @@ BREAKDOWN: Final = _object(
         },
         "autres": {"type": "object", "description": "Companies with values that are not shown."},
     },
-    {"pays_sans_donnees": _EMPTY, "ids_inconnus": _UNKNOWN, "note": _NOTE},
+    {
+        "pays_sans_donnees": _EMPTY,
+        "ids_inconnus": _UNKNOWN,
+        "activites_comprises": _UNDERSTOOD,
+        "note": _NOTE,
+    },
 )
 
 
@@ -205,6 +222,8 @@ def search() -> Schema:
             "offset_suivant": {**_COUNT, "description": "The offset of the next page."},
             "pays_sans_donnees": _EMPTY,
             "vouliez_vous_dire": _MEANT,
+            "recherches_proposees": _PROPOSED,
+            "activites_comprises": _UNDERSTOOD,
             "noms_trouves": {
                 "type": "object",
                 "description": "The former name that q found, of each <iso2>:<id> found by it.",
@@ -265,6 +284,7 @@ CHANGES: Final = _object(
     {
         "suivant": {**_TEXT, "description": "The `curseur` of the next page."},
         "ids_inconnus": _UNKNOWN,
+        "activites_comprises": _UNDERSTOOD,
         "note": _NOTE,
     },
 )
@@ -288,6 +308,7 @@ MARKET_ANALYSIS: Final = _object(
         "premieres": _list(_BY_NAME),
         "pays_sans_donnees": _EMPTY,
         "ids_inconnus": _UNKNOWN,
+        "activites_comprises": _UNDERSTOOD,
         "credits_debites": _COUNT,
         "credits_restants": _COUNT,
         "note": _NOTE,
