@@ -72,7 +72,9 @@ class RechercheProposee:
     total: Annotated[
         int,
         with_keywords(minimum=1),
-        Text("Les sociétés qu’elle trouve, exactement.", "Companies that it finds, exactly."),
+        Text(
+            "Les sociétés qu’elle trouve, exactement.", "Companies that the search finds, exactly."
+        ),
     ]
 
 
