@@ -18,7 +18,7 @@ from serve.access.rights import Window
 from serve.contract.errors import ApiError
 from serve.contract.objects.common import understood
 from shards.codec import record as codec
-from shards.search.suggest.proposals import Proposal
+from shards.search.suggest.proposals import ProposedSearch
 from shards.search.suggest.spelling import Meant
 
 COMPTES_MESSAGE: Final = (
@@ -59,7 +59,7 @@ class SearchResult(NamedTuple):
     noms_trouves: Mapping[str, str] = _NONE
     vouliez_vous_dire: Sequence[Meant] = ()
     activites: Sequence[str] = ()
-    recherches_proposees: Sequence[Proposal] = ()
+    recherches_proposees: Sequence[ProposedSearch] = ()
 
     @property
     def limit(self) -> int:

@@ -50,7 +50,7 @@ class ActivityIndex:
 
     classes: Sequence[frozenset[str]]
     labels: int
-    texts: Mapping[str, frozenset[int]]
+    texts: Mapping[str, Sequence[int]]
     words: Sequence[str]
 
     def holding(self, words: Iterable[str]) -> set[int]:
@@ -135,10 +135,12 @@ def activity_index() -> ActivityIndex:
             words.add(word)
             for singular in singulars(word):
                 texts[singular].add(number)
+    shared: dict[frozenset[str], frozenset[str]] = {}  # most texts name one class, as others do
+    each = (frozenset(codes) for one in named for codes in one.values())
     return ActivityIndex(
-        classes=[frozenset(codes) for one in named for codes in one.values()],
+        classes=[shared.setdefault(codes, codes) for codes in each],
         labels=len(named[0]),
-        texts={word: frozenset(numbers) for word, numbers in texts.items()},
+        texts={word: tuple(numbers) for word, numbers in texts.items()},
         words=sorted(words),
     )
 

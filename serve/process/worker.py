@@ -25,6 +25,7 @@ from serve.access.store_holder import StoreHolder
 from serve.api.analyses import marche
 from serve.app import make_app
 from serve.config import Config
+from serve.contract import activities
 from serve.contract.errors import ApiError
 from serve.generation.current_generation import CurrentGeneration
 from serve.guests.files.worker_pool import WorkerPool
@@ -119,6 +120,7 @@ async def _serve(
         current.read_unread(partial(_read_ahead, current, reading))
         current.prepare_with(marche.whole_base)
         others.append(asyncio.create_task(_prepare_first(current)))
+        others.append(asyncio.create_task(asyncio.to_thread(activities.activity_index)))
     try:
         await stop.wait()
     finally:

@@ -8,11 +8,10 @@ from functools import cache
 from typing import Any, Final
 
 from serve.contract import seed_tables
-from serve.contract.objects.common import Activite, Quota
+from serve.contract.objects.common import Quota
 from serve.contract.objects.json_schema import component_schema
 from serve.contract.objects.lists import PaysDeListe, SecteurDeListe, SousSecteurDeListe
 from serve.contract.objects.search import (
-    ActiviteSuggeree,
     Mot,
     SecteurSuggere,
     SocieteSuggeree,
@@ -34,6 +33,7 @@ _TYPES: Final[Mapping[str, str]] = {
     seed_tables.TRUTH: "boolean",
 }
 _TEXT: Final[Schema] = {"type": "string"}
+_BY_NAME: Final[Schema] = {"type": "object"}
 _COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
 _N: Final[Schema] = {**_COUNT, "description": "Companies, in the scope that was asked for."}
 _NOTE: Final[Schema] = {**_TEXT, "description": "What to do next, in English."}
@@ -105,8 +105,10 @@ SUB_SECTORS: Final = _object(
     },
     {"note": _NOTE},
 )
-_EMPTY: Final[Schema] = {**_list(_TEXT), "description": "Countries without any data."}
-_UNKNOWN: Final[Schema] = {**_list(_TEXT), "description": "Items of `ids` that name no company."}
+# Keys of several tools, which search_companies describes.
+_EMPTY: Final[Schema] = _list(_TEXT)
+_UNKNOWN: Final[Schema] = _list(_TEXT)
+_MEANT: Final[Schema] = _list(_BY_NAME)
 SOURCES: Final = _object(
     {
         "total": _COUNT,
@@ -144,21 +146,11 @@ SUGGESTIONS: Final = _object(
         "mots": _list(_brief(Mot, "mot", "n")),
         "secteurs": _list(_brief(SecteurSuggere, "slug", "secteur_en")),
         "villes": _list(_brief(VilleSuggeree, "ville", "n", n=_N)),
-        "activites": _list(_brief(ActiviteSuggeree, "nace", "libelle_en", "n", n=_N)),
+        "activites": _list(_BY_NAME),
     }
 )
-_MEANT: Final = {
-    **_list(_brief(TexteVoulu, "q", "total")),
-    "description": "Nothing was found: what q may have meant, and how many companies that finds.",
-}
-_PROPOSED: Final = {
-    **_list(_object({"total": _COUNT}, {name: _TEXT for name in ("activite", "ville", "q")})),
-    "description": "Nothing was found: the same search with these instead of q, and its total.",
-}
-_UNDERSTOOD: Final = {
-    **_list(_brief(Activite, "nace", "libelle_en")),
-    "description": "Classes that the words of activite name, the first 20.",
-}
+_PROPOSED: Final = _list(_BY_NAME)
+_UNDERSTOOD: Final = _list(_BY_NAME)
 _TOTAL: Final = {**_COUNT, "description": "Companies that match in the whole base, exactly."}
 COUNT: Final = _object(
     {"total": _TOTAL, "plan": _TEXT},
@@ -218,12 +210,21 @@ def search() -> Schema:
             "societes": _list(_company(COMPACT, described=True)),
         },
         {
-            "ids_inconnus": _UNKNOWN,
+            "ids_inconnus": {**_UNKNOWN, "description": "Items of `ids` that name no company."},
             "offset_suivant": {**_COUNT, "description": "The offset of the next page."},
-            "pays_sans_donnees": _EMPTY,
-            "vouliez_vous_dire": _MEANT,
-            "recherches_proposees": _PROPOSED,
-            "activites_comprises": _UNDERSTOOD,
+            "pays_sans_donnees": {**_EMPTY, "description": "Countries without any data."},
+            "vouliez_vous_dire": {
+                **_list(_brief(TexteVoulu, "q", "total")),
+                "description": "Nothing was found: what q may have meant, and how many companies that finds.",
+            },
+            "recherches_proposees": {
+                **_PROPOSED,
+                "description": "Nothing was found: activite, ville and q to send instead, and their total.",
+            },
+            "activites_comprises": {
+                **_UNDERSTOOD,
+                "description": "What activite names; at most 20.",
+            },
             "noms_trouves": {
                 "type": "object",
                 "description": "The former name that q found, of each <iso2>:<id> found by it.",
@@ -255,7 +256,6 @@ def company() -> Schema:
     )
 
 
-_BY_NAME: Final[Schema] = {"type": "object"}
 COMPANIES: Final = _object(
     {"societes": {**_list(_BY_NAME), "description": "Each as read_company shows it."}},
     {

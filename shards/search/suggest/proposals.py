@@ -20,7 +20,7 @@ Classes = Callable[[str], tuple[str, ...]]
 _Split = tuple[str, str, str]  # the first three values of a proposal
 
 
-class Proposal(NamedTuple):
+class ProposedSearch(NamedTuple):
     """Filters that find something instead of a `q`, with what is left of it; "" for those that are none."""
 
     activite: str
@@ -38,7 +38,7 @@ class Proposal(NamedTuple):
         return {"q": self.q} | {name: value for name, value in filters.items() if value}
 
 
-class _Words(NamedTuple):
+class _Neighbours(NamedTuple):
     """Neighbours among the words of a text: the first, the end, and the activity or town that they name."""
 
     first: int
@@ -47,7 +47,7 @@ class _Words(NamedTuple):
 
 
 @reading()
-def proposals(base: ShardSet, query: Query, classes: Classes) -> list[Proposal]:
+def proposals(base: ShardSet, query: Query, classes: Classes) -> list[ProposedSearch]:
     """At most three searches that find something where `query` finds nothing, with its other filters.
 
     Its words are an activity, a town and a piece of a name, each of neighbours, and two of the three at most. Those of
@@ -70,23 +70,25 @@ def proposals(base: ShardSet, query: Query, classes: Classes) -> list[Proposal]:
     return []
 
 
-def _rank(one: Proposal) -> tuple[bool, bool, bool, int, Proposal]:
+def _rank(one: ProposedSearch) -> tuple[bool, bool, bool, int, ProposedSearch]:
     whole = bool(one.activite and one.ville)
     return bool(one.q), not whole, not one.activite, -one.total, one
 
 
 def _count(
     base: ShardSet, query: Query, classes: Classes, activite: str, ville: str, q: str
-) -> Proposal:
+) -> ProposedSearch:
     wanted = replace(query, q=q or None)
     if activite:
         wanted = replace(wanted, activites=classes(activite))
     if ville:
         wanted = replace(wanted, villes=(ville,))
-    return Proposal(activite, ville, q, search(base, wanted, offset=0, limit=0).total)
+    return ProposedSearch(activite, ville, q, search(base, wanted, offset=0, limit=0).total)
 
 
-def _all_words(words: list[str], activities: list[_Words], towns: list[_Words]) -> Iterator[_Split]:
+def _all_words(
+    words: list[str], activities: list[_Neighbours], towns: list[_Neighbours]
+) -> Iterator[_Split]:
     """Each way to read all words: an activity at an end, or a town, and the rest."""
     known = {one.name for one in activities}
     for one in activities:
@@ -97,7 +99,7 @@ def _all_words(words: list[str], activities: list[_Words], towns: list[_Words]) 
         yield (rest, one.name, "") if rest in known else ("", one.name, rest)
 
 
-def _some_words(activities: list[_Words], towns: list[_Words]) -> Iterator[_Split]:
+def _some_words(activities: list[_Neighbours], towns: list[_Neighbours]) -> Iterator[_Split]:
     """The longest activities, the longest towns, and those that are apart."""
     chosen, places = _longest(activities), _longest(towns)
     for activity in chosen:
@@ -109,26 +111,26 @@ def _some_words(activities: list[_Words], towns: list[_Words]) -> Iterator[_Spli
             yield activity.name, town.name, ""
 
 
-def _longest(found: list[_Words]) -> list[_Words]:
+def _longest(found: list[_Neighbours]) -> list[_Neighbours]:
     most = max((one.end - one.first for one in found), default=0)
     return [one for one in found if one.end - one.first == most]
 
 
-def _rest(words: list[str], taken: _Words) -> str:
+def _rest(words: list[str], taken: _Neighbours) -> str:
     return " ".join(words[: taken.first] + words[taken.end :])
 
 
-def _activities(words: list[str], classes: Classes) -> list[_Words]:
+def _activities(words: list[str], classes: Classes) -> list[_Neighbours]:
     """The neighbouring words that name an activity."""
     found = []
     for first, end in combinations(range(len(words) + 1), 2):
         name = " ".join(words[first:end])
         if classes(name):
-            found.append(_Words(first, end, name))
+            found.append(_Neighbours(first, end, name))
     return found
 
 
-def _towns(base: ShardSet, pays: tuple[str, ...], words: list[str]) -> list[_Words]:
+def _towns(base: ShardSet, pays: tuple[str, ...], words: list[str]) -> list[_Neighbours]:
     """The neighbouring words that name a town with companies in these countries, as it is spelt there."""
     known = towns_of(base)
     found = []
@@ -138,5 +140,5 @@ def _towns(base: ShardSet, pays: tuple[str, ...], words: list[str]) -> list[_Wor
         if name not in known.names[number : number + 1]:
             continue
         if known.counts(pays, number, number + 1)[0]:
-            found.append(_Words(first, end, known.spelling(number, pays)))
+            found.append(_Neighbours(first, end, known.spelling(number, pays)))
     return found
