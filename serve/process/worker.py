@@ -120,7 +120,6 @@ async def _serve(
         current.read_unread(partial(_read_ahead, current, reading))
         current.prepare_with(marche.whole_base)
         others.append(asyncio.create_task(_prepare_first(current)))
-        others.append(asyncio.create_task(asyncio.to_thread(activities.activity_index)))
     try:
         await stop.wait()
     finally:
@@ -155,7 +154,8 @@ async def _release(store: StoreHolder, makers: WorkerPool) -> None:
 
 
 async def _prepare_first(current: CurrentGeneration) -> None:
-    """Analyse the whole base of the generation of the start, while requests are answered already."""
+    """Index activities, and analyse the whole base of the generation of the start, while requests are answered."""
+    await asyncio.to_thread(activities.activity_index)
     try:
         with current.lease() as generation:
             await marche.whole_base(generation)
