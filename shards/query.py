@@ -45,6 +45,7 @@ class Query:
         codes_postaux: beginnings of postcodes, compared in upper case without blanks.
         formes: legal forms, as the data write them.
         nace: divisions, groups and classes, dotted ("56", "56.1", "56.10"), by the beginning of `nace_code`.
+        activites: classes of NACE, dotted ("56.10"); with `nace`, a company passes both.
         ranges: at most one a column.
         avec_comptes: only companies with statements.
     """
@@ -64,6 +65,7 @@ class Query:
     formes: tuple[str, ...] = ()
     nace: tuple[str, ...] = ()
     avec_comptes: bool = False
+    activites: tuple[str, ...] = ()
 
     def within(self, column: str) -> Range:
         """The bounds on a column, without any where the query has none."""

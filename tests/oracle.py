@@ -47,6 +47,7 @@ def matches(company: Company, query: Query) -> bool:
             not query.codes_postaux or in_area(company["code_postal"], query.codes_postaux),
             not query.formes or company["forme"] in query.formes,
             not query.nace or (company["nace_code"] or "-").startswith(query.nace),
+            not query.activites or company["nace_code"] in query.activites,
             within(first_day(company["date_creation"]), query, "creation"),
             within(company["actif_eur"], query, "actif_eur"),
             not query.avec_comptes or company["a_comptes"],
@@ -314,6 +315,120 @@ def suggested_towns(
         if (not pays or company["iso2"] in pays) and folded(q) and town.startswith(folded(q)):
             counts[town] = counts.get(town, 0) + 1
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+
+
+# X13: words that say nothing of an activity, and what a plural ends in, with what a singular has there.
+ENGLISH = "a an and at by for from in of on or the to with"
+FRENCH = "au aux avec d dans de des du en et l la le les ou par pour sur un une"
+SILENT_WORDS = {*ENGLISH.split(), *FRENCH.split()}
+PLURALS = {
+    "ies": "y", "oes": "o", "ves": "f fe", "ches": "ch", "shes": "sh", "sses": "ss", "xes": "x", "zes": "z",
+    "aux": "al ail", "ux": "u",
+}  # fmt: skip
+
+
+def activities(labels: Sequence[tuple[str, str]], text: str) -> list[str]:
+    """X13: the classes of which one label or term (class, text) holds every word of a text."""
+    words = [word for word in folded(text).split() if word not in SILENT_WORDS]
+    return sorted(
+        {
+            code
+            for code, label in labels
+            if words and all(any(same_word(w, own) for own in folded(label).split()) for w in words)
+        }
+    )
+
+
+def same_word(one: str, other: str) -> bool:
+    """X13: the same word, or the plural of it, or plurals of the same one."""
+    return bool(may_be_singular(one) & may_be_singular(other))
+
+
+def may_be_singular(word: str) -> set[str]:
+    """The word, and what it may be a plural of: of three letters at least."""
+    found = {word}
+    for ending, endings in PLURALS.items():
+        if word.endswith(ending):
+            found |= {word[: -len(ending)] + one for one in endings.split(" ")}
+    if word.endswith("s") and not word.endswith("ss"):
+        found.add(word[:-1])
+    return {one for one in found if one == word or len(one) >= 3}
+
+
+def suggested_activities(
+    companies: Sequence[Company],
+    labels: Sequence[tuple[str, str]],
+    terms: Sequence[tuple[str, str]],
+    q: str,
+    pays: Sequence[str] = (),
+) -> list[tuple[str, int]]:
+    """X13: the classes that complete q, with their companies: those of a label first, then the largest."""
+    chosen = [c["nace_code"] for c in companies if not pays or c["iso2"] in pays]
+    named = {code for code, text in labels if completes_activity(text, q)}
+    found = {code for code, text in terms if completes_activity(text, q)} | named
+    counts = [(code, chosen.count(code)) for code in found if code in chosen]
+    return sorted(counts, key=lambda one: (one[0] not in named, -one[1], one[0]))
+
+
+def completes_activity(text: str, q: str) -> bool:
+    """X13: every word of q but the last, and a word that begins with the last."""
+    *whole, last = folded(q).split() or [""]
+    own = [word for word in folded(text).split() if word not in SILENT_WORDS]
+    return (
+        bool(last)
+        and any(word.startswith(last) for word in own)
+        and all(any(same_word(w, one) for one in own) for w in whole if w not in SILENT_WORDS)
+    )
+
+
+def proposed(
+    companies: Sequence[Company], labels: Sequence[tuple[str, str]], query: Query
+) -> list[tuple[str, str, str, int]]:
+    """X13: of a search that finds nothing: activity, town, rest of q and total of what finds something instead."""
+    words = (query.q or "").split()
+    inside = [c for c in companies if not query.pays or c["iso2"] in query.pays]
+    towns = {folded(c["ville"] or "") for c in inside} - {""}
+    all_words, trades, places = [], [], []
+    for first in range(len(words) if len(words) <= 8 else 0):
+        for last in range(first + 1, len(words) + 1):
+            middle = " ".join(words[first:last])
+            rest = " ".join(words[:first] + words[last:])
+            if not query.activites and activities(labels, middle):
+                trades.append((middle, first, last))
+                if first == 0 or last == len(words):
+                    all_words.append((middle, "", rest))
+            if not query.villes and folded(middle) in towns:
+                town = spelling(inside, folded(middle))
+                places.append((town, first, last))
+                both = not query.activites and activities(labels, rest)
+                all_words.append((rest, town, "") if both else ("", town, rest))
+    trades, places = _longest(trades), _longest(places)
+    some_words = [(one[0], "", "") for one in trades] + [("", one[0], "") for one in places]
+    for trade, place in product(trades, places):
+        if trade[2] <= place[1] or place[2] <= trade[1]:
+            some_words.append((trade[0], place[0], ""))
+    for splits in (all_words, some_words):
+        counted = []
+        for activite, ville, q in set(splits):
+            wanted = replace(query, q=q or None)
+            if activite:
+                wanted = replace(wanted, activites=tuple(activities(labels, activite)))
+            if ville:
+                wanted = replace(wanted, villes=(ville,))
+            counted.append((activite, ville, q, len(search(companies, wanted))))
+        counted.sort(
+            key=lambda one: (bool(one[2]), not (one[0] and one[1]), not one[0], -one[3], one)
+        )
+        if found := [one for one in counted if one[3]]:
+            return found[:3]
+    return []
+
+
+def _longest(found: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+    """Of neighbouring words, those that are most: a text, the first and the last."""
+    return [
+        one for one in found if one[2] - one[1] == max(last - first for _, first, last in found)
+    ]
 
 
 def meant(companies: Sequence[Company], query: Query) -> list[tuple[str, int]]:

@@ -16,10 +16,12 @@ from serve.access import rights
 from serve.access.caller import Caller
 from serve.access.rights import Window
 from serve.contract.errors import ApiError
+from serve.contract.objects.common import understood
 from serve.contract.objects.described import ABSENT
 from serve.contract.objects.record import Droits, Fiche
 from serve.contract.objects.search import Recherche, TexteVoulu
 from shards.codec import record as codec
+from shards.search.suggest.proposals import ProposedSearch
 from shards.search.suggest.spelling import Meant
 
 COMPTES_MESSAGE: Final = (
@@ -44,6 +46,8 @@ class SearchResult(NamedTuple):
         sans_donnees: the countries named by the search of which there is no company at all (X9).
         ids_inconnus: the items of `ids` that name no company, None where it was not sent (X2).
         vouliez_vous_dire: where nothing is found, what the `q` of the search may have meant (X4).
+        activites: the classes that the words of `activite` name (X13).
+        recherches_proposees: where nothing is found, searches by activity and town (X13).
         noms_trouves: by country and identifier (`UK:00944111`), the former name that `q` found (X4).
     """
 
@@ -56,6 +60,8 @@ class SearchResult(NamedTuple):
     ids_inconnus: Sequence[str] | None = None
     noms_trouves: Mapping[str, str] = _NONE
     vouliez_vous_dire: Sequence[Meant] = ()
+    activites: Sequence[str] = ()
+    recherches_proposees: Sequence[ProposedSearch] = ()
 
     @property
     def limit(self) -> int:
@@ -107,6 +113,8 @@ class SearchResult(NamedTuple):
             ids_inconnus=ABSENT if self.ids_inconnus is None else self.ids_inconnus,
             noms_trouves=self.noms_trouves or ABSENT,
             vouliez_vous_dire=meant or ABSENT,
+            activites_comprises=understood(self.activites) or ABSENT,
+            recherches_proposees=[one.filters() for one in self.recherches_proposees] or ABSENT,
         ).json()
 
 

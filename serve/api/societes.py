@@ -8,12 +8,13 @@ from serve.access.envelope import SearchResult
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.access.rights import Window
+from serve.contract import activities
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.memo import remembering
 from shards.search import former_names
 from shards.search.search import records, search, search_within
-from shards.search.suggest import spelling
+from shards.search.suggest import proposals, spelling
 
 # A longer Link header is left out: proxies refuse responses with larger headers, and the client knows
 # its own query.
@@ -52,13 +53,27 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
         empty = [iso2 for iso2 in query.pays if not base[iso2].rows]
         former = former_names.matches(rows, query.q) if query.q else ()
         named = {f"{one.iso2}:{one.id}": one.nom for one in former}
-        meant = None
+        meant, proposed = None, None
         if query.q and not page.total:
-            meant = await generation.in_thread(
-                EXPENSIVE_MICROSECONDS, lambda: spelling.nearest(base, query)
+            meant, proposed = await generation.in_thread(
+                EXPENSIVE_MICROSECONDS,
+                lambda: (
+                    spelling.nearest(base, query),
+                    proposals.proposals(base, query, activities.classes),
+                ),
             )
         result = SearchResult(
-            caller, request.offer, window, page.total, rows, empty, unknown, named, meant or ()
+            caller,
+            request.offer,
+            window,
+            page.total,
+            rows,
+            empty,
+            unknown,
+            named,
+            meant or (),
+            query.activites,
+            proposed or (),
         )
         link = _link(request, generation.id, window, page.total)
         return CallResult(200, result, headers | link)

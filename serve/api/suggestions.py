@@ -9,8 +9,10 @@ from typing import Final
 from serve.access import rights
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
-from serve.contract import parameters
+from serve.contract import activities, parameters
+from serve.contract.objects.common import understood
 from serve.contract.objects.search import (
+    ActiviteSuggeree,
     Mot,
     SecteurSuggere,
     SocieteSuggeree,
@@ -22,17 +24,20 @@ from serve.request import reader
 from shards.codec import record
 from shards.codec.folding import fold
 from shards.generations.reference import Secteur
-from shards.search.search import records
+from shards.query import Query
+from shards.search.counts.distribution import distributions
+from shards.search.search import UNLIMITED, records
 from shards.search.suggest import suggestions as completions
 
 MOST_COMPANIES: Final = 8
 _MOST_WORDS: Final = 5
 _MOST_TOWNS: Final = 5
+_MOST_ACTIVITIES: Final = 5
 _SHOWN: Final = ("iso2", "id", "nom", "ville", "etat")
 
 
 def suggestions(request: Request, generation: OpenGeneration) -> PreparedCall[Suggestions]:
-    """Companies, words, sectors and towns that complete `q`, for the caller's plan.
+    """Companies, words, sectors, towns and activities that complete `q`, for the caller's plan.
 
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
@@ -67,7 +72,25 @@ def _suggestions(
         mots=[Mot(**word._asdict()) for word in words],
         secteurs=_sectors(generation, fold(q)),
         villes=[VilleSuggeree(**town._asdict()) for town in towns],
+        activites=_activities(generation, q, pays),
     )
+
+
+def _activities(
+    generation: OpenGeneration, q: str, pays: tuple[str, ...]
+) -> list[ActiviteSuggeree]:
+    """The activities of companies that complete a text: those that a label names, then by companies."""
+
+    def count_classes() -> dict[str, int]:
+        counted = distributions(generation.shards, Query(pays=pays), ("nace",), UNLIMITED)
+        assert counted  # nothing costs more than UNLIMITED
+        return dict(counted[1]["nace"].first())
+
+    named, found = activities.completions(q)
+    counts = generation.cached(("activités", pays), count_classes) if found else {}
+    known = sorted(found & counts.keys(), key=lambda code: (code not in named, -counts[code], code))
+    chosen = understood(known[:_MOST_ACTIVITIES])
+    return [ActiviteSuggeree(**vars(one), n=counts[one.nace]) for one in chosen]
 
 
 def _sectors(generation: OpenGeneration, text: str) -> list[SecteurSuggere]:

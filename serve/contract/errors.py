@@ -147,6 +147,12 @@ def nace_inconnu(unknown: Sequence[str], suggestions: Suggestions) -> ApiError:
     return _error("nace_inconnu", extra, unknown=_quote(unknown))
 
 
+def activite_inconnue(unknown: Sequence[str], suggestions: Suggestions) -> ApiError:
+    """Words that no label and no index term of a class of NACE has together (extensions X13)."""
+    extra = {"activites_inconnues": unknown, "suggestions": suggestions}
+    return _error("activite_inconnue", extra, unknown=_quote(unknown))
+
+
 def parametre_invalide(name: str, why: Texts, **extra: Any) -> ApiError:
     """A parameter, or a part of the request that is none and has a French and an English name."""
     shown = MESSAGES[name][1] if name in PARTS else name

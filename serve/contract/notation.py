@@ -6,6 +6,8 @@
 
 from typing import Final
 
+from shards.codec.bands import INSEE
+
 THIN: Final = "\u202f"  # narrow no-break space, between the thousands of a French number
 
 _MONTHS: Final = {
@@ -66,3 +68,20 @@ def _parts(text: str) -> tuple[str, int, int]:
     month, _, day = rest.partition("-")
     known = month.isdigit() and 1 <= int(month) <= 12
     return year, int(month) if known else 0, int(day) if known and day.isdigit() else 0
+
+
+def headcount_band(code: str | None, lang: str) -> str | None:
+    """A headcount band of INSEE in words; an unknown code is returned as it is.
+
+    Codes are those of `tranche_effectif` (§2.1), the same in all countries.
+
+    >>> headcount_band("12", "en"), headcount_band("53", "fr"), headcount_band("00", "fr")
+    ('20–49', '10\u202f000 et plus', '0')
+    """
+    if code is None or code not in INSEE:
+        return code
+    least, most = INSEE[code]
+    low = whole(least, lang)
+    if most is None:
+        return f"{low} {'et plus' if lang == 'fr' else 'and more'}"
+    return low if least == most else f"{low}–{whole(most, lang)}"

@@ -55,7 +55,8 @@ Kind = Literal[
     "companies",
     "columns",
     "forms",
-    "activities",
+    "activities",  # codes of NACE
+    "activity words",
     "place",  # countries, sectors and sub-sectors, which are read together
     "object",
 ]
@@ -252,6 +253,9 @@ ACTIF_MAX: Final = Parameter(
     "actif_max", 20_000_000, "number", column="actif_eur", bound="most", unit="EUR"
 )
 AVEC_COMPTES: Final = Parameter("avec_comptes", "1", "flag", enum=("1",), beside="actif_eur")
+ACTIVITE: Final = Parameter(
+    "activite", "boulangerie", "activity words", longest=LONGEST_Q, column="activites"
+)
 # The first language is the default (§4.6).
 LANG: Final = Parameter("lang", "en", "choice", default="fr", enum=("fr", "en"))
 FORMAT: Final = Parameter("format", "csv", "choice", enum=export_tables.FORMATS)
@@ -301,7 +305,8 @@ N: Final = Parameter("n", 10, "integer", default=10, minimum=1, maximum=50)
 # What a company must be to be found (§4.4), and the filters of extensions X2. Every route that searches takes them all.
 SCOPE: Final = (PAYS, SECTEUR, SOUS_SECTEUR, Q)
 FURTHER: Final = (
-    IDS, ETAT, VILLE, CODE_POSTAL, FORME, NACE, CREE_MIN, CREE_MAX, ACTIF_MIN, ACTIF_MAX, AVEC_COMPTES
+    IDS, ETAT, VILLE, CODE_POSTAL, FORME, NACE, CREE_MIN, CREE_MAX, ACTIF_MIN, ACTIF_MAX, AVEC_COMPTES,
+    ACTIVITE,
 )  # fmt: skip
 FILTERS: Final = (CA_MIN, CA_MAX, EFFECTIF_MIN, EFFECTIF_MAX, SITE_WEB, AVEC_CA, *FURTHER)
 

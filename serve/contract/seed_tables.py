@@ -174,6 +174,11 @@ def nace_labels() -> Mapping[str, tuple[str, str]]:
     }
 
 
+def activity_labels(code: str) -> tuple[str, str]:
+    """The French and English label of a code of NACE; of an unknown one, the code itself."""
+    return nace_labels().get(code, (code, code))
+
+
 def activity_label(code: str | None, lang: str) -> str | None:
     """The label of a NACE division, group or class; None for another code.
 

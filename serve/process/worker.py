@@ -23,6 +23,7 @@ from serve.access.store_holder import StoreHolder
 from serve.api.analyses import marche
 from serve.app import open_app
 from serve.config import Config
+from serve.contract import activities
 from serve.contract.errors import ApiError
 from serve.generation.current_generation import CurrentGeneration
 from serve.http.connection import make_server
@@ -149,7 +150,8 @@ async def _start_sites(
 
 
 async def _prepare_first(current: CurrentGeneration) -> None:
-    """Analyse the whole base of the generation of the start, while requests are answered already."""
+    """Index activities, and analyse the whole base of the generation of the start, while requests are answered."""
+    await asyncio.to_thread(activities.activity_index)
     try:
         with current.lease() as generation:
             await marche.whole_base(generation)

@@ -8,14 +8,15 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, product
 from typing import Any, Final
 
-from serve.contract import errors, seed_tables
+from serve.contract import activities, errors, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.parameters import IDS, LONGEST_ID, Parameter
 from serve.request import export_options, numbers
 from serve.request.numbers import NumberError
-from serve.request.place_names import PlaceNames, nfc, suggestions
+from serve.request.place_names import PlaceNames, nearest, nfc, suggestions
 from shards.codec.folding import fold
 
 Texts = Sequence[str]
@@ -23,6 +24,7 @@ Texts = Sequence[str]
 Reader = Callable[[Texts, Parameter, PlaceNames], Any]
 
 _CLASS_DIGITS: Final = 4
+_MOST_ALIKE: Final = 3  # activities that are suggested for one that is unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +227,35 @@ def _activities(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple
     return tuple(sorted(set(codes.values())))
 
 
+def _activity_words(
+    texts: Texts, parameter: Parameter, names: PlaceNames
+) -> tuple[str, ...] | None:
+    """The classes of NACE that words name. Raises ApiError 400 `activite_inconnue`."""
+    text = _text(texts, parameter, names)
+    if text is None:
+        return None
+    if not (found := activities.classes(text)):
+        raise errors.activite_inconnue([text], {text: _known_activities(text)})
+    return found
+
+
+def _known_activities(text: str) -> list[str]:
+    """Words that may have been meant: the nearest of the index for unknown ones, then each known word alone."""
+    words = activities.content(text)
+    known = [word for word in words if activities.classes(word)]
+    alike = [
+        [word] if word in known else nearest(word, _words_from(word[:1])) or [""] for word in words
+    ]
+    whole = (" ".join(filter(None, chosen)) for chosen in islice(product(*alike), _MOST_ALIKE))
+    found = [one for one in (*whole, *known) if activities.classes(one)]
+    return list(dict.fromkeys(found))[:_MOST_ALIKE]
+
+
+def _words_from(letter: str) -> dict[str, str]:
+    """The words of the index that begin with a letter: a typing error is seldom in the first one."""
+    return {word: word for word in activities.activity_index().beginning(letter)}
+
+
 def _with_dot(word: str) -> str:
     """A division, group or class with its dot; any other text as it is.
 
@@ -253,4 +284,5 @@ READERS: Final[Mapping[str, Reader]] = {
     "columns": _columns,
     "forms": _forms,
     "activities": _activities,
+    "activity words": _activity_words,
 }

@@ -98,12 +98,17 @@ def _name_term(q: str) -> NameTerm:
 
 def _texts(query: Query) -> tuple[tuple[str, bytes], ...] | None:
     """The texts of forms, towns, postcodes and activities; None if a filter has none that a company may have."""
+    activities = query.nace
+    if query.activites:  # whole classes, so that none begins another
+        activities = tuple(one for one in query.activites if one.startswith(query.nace or ""))
+        if not activities:
+            return None
     found: list[tuple[str, bytes]] = []
     for name, values, end in (
         ("forme", query.formes, END),
         ("ville", query.villes, END),
         ("code_postal", query.codes_postaux, b""),
-        ("nace", query.nace, b""),
+        ("nace", activities, b""),
     ):
         texts = sorted({COMPARED[name](value) for value in values} - {""})
         if values and not texts:

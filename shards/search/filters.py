@@ -83,7 +83,7 @@ def filters(query: Query) -> list[Filter]:
         "sous_secteur": None if query.sous_secteurs is None else _among(query.sous_secteurs),
         "etat": query.etats and _among(query.etats),
         "forme": query.formes and _among(query.formes),
-        "nace": query.nace and _beginning(query.nace),
+        "nace": _of_activity(query),
         "site_web": query.site_web and bool,
         "avec_comptes": query.avec_comptes and bool,
         "ville": query.villes and _among({*map(fold, query.villes)} - {""}),
@@ -114,6 +114,16 @@ def matches(company: Values, wanted: Sequence[Filter]) -> bool:
 
 def _among(wanted: Iterable[str]) -> Test:
     return frozenset(wanted).__contains__
+
+
+def _of_activity(query: Query) -> Test | None:
+    """The code is one of the classes of `activites`, and begins with one of `nace`."""
+    tests = [
+        query.activites and _among(query.activites),
+        query.nace and _beginning(query.nace),
+    ]
+    wanted = [test for test in tests if test]
+    return (lambda code: all(test(code) for test in wanted)) if wanted else None
 
 
 def _beginning(prefixes: Sequence[str]) -> Test:

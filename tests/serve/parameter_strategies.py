@@ -19,6 +19,7 @@ _DAYS: Final = ("2014-04", "2014-05", "1864", "2019-11-29", "9999")
 _TOWNS: Final = ("orleans", "ST ETIENNE", "saint etienne", "łodz road", "Orl", "!?")
 _POSTCODES: Final = ("45", "45 1", "SW1", "sw 1a", "1", "9", "-")
 _ACTIVITIES: Final = ("62", "620", "47.9", "64", "01", "56.10")
+_ACTIVITY_WORDS: Final = ("boulangerie", "Bakeries", "law firm", "commerce", "steel")
 _PARTS: Final = ("o", "a", "OÜ", "société", "ltd")
 _PLACES: Final = {"pays": ("FR", "UK", "EE", "AT", "DE"), "secteur": (IT, RETAIL)}
 _KNOWN: Final = [f"{one['iso2']}:{one['id']}" for one in COMPANIES[:16]]
@@ -62,6 +63,7 @@ _BY_KIND: Final[Mapping[Kind, Callable[[Parameter], Texts]]] = {
     "companies": _several_of((*_KNOWN, "FR:absente", "AT:1")),
     "forms": _several_of((), "forme"),
     "activities": _several_of(_ACTIVITIES),
+    "activity words": lambda one: st.sampled_from(_ACTIVITY_WORDS),
 }
 
 

@@ -44,13 +44,14 @@ def _contacts(name: str) -> dict[str, str]:
 
 
 def _of(iso2: str, identifier: str, nom: str, groupe: str | None = None, **more: Any) -> Company:
-    """A company with the labels that belong to its NACE group."""
+    """A company with the labels that belong to its NACE group, whose code it has, or that of a class."""
     if groupe:
         division = groupe[:2]
         labels = {one.code: one.secteur for one in LISTS.secteurs}
         sub = {one.code: one.sous_secteur for one in LISTS.sous_secteurs}
         more |= {"groupe": groupe, "division": division}
-        more |= {"secteur": labels[division], "sous_secteur": sub[groupe], "nace_code": groupe}
+        more |= {"secteur": labels[division], "sous_secteur": sub[groupe]}
+        more.setdefault("nace_code", groupe)
     return company(iso2, identifier, nom, **more)
 
 
@@ -96,11 +97,12 @@ _VARIOUS: Final = [
         capital_social=1e9, capital_devise="EUR", **_contacts("sgo")),
     _of("FR", "552059024", "Boulangerie Lefèvre", "47.2", ca_eur=480_000.0, effectif=7,
         date_creation="1998-02", score=70, ville="ORLEANS", code_postal="45 100", forme="SARL",
-        etat="active", actif_eur=250_000.0, **_contacts("lefevre")),
+        etat="active", actif_eur=250_000.0, nace_code="47.24", **_contacts("lefevre")),
     _of("FR", "732829320", "Œuvre & Cie", "62.0", ca_eur=1_000_000.0, effectif=12,
         date_creation="2015", score=60, ville="Saint-Étienne", code_postal="42000", forme="SARL",
         etat="cessee", actif_eur=0.0),
-    _of("FR", "309634954", "Fitlab", "62.0", ca_eur=1_000_000.0, effectif=12, score=60),
+    _of("FR", "309634954", "Fitlab", "62.0", ca_eur=1_000_000.0, effectif=12, score=60,
+        nace_code="62.01"),
     _of("FR", "784671695", "Bazar du Marché", "47.9", ca_eur=0.0, effectif=0, score=40),
     _of("FR", "428268023", "Grossiste du Nord", "46.9", ca_eur=-1.0, effectif=3, score=30),
     _of("FR", "A 1/2.b", "Étoile filante", "62.0", score=5),
@@ -110,7 +112,7 @@ _VARIOUS: Final = [
         forme="Private Limited Company", etat="active", **_contacts("zazolc")),
     _of("UK", "SC123456", "Straße & Sons", "62.0", ca_eur=1_000_000.0, tranche_effectif="12", score=20,
         ville="Łódź Road", code_postal="SW1", forme="Private Limited Company", actif_eur=-5.5),
-    _of("UK", "OC301540", "Lab Partners LLP", "69.1", ca_eur=None, effectif=4, score=10),
+    _of("UK", "OC301540", "Lab Partners LLP", "69.1", ca_eur=None, effectif=4, score=10, nace_code="69.10"),
     _of("EE", "12652512", "Eesti Tarkvara OÜ", "62.0", ca_eur=750_000.5, effectif=9,
         date_creation="2014-04-29", score=75, forme="Osaühing", statut="Likvideerimisel",
         ville="Tallinn", code_postal="10115", actif_eur=250_000.0,
@@ -123,7 +125,14 @@ _VARIOUS: Final = [
     _of("DE", "F1103R_HRB1", "Ærø Handels GmbH", "46.9", ca_eur=None, effectif=None),
 ]  # fmt: skip
 _ALIKE: Final = [
-    _of("DE", f"K1101R_HRB{number:03}", f"Bäckerei Nord {number}", "10.7", ca_eur=100_000.0)
+    _of(
+        "DE",
+        f"K1101R_HRB{number:03}",
+        f"Bäckerei Nord {number}",
+        "10.7",
+        ca_eur=100_000.0,
+        nace_code="10.71",
+    )
     for number in range(26)
 ]
 COMPANIES: Final[Sequence[Company]] = (*_VARIOUS, *_ALIKE)

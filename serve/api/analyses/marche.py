@@ -28,6 +28,7 @@ from serve.access.result import (
 )
 from serve.api.analyses.entreprise import QUANTILES, ratio_texts
 from serve.contract import parameters, reasons
+from serve.contract.objects.common import understood
 from serve.contract.objects.described import ABSENT
 from serve.contract.objects.markets import (
     AnalyseMarche,
@@ -108,6 +109,7 @@ def marche(
             **vars(reasons.with_reasons(figures, request.lang)),
             pays_sans_donnees=[iso2 for iso2 in query.pays if not base[iso2].rows] or ABSENT,
             ids_inconnus=ABSENT if unknown is None else unknown,
+            activites_comprises=understood(query.activites) or ABSENT,
             offre_suivante=orjson.Fragment(request.offer),
         )
         return CallResult(200, content, headers, free=not figures.total)

@@ -11,6 +11,7 @@ from typing import Final
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.contract import notation, parameters, seed_tables
+from serve.contract.objects.common import understood
 from serve.contract.objects.described import ABSENT
 from serve.contract.objects.search import Effectifs, Repartition
 from serve.generation import company_ids
@@ -63,6 +64,7 @@ def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Re
             autres=others,
             pays_sans_donnees=[iso2 for iso2 in query.pays if not base[iso2].rows] or ABSENT,
             ids_inconnus=ABSENT if unknown is None else unknown,
+            activites_comprises=understood(query.activites) or ABSENT,
         )
         return CallResult(200, content, headers)
 
@@ -103,16 +105,12 @@ def _namer(dimension: str, reference: Reference) -> Callable[[str], Named]:
         return sectors.__getitem__
     if dimension == "sous_secteur":
         groups = {one.code: one.sous_secteur for one in reference.sous_secteurs}
-        return lambda code: (groups[code], groups[code], _activity(code)[1])
+        return lambda code: (groups[code], groups[code], seed_tables.activity_labels(code)[1])
     return _NAMERS.get(dimension, _same)
 
 
 def _same(value: str) -> Named:
     return value, value, value
-
-
-def _activity(code: str) -> tuple[str, str]:
-    return seed_tables.nace_labels().get(code, (code, code))
 
 
 def _state(etat: str) -> Named:
@@ -152,7 +150,7 @@ def _headcount(name: str) -> Named:
 
 
 _NAMERS: Final[Mapping[str, Callable[[str], Named]]] = {
-    "nace": lambda code: (code, *_activity(code)),
+    "nace": lambda code: (code, *seed_tables.activity_labels(code)),
     "forme": lambda forme: (forme, *seed_tables.form_labels(forme)),
     "etat": _state,
     "tranche_ca": lambda name: _turnovers()[name],

@@ -16,6 +16,7 @@ from serve.access.result import NO_STORE, CallResult, PreparedCall, Request
 from serve.api.changes.envelope import ChangesEnvelope
 from serve.contract import errors
 from serve.contract.objects.changes import ModificationsSuivies, ModificationSuivie
+from serve.contract.objects.common import understood
 from serve.contract.objects.described import ABSENT
 from serve.generation import company_ids
 from serve.generation.company_ids import LookedUp
@@ -71,6 +72,11 @@ class WatchResult(NamedTuple):
     unknown: Sequence[str] | None
 
     @property
+    def activites(self) -> Sequence[str]:
+        """The classes that the words of `activite` name (X13)."""
+        return self.watch.query.activites if self.watch.query else ()
+
+    @property
     def suivant(self) -> str | None:
         """The cursor of the next page."""
         end = self.start + len(self.changes)
@@ -92,6 +98,7 @@ class WatchResult(NamedTuple):
             **envelope.fields(self.request),
             modifications=self.changes,
             ids_inconnus=ABSENT if self.unknown is None else self.unknown,
+            activites_comprises=understood(self.activites) or ABSENT,
         ).json()
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import orjson
 
-from serve.contract.objects.common import CodePlan, OffreSuivante
+from serve.contract.objects.common import ActivitesComprises, CodePlan, OffreSuivante
 from serve.contract.objects.described import (
     ABSENT,
     Absent,
@@ -192,6 +192,7 @@ class ModificationsSuivies(ChangesPage):
             "Where `ids` were sent: those of no company.",
         ),
     ] = ABSENT
+    activites_comprises: ActivitesComprises = ABSENT
 
     def json(self) -> bytes:
         """The answer as JSON; its changes lack the keys that are absent, too."""

@@ -1,11 +1,12 @@
 """Objects that several answers have: the plan and the next one, an error, the figures of a limit."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Final
 
 import orjson
 
 from quota.plans import SLUGS
+from serve.contract import seed_tables
 from serve.contract.objects.described import (
     Absent,
     Component,
@@ -41,6 +42,31 @@ OutilApi = Annotated[
 ]
 # A company as it is stored: the fields of it are described in serve/guests/docs/openapi/objects.py.
 Societe = Annotated[Mapping[str, Any], Component("Societe")]
+
+
+@component(
+    "Une classe de la NACE que des mots désignent.", "A class of NACE that words name (activité)."
+)
+class Activite:
+    nace: Annotated[str, Text("La valeur pour `nace`.", "Value for `nace`.")]
+    libelle: Annotated[str, Text("Le libellé, en français.", "Label, French.")]
+    libelle_en: Annotated[str, Text("Le libellé, en anglais.", "Label, English.")]
+
+
+def understood(classes: Iterable[str]) -> list[Activite]:
+    """Classes of NACE with their labels."""
+    named = ((code, *seed_tables.activity_labels(code)) for code in classes)
+    return [Activite(nace=code, libelle=fr, libelle_en=en) for code, fr, en in named]
+
+
+# The classes that `activite` names (X13).
+ActivitesComprises = Annotated[
+    Sequence[Activite] | Absent,
+    Text(
+        "Les classes que les mots d’`activite` désignent ; absent sans `activite`.",
+        "Classes that the words of `activite` name; absent without it.",
+    ),
+]
 
 
 @component(

@@ -4,7 +4,13 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from serve.contract.objects.analyses import P25, P75, FormuleCode, Mediane, RatioDecrit
-from serve.contract.objects.common import CodePlan, Motif, OffreSuivante, SocieteNommee
+from serve.contract.objects.common import (
+    ActivitesComprises,
+    CodePlan,
+    Motif,
+    OffreSuivante,
+    SocieteNommee,
+)
 from serve.contract.objects.described import ABSENT, Absent, AnswerObject, Count, component, part
 from serve.contract.text import Text
 
@@ -243,3 +249,4 @@ class AnalyseMarche(AnswerObject, ChiffresDuMarche, _Served):
         ),
     ] = ABSENT
     offre_suivante: OffreSuivante
+    activites_comprises: ActivitesComprises = ABSENT

@@ -5,7 +5,15 @@ from typing import Annotated, Final
 
 import orjson
 
-from serve.contract.objects.common import CodePlan, Erreur, OffreSuivante, OutilApi, Societe
+from serve.contract.objects.common import (
+    Activite,
+    ActivitesComprises,
+    CodePlan,
+    Erreur,
+    OffreSuivante,
+    OutilApi,
+    Societe,
+)
 from serve.contract.objects.described import (
     ABSENT,
     Absent,
@@ -47,6 +55,26 @@ class TexteVoulu:
         int,
         with_keywords(minimum=1),
         Text("Les sociétés qu’il trouve, exactement.", "Companies that it finds, exactly."),
+    ]
+
+
+@component(
+    "Une recherche par activité ou par ville que `q` voulait peut-être dire.",
+    "A search by activity or town that `q` may have meant.",
+)
+class RechercheProposee:
+    activite: Annotated[str | Absent, Text("La valeur pour `activite`.", "Value for `activite`.")]
+    ville: Annotated[str | Absent, Text("La valeur pour `ville`.", "Value for `ville`.")]
+    q: Annotated[
+        str | Absent,
+        Text("Ce qui reste de `q` ; absent s’il n’en reste rien.", "What is left of `q`, if any."),
+    ]
+    total: Annotated[
+        int,
+        with_keywords(minimum=1),
+        Text(
+            "Les sociétés qu’elle trouve, exactement.", "Companies that the search finds, exactly."
+        ),
     ]
 
 
@@ -131,6 +159,16 @@ class Recherche(AnswerObject):
             "the other filters of this search, the nearest first.",
         ),
     ] = ABSENT
+    activites_comprises: ActivitesComprises = ABSENT
+    recherches_proposees: Annotated[
+        Sequence[RechercheProposee] | Absent,
+        Text(
+            "Seulement là où `total` est 0 à cause de `q` : 3 recherches au plus qui lisent ses mots "
+            "comme une activité ou une ville, et trouvent des sociétés avec les autres filtres.",
+            "Only where `total` is 0 because of `q`: at most 3 searches that read its words as an "
+            "activity or a town, and find companies with the other filters.",
+        ),
+    ] = ABSENT
 
 
 @component(
@@ -191,6 +229,7 @@ class Repartition(AnswerObject):
     ]
     pays_sans_donnees: _SansDonnees = ABSENT
     ids_inconnus: _Inconnus = ABSENT
+    activites_comprises: ActivitesComprises = ABSENT
 
 
 @component(
@@ -251,6 +290,15 @@ class VilleSuggeree:
     ]
 
 
+@component("Une activité : une classe de la NACE.", "An activity: a class of NACE.")
+class ActiviteSuggeree(Activite):
+    n: Annotated[
+        int,
+        with_keywords(minimum=1),
+        Text("Les sociétés de cette activité.", "Companies of this activity."),
+    ]
+
+
 @component("Ce qui complète un texte.", "What completes a text.")
 class Suggestions(AnswerObject):
     q: Annotated[str, Text("Le texte.", "The text.")]
@@ -280,6 +328,15 @@ class Suggestions(AnswerObject):
         Text(
             "Les villes qui commencent par le texte, les plus grandes d’abord ; 5 au plus.",
             "Towns that begin with the text, the largest first; at most 5.",
+        ),
+    ]
+    activites: Annotated[
+        Sequence[ActiviteSuggeree],
+        Text(
+            "Les activités dont un libellé ou un terme de l’index a les mots du texte, le dernier "
+            "aussi loin qu’il est connu : celles d’un libellé d’abord, puis les plus fréquentes ; 5 au plus.",
+            "Activities with a label or index term that has the words of the text, the last one as far "
+            "as it is known: those of a label first, then the most frequent; at most 5.",
         ),
     ]
 

@@ -94,7 +94,7 @@ def sources(call: ToolCall, result: CallResult[ListContent[ListeSources]]) -> Ma
 
 
 def suggestions(_call: ToolCall, result: CallResult[Suggestions]) -> Mapping[str, Any]:
-    """Companies, words, sectors and towns that complete a text."""
+    """Companies, words, sectors, towns and activities that complete a text."""
     found = result.content
     assert found is not None  # without If-None-Match there is no 304
     return {
@@ -102,6 +102,7 @@ def suggestions(_call: ToolCall, result: CallResult[Suggestions]) -> Mapping[str
         "mots": [members(one) for one in found.mots],
         "secteurs": [results.pick(one, ("slug", "secteur_en")) for one in found.secteurs],
         "villes": [members(one) for one in found.villes],
+        "activites": [results.pick(one, ("nace", "libelle_en", "n")) for one in found.activites],
     }
 
 

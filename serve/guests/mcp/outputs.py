@@ -131,16 +131,28 @@ def _company(names: Sequence[str], *, described: bool) -> Schema:
 
 
 _TOTAL: Final = {**_COUNT, "description": "Companies that match in the whole base, exactly."}
-# What an answer may say of the search that it was asked for.
+# What an answer may say of the search that it was asked for; search_companies describes it.
 _ABOUT_SEARCH: Final[Mapping[str, Schema]] = {
-    "pays_sans_donnees": {**_list(_TEXT), "description": "Countries without any data."},
-    "ids_inconnus": {**_list(_TEXT), "description": "Items of `ids` that name no company."},
+    "pays_sans_donnees": _list(_TEXT),
+    "ids_inconnus": _list(_TEXT),
+    "activites_comprises": _list(_BY_NAME),
 }
 _MEANT: Final[Mapping[str, Schema]] = {
+    "vouliez_vous_dire": _list(_BY_NAME),
+    "recherches_proposees": _list(_BY_NAME),
+}
+_DESCRIBED: Final[Mapping[str, Schema]] = {
+    "pays_sans_donnees": {**_list(_TEXT), "description": "Countries without any data."},
+    "ids_inconnus": {**_list(_TEXT), "description": "Items of `ids` that name no company."},
+    "activites_comprises": {**_list(_BY_NAME), "description": "What activite names; at most 20."},
     "vouliez_vous_dire": {
         **_list(of_answer(TexteVoulu)),
         "description": "Nothing was found: what q may have meant, and how many companies that finds.",
-    }
+    },
+    "recherches_proposees": {
+        **_list(_BY_NAME),
+        "description": "Nothing was found: activite, ville and q to send instead, and their total.",
+    },
 }
 
 COUNTRIES: Final = of_answer(
@@ -190,6 +202,7 @@ SUGGESTIONS: Final = of_answer(
     mots=_list(of_answer(Mot)),
     secteurs=_list(of_answer(SecteurSuggere, "slug", "secteur_en")),
     villes=_list(of_answer(VilleSuggeree, n=_N)),
+    activites=_list(_BY_NAME),
 )
 COUNT: Final = of_answer(
     Recherche, "total", "plan", total=_TOTAL, **_ABOUT_SEARCH, **_MEANT, further=_NOTE
@@ -234,8 +247,7 @@ def search() -> Schema:
             "description": "The former name that q found, of each <iso2>:<id> found by it.",
             "additionalProperties": _TEXT,
         },
-        **_ABOUT_SEARCH,
-        **_MEANT,
+        **_DESCRIBED,
         further={
             "offset_suivant": {**_COUNT, "description": "The offset of the next page."},
             **_NOTE,
@@ -286,6 +298,7 @@ CHANGES: Final = of_answer(
     modifications=_list(_CHANGE),
     suivant={**_TEXT, "description": "The `curseur` of the next page."},
     ids_inconnus=_ABOUT_SEARCH["ids_inconnus"],
+    activites_comprises=_ABOUT_SEARCH["activites_comprises"],
     further=_NOTE,
 )
 COMPANY_ANALYSIS: Final = of_answer(

@@ -11,7 +11,8 @@ from serve.access.envelope import SearchResult
 from serve.access.result import CallResult, PreparedCall, Request
 from serve.api.changes.watching import WatchResult, watching
 from serve.api.societes import societes
-from serve.contract.objects.described import members, plain
+from serve.contract.objects.common import Activite, understood
+from serve.contract.objects.described import Absent, members, plain
 from serve.contract.objects.markets import AnalyseMarche
 from serve.contract.objects.search import Effectifs, Repartition
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
@@ -36,6 +37,8 @@ _FEWER_COUNTRIES: Final = "Not every ratio fits; ask for fewer countries."
 
 # Items of `ids_inconnus` that are shown.
 _MOST_UNKNOWN: Final = 50
+# Classes of `activites_comprises` that are shown.
+_MOST_CLASSES: Final = 20
 # Bytes that a change may take, so that one at least fits into an answer.
 _CHANGE: Final = 32 * 1024
 
@@ -54,6 +57,7 @@ async def search(call: ToolCall) -> ToolResult:
             "generation": call.trace.generation,
             "societes": rows,
             **_missing(found),
+            **_understood(understood(found.activites)),
         }
 
     companies = [_compact(company) for company in found.companies()]
@@ -76,7 +80,8 @@ async def count(call: ToolCall) -> ToolResult:
     """The exact total alone."""
     result, found = await _search(call, lambda pairs: [*pairs, ("limit", "1")])
     shown = {"total": found.total, "plan": found.caller.plan.slug}
-    shown |= _missing(found) | _meant(found) | ({} if found.total else {"note": _nothing(call)})
+    shown |= _missing(found) | _understood(understood(found.activites)) | _meant(found)
+    shown |= {} if found.total else {"note": _nothing(call)}
     return results.of_result(result, shown)
 
 
@@ -123,6 +128,7 @@ def _page_of_changes(found: WatchResult) -> dict[str, Any]:
             "modifications": changes,
             **({"suivant": following} if following else {}),
             **_unknown(found.unknown or ()),
+            **_understood(understood(found.activites)),
         }
 
     changes = [sizes.briefest(members(one), _CHANGE) for one in found.changes]
@@ -144,7 +150,8 @@ def counts(_call: ToolCall, result: CallResult[Repartition]) -> Mapping[str, Any
             counts[name].append(_value_count(one))
         left = {name: found.total - sum(one["n"] for one in counts[name]) for name in counts}
         others = {name: n for name, n in left.items() if n}
-        return {**members(found), "repartitions": counts, "autres": others}
+        said = {**members(found), **_understood(found.activites_comprises)}
+        return {**said, "repartitions": counts, "autres": others}
 
     shown = sizes.most(entries, document)
     if len(shown) == len(entries):
@@ -159,6 +166,8 @@ def market(_call: ToolCall, result: CallResult[AnalyseMarche]) -> Mapping[str, A
     unknown = _unknown(found.get("ids_inconnus", ()))
     about = {name: value for name, value in found.items() if name not in ("module", "ids_inconnus")}
     about |= unknown | results.credits(result.headers)
+    if result.content is not None:
+        about |= _understood(result.content.activites_comprises)
 
     def document(ratios: list[Any]) -> dict[str, Any]:
         return {**about, "ratios": ratios}
@@ -202,10 +211,20 @@ def _unknown(items: Sequence[str]) -> dict[str, Any]:
     return {"ids_inconnus": sizes.brief(items, _MOST_UNKNOWN)} if items else {}
 
 
+def _understood(classes: Sequence[Activite] | Absent) -> dict[str, Any]:
+    """The classes that words name, if there are some."""
+    some = () if isinstance(classes, Absent) else classes[:_MOST_CLASSES]
+    shown = [results.pick(one, ("nace", "libelle_en")) for one in some]
+    return {"activites_comprises": shown} if shown else {}
+
+
 def _meant(found: SearchResult) -> dict[str, Any]:
-    """What `q` may have meant; absent where there is nothing."""
-    meant = [one._asdict() for one in found.vouliez_vous_dire]
-    return {"vouliez_vous_dire": meant} if meant else {}
+    """What `q` may have meant, as texts and as other searches; absent where there is nothing."""
+    said = {
+        "vouliez_vous_dire": [one._asdict() for one in found.vouliez_vous_dire],
+        "recherches_proposees": [one.filters() for one in found.recherches_proposees],
+    }
+    return {name: value for name, value in said.items() if value}
 
 
 def _former(found: SearchResult, rows: list[Any]) -> dict[str, str]:

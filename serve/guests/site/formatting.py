@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from serve.contract import headcount_bands, notation
+from serve.contract import notation
 from serve.generation.statement_table import MOST_PERCENT
 
 NONE: Final = "–"
@@ -100,7 +100,7 @@ class Formatting:
         >>> Formatting("en").band("12"), Formatting("fr").band("53"), Formatting("fr").band("00")
         ('20–49', '10\u202f000 et plus', '0')
         """
-        return headcount_bands.band(code, self._lang)
+        return notation.headcount_band(code, self._lang)
 
     def share(self, part: int, whole: int) -> str:
         """A part of a whole in percent.

@@ -1,5 +1,6 @@
 """Proposals: what completes a text that somebody types, and what may have been meant.
 
 `suggestions` finds companies and words for the beginning of a name, `spelling` the texts that are
-spelt like a `q` that finds nothing. Both ask the compiled search (`shards/kernel/text/`).
+spelt like a `q` that finds nothing; both ask the compiled search (`shards/kernel/text/`). `proposals`
+reads such a `q` as an activity and a town.
 """

@@ -32,7 +32,7 @@ _BOUNDS: Final = (
 )  # fmt: skip
 # Values that a schema cannot tell from others of their form: what exists, and dates of the calendar.
 _KNOWN: Final = {
-    "ids": "UK:09418436,EE:0", "forme": "Private Limited Company", "nace": "56.1,62",
+    "ids": "UK:09418436,EE:0", "forme": "Private Limited Company", "nace": "56.1,62", "activite": "boulangerie",
     "cree_min": "2015-02", "cree_max": "2024",
     "queries": '{"q0": {"query": "Monzo", "limit": 3}}',
     "extend": '{"ids": ["UK:09418436"], "properties": [{"id": "nom"}]}',

@@ -10,7 +10,7 @@ from tests.serve.guests.site.visitor import Visitor
 from tests.serve.world import COMPANIES, CONTACT, LISTS
 
 PATH = "/api/v1/suggestions"
-KEYS = ["q", "societes", "mots", "secteurs", "villes"]
+KEYS = ["q", "societes", "mots", "secteurs", "villes", "activites"]
 
 
 @pytest.mark.parametrize(

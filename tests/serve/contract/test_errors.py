@@ -16,7 +16,7 @@ SERVE = Path(errors.__file__).parents[1]
 
 # §7, contract G7, for G10 and for extensions X2: code -> status.
 CODES = {
-    "forme_inconnue": 400, "nace_inconnu": 400,
+    "forme_inconnue": 400, "nace_inconnu": 400, "activite_inconnue": 400,
     "pays_inconnu": 400, "secteur_inconnu": 400, "compte_requis": 401, "credits_epuises": 402,
     "module_non_inclus": 403, "essai_epuise": 403, "quota_api": 429, "quota_export": 429,
     "trop_de_requetes": 429, "indisponible": 503, "config": 503,
@@ -40,6 +40,7 @@ ALL = [
     errors.secteur_requis(),
     errors.forme_inconnue(["X"], {}),
     errors.nace_inconnu(["X"], {}),
+    errors.activite_inconnue(["X"], {}),
     errors.parametre_invalide("tri", ("inconnu", "unknown"), valeurs=["nom"], suggestions={}),
     errors.parametre_inconnu(["x"], ["pays"], {}),
     errors.identifiant_invalide(("vide", "empty")),

@@ -106,6 +106,7 @@ FILTERS: Final[Mapping[str, Callable[[Sequence[Company]], Fields]]] = {
     "formes": _some("formes", (*FORMS, "GmbH")),
     "nace": _some("nace", (*ACTIVITIES, "47", "84", "01.11", "99")),
     "avec_comptes": _flag("avec_comptes"),
+    "activites": _some("activites", ("62.01", "62.02", "47.11", "84.11", "01.11")),
     **{column: _within(column) for column in RANGED if column != "creation"},
     "creation": lambda _: _range(_DAYS, "creation"),
 }

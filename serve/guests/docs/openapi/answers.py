@@ -38,6 +38,7 @@ EXTRA: Final[Mapping[str, Schema]] = {
     "sous_secteurs_inconnus": texts("Sub-sectors that are unknown."),
     "formes_inconnues": texts("Legal forms that are unknown."),
     "nace_inconnus": texts("NACE codes that are unknown."),
+    "activites_inconnues": texts("Words that name no activity."),
     "suggestions": {
         "type": "object",
         "description": "For an unknown value, those that may have been meant.",

@@ -56,6 +56,12 @@ def _choices(one: Parameter, values: Sequence[str], labels: Labels) -> str:
     return ", ".join(word for word in words if word)
 
 
+def _activities(_: Parameter, codes: Sequence[str], labels: Labels) -> str:
+    """The classes that the words name; the words are in the sheet Journal."""
+    names = (f"{code} {seed_tables.activity_label(code, labels.lang) or ''}" for code in codes)
+    return _some([name.strip() for name in names])
+
+
 def _values(_: Parameter, values: Sequence[str], _labels: Labels) -> str:
     return _some(values)
 
@@ -137,4 +143,5 @@ _KINDS: Final[Mapping[str, Callable[[Parameter, Any, Labels], str]]] = {
     "text": _quote,
     "choice": lambda _one, value, labels: labels(value),
     "choices": _choices,
+    "activity words": _activities,
 }

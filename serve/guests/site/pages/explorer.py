@@ -16,6 +16,7 @@ from serve.access.envelope import SearchResult
 from serve.access.result import CallResult, Response
 from serve.api.societes import societes
 from serve.contract.errors import ApiError
+from serve.contract.objects.common import understood
 from serve.generation import company_ids, identifiers
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.site import error_pages, formatting
@@ -151,6 +152,7 @@ async def _results(
         "exports": await export_form.meter(request),
         "found": found,
         "societes": found.companies(),
+        "understood": understood(found.activites),
         "offre": next_plan.offer(request.caller.plan, request.server.plans),
         "used": result.headers.get("X-Quota-Used"),
         "limit": result.headers.get("X-Quota-Limit"),

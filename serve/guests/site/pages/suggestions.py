@@ -47,7 +47,7 @@ async def suggestions(request: PageRequest) -> Response:
 def _proposals(
     request: PageRequest, generation: OpenGeneration, found: Suggestions
 ) -> list[Proposal]:
-    """Companies, then sectors, towns and words."""
+    """Companies, then sectors, activities, towns and words."""
     names = facet_bars.labels(request, generation.reference)
     shown, t = formatting.formats_of(request.lang), request.t
     proposals = [
@@ -63,6 +63,11 @@ def _proposals(
         Proposal(t(one.secteur, one.secteur_en), t("secteur", "sector"),
                  f"/?{query_string([('secteur', one.slug)])}")
         for one in found.secteurs
+    ]  # fmt: skip
+    proposals += [
+        Proposal(t(one.libelle, one.libelle_en), t("activité · ", "activity · ") + shown.number(one.n),
+                 f"/?{query_string([('nace', one.nace)])}")
+        for one in found.activites
     ]  # fmt: skip
     proposals += [
         Proposal(one.ville, t("ville · ", "town · ") + shown.number(one.n),

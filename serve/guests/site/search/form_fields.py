@@ -21,7 +21,7 @@ _EXAMPLES: Final = {
     ("first day", "least"): Text("AAAA-MM", "YYYY-MM"),
     ("last day", "most"): Text("AAAA-MM", "YYYY-MM"),
 }
-_LISTS: Final = ("texts", "postcodes", "forms", "activities")
+_LISTS: Final = ("texts", "postcodes", "forms", "activities", "activity words")
 
 
 @dataclass(frozen=True, slots=True)

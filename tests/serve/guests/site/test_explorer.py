@@ -36,7 +36,8 @@ def links(seen: Seen) -> list[str]:
      f"pays=FR&secteur={SOFTWARE}",
      "ca_min=1000000&tri=nom", "effectif_max=10&tri=recent", "site_web=1", "avec_ca=1&tri=ca_asc",
      "pays=FR&pays=DE", "q=%C5%93uvre", "pays=GB", "etat=active&etat=cessee&ville=orleans",
-     "ids=FR:552100554&ids=EE:12652512,DE:x&actif_max=1e6", "nace=62,47&cree_min=1998&forme=SARL"],
+     "ids=FR:552100554&ids=EE:12652512,DE:x&actif_max=1e6", "nace=62,47&cree_min=1998&forme=SARL",
+     "activite=boulangerie&tri=nom"],
 )  # fmt: skip
 def test_a_search_is_that_of_the_api(served: Served, search: str) -> None:
     visitor, _ = member(served, "data")
@@ -165,7 +166,7 @@ def test_every_filter_has_a_field_and_a_chip_and_stays_in_the_links(served: Serv
     given = {
         "ids": "FR:552100554,FR:552059024", "etat": "active", "ville": "Orléans", "code_postal": "45",
         "forme": "SARL|Société anonyme", "nace": "64,47", "cree_min": "1864", "cree_max": "1998-02",
-        "actif_min": "1", "actif_max": "1e13",
+        "actif_min": "1", "actif_max": "1e13", "activite": "commerce",
     }  # fmt: skip
     seen = Visitor(served).get(f"/?{urlencode(given)}")
 

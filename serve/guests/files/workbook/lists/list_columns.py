@@ -11,7 +11,7 @@ from functools import partial
 from math import isfinite
 from typing import Any, Final
 
-from serve.contract import headcount_bands, seed_tables
+from serve.contract import notation, seed_tables
 from serve.guests.files.workbook.export_data import AT, ExportData
 from serve.guests.files.workbook.labels import Labels
 from shards.ratios import exchange_rates
@@ -149,7 +149,7 @@ def _forms(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
 
 def _bands(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
     return [
-        headcount_bands.band(code, lang)
+        notation.headcount_band(code, lang)
         for code in _stored_values("tranche_effectif", lang, data, rows)
     ]
 

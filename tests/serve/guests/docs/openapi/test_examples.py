@@ -53,6 +53,7 @@ ASKED: Final = (
     ("forme_inconnue", "societes", "`forme=Private Ltd Company`",
      f"{SEARCH}?forme=Private+Ltd+Company", "visiteur"),
     ("nace_inconnu", "societes", "`nace=56.9`", f"{SEARCH}?nace=56.9", "visiteur"),
+    ("activite_inconnue", "societes", "`activite=bakary`", f"{SEARCH}?activite=bakary", "visiteur"),
     ("parametre_inconnu", "societes", "`payss=EE`", f"{SEARCH}?payss=EE", "visiteur"),
     ("parametre_invalide", "societes", "`tri=name`", f"{SEARCH}?tri=name", "visiteur"),
     ("cle_invalide-societes", "societes", "A key that is not valid",

@@ -254,10 +254,11 @@ def test_the_scope_is_told_with_every_filter_of_the_extensions(tmp_path: Path) -
     """X2"""
     query = Query(secteurs=("47",), sous_secteurs=("47.9",), villes=("Orléans", "Tallinn"),
                   codes_postaux=("45",), formes=("SARL",), nace=("47", "56.1"), etats=("active", "cessee"),
-                  ranges=(Range("creation", 20240201), Range("actif_eur", 1e6, 2.5e6)), avec_comptes=True)  # fmt: skip
+                  ranges=(Range("creation", 20240201), Range("actif_eur", 1e6, 2.5e6)), avec_comptes=True,
+                  activites=("47.24", "96.21"))  # fmt: skip
     sheet = of_world(tmp_path, query=query).sheets["Périmètre"]
 
-    told = {line[0]: line[1] for line in sheet.iter_rows(min_row=6, max_row=14, values_only=True)}
+    told = {line[0]: line[1] for line in sheet.iter_rows(min_row=6, max_row=15, values_only=True)}
 
     assert told == {
         "Sous-secteurs": world.TWO_SECTORS_LABEL,
@@ -269,6 +270,8 @@ def test_the_scope_is_told_with_every_filter_of_the_extensions(tmp_path: Path) -
         "Date de création": "à partir de 2024-02-01",
         "Total de l'actif (EUR)": "de 1\u202f000\u202f000 à 2\u202f500\u202f000",
         "États financiers publiés": "oui",
+        "Activité en mots": "47.24 Commerce de détail de pain, pâtisserie et confiserie en magasin spécialisé ; "
+        "96.21 Coiffure et activités de barbier",
     }
 
 

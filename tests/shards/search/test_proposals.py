@@ -1,0 +1,113 @@
+"""Searches by activity and town that a `q` may have meant, compared with the oracle."""
+
+from typing import Final
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from shards.query import Query
+from shards.search.suggest import proposals
+from tests import oracle
+from tests.shards.search.open_shards import ENGINES, OpenShards
+from tests.world import Company, companies, company
+
+# The world of words: labels of three classes.
+LABELS: Final = [
+    ("62.01", "web software"),
+    ("47.11", "grocery"),
+    ("84.11", "town hall"),
+    ("62.02", "web advice"),
+]
+WORDS: Final = (
+    "web",
+    "software",
+    "grocery",
+    "hall",
+    "Orléans",
+    "łódź",
+    "road",
+    "saint",
+    "Étienne",
+    "x",
+    "ab",
+)
+
+
+def classes(text: str) -> tuple[str, ...]:
+    return tuple(oracle.activities(LABELS, text))
+
+
+@given(
+    companies(max_size=10),
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join),
+    st.sampled_from([(), ("EE",), ("FR", "UK")]),
+    st.sampled_from([(), ("62.01",)]),
+    st.sampled_from([(), ("Orléans",)]),
+)
+def test_the_proposals_are_those_of_the_oracle(
+    found: list[Company],
+    q: str,
+    pays: tuple[str, ...],
+    activites: tuple[str, ...],
+    villes: tuple[str, ...],
+) -> None:
+    """Compiled and interpreted, with other filters"""
+    query = Query(pays=pays, q=q, activites=activites, villes=villes)
+    assume(not oracle.search(found, query))
+    with OpenShards(found) as world:
+        for engine in ENGINES.values():
+            proposed = proposals.proposals(world.bases[id(engine)], query, classes)
+            assert [tuple(one) for one in proposed] == oracle.proposed(found, LABELS, query)
+
+
+@pytest.mark.parametrize(
+    ("q", "expected"),
+    [
+        ("grocery", [("grocery", "", "", 3)]),
+        ("grocery orleans", [("grocery", "Orléans", "", 2)]),
+        ("Orléans  grocery", [("grocery", "Orléans", "", 2)]),
+        ("Saint Étienne grocery", [("grocery", "Saint-Étienne", "", 1)]),
+        ("dupont orleans", [("", "Orléans", "dupont", 1)]),
+        ("dupont grocery", [("grocery", "", "dupont", 1)]),
+        ("xyzzy orleans", [("", "Orléans", "", 2)]),
+        (
+            "cheap grocery orleans",
+            [
+                ("grocery", "Orléans", "", 2),
+                ("grocery", "", "", 3),
+                ("", "Orléans", "", 2),
+            ],
+        ),
+        ("xyzzy", []),
+        ("web grocery", [("grocery", "", "", 3)]),  # no label holds both
+        ("orleans", [("", "Orléans", "", 2)]),
+        ("…", []),
+        ("a b c d e f g h grocery", []),  # nine words
+    ],
+)
+def test_words_are_read_as_an_activity_and_a_town(
+    q: str, expected: list[tuple[str, str, str, int]]
+) -> None:
+    found = [
+        company(
+            "FR", "1", "Dupont", ville="Orléans", nace_code="47.11", groupe="47.1", division="47"
+        ),
+        company(
+            "FR", "2", "Durand", ville="Orléans", nace_code="47.11", groupe="47.1", division="47"
+        ),
+        company(
+            "UK",
+            "3",
+            "Smith",
+            ville="Saint-Étienne",
+            nace_code="47.11",
+            groupe="47.1",
+            division="47",
+        ),
+    ]
+    with OpenShards(found) as world:
+        proposed = proposals.proposals(world.shards, Query(q=q), classes)
+        assert [tuple(one) for one in proposed] == oracle.proposed(found, LABELS, Query(q=q))
+
+    assert [tuple(one) for one in proposed] == expected
