@@ -19,7 +19,7 @@ from serve.contract.errors import ApiError
 from serve.contract.objects.common import understood
 from serve.contract.objects.described import ABSENT
 from serve.contract.objects.record import Droits, Fiche
-from serve.contract.objects.search import Recherche, TexteVoulu
+from serve.contract.objects.search import Recherche, RechercheProposee, TexteVoulu
 from shards.codec import record as codec
 from shards.search.suggest.proposals import ProposedSearch
 from shards.search.suggest.spelling import Meant
@@ -96,6 +96,15 @@ class SearchResult(NamedTuple):
         plan = self.caller.plan
         shown = rights.visible_window(plan, self.total)
         meant = [TexteVoulu(q=one.q, total=one.total) for one in self.vouliez_vous_dire]
+        proposed = [
+            RechercheProposee(
+                activite=one.activite or ABSENT,
+                ville=one.ville or ABSENT,
+                q=one.q or ABSENT,
+                total=one.total,
+            )
+            for one in self.recherches_proposees
+        ]
         return Recherche(
             total=self.total,
             limit=self.limit,
@@ -114,7 +123,7 @@ class SearchResult(NamedTuple):
             noms_trouves=self.noms_trouves or ABSENT,
             vouliez_vous_dire=meant or ABSENT,
             activites_comprises=understood(self.activites) or ABSENT,
-            recherches_proposees=[one.filters() for one in self.recherches_proposees] or ABSENT,
+            recherches_proposees=proposed or ABSENT,
         ).json()
 
 
