@@ -260,14 +260,15 @@ def _link(path: str, token: str) -> dict[str, Any]:
 
 async def compact(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """Drop the counters of old months. A clock that is ahead would freeze the counters until then."""
+    now = store.moment(now)  # a server's clock counts where this machine's differs
     before = months_before(now, options.keep_months)
     newest = store.newest_month()
     if newest is None:
         return {"before": before, "rows": 0}
     if before > newest:
         raise NotAllowedError(
-            f"the counters of all months before {before} would go, and the newest are of {newest}: the clock of "
-            f"this machine says {now:%Y-%m-%d}; set it, or keep more months (--keep-months)"
+            f"the counters of all months before {before} would go, and the newest are of {newest}: the clock "
+            f"says {now:%Y-%m-%d}; set it, or keep more months (--keep-months)"
         )
     return {"before": before, "rows": store.compact(before)}
 
@@ -275,7 +276,7 @@ async def compact(store: LedgerStore, options: Namespace, plans: Plans, now: dat
 async def repair(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """Go back to an earlier first month after a clock that was ahead."""
     month = options.floor
-    if month > (latest := months_before(now, 0)):
+    if month > (latest := months_before(store.moment(now), 0)):
         raise NotAllowedError(f"{month} is still to come; give {latest} or an earlier month")
     before = await store.submit(calls.lower_floor, month)
     return {"floor": month if before is None else min(month, before), "before": before}

@@ -111,8 +111,9 @@ def identify(txn: ReadTransaction, digest: bytes, kind: KeyKind = KEYS) -> Accou
 
 def keys_of(txn: ReadTransaction, account: str, kind: KeyKind = KEYS) -> list[Key]:
     """The keys of an account, revoked ones included, the oldest first."""
-    digests = [digest for _, digest in txn.scan(row_format.join(kind.of_account, account, ""))]
-    txn.expect([kind.table + digest for digest in digests])
+    table = row_format.join(kind.of_account, account, "")
+    txn.expect([table, kind.table])
+    digests = [digest for _, digest in txn.scan(table)]
     loaded = [load_key(stored) for digest in digests if (stored := txn.get(kind.table + digest))]
     return sorted(loaded, key=lambda key: (key.created, key.id))
 

@@ -11,27 +11,39 @@ browser has, for a few minutes, and taken once.
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from itertools import takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
 from quota.accounts import load_key
 from quota.ledger import agenda, row_format
 from quota.ledger.calls import clamp_to_retained
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.periods import utc
 
 KEPT_DAYS: Final = 62
 # Sealed keys that were not taken, dropped with each one that is kept: more than are made.
 _DROPPED: Final = 8
 
 
+class KeyUse(NamedTuple):
+    """By key id: the calls of each day, and the last day of use ("2026-11-21")."""
+
+    calls: Mapping[str, Mapping[date, int]]
+    last: Mapping[str, str]
+
+
 def calls_by_day(
     txn: ReadTransaction, account: str, days: int, now: datetime
 ) -> Sequence[tuple[date, int]]:
     """The calls of an organisation on each of the last `days` days, today last."""
-    today = clamp_to_retained(txn, now).date()
-    dates = [today - timedelta(days=back) for back in reversed(range(days))]
-    rows = [row_format.join(row_format.CALLS, one.isoformat(), account) for one in dates]
-    txn.expect(rows)
-    return [(one, row_format.number(txn.get(row))) for one, row in zip(dates, rows, strict=True)]
+
+    def rows(moment: datetime) -> Mapping[date, bytes]:
+        dates = [moment.date() - timedelta(days=back) for back in reversed(range(days))]
+        return {one: row_format.join(row_format.CALLS, one.isoformat(), account) for one in dates}
+
+    txn.expect([row_format.FLOOR, *rows(utc(now)).values()])
+    kept = rows(clamp_to_retained(txn, now))
+    txn.expect([*kept.values()])
+    return [(one, row_format.number(txn.get(row))) for one, row in kept.items()]
 
 
 def add_key_calls(txn: WriteTransaction, calls: Mapping[bytes, int], day: date) -> None:
@@ -56,13 +68,46 @@ def key_calls(
     txn: ReadTransaction, account: str, days: int, now: datetime
 ) -> Mapping[str, Mapping[date, int]]:
     """The calls of each key on each of the last `days` days, by key id."""
+    table = row_format.join(row_format.KEY_CALLS, account, "")
+    txn.expect([row_format.FLOOR, table])
     first = clamp_to_retained(txn, now).date() - timedelta(days=days - 1)
     found: dict[str, dict[date, int]] = {}
-    for row, stored in txn.scan(row_format.join(row_format.KEY_CALLS, account, "")):
+    for row, stored in txn.scan(table):
         day, key = row.decode().split("/")[2:]
         if (one := date.fromisoformat(day)) >= first:
             found.setdefault(key, {})[one] = row_format.number(stored)
     return found
+
+
+def key_use(
+    txn: ReadTransaction,
+    account: str,
+    days: int,
+    now: datetime,
+    unsaved: Mapping[bytes, int],
+    day: date,
+) -> KeyUse:
+    """The use of the keys of an account.
+
+    Args:
+        unsaved: calls of `day` that this process has not added yet, by the SHA-256 of their keys.
+    """
+    table = row_format.join(row_format.KEY_OF, account, "")
+    counted = row_format.join(row_format.KEY_CALLS, account, "")
+    txn.expect([row_format.FLOOR, counted, table, row_format.LAST])
+    calls = {key: dict(found) for key, found in key_calls(txn, account, days, now).items()}
+    last: dict[str, str] = {}
+    for row, digest in txn.scan(table):
+        key = row[len(table) :].decode()
+        stored = txn.get(row_format.join(row_format.LAST, key))
+        used = [stored.decode()] if stored else []
+        if count := unsaved.get(digest, 0):
+            of_key = calls.setdefault(key, {})
+            of_key[day] = of_key.get(day, 0) + count
+            used.append(day.isoformat())
+        if used:
+            last[key] = max(used)
+    return KeyUse(calls, last)
 
 
 def _drop_before(txn: WriteTransaction, account: str, first: date) -> None:

@@ -126,11 +126,13 @@ def trials(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Met
 
 def is_charged(txn: ReadTransaction, account: str, company: str, now: datetime) -> bool:
     """Whether the company was charged in this calendar month, so that its record is free (D9)."""
+    txn.expect([row_format.FLOOR, _charge_key(month(now), account, company)])
     return txn.get(_charge_key(month(clamp_to_retained(txn, now)), account, company)) is not None
 
 
 def recent_charges(txn: ReadTransaction, account: str, now: datetime) -> Sequence[Opening]:
     """The last records and analyses that were charged in this month, the newest first."""
+    txn.expect([row_format.FLOOR, row_format.join(row_format.OPENED, month(now).key, account)])
     return openings.of_account(txn, month(clamp_to_retained(txn, now)), account)
 
 

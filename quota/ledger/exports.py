@@ -16,7 +16,7 @@ import orjson
 from quota.ledger import row_format
 from quota.ledger.calls import calls, clamp_to_retained, credits_of, trials
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
-from quota.periods import Period, month, start_of_month
+from quota.periods import Period, day, month, start_of_month
 from quota.plans import Plan
 from quota.results import CountedExport, Meter, Refusal, Reservation, Usage
 
@@ -42,6 +42,14 @@ def exports(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Me
 
 def usage(txn: ReadTransaction, account: str, plan: Plan, now: datetime) -> Usage:
     """All counters of an account, under the limits of `plan`."""
+    this_month = month(now).key
+    counters = (row_format.GRANT, row_format.TRIALS)
+    txn.expect([
+        *_rows(account, this_month),
+        row_format.join(row_format.CALLS, day(now).key, account),
+        *(row_format.join(table, this_month, account) for table in counters),
+        row_format.join(row_format.PACKS, account),
+    ])  # fmt: skip
     return Usage(
         calls(txn, account, plan.appels_api_par_jour, now),
         exports(txn, account, plan.exports_par_mois, now),
@@ -63,6 +71,9 @@ def reserve(
 
     `reservation` is a new id. Expired reservations of the account are deleted here.
     """
+    # The last exports are for `commit`, which begins with the rows that are known here.
+    last_exports = row_format.join(row_format.LAST_EXPORTS, account)
+    txn.expect([*_rows(account, month(now).key), last_exports])
     moment = clamp_to_retained(txn, now)
     period = month(moment)
     live = _live(txn, account, moment)
@@ -95,6 +106,8 @@ def commit(
     Args:
         export: what to list among the last exports of the account, if it is counted.
     """
+    last_exports = row_format.join(row_format.LAST_EXPORTS, reservation.account)
+    txn.expect([*_rows(reservation.account, reservation.month), last_exports])
     period = month(clamp_to_retained(txn, start_of_month(reservation.month)))
     key = row_format.join(row_format.RESERVED, reservation.account, reservation.id)
     moment = clamp_to_retained(txn, now)
@@ -140,6 +153,15 @@ def forget(txn: WriteTransaction, account: str) -> None:
 def _list(txn: WriteTransaction, account: str, export: CountedExport) -> None:
     listed = [asdict(one) for one in (export, *last(txn, account))][:KEPT]
     txn.put(row_format.join(row_format.LAST_EXPORTS, account), orjson.dumps(listed))
+
+
+def _rows(account: str, of_month: str) -> Sequence[bytes]:
+    """The rows that the exports of a month are counted by, unless `compact` dropped the month."""
+    return (
+        row_format.FLOOR,
+        row_format.join(row_format.EXPORTS, of_month, account),
+        row_format.join(row_format.RESERVED, account, ""),
+    )
 
 
 def _holds(txn: ReadTransaction, account: str) -> list[_Hold]:

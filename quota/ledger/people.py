@@ -107,9 +107,8 @@ def by_email(txn: ReadTransaction, email: str) -> Person | None:
 
 def people_of(txn: ReadTransaction, account: str) -> Sequence[Person]:
     """The people of an account, by address."""
-    members = _ids_of(txn, account)
-    txn.expect([row_format.join(row_format.PERSON, person) for person in members])
-    everybody = (_load_if_any(txn, person) for person in members)
+    txn.expect([row_format.join(row_format.MEMBER_OF, account, ""), row_format.PERSON])
+    everybody = (_load_if_any(txn, person) for person in _ids_of(txn, account))
     return sorted((person for person in everybody if person), key=lambda person: person.email)
 
 
@@ -276,25 +275,34 @@ def open_session(txn: WriteTransaction, person: str, token: bytes, now: int, exp
     for place, (end, key) in enumerate(ends):
         if end <= now or place <= len(ends) - SESSIONS_MOST:
             txn.delete(key)
-    txn.put(_session_key(person, token), row_format.pack(expires))
+    txn.put(session_key(person, token), row_format.pack(expires))
 
 
 def in_session(txn: ReadTransaction, person: str, token: bytes, now: int) -> Person | None:
     """The person, if this session of theirs is open at `now` (s since 1970)."""
-    txn.expect([_session_key(person, token), row_format.join(row_format.PERSON, person)])
-    if row_format.number(txn.get(_session_key(person, token))) <= now:
+    txn.expect([session_key(person, token), row_format.join(row_format.PERSON, person)])
+    if row_format.number(txn.get(session_key(person, token))) <= now:
         return None
     return person_of(txn, person)
 
 
+def session(
+    txn: ReadTransaction, person: str, token: bytes, now: int
+) -> tuple[Person, Account] | None:
+    """The person as `in_session`, and their account."""
+    known = in_session(txn, person, token, now)
+    return None if known is None else (known, account_of(txn, known.account))
+
+
 def close_session(txn: WriteTransaction, person: str, token: bytes) -> None:
     """End a session; ending it again changes nothing."""
-    key = _session_key(person, token)
+    key = session_key(person, token)
     if txn.get(key) is not None:
         txn.delete(key)
 
 
-def _session_key(person: str, token: bytes) -> bytes:
+def session_key(person: str, token: bytes) -> bytes:
+    """The key of the row of a session."""
     return row_format.join(row_format.SESSION, person, hashlib.sha256(token).hexdigest())
 
 

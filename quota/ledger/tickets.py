@@ -270,8 +270,9 @@ def _same_ticket(txn: ReadTransaction, ticket: Ticket) -> Ticket | None:
 
 
 def _of_account(txn: ReadTransaction, account: str) -> Sequence[Ticket]:
-    names = [name for _, name in txn.scan(row_format.join(row_format.TICKET_OF, account, ""))]
-    txn.expect([_key(name.decode()) for name in names])
+    table = row_format.join(row_format.TICKET_OF, account, "")
+    txn.expect([table, row_format.TICKET])
+    names = [name for _, name in txn.scan(table)]
     return [ticket for name in names if (ticket := _get(txn, name.decode()))]
 
 

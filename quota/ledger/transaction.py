@@ -14,7 +14,11 @@ class ReadTransaction(Protocol):
     def get(self, key: bytes, /) -> bytes | None: ...
 
     def expect(self, keys: Sequence[bytes], /) -> object:
-        """Name rows that will be read: a store at a distance fetches them in one round trip."""
+        """Name rows that will be read: a store at a distance fetches them in one round trip.
+
+        A key without its last part names all rows that begin with it (`o/<account>/`), and the
+        tables after it the rows of theirs that those name (`k/`, `l/`).
+        """
 
     def scan(self, prefix: bytes, /) -> Iterable[tuple[bytes, bytes]]:
         """The rows whose key begins with `prefix`, in ascending order of the keys."""

@@ -54,11 +54,19 @@ class RedisConnection:
     """One connection, for one thread."""
 
     def __init__(
-        self, url: str, *, strict: bool = False, state: Path | None = None, create: bool = False
+        self,
+        url: str,
+        *,
+        serves: str = "",
+        strict: bool = False,
+        state: Path | None = None,
+        create: bool = False,
     ) -> None:
         """Connect.
 
         Args:
+            serves: what is answered with 503 without it, for the log; "" for a second connection,
+                which says nothing of the server's settings.
             strict: refuse a server that may lose acknowledged writes.
             state: the STATE folder, which remembers the identity of the store.
             create: make a store if the server is empty.
@@ -68,13 +76,15 @@ class RedisConnection:
             StoreUnavailable: the server cannot be reached, or has not the rows of the store.
         """
         self.shown = show_address(url)
+        self._serves = serves or "pages and exports"
         self._strict = strict
         self._state = state
         self._create = create
         self._identity = identity.recall(state) if state else None
         self._has_rows = False  # rows were seen on it by this process
         self.ahead = timedelta()  # of the server's clock, if it differs by more than CLOCK_S
-        self._warned = False
+        self._warned = not serves
+        self._warns_of_clock = bool(serves)
         self._logged: set[str] = set()  # causes since the last reply
         self._heard = self._checked = time.monotonic()
         self._closed_until = 0.0
@@ -117,7 +127,7 @@ class RedisConnection:
         self._heard = time.monotonic()
         if self._logged:
             self._logged.clear()
-            _log.info("%s is used again", self.shown)
+            _log.info("for %s %s is used again", self._serves, self.shown)
         return replies
 
     def hasten(self) -> None:
@@ -175,7 +185,7 @@ class RedisConnection:
         self._closed_until = time.monotonic() + PAUSE_S
         if self._has_rows and self._cause not in self._logged:
             self._logged.add(self._cause)
-            _log.error("keys are answered with 503: %s", self._cause)
+            _log.error("%s are answered with 503: %s", self._serves, self._cause)
         return StoreUnavailable(self._cause, maybe_done=maybe_done)
 
     # -- checks at each connect ----------------------------------------------------
@@ -195,7 +205,9 @@ class RedisConnection:
             self._check_rows(ask)
             self._compare_clocks(ask("TIME"))
             for script in SCRIPTS:
-                ask("SCRIPT", "LOAD", script.source)
+                connection.send_command("SCRIPT", "LOAD", script.source)
+            for _ in SCRIPTS:
+                connection.read_response()
         except BaseException:
             connection.disconnect()
             raise
@@ -263,7 +275,7 @@ class RedisConnection:
         """Note how far the server's clock is ahead, and warn of a difference."""
         seconds = int(reply[0]) - time.time()
         differs = abs(seconds) > CLOCK_S
-        if differs and not self.ahead:
+        if differs and not self.ahead and self._warns_of_clock:
             _log.warning(
                 "the clock of this host is %d s %s that of %s, by which calls are counted; set it",
                 abs(seconds), "behind" if seconds > 0 else "ahead of", self.shown,

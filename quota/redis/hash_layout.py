@@ -26,6 +26,11 @@ _PARTED: Final = (
 )  # fmt: skip
 
 
+# Tables whose rows are named by the fields of a list, as people by U/<account>/<person>; a list of
+# keys, addresses or tickets has the names as its values.
+_NAMED_BY_FIELD: Final = (row_format.PERSON, row_format.LAST)
+
+
 def place(key: bytes) -> tuple[bytes, bytes]:
     """The hash and the field of a row.
 
@@ -50,6 +55,24 @@ def row(name: bytes, field: bytes) -> bytes:
     if name == META:
         return field
     return name.removeprefix(PREFIX) + b"/" + field
+
+
+def is_list(prefix: bytes) -> bool:
+    """Whether a key without a field is that of a hash, and not of a whole table.
+
+    >>> is_list(b"o/a_1/"), is_list(b"k/")
+    (True, False)
+    """
+    return prefix[:2] in _PARTED
+
+
+def names_by_field(name: bytes) -> bool:
+    """Whether the fields of a list, and not their values, name rows in the hash `name`.
+
+    >>> names_by_field(b"societes:u"), names_by_field(b"societes:k")
+    (True, False)
+    """
+    return name.removeprefix(PREFIX) + b"/" in _NAMED_BY_FIELD
 
 
 def period_hash(table: bytes, period: str) -> bytes:

@@ -2,12 +2,14 @@
 
 As over LMDB, one thread (`GroupCommit`) does all the waiting, in the order of the queue. One round
 trip then serves all operations that were queued meanwhile, and if the server syncs each write, so
-does one sync of its file.
+does one sync of its file. Transactions have a thread of their own, which queues one command after
+the other, so no read waits for a transaction.
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future
 from itertools import islice
+from threading import Lock
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from redis.exceptions import RedisError
@@ -24,6 +26,8 @@ T = TypeVar("T")
 
 # Attempts of one transaction; each that fails means that another writer's transaction succeeded.
 ATTEMPTS: Final = 100
+# Works of several transactions (exports under way) whose rows are kept; more cost a round trip.
+_KEPT: Final = 200
 
 # Interprets the replies to the commands of an operation.
 _Parse = Callable[[Reply], T]
@@ -44,7 +48,9 @@ class RedisQueue:
     def __init__(self, connection: RedisConnection) -> None:
         self.floor = b""  # the last one that the server replied with
         self._connection = connection
-        self._writer: GroupCommit[list[Command]] = GroupCommit(self._run_group, lambda: None)
+        self._writer: GroupCommit[list[Command]] = GroupCommit(self._run_group)
+        self._transactions: GroupCommit[None] = GroupCommit(self._run_transaction, most=1)
+        self._left: dict[str, RedisTransaction] = {}  # by work
 
     # -- operations, for any thread ------------------------------------------------
 
@@ -55,31 +61,6 @@ class RedisQueue:
             call = call_at(self.floor)
             commands.append(call.command)
             return lambda replies: self._parse(call, replies[0], call_at)
-
-        return self._submit(request)
-
-    def read(
-        self,
-        operation: Callable[[ReadTransaction], T],
-        expected: Sequence[bytes],
-        listed: bytes | None = None,
-    ) -> StoreFuture[T]:
-        """Run a read, in one round trip if it needs only the rows `expected` and those of `listed`."""
-
-        def request(commands: list[Command]) -> _Parse[T]:
-            rows = RedisTransaction(self.run)
-            commands += [rows.fetch(key) for key in expected]
-            if listed is not None:
-                commands.append(rows.fetch_all(listed))
-
-            def parse(replies: Reply) -> T:
-                for key, value in zip(expected, replies, strict=False):
-                    rows.enter_row(key, value)
-                if listed is not None:
-                    rows.enter_rows(listed, replies[-1])
-                return operation(rows)
-
-            return parse
 
         return self._submit(request)
 
@@ -131,12 +112,20 @@ class RedisQueue:
 
     def command(self, command: Command, parse: Callable[[Any], T]) -> StoreFuture[T]:
         """Send one command; the result is what `parse` returns for its reply."""
+        return self.send([command], lambda replies: parse(replies[0]))
+
+    def send(self, sent: Sequence[Command], parse: Callable[[Reply], T]) -> StoreFuture[T]:
+        """Send commands in one round trip; the result is what `parse` returns for their replies."""
 
         def request(commands: list[Command]) -> _Parse[T]:
-            commands.append(command)
-            return lambda replies: parse(replies[0])
+            commands += sent
+            return parse
 
         return self._submit(request)
+
+    def together(self) -> Lock:
+        """Begin all operations of a `with` in one round trip."""
+        return self._writer.gathering
 
     def in_turn(self, commands: Iterable[Command]) -> StoreFuture[None]:
         """Send commands one after the other, each in a round trip with what waits meanwhile.
@@ -157,9 +146,18 @@ class RedisQueue:
         send_next(None)
         return done
 
-    def transact(self, operation: Callable[[WriteTransaction], T]) -> StoreFuture[T]:
-        """Run a function of the ledger, repeated until no row that it read changed meanwhile."""
-        return self.call(lambda: self._transact(operation))
+    def transact(
+        self, operation: Callable[[WriteTransaction], T], work: str = ""
+    ) -> StoreFuture[T]:
+        """Run a function of the ledger, repeated until no row that it read changed meanwhile.
+
+        Args:
+            work: names two transactions on the same rows: the second begins with those that the
+                first has left.
+        """
+        if not work:
+            return self._submit_transaction(lambda: self._transact(operation))
+        return self._submit_transaction(lambda: self._go_on_with(work, operation))
 
     def call(self, function: Callable[[], T]) -> StoreFuture[T]:
         """Call a function on the thread, where it may use `run`."""
@@ -168,12 +166,17 @@ class RedisQueue:
     def close(self) -> None:
         """Finish the queued operations if the server answers them soon, then close the connection."""
         self._connection.hasten()
+        self._transactions.close()
         self._writer.close()
         self._connection.close()
 
     def _submit(self, request: _Request[T]) -> StoreFuture[T]:
         # The outcomes are those of `_run_group`, not the parsers that the requests return.
         return cast(StoreFuture[T], self._writer.submit(request))
+
+    def _submit_transaction(self, transaction: Callable[[], T]) -> StoreFuture[T]:
+        # As in `_submit`: the outcome is that of the call.
+        return cast(StoreFuture[T], self._transactions.submit(lambda _: transaction))
 
     # -- on the thread -------------------------------------------------------------
 
@@ -214,8 +217,9 @@ class RedisQueue:
         try:
             replies = iter(self._connection.run(commands) if commands else ())
         except QuotaError as error:
+            surely_not = StoreUnavailable(str(error))
             for number in lacking:
-                outcomes[number] = error
+                outcomes[number] = surely_not
             return False
         for number in lacking:
             count = len(outcomes[number].commands)
@@ -245,9 +249,41 @@ class RedisQueue:
             (reply,) = self.run([call.command])
         return call.parse(reply)
 
-    def _transact(self, operation: Callable[[WriteTransaction], T]) -> T:
+    # -- on the thread of the transactions -----------------------------------------
+
+    def _run_transaction(self, group: Sequence[Callable[[None], Any]]) -> Sequence[Any]:
+        """Run the only transaction of a group; its outcome."""
+        (begin,) = group
+        transaction = begin(None)
+        return [self._outcome(transaction and (lambda _: transaction()), ())]
+
+    def _ask(self, commands: Sequence[Command]) -> Reply:
+        """`run` for this thread: the commands are queued with what waits meanwhile."""
+        return self.send(commands, lambda replies: replies).result()
+
+    def _go_on_with(self, work: str, operation: Callable[[WriteTransaction], T]) -> T:
+        known, rows = self._left.pop(work, None), RedisTransaction(None)
+
+        def keeping(txn: WriteTransaction) -> T:
+            nonlocal rows
+            assert isinstance(txn, RedisTransaction)
+            rows = txn
+            return operation(txn)
+
+        done = self._transact(keeping, known)
+        if known is None and rows.changes:
+            self._left[work] = rows.left()
+        while len(self._left) > _KEPT:
+            del self._left[next(iter(self._left))]
+        return done
+
+    def _transact(
+        self,
+        operation: Callable[[WriteTransaction], T],
+        known: RedisTransaction | None = None,
+    ) -> T:
         for _ in range(ATTEMPTS):
-            rows = RedisTransaction(self.run)
+            rows, known = known or RedisTransaction(self._ask), None
             outcome: T | QuotaError
             try:
                 outcome = operation(rows)
@@ -255,7 +291,7 @@ class RedisQueue:
                 raise
             except QuotaError as refusal:  # its reasons must still hold at the commit, too
                 outcome = refusal
-            if self.run([rows.apply()])[0]:
+            if self._ask([rows.apply()])[0]:
                 if isinstance(outcome, QuotaError):
                     raise outcome
                 return outcome

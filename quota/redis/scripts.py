@@ -24,7 +24,7 @@ from quota.ledger.activity import KEPT_DAYS
 from quota.ledger.calls import charge_key, since
 from quota.ledger.purchase import Purchase
 from quota.periods import day, month
-from quota.redis.hash_layout import META, period_hash, place
+from quota.redis.hash_layout import META, names_by_field, period_hash, place
 from quota.results import Charge, Meter
 
 # How long the moves of a day are kept: after the day is over, a repeated move only changes its past.
@@ -62,11 +62,15 @@ _GIVE_BACK: Final = _script("prelude", "give_back")
 _CHARGE: Final = _script("prelude", "charge")
 _MOVE: Final = _script("prelude", "move")
 _IDENTIFY: Final = _script("identify")
+_LIST: Final = _script("list")
 _APPLY: Final = _script("apply")
 _KEY_CALLS: Final = _script("key_calls")
 _RAISE_FLOOR: Final = _script("raise_floor")
 
-SCRIPTS: Final = (_TAKE, _GIVE_BACK, _CHARGE, _MOVE, _IDENTIFY, _APPLY, _KEY_CALLS, _RAISE_FLOOR)
+SCRIPTS: Final = (
+    _TAKE, _GIVE_BACK, _CHARGE, _MOVE, _IDENTIFY, _LIST, _APPLY, _KEY_CALLS, _RAISE_FLOOR,
+)  # fmt: skip
+_READ: Final = (_IDENTIFY.sha, _LIST.sha)
 
 
 def take(floor: bytes, account: str, limit: int, now: datetime) -> ScriptCall:
@@ -142,9 +146,22 @@ def move(
     return ScriptCall(command, tuple)
 
 
-def identify(digest: bytes) -> Command:
-    """The rows of `ledger.account_rows.identify`; the reply is empty, or (key, account id, account)."""
-    return _evalsha(_IDENTIFY, (place(row_format.KEY)[0], place(row_format.ACCOUNT)[0]), digest)
+def owned(key: bytes) -> Command:
+    """The row of a key, an address or a person, and that of its account (`lua/identify.lua`).
+
+    The reply is empty, or (row, account id, row of the account).
+    """
+    name, field = place(key)
+    return _evalsha(_IDENTIFY, (name, place(row_format.ACCOUNT)[0]), field)
+
+
+def listed(name: bytes, others: Sequence[bytes]) -> Command:
+    """All fields of the hash `name`, and the fields of `others` that they name (`lua/list.lua`).
+
+    The reply is a list of fields and values in turns, and for each of `others` a list of values.
+    """
+    by = ["field" if names_by_field(other) else "value" for other in others]
+    return _evalsha(_LIST, (name, *others), *by)
 
 
 def add_key_calls(calls: Sequence[tuple[bytes, int]], day: date) -> Command:
@@ -163,7 +180,7 @@ def raise_floor(before: str) -> Command:
 
 def writes(command: Command) -> bool:
     """Whether the command may change rows."""
-    return bool(command[0] == "EVALSHA" and command[1] != _IDENTIFY.sha)
+    return bool(command[0] == "EVALSHA" and command[1] not in _READ)
 
 
 def apply(names: Sequence[bytes], rows: bytes) -> Command:

@@ -2,29 +2,33 @@
 
 The operations of every request are one script each (`scripts.py`), during which nothing else runs
 on the server. Everything else is a function of the ledger, in a transaction that starts again if
-another writer changed its rows (`transaction.py`). Both go through one queue (`pipeline_queue.py`).
+another writer changed its rows (`transaction.py`). Each has a connection and a queue of its own
+(`pipeline_queue.py`), so that a search never waits for a page.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 
 from quota.accounts import Account
 from quota.errors import NotAllowedError
-from quota.ledger import account_rows, calls, exports, row_format
+from quota.ledger import account_rows, calls, people, row_format
+from quota.ledger.account_rows import KeyKind
 from quota.ledger.audit import AuditReport, audit
+from quota.ledger.people import Person
 from quota.ledger.purchase import Purchase
 from quota.ledger.transaction import ReadTransaction
-from quota.periods import day, month, utc
-from quota.plans import Plan
+from quota.periods import day, utc
 from quota.redis import scripts
 from quota.redis.connection import RedisConnection
 from quota.redis.hash_layout import PREFIX, place, row
 from quota.redis.pipeline_queue import RedisQueue
 from quota.redis.scripts import Reply
 from quota.redis.transaction import RedisTransaction
-from quota.results import Charge, Meter, Usage
+from quota.results import Charge, Meter
 from quota.store.future import StoreFuture
 from quota.store.ledger_store import LedgerStore
 from quota.store.row_migration import migrate
@@ -56,60 +60,66 @@ class RedisStore(LedgerStore):
             WrongStoreError: the settings of the server exclude its use.
             StoreUnavailable: the server cannot be reached, or has not the rows of the store.
         """
-        self._connection = RedisConnection(url, strict=strict, state=state, create=create)
+        made = partial(RedisConnection, url, strict=strict, state=state)
+        self._connection = made(create=create)
         self._queue = RedisQueue(self._connection)
         try:
             self.submit(migrate).result()
+            self._request_connection = made(serves="keys")
         except BaseException:
             self._queue.close()
             raise
+        self._requests = RedisQueue(self._request_connection)
 
     def moment(self, now: datetime) -> datetime:
         """By the server's clock where this host's differs: all hosts end a day together."""
-        return utc(now) + self._connection.ahead
+        return utc(now) + self._request_connection.ahead
+
+    def together(self) -> AbstractContextManager[object]:
+        return self._queue.together()
 
     # -- the operations of every request -------------------------------------------
 
-    def _identify(self, digest: bytes) -> StoreFuture[Account | None]:
-        def parse(reply: Reply) -> Account | None:
-            if not reply:
-                return None
-            key, account, stored = reply
-            rows = RedisTransaction(self._queue.run)
-            rows.enter_row(row_format.KEY + digest, key)
-            rows.enter_row(row_format.ACCOUNT + account, stored)
-            return account_rows.identify(rows, digest)
+    def identify_by(
+        self, digest: bytes, kind: KeyKind = account_rows.KEYS
+    ) -> StoreFuture[Account | None]:
+        key = kind.table + digest
 
-        return self._queue.command(scripts.identify(digest), parse)
+        def parse(replies: Reply) -> Account | None:
+            return account_rows.identify(_owned_rows(key, replies[0]), digest, kind)
 
-    def usage(self, account: str, plan: Plan, now: datetime) -> StoreFuture[Usage]:
-        now = self.moment(now)
-        moment = calls.since(now, self._queue.floor)
-        this_month = month(moment).key
-        rows = (
-            row_format.FLOOR,
-            row_format.join(row_format.CALLS, day(moment).key, account),
-            row_format.join(row_format.EXPORTS, this_month, account),
-            row_format.join(row_format.GRANT, this_month, account),
-            row_format.join(row_format.TRIALS, this_month, account),
-            row_format.join(row_format.PACKS, account),
-        )
-        reserved = row_format.join(row_format.RESERVED, account, "")
-        return self._queue.read(lambda txn: exports.usage(txn, account, plan, now), rows, reserved)
+        return self._requests.send([scripts.owned(key)], parse)
+
+    def session(
+        self, person: str, token: bytes, now: int
+    ) -> StoreFuture[tuple[Person, Account] | None]:
+        session = people.session_key(person, token)
+        key = row_format.join(row_format.PERSON, person)
+
+        def parse(replies: Reply) -> tuple[Person, Account] | None:
+            rows = _owned_rows(key, replies[1])
+            rows.enter_row(session, replies[0])
+            return people.session(rows, person, token, now)
+
+        return self._queue.send([("HGET", *place(session)), scripts.owned(key)], parse)
 
     def calls(self, account: str, limit: int, now: datetime) -> StoreFuture[Meter]:
-        now = self.moment(now)
-        today = day(calls.since(now, self._queue.floor))
-        rows = row_format.FLOOR, row_format.join(row_format.CALLS, today.key, account)
-        return self._queue.read(lambda txn: calls.calls(txn, account, limit, now), rows)
+        moment = self.moment(now)
+        today = row_format.join(row_format.CALLS, day(moment).key, account)
+
+        def read(txn: ReadTransaction) -> Meter:
+            txn.expect([row_format.FLOOR, today])
+            return calls.calls(txn, account, limit, moment)
+
+        return self._requests.look(read)
 
     def take(self, account: str, limit: int, now: datetime) -> StoreFuture[Meter]:
         moment = self.moment(now)
-        return self._queue.script(lambda floor: scripts.take(floor, account, limit, moment))
+        return self._requests.script(lambda floor: scripts.take(floor, account, limit, moment))
 
     def give_back(self, account: str, taken: datetime) -> StoreFuture[None]:
         moment = self.moment(taken)
-        return self._queue.script(lambda floor: scripts.give_back(floor, account, moment))
+        return self._requests.script(lambda floor: scripts.give_back(floor, account, moment))
 
     def take_and_charge(
         self, purchase: Purchase, now: datetime
@@ -126,14 +136,14 @@ class RedisStore(LedgerStore):
         self, account: str, name: str, calls: int, limit: int, parts: int, today: str
     ) -> StoreFuture[tuple[int, int]]:
         """Lend or take back calls, as `scripts.move`; repeated, it has the same result."""
-        return self._queue.script(
+        return self._requests.script(
             lambda floor: scripts.move(floor, account, name, calls, limit, parts, today)
         )
 
     def _charge(
         self, purchase: Purchase, now: datetime, *, count_call: bool
     ) -> StoreFuture[tuple[Meter, Charge | None]]:
-        return self._queue.script(
+        return self._requests.script(
             lambda floor: scripts.take_and_charge(floor, purchase, now, count_call=count_call)
         )
 
@@ -155,6 +165,11 @@ class RedisStore(LedgerStore):
         self, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> StoreFuture[T]:
         return self._queue.transact(lambda txn: operation(txn, *args, **kwargs))
+
+    def submit_of(
+        self, work: str, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreFuture[T]:
+        return self._queue.transact(lambda txn: operation(txn, *args, **kwargs), work)
 
     # -- upkeep --------------------------------------------------------------------
 
@@ -221,9 +236,21 @@ class RedisStore(LedgerStore):
     def hasten(self) -> None:
         """Let all operations end soon, whatever the server does."""
         self._connection.hasten()
+        self._request_connection.hasten()
 
     def close(self) -> None:
+        self.hasten()
+        self._requests.close()
         self._queue.close()
+
+
+def _owned_rows(key: bytes, reply: Reply) -> RedisTransaction:
+    """The rows of the reply to `scripts.owned`."""
+    rows = RedisTransaction(None)
+    rows.enter_row(key, reply[0] if reply else None)
+    if reply:
+        rows.enter_row(row_format.ACCOUNT + reply[1], reply[2])
+    return rows
 
 
 def _row_if_any(txn: ReadTransaction, key: bytes) -> Sequence[tuple[bytes, bytes]]:

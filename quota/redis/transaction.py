@@ -3,7 +3,8 @@
 The ledger reads rows one after the other, in Python. A script (`lua/apply.lua`) then compares all
 rows that were read with those on the server and writes, or changes nothing, and the ledger starts
 again. Each row that was not expected costs a round trip, so transactions are for what is rare (accounts,
-keys, packs, exports).
+keys, packs, exports). A transaction may begin with the rows that one before has left (`left`): if they are
+the same still, it is one round trip.
 
 A read has no connection: where it lacks rows it stops, and is run again once they are there
 (`pipeline_queue.py`), so that reads which wait at the same time share their round trips.
@@ -16,9 +17,11 @@ import msgpack
 
 from quota.errors import QuotaError
 from quota.redis import scripts
-from quota.redis.hash_layout import place, row
+from quota.redis.hash_layout import is_list, names_by_field, place, row
 from quota.redis.scripts import Command
 
+# A hash and a field of it.
+_Place = tuple[bytes, bytes]
 Run = Callable[[Sequence[Command]], Sequence[Any]]
 
 
@@ -40,26 +43,14 @@ class RedisTransaction:
         """`run` sends commands and returns their replies; without it, LackingRows is raised."""
         self._run = run
         self._seen: dict[tuple[bytes, bytes], bytes | None] = {}
-        self._listed: dict[bytes, Mapping[bytes, bytes]] = {}
+        self._listed: dict[bytes, dict[bytes, bytes]] = {}
         self._written: dict[tuple[bytes, bytes], bytes | None] = {}
 
     # -- reading -------------------------------------------------------------------
 
-    def fetch(self, key: bytes) -> Command:
-        """The command whose reply `enter_row` takes, for the row `key`."""
-        return ("HGET", *place(key))
-
     def enter_row(self, key: bytes, value: bytes | None) -> None:
         """Enter a row that was fetched."""
         self._seen[place(key)] = value
-
-    def fetch_all(self, prefix: bytes) -> Command:
-        """The command whose reply `enter_rows` takes, for all rows of `prefix`."""
-        return ("HGETALL", place(prefix)[0])
-
-    def enter_rows(self, prefix: bytes, fields: Mapping[bytes, bytes]) -> None:
-        """Enter all rows of `prefix`."""
-        self._listed[place(prefix)[0]] = fields
 
     def get(self, key: bytes, /) -> bytes | None:
         name, field = place(key)
@@ -67,31 +58,43 @@ class RedisTransaction:
             return self._written[name, field]
         if name in self._listed:
             return self._listed[name].get(field)
-        self.expect([key])
+        if (name, field) not in self._seen:
+            self._fetch([(name, field)], {})
         return self._seen[name, field]
 
     def expect(self, keys: Sequence[bytes], /) -> None:
-        lacking = [
-            key for key in keys
-            if place(key) not in self._seen and place(key)[0] not in self._listed
-        ]  # fmt: skip
+        rows: list[_Place] = []
+        lists: dict[bytes, list[bytes]] = {}  # and the hashes whose fields each names
+        for key in dict.fromkeys(keys):
+            name, field = place(key)
+            if not field and is_list(key):
+                lists[name] = []
+            elif not field:
+                lists[next(reversed(lists))].append(name)
+            elif (name, field) not in self._seen and name not in self._listed:
+                rows.append((name, field))
+        self._fetch(rows, {name: it for name, it in lists.items() if name not in self._listed})
 
+    def _fetch(self, rows: Sequence[_Place], lists: Mapping[bytes, Sequence[bytes]]) -> None:
         def enter(replies: Sequence[Any]) -> None:
-            for key, value in zip(lacking, replies, strict=True):
-                self.enter_row(key, value)
+            self._seen.update(zip(rows, replies, strict=False))
+            for name, (listed, *values) in zip(lists, replies[len(rows) :], strict=True):
+                fields = self._listed[name] = dict(zip(listed[::2], listed[1::2], strict=True))
+                for other, found in zip(lists[name], values, strict=True):
+                    names = fields if names_by_field(other) else fields.values()
+                    self._seen.update(zip([(other, one) for one in names], found, strict=True))
 
-        if lacking:
-            self._ask([self.fetch(key) for key in lacking], enter)
-
-    def _ask(self, commands: Sequence[Command], enter: Callable[[Sequence[Any]], object]) -> None:
-        if self._run is None:
+        commands: list[Command] = [("HGET", name, field) for name, field in rows]
+        commands += [scripts.listed(name, others) for name, others in lists.items()]
+        if commands and self._run is None:
             raise LackingRows(commands, enter)
-        enter(self._run(commands))
+        if commands and self._run:
+            enter(self._run(commands))
 
     def scan(self, prefix: bytes, /) -> Iterator[tuple[bytes, bytes]]:
         name, beginning = place(prefix)
         if name not in self._listed:
-            self._ask([self.fetch_all(prefix)], lambda replies: self.enter_rows(prefix, replies[0]))
+            self._fetch([], {name: ()})
         rows: dict[bytes, bytes | None] = dict(self._listed[name])
         rows |= {field: value for (other, field), value in self._written.items() if other == name}
         for field in sorted(rows):
@@ -106,6 +109,23 @@ class RedisTransaction:
 
     def delete(self, key: bytes, /) -> None:
         self._written[place(key)] = None
+
+    @property
+    def changes(self) -> bool:
+        """Whether it writes anything."""
+        return bool(self._written)
+
+    def left(self) -> "RedisTransaction":
+        """A transaction that knows the rows as this one, which was committed, has left them."""
+        after = RedisTransaction(self._run)
+        after._seen = self._seen | self._written
+        after._listed = {name: dict(fields) for name, fields in self._listed.items()}
+        for (name, field), value in self._written.items():
+            if name in after._listed and value is None:
+                after._listed[name].pop(field, None)
+            elif name in after._listed and value is not None:
+                after._listed[name][field] = value
+        return after
 
     def apply(self) -> Command:
         """The command that commits: its reply is 1, or 0 if another writer changed a row."""

@@ -16,6 +16,7 @@ from quota import keys
 from quota.accounts import FREE, Account, Key
 from quota.ledger import account_rows, activity, calls, exports, payments, people, tickets
 from quota.ledger.account_rows import ADDRESSES
+from quota.ledger.activity import KeyUse
 from quota.ledger.openings import Opening
 from quota.ledger.payments import Payment, Unapplied
 from quota.ledger.people import Person
@@ -159,6 +160,12 @@ class AccountBook:
         """The calls of each key by day, as far as processes have added them; by key id."""
         return self._transactions.read(activity.key_calls, account, days, now)
 
+    def key_use(
+        self, account: str, days: int, now: datetime, unsaved: Mapping[bytes, int], day: date
+    ) -> StoreResult[KeyUse]:
+        """The calls of each key by day, and its last day of use, with calls of `day` that are not added yet."""
+        return self._transactions.read(activity.key_use, account, days, now, unsaved, day)
+
     def calls_by_day(
         self, account: str, days: int, now: datetime
     ) -> StoreResult[Sequence[tuple[date, int]]]:
@@ -210,8 +217,7 @@ class AccountBook:
 
     def by_address(self, token: str) -> StoreResult[Account | None]:
         """The account of a reconciliation address; None for any text that is none in force."""
-        digest = keys.digest(token)
-        return self._transactions.read(account_rows.identify, digest, ADDRESSES)
+        return self._transactions.identify_by(keys.digest(token), ADDRESSES)
 
     def revoke_address(self, address_id: str, now: datetime) -> StoreFuture[Key]:
         """End a reconciliation address; the next request at it is refused."""
@@ -297,6 +303,12 @@ class AccountBook:
         """The person, if this session of theirs is open."""
         seconds = int(now.timestamp())
         return self._transactions.read(people.in_session, person, token, seconds)
+
+    def session(
+        self, person: str, token: bytes, now: datetime
+    ) -> StoreResult[tuple[Person, Account] | None]:
+        """The person and their account, if this session of theirs is open."""
+        return self._transactions.session(person, token, int(now.timestamp()))
 
     def close_session(self, person: str, token: bytes) -> StoreFuture[None]:
         """End a session; ending it again changes nothing."""

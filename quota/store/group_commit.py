@@ -40,8 +40,16 @@ _LOST: Final = "an error ended the writer of the store: {} writes were not done;
 class GroupCommit(Generic[X]):
     """The thread and its queue. The thread starts with the first operation."""
 
-    def __init__(self, commit: Commit[X], idle: Callable[[], None]) -> None:
-        """`commit`, and `idle` (after IDLE_S without an operation), run on the thread only."""
+    def __init__(
+        self, commit: Commit[X], idle: Callable[[], None] = lambda: None, most: int = GROUP
+    ) -> None:
+        """`commit`, and `idle` (after IDLE_S without an operation), run on the thread only.
+
+        Args:
+            most: the most operations of a group.
+        """
+        self.gathering = threading.Lock()  # held: what is queued meanwhile is in one group
+        self._most = most
         self._commit = commit
         self._idle = idle
         self._queue: queue.SimpleQueue[_QueueItem[X] | None] = queue.SimpleQueue()
@@ -102,7 +110,8 @@ class GroupCommit(Generic[X]):
                     continue
                 if several:
                     self._ending.wait(GATHERING_S)
-                group, more = self._gather(first)
+                with self.gathering:
+                    group, more = self._gather(first)
                 several = len(group) > 1
                 if group:
                     self._run_group(group)
@@ -113,12 +122,12 @@ class GroupCommit(Generic[X]):
             raise
 
     def _gather(self, first: _QueueItem[X] | None) -> tuple[list[_QueueItem[X]], bool]:
-        """All queued operations, at most GROUP; False if the thread must end after them."""
+        """All queued operations, as many as a group may have; False if the thread must end after them."""
         group: list[_QueueItem[X]] = []
         item = first
         while item is not None:
             group.append(item)
-            if len(group) == GROUP:
+            if len(group) == self._most:
                 return group, True
             try:
                 item = self._queue.get_nowait()

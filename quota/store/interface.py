@@ -10,6 +10,7 @@ server must not send what it found (503 `indisponible`).
 """
 
 from collections.abc import Awaitable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -27,6 +28,10 @@ class Store(Protocol):
     def accounts(self) -> AccountBook | None:
         """The accounts, keys and people of the store; None at an edge, which has none."""
         ...
+
+    def together(self) -> AbstractContextManager[object]:
+        """Begin the reads of a `with` together: a store at a distance asks for all of them at once."""
+        return nullcontext()
 
     # -- reads ---------------------------------------------------------------------
 

@@ -13,8 +13,10 @@ from typing import ParamSpec, TypeVar
 
 from quota import keys
 from quota.accounts import Account, Key
-from quota.ledger import account_rows, activity, calls, exports, retention
+from quota.ledger import account_rows, activity, calls, exports, people, retention
+from quota.ledger.account_rows import KeyKind
 from quota.ledger.audit import AuditReport
+from quota.ledger.people import Person
 from quota.ledger.purchase import Purchase
 from quota.periods import day, iso, utc
 from quota.plans import Plan
@@ -42,6 +44,12 @@ class LedgerStore(Store, ABC):
         self, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> StoreFuture[T]:
         """Run a function of the ledger in a transaction; the future resolves once it is durable."""
+
+    def submit_of(
+        self, work: str, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreFuture[T]:
+        """`submit` one of two transactions on the same rows, which a store at a distance keeps for the second."""
+        return self.submit(operation, *args, **kwargs)
 
     @abstractmethod
     def newest_month(self) -> str | None:
@@ -85,10 +93,19 @@ class LedgerStore(Store, ABC):
     def identify(self, key: str) -> StoreResult[Account | None]:
         if not keys.is_well_formed(key):
             return ReadyResult(None)
-        return self._identify(keys.digest(key))
+        return self.identify_by(keys.digest(key))
 
-    def _identify(self, digest: bytes) -> StoreResult[Account | None]:
-        return self.read(account_rows.identify, digest)
+    def identify_by(
+        self, digest: bytes, kind: KeyKind = account_rows.KEYS
+    ) -> StoreResult[Account | None]:
+        """The account of the key, or the address, with this SHA-256."""
+        return self.read(account_rows.identify, digest, kind)
+
+    def session(
+        self, person: str, token: bytes, now: int
+    ) -> StoreResult[tuple[Person, Account] | None]:
+        """The person of a session that is open at `now` (s since 1970), and their account."""
+        return self.read(people.session, person, token, now)
 
     def keys_of(self, account: str) -> StoreResult[Sequence[Key]]:
         return self.read(account_rows.keys_of, account)
@@ -129,14 +146,14 @@ class LedgerStore(Store, ABC):
     def reserve(
         self, account: str, limit: int, at_once: int, ttl: timedelta, now: datetime
     ) -> StoreFuture[Reservation | Refusal]:
-        moment, name = utc(now), secrets.token_hex(8)
-        return self.submit(exports.reserve, account, limit, at_once, ttl, name, moment)
+        moment, name = self.moment(now), secrets.token_hex(8)
+        return self.submit_of(name, exports.reserve, account, limit, at_once, ttl, name, moment)
 
     def commit(
         self, reservation: Reservation, now: datetime, export: CountedExport | None = None
     ) -> StoreFuture[Meter]:
         moment = self.moment(now)
-        return self.submit(exports.commit, reservation, moment, export)
+        return self.submit_of(reservation.id, exports.commit, reservation, moment, export)
 
     def release(self, account: str, reservation: str) -> StoreFuture[None]:
-        return self.submit(exports.release, account, reservation)
+        return self.submit_of(reservation, exports.release, account, reservation)

@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
+from quota.accounts import Account
+from quota.ledger.account_rows import KeyKind
+from quota.ledger.people import Person
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.store.future import StoreFuture, StoreResult
 
@@ -30,3 +33,9 @@ class Transactions(Protocol):
     ) -> StoreFuture[T]: ...
 
     def add_key_calls(self, calls: Mapping[bytes, int], day: date) -> StoreFuture[None]: ...
+
+    def identify_by(self, digest: bytes, kind: KeyKind) -> StoreResult[Account | None]: ...
+
+    def session(
+        self, person: str, token: bytes, now: int
+    ) -> StoreResult[tuple[Person, Account] | None]: ...

@@ -8,7 +8,7 @@ it from starting: it tries again each second. Once open, the store recovers by i
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from datetime import date
@@ -99,8 +99,8 @@ class KeyUsage:
     """Counts the calls of keys by day, for /compte: in memory, added to the store every ADD_SECONDS.
 
     Nobody waits for the write, and it bills nothing: a process that is killed, or a store that fails,
-    loses a minute of these statistics. Keys are remembered by hashes that are valid in this process
-    only (PEP 456), and written by their SHA-256.
+    loses a minute of these statistics. A page adds `unsaved` to what it reads. Keys are remembered by
+    hashes that are valid in this process only (PEP 456), and written by their SHA-256.
     """
 
     def __init__(self) -> None:
@@ -120,6 +120,11 @@ class KeyUsage:
                 self._digests.clear()
             digest = self._digests[seen] = keys.digest(authorization.split()[-1])
         self._counts[digest] += 1
+
+    @property
+    def unsaved(self) -> tuple[Mapping[bytes, int], date]:
+        """The calls that are not added yet, by the SHA-256 of their keys, and the day of these."""
+        return self._counts, self._day
 
     async def flush(self, store: Store) -> None:
         """Add what was counted to the store, and wait for it; a store that fails loses it."""

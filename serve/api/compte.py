@@ -34,7 +34,10 @@ async def compte(request: Request, counting: Counting) -> CallResult[Compte]:
     reader.nothing(request.pairs)
     account = counting.account
     plan = request.caller.plan
-    usage = await counting.store.usage(account.id, plan, counting.now)
+    with counting.store.together():
+        counters = counting.store.usage(account.id, plan, counting.now)
+        keys = counting.store.keys_of(account.id)
+    usage = await counters
     content = Compte(
         compte=_account(account),
         plan=plan.slug,
@@ -62,7 +65,7 @@ async def compte(request: Request, counting: Counting) -> CallResult[Compte]:
             restants=usage.credits.left,
             reinitialisation=counter_headers.iso(usage.credits.reset),
         ),
-        cles=[_key(key) for key in await counting.store.keys_of(account.id)],
+        cles=[_key(key) for key in await keys],
         offre_suivante=orjson.Fragment(request.offer),
     )
     headers = counter_headers.calls(counting.terms, usage.calls, counting.left, counting.now)

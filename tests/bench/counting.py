@@ -3,7 +3,8 @@
 One caller alone, then 64 at once, all on one account: calls, and first charges of companies. FOLDER
 chooses the disk (default: that of temporary files). A bare LMDB commit of one number measures the
 disk itself. Servers run on the same host, so a round trip is a loopback; a distant server adds its
-distance to every call, or at an edge to every reservation of a block.
+distance to every call, or at an edge to every reservation of a block. At last the round trips of pages, and
+a keyed search alone and beside four people who load `/compte`, at 20 ms (`tests/quota/redis`).
 """
 
 import asyncio
@@ -29,7 +30,10 @@ from quota.store.interface import Store
 from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.redis.distance import at_distance
+from tests.quota.redis.test_round_trips import compare_beside
 from tests.quota.servers import SYNCED, running
+from tests.serve import world
+from tests.serve.client import serving
 
 LIMIT: Final = 10**9
 ALONE: Final = 500
@@ -37,6 +41,7 @@ TOGETHER: Final = 64
 ROUNDS: Final = 100
 DISTANCES: Final = (0.0, 0.0005, 0.005, 0.02, 0.1)
 FAR: Final = 60
+PAGES_S: Final = 0.02
 EVERY_SECOND: Final = ("--appendonly", "yes", "--appendfsync", "everysec")
 
 Call = Callable[[int], Awaitable[object]]
@@ -59,6 +64,28 @@ def main(folder: str | None) -> None:
             with opened() as (store, ledger):
                 asyncio.run(_measure(name, store, ledger))
     asyncio.run(_compare_distances())
+    _compare_pages()
+
+
+def _compare_pages() -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running("redis", *SYNCED) as server,
+        at_distance(server.port, PAGES_S) as url,
+    ):
+        world.publish(Path(folder) / "data")
+        RedisStore(server.url, create=True).close()
+        with serving(Path(folder) / "data", opener=lambda _: RedisStore(url)) as served:
+            trips, alone, beside, pages = compare_beside(served, 100)
+    print("\n| what | round trips |\n| --- | --: |")
+    for path, count in trips.items():
+        print(f"| `{path}` | {count} |")
+    print("\n| at 20 ms | p50, ms | p99, ms |\n| --- | --: | --: |")
+    for name, times in (
+        ("a search alone", alone), ("beside four people", beside), ("`/compte`", pages),
+    ):  # fmt: skip
+        shown = f"{median(times) * 1e3:.0f} | {quantiles(times, n=100)[98] * 1e3:.0f}"
+        print(f"| {name} | {shown} |", flush=True)
 
 
 async def _compare_distances() -> None:

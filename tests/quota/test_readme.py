@@ -34,6 +34,17 @@ def test_the_commands_of_the_manual_work_in_their_order(quota: Command, tmp_path
     assert len(lines) == 25
 
 
+def test_the_tests_of_the_promises_of_several_hosts_exist() -> None:
+    promises = README.partition("What several hosts promise")[2].partition("## Edges")[0]
+    named = re.findall(r"\| `([a-z_/]+\.py)` \|$", promises, re.MULTILINE)
+    tests = Path(__file__).parents[1]
+
+    assert len(named) == promises.count("\n|") - 2
+    assert [
+        one for one in named if not any((at / one).is_file() for at in (tests, tests / "quota"))
+    ] == []
+
+
 def test_the_manual_has_every_kind_of_row() -> None:
     table = README.partition("## Rows")[2]
     written = set(re.findall(r"`([a-zA-Z]/|agenda/|format|floor|identity)", table))

@@ -25,6 +25,7 @@ from quota.accounts import Account, effective
 from quota.bursts.limiter import BurstLimiter as Limiter
 from quota.results import Usage
 from quota.store.interface import Store
+from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_store import LmdbStore
 from serve.access.context import Clock, ServerContext, make_context, utc_now
 from serve.access.store_holder import StoreHolder
@@ -93,9 +94,9 @@ class Served:
     signer: Signer = field(repr=False)
 
     @property
-    def store(self) -> LmdbStore:
+    def store(self) -> LedgerStore:
         store = self.context.holder.store
-        assert isinstance(store, LmdbStore)
+        assert isinstance(store, LedgerStore)
         return store
 
     def customer(self, plan: str = "free", *, api_tool: bool | None = None) -> Customer:

@@ -80,7 +80,11 @@ async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) ->
     except StoreUnavailable as error:
         admission.unavailable(context, error, trace, "en")
         refusal = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
-        return of_error(refusal, found_id)
+        response = of_error(refusal, found_id)
+        if error.maybe_done:  # the text of the code says that nothing was counted
+            told = RpcError(refusal.status, messages.INTERNAL, refusal.texts[1])
+            response = of_rpc_error(told, found_id)._replace(headers=response.headers)
+        return response
 
 
 def of_error(error: ApiError, found_id: Id | None = None) -> Response:

@@ -38,10 +38,8 @@ async def current(context: PageContext, cookie: str | None, now: datetime) -> Se
     if shape is None or not is_signed(context, cookie):
         return None
     token = bytes.fromhex(shape[2])
-    person = await context.accounts.in_session(shape[1], token, now)
-    if person is None:
-        return None
-    return Session(person, await context.accounts.get(person.account), token)
+    found = await context.accounts.session(shape[1], token, now)
+    return None if found is None else Session(*found, token)
 
 
 def is_signed(context: PageContext, cookie: str | None) -> bool:

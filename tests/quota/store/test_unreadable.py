@@ -69,6 +69,20 @@ def test_a_row_that_cannot_be_read_is_an_outage_of_its_account(
     assert store.identify(other).result()
 
 
+def test_the_log_has_the_place_of_a_row_that_cannot_be_read(
+    store: LedgerStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    account, text = key_of(store)
+    put(store, row_format.join(row_format.ACCOUNT, account), b"{")
+
+    with pytest.raises(StoreUnavailable):
+        store.identify(text).result()
+
+    (line,) = [one for one in caplog.records if "a row cannot be read" in one.getMessage()]
+    assert line.levelname == "ERROR"
+    assert "load_account" in str(line.exc_text or caplog.text)
+
+
 def test_a_charge_that_meets_such_a_row_takes_nothing(store: LedgerStore) -> None:
     """L6: neither the call nor credits, however often it is tried"""
     put(store, row_format.join(row_format.PACKS, "a_1"), b"odd")

@@ -16,6 +16,8 @@ from serve.access import store_holder
 from serve.api import societes
 from tests.serve import world
 from tests.serve.client import Served, serving
+from tests.serve.guests.mcp.client import modern
+from tests.serve.guests.site.visitor import member
 
 SEARCH = "/api/v1/societes"
 RECORD = "/api/v1/societes/FR/552100554"
@@ -28,6 +30,7 @@ class Faulty(LmdbStore):
     reads_fail = False
     writes_fail = False
     usage_fails = False
+    maybe_done = False
 
     def identify(self, key: str) -> Any:
         if self.reads_fail and keys.is_well_formed(key):
@@ -38,15 +41,17 @@ class Faulty(LmdbStore):
         return _failed() if self.usage_fails else super().usage(*arguments)
 
     def take(self, *arguments: Any) -> Any:
-        return _failed() if self.writes_fail else super().take(*arguments)
+        return _failed(self.maybe_done) if self.writes_fail else super().take(*arguments)
 
     def take_and_charge(self, *arguments: Any) -> Any:
-        return _failed() if self.writes_fail else super().take_and_charge(*arguments)
+        if self.writes_fail:
+            return _failed(self.maybe_done)
+        return super().take_and_charge(*arguments)
 
 
-def _failed() -> StoreFuture[Any]:
+def _failed(maybe_done: bool = False) -> StoreFuture[Any]:
     future: StoreFuture[Any] = StoreFuture()
-    resolve([(future, StoreUnavailable("no commit"))])
+    resolve([(future, StoreUnavailable("no commit", maybe_done=maybe_done))])
     return future
 
 
@@ -61,6 +66,7 @@ def store(faulty: Served) -> Iterator[Faulty]:
     assert isinstance(faulty.store, Faulty)
     yield faulty.store
     faulty.store.reads_fail = faulty.store.writes_fail = faulty.store.usage_fails = False
+    faulty.store.maybe_done = False
 
 
 @pytest.mark.parametrize("path", [SEARCH, RECORD, COMPTE])
@@ -131,6 +137,30 @@ def test_a_call_whose_credits_cannot_be_told_is_given_back(faulty: Served, store
 
     assert status == 503
     assert faulty.used(customer) == 0
+
+
+@pytest.mark.parametrize("maybe_done", [False, True])
+@pytest.mark.parametrize("door", ["search", "record", "tool", "page"])
+def test_a_503_says_whether_the_call_may_have_been_counted(
+    faulty: Served, store: Faulty, door: str, maybe_done: bool
+) -> None:
+    """L2: the reply of the store was lost, whichever way the call came"""
+    customer, (person, _) = faulty.customer("corporate"), member(faulty)
+    store.writes_fail, store.maybe_done = True, maybe_done
+    if door == "page":
+        status, said = (seen := person.get("/?q=lab")).status, seen.text
+    elif door == "tool":
+        params = {"name": "search_companies", "arguments": {}}
+        reply = modern(faulty, "tools/call", params, customer.headers)
+        status, said = reply.status, reply.body.decode()
+    else:
+        path = SEARCH if door == "search" else RECORD
+        reply = faulty.ask(path, headers=customer.headers)
+        status, said = reply.status, reply.json["erreur"]["message"]
+
+    assert status == 503
+    assert ("pu être décompté" in said or "may have been counted" in said) == maybe_done
+    assert ("sans effet" in said or "nothing was counted" in said) != maybe_done
 
 
 def test_visitors_are_served_without_counters(faulty: Served, store: Faulty) -> None:

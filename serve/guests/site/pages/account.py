@@ -187,15 +187,18 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
     ):
         # The page to which a log-in leads: a response has one Set-Cookie, and that of the log-in is the session.
         cookie = sessions.device_cookie(request.context, session.person)
-    await request.server.key_usage.flush(request.store)
-    # All reads are begun before the first is awaited: a store at a distance is asked for all of them at once.
     book, now = request.accounts, request.now
-    all_keys, addresses = request.store.keys_of(account.id), book.addresses_of(account.id)
-    usage, payments = request.store.usage(account.id, plan, now), book.payments_of(account.id)
-    last_exports, people = book.last_exports(account.id), book.count_of(account.id)
-    by_day = book.calls_by_day(account.id, _DAYS, now)
-    by_key, tickets = book.key_calls(account.id, _DAYS, now), book.tickets.of(account.id, now)
-    opened = await opened_records.of_account(request, account.id)
+    with request.store.together():
+        all_keys, addresses = request.store.keys_of(account.id), book.addresses_of(account.id)
+        usage, payments = request.store.usage(account.id, plan, now), book.payments_of(account.id)
+        last_exports, people = book.last_exports(account.id), book.count_of(account.id)
+        by_day, tickets = (
+            book.calls_by_day(account.id, _DAYS, now),
+            book.tickets.of(account.id, now),
+        )
+        key_use = book.key_use(account.id, _DAYS, now, *request.server.key_usage.unsaved)
+        charges = book.recent_charges(account.id, now)
+    use = await key_use
     keys = sorted(await all_keys, key=lambda key: key.created, reverse=True)
     return page(
         request, "account.html",
@@ -206,7 +209,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         plan=plan,
         key_plan=effective(account, plans),
         has_tool=has_tool(account, plans),
-        opened=opened,
+        opened=opened_records.opened_records(request, await charges),
         usage=await usage,
         keys=keys,
         active=sum(key.revoked is None for key in keys),
@@ -217,8 +220,8 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),
         day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),
         by_day=await by_day,
-        by_key=await by_key,
-        last_used=await book.last_used([key.id for key in keys]),
+        by_key=use.calls,
+        last_used=use.last,
         people=await people,
         unsent=sum(
             bool(ticket.error) and ticket.mail != SENT

@@ -153,14 +153,16 @@ _ACTS: Final[Mapping[str, Callable[[PageRequest, Session], Awaitable[Response]]]
 
 async def _page(request: PageRequest, outcome: _Outcome) -> Response:
     session = _session(request)
-    account = session.account
+    account, book = session.account, request.accounts
+    with request.store.together():
+        people, tickets = book.people_of(account.id), book.tickets.of(account.id, request.now)
     return page(
         request, "members.html",
         status=outcome.status,
         account=account,
         me=session.person,
-        people=await request.accounts.people_of(account.id),
-        tickets=await request.accounts.tickets.of(account.id, request.now),
+        people=await people,
+        tickets=await tickets,
         at=lambda seconds: datetime.fromtimestamp(seconds, UTC),
         outcome_=outcome,
     )  # fmt: skip

@@ -27,7 +27,6 @@ from serve.generation.statement_table import currencies_of, rows_by_section
 from serve.guests.site import formatting
 from serve.guests.site.charts import histogram, history, sparkline
 from serve.guests.site.page_request import PageRequest
-from serve.guests.site.pages import export_form
 from serve.guests.site.record import key_figures, linked_data, peer_ranks
 from serve.guests.site.record.key_figures import KeyFigures
 from serve.guests.site.render import page
@@ -62,9 +61,13 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
         request.trace.generation = generation.id
         prepared, call = _prepare(request, generation, Caller(server.plans[VISITOR]))
         company = prepared.company
-        known = False
-        if counting and company and not paid:
-            known = await _is_charged(request, company)
+        usage, known = None, False
+        if counting and company:
+            store, account = counting.store, counting.account.id
+            with store.together():
+                usage = store.usage(account, request.caller.plan, request.now)
+                charged = None if paid else store.is_charged(account, company, request.now)
+            known = charged is not None and await charged
         if counting and company and (paid or known):
             prepared, call = _prepare(request, generation, request.caller)
         result = await billing.run(prepared, call, counting if paid and company else None, {})
@@ -78,7 +81,7 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             credits=result.headers.get("X-Credits-Restants"),
             debited="0" if known else result.headers.get("X-Credits-Debites"),
             analysis=_analysis_terms(request),
-            exports=await export_form.meter(request),
+            exports=(await usage).exports if usage else None,
             **_record_values(request, generation, result),
             **await _beside(request, generation, call),
         )  # fmt: skip
@@ -92,11 +95,6 @@ def _prepare(
     call = Call("/api/v1/societes", request.segments, lambda: request.pairs, head=request.head)
     api_request = admission.read(request.server, call, caller)
     return societe(api_request, generation), api_request
-
-
-async def _is_charged(request: PageRequest, company: str) -> bool:
-    assert request.session
-    return await request.store.is_charged(request.session.account.id, company, request.now)
 
 
 def _analysis_terms(request: PageRequest) -> AnalysisTerms | None:

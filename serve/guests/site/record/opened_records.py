@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from quota.ledger.openings import Opening
 from serve.api.analyses.entreprise import ENTREPRISE
 from serve.api.analyses.marche import MARCHE
 from serve.contract.errors import ApiError
@@ -30,13 +31,8 @@ class OpenedRecord(NamedTuple):
     path: str
 
 
-async def of_account(request: PageRequest, account: str) -> Sequence[OpenedRecord]:
-    """The last openings of the month, the newest first.
-
-    Raises:
-        StoreUnavailable
-    """
-    opened = await request.accounts.recent_charges(account, request.now)
+def opened_records(request: PageRequest, opened: Sequence[Opening]) -> Sequence[OpenedRecord]:
+    """The last openings of the month, in their order."""
     try:
         with request.server.published.lease() as generation:
             return [
