@@ -107,7 +107,7 @@ def written(folder: Path, found: Sequence[Sequence[Company]]) -> list[ChangeFile
 def told(files: Sequence[ChangeFile], wanted: Sequence[Filter]) -> dict[Any, Any]:
     """What is found, in the form of the oracle; of statements, whether there are some."""
     found = {}
-    net = net_changes.find(files, "EE", wanted)
+    net = net_changes.find(files, net_changes.companies(files), wanted)
     for kind in KINDS:
         for one in net.read(kind, 0, len(net.kinds[kind])):
             champs = dict(one.champs) if one.nature == CHANGED else None
@@ -167,7 +167,9 @@ def test_damaged_blocks_are_told(tmp_path: Path) -> None:
         with closing(ChangeFile(path)) as changes:
             try:
                 net_changes.find(
-                    [changes], "EE", filters.filters(Query(q="é", ranges=(Range("ca_eur", 1.0),)))
+                    [changes],
+                    net_changes.companies([changes]),
+                    filters.filters(Query(q="é", ranges=(Range("ca_eur", 1.0),))),
                 )
                 changes.details([0])
             except CorruptError:
