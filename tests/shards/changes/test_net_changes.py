@@ -175,3 +175,21 @@ def test_damaged_blocks_are_told(tmp_path: Path) -> None:
             except CorruptError:
                 refused += 1
     assert refused > 50
+
+
+def test_the_companies_of_several_steps_are_made_once_while_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = written(tmp_path, [[company("EE", "1", "Ä", ca_eur=float(n))] for n in range(4)])
+    memo = net_changes.CompanyMemo()
+
+    made = [memo.of(files[:2]), memo.of(files[1:])]
+
+    assert [memo.of(files[:2]), memo.of(files[1:])] == made
+    assert memo.of(files[:2]) is made[0]
+    monkeypatch.setattr(net_changes, "_REMEMBERED", 4)  # changes of two ways
+    assert memo.of(files[1:]) is made[1]
+    assert memo.of(files) is not memo.of(files[:2])  # the oldest makes way
+    assert memo.of(files[:2]) is not made[0]
+    for file in files:
+        file.close()
