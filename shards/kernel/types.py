@@ -149,7 +149,7 @@ POOLED: Final = 30000  # rows that are weighed for a line in a shard
 COMMON: Final = (
     128  # one row in so many is found: all that are found are marked, and counted by their marks
 )
-RANKED: Final = 5  # places of an order are counted as fast as one row in so many by its place there
+RANKED: Final = 2  # places of an order are counted as fast as one row in so many by its place there
 FEW: Final = 10  # rows of 32 that are taken one by one
 WIDESPREAD: Final = 256  # a word is widespread that more than one name in so many has
 
