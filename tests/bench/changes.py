@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -18,6 +19,7 @@ from shards.changes.net_changes import KINDS, CompanyMemo, NetChanges, find
 from shards.generations import generation_files, pointer
 from shards.query import Query, Range
 from shards.search import filters
+from shards.search.filters import Filter
 from shards.search.reader import Shard
 
 T = TypeVar("T")
@@ -45,14 +47,18 @@ def main(arguments: Sequence[str]) -> None:
         print(f"| the companies of both steps, once | {took:.1f} |")
         for name, query in _SEARCHES.items():
             wanted = filters.filters(query)
-            found, took = _timed(lambda wanted=wanted: find(files, memo.of(files), wanted))
+            found, took = _timed(partial(_find, memo, files, wanted))
             counts = {kind: len(found.kinds[kind]) for kind in KINDS}
             print(f"| {name}: {counts} | {took:.1f} |")
-            _, took = _timed(lambda found=found: _page(found))
+            _, took = _timed(partial(_page, found))
             print(f"| a page of {_PAGE} of these | {took:.1f} |", flush=True)
         for file in files:
             file.close()
     generation.close()
+
+
+def _find(memo: CompanyMemo, files: Sequence[ChangeFile], wanted: Sequence[Filter]) -> NetChanges:
+    return find(files, memo.of(files), wanted)
 
 
 def _page(found: NetChanges) -> object:
@@ -71,8 +77,8 @@ def _write(folder: Path, shard: Shard, count: int) -> list[ChangeFile]:
             states.append({**states[-1], "ca_eur": euros, "score": number % 100 + step})
         for writer, was, becomes in zip(writers, states, states[1:], strict=False):
             details = {name: (was[name], becomes[name]) for name in ("ca_eur", "score")}
-            sides = (filters.values(shard, row, one) for one in (was, becomes))
-            writer.add(CHANGED, company["id"], StoredChange(*sides, details))
+            before, after = (filters.values(shard, row, one) for one in (was, becomes))
+            writer.add(CHANGED, company["id"], StoredChange(before, after, details))
     for writer in writers:
         writer.close()
     return [ChangeFile(folder / f"{step}.changes") for step in range(2)]
