@@ -193,3 +193,16 @@ def test_the_companies_of_several_steps_are_made_once_while_there_is_room(
     assert memo.of(files[:2]) is not made[0]
     for file in files:
         file.close()
+
+
+def test_a_company_that_is_again_as_it_was_did_not_change(tmp_path: Path) -> None:
+    """Its score alone is another, which says nothing of it (X8)."""
+    back = [
+        company("EE", "1", "Ä", ca_eur=amount, score=n) for n, amount in enumerate((1.0, 9.0, 1.0))
+    ]
+    other = [company("EE", "2", "Ö", ca_eur=amount) for amount in (1.0, 9.0, 5.0)]
+    files = written(tmp_path, [list(pair) for pair in zip(back, other, strict=True)])
+
+    assert told(files, filters.filters(Query())) == {
+        ("EE", "2"): ("modifiee", {"ca_eur": (1.0, 5.0)})
+    }
