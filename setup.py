@@ -14,8 +14,8 @@ from shards.kernel import headers
 
 MODULES = (
     "find", "row_sets", "codes", "rows", "generate", "head", "conditions", "merge",
-    "search", "results.records", "results.market", "text.phrases", "text.names", "text.suggest", "text.near",
-    "text.candidates",
+    "search", "results.records", "results.market", "results.scope", "text.phrases", "text.names",
+    "text.suggest", "text.near", "text.candidates",
 )  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,

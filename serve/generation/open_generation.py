@@ -26,6 +26,7 @@ from serve.request.reader import Asked
 from shards.changes import change_steps
 from shards.changes.change_file import ChangeFile
 from shards.changes.change_steps import ChangeStep
+from shards.changes.net_changes import CompanyMemo
 from shards.generations import generation_files, groups, register_sources
 from shards.generations.generation_files import Generation
 from shards.generations.groups import Groups
@@ -66,6 +67,7 @@ class OpenGeneration:
         steps: the known changes from one generation to another (`/modifications`), by the first.
         peers: quantiles of ratios by country, sector and ratio, as far as they were asked for.
         markets: analyses of markets without other filters than countries and sectors, of late.
+        changed: the companies that the steps of several generations changed, of late.
     """
 
     generation: Generation
@@ -75,6 +77,7 @@ class OpenGeneration:
     steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
     peers: Memo = field(default_factory=dict)
     markets: dict[Query, ChiffresDuMarche] = field(default_factory=dict)
+    changed: CompanyMemo = field(default_factory=CompanyMemo)
     _documents: dict[Hashable, Any] = field(default_factory=dict)
     _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)
     _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)

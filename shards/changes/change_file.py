@@ -189,11 +189,13 @@ class ChangeFile:
     def details(self, numbers: Sequence[int]) -> list[dict[str, tuple[Any, Any]]]:
         """The changed fields of changes, with their values before and after; of a company that came or went, all."""
         blocks: dict[int, ChangeBlock] = {}
+        ends = list(accumulate(self._stored, initial=0))
+        firsts = list(accumulate(map(_blocks, self._stored), initial=0))
         found = []
         for number in numbers:
-            place, first = self._section(number)
-            block, within = divmod(number - first, BLOCK)
-            block += sum(_blocks(count) for count in self._stored[:place])
+            place = bisect_right(ends, number) - 1
+            block, within = divmod(number - ends[place], BLOCK)
+            block += firsts[place]
             if block not in blocks:
                 blocks[block] = self._block(block)
             details = blocks[block].details(within)
@@ -214,8 +216,19 @@ class ChangeFile:
 
     def identifiers(self, numbers: Sequence[int]) -> list[str]:
         """The identifiers of the companies of these changes."""
+        return self._identifiers([self._piece(number) for number in numbers])
+
+    def all_identifiers(self) -> list[str]:
+        """The identifiers of the companies of all changes."""
+        starts = (self._starts[: sum(self._stored) + 1] + _START.type(self._data)).tolist()
+        return self._identifiers([self._map[begin:end] for begin, end in pairwise(starts)])
+
+    def _identifiers(self, entries: Sequence[bytes]) -> list[str]:
         try:
-            return [orjson.loads(self._piece(number))["id"] for number in numbers]
+            found = [one["id"] for one in orjson.loads(b"[%b]" % b",".join(entries))]
+            if len(found) != len(entries):
+                raise ValueError(f"{len(found)} companies in {len(entries)} entries")
+            return found
         except (LookupError, TypeError, ValueError) as error:
             raise CorruptError(
                 f"an entry of {self._path} is damaged ({error!r}); build or fetch it again"

@@ -5,15 +5,17 @@ What a company passes is read from the blocks of the change files (`change_block
 open, and the companies that concern nobody are never decoded.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shards.changes.change_block import Mask
 from shards.changes.change_file import CHANGED, CREATED, DELETED, STATEMENTS, ChangeFile
 from shards.changes.comparison import SILENT
 from shards.codec.record import FIELDS
-from shards.search.filters import Filter, identical
+from shards.search.filters import Filter
 
 # What a change is to a search: a company that is found no more, one that was not found before, one found all along.
 LEAVING: Final = "sortie"
@@ -22,6 +24,10 @@ STAYING: Final = "modifiee"
 KINDS: Final = (LEAVING, ENTERING, STAYING)
 
 Place = tuple[int, int]  # the number of a file, and of a change in it
+Details = Mapping[str, tuple[Any, Any]]  # changed fields with their values before and after
+# Companies whose changes are read together.
+_TOGETHER: Final = 1_024
+_REMEMBERED: Final = 1 << 21
 
 
 class NetChange(NamedTuple):
@@ -38,94 +44,146 @@ class NetChange(NamedTuple):
     champs: Mapping[str, tuple[Any, Any]]
 
 
+class Companies(NamedTuple):
+    """The companies that some files of a country tell of, whatever is asked: made once for these files.
+
+    Attributes:
+        starts: where the changes of each company begin among those of all, one more than there are companies.
+        files, numbers: for each change its file and its number there; those of a company in the order of the steps.
+        unchanged: by company, whether several changes leave it as it was.
+    """
+
+    starts: NDArray[np.int32]
+    files: NDArray[np.uint8]
+    numbers: NDArray[np.int32]
+    unchanged: Mask
+
+    def places(self, company: int) -> list[Place]:
+        """The changes of a company, in the order of the steps."""
+        chosen = slice(*self.starts[company : company + 2].tolist())
+        return list(zip(self.files[chosen].tolist(), self.numbers[chosen].tolist(), strict=True))
+
+
 class NetChanges(NamedTuple):
-    """The changes of a country that concern somebody, by KINDS: for each company the places of its changes."""
+    """The changes of a country that concern somebody: by KINDS the numbers of the companies."""
 
     files: Sequence[ChangeFile]
-    kinds: Mapping[str, Sequence[Sequence[Place]]]
+    companies: Companies
+    kinds: Mapping[str, NDArray[np.int64]]
 
     def read(self, kind: str, start: int, stop: int) -> list[NetChange]:
         """The changes [start, stop) of a kind."""
-        return _read(self.files, self.kinds[kind][start:stop])
+        chosen = self.kinds[kind][start:stop].tolist()
+        return _read(self.files, [self.companies.places(company) for company in chosen])
 
 
-def find(files: Sequence[ChangeFile], iso2: str, filters: Sequence[Filter]) -> NetChanges:
-    """The changes of the companies that pass every filter before the first file, or after the last one.
-
-    Args:
-        files: those of a country, of steps that follow one another.
+def companies(files: Sequence[ChangeFile]) -> Companies:
+    """The companies that files of a country, of steps that follow one another, tell of.
 
     Raises:
         CorruptError: a file is damaged.
     """
-    if not files:
-        return NetChanges(files, dict.fromkeys(KINDS, ()))
-    if len(files) == 1:
-        before, after = files[0].matching(filters)
-        masks = {LEAVING: before & ~after, ENTERING: after & ~before, STAYING: before & after}
-        found = {kind: _alone(np.flatnonzero(mask).tolist()) for kind, mask in masks.items()}
-        return NetChanges(files, found)
-    return NetChanges(files, _compose(files, iso2, filters))
-
-
-def _alone(numbers: Sequence[int]) -> list[Sequence[Place]]:
-    return [((0, number),) for number in numbers]
-
-
-def _compose(
-    files: Sequence[ChangeFile], iso2: str, filters: Sequence[Filter]
-) -> dict[str, list[Sequence[Place]]]:
-    masks = [file.matching(filters) for file in files]
-    concerned: dict[str, list[Place]] = {}
-    for file, (before, after) in zip(files, masks, strict=True):
-        for identifier in file.identifiers(np.flatnonzero(before | after).tolist()):
-            concerned.setdefault(identifier, [])
-    wanted = [identical((iso2, identifier) for identifier in concerned)]
-    for place, file in enumerate(files if concerned else ()):
-        before, after = file.matching(wanted)
-        numbers = np.flatnonzero(before | after).tolist()
-        for identifier, number in zip(file.identifiers(numbers), numbers, strict=True):
-            concerned[identifier].append((place, number))
-    found: dict[str, list[Sequence[Place]]] = {kind: [] for kind in KINDS}
-    for places in concerned.values():
-        (first, begin), (last, end) = places[0], places[-1]
-        kind = _kind(bool(masks[first][0][begin]), bool(masks[last][1][end]))
-        if kind:
-            found[kind].append(places)
-    found[STAYING] = _still_changed(files, found[STAYING])
+    sizes = [sum(file.counts) for file in files]
+    numbers = np.concatenate(
+        [np.empty(0, np.int32), *(np.arange(n, dtype=np.int32) for n in sizes)]
+    )
+    of_file = np.repeat(np.arange(len(files), dtype=np.uint8), sizes)
+    if len(files) < 2:  # a company has one change in a file
+        starts = np.arange(len(numbers) + 1, dtype=np.int32)
+        return Companies(starts, of_file, numbers, np.zeros(len(numbers), bool))
+    known: dict[str, int] = {}
+    identifiers = (one for file in files for one in file.all_identifiers())
+    of_company = np.fromiter((known.setdefault(one, len(known)) for one in identifiers), np.int32)
+    order = np.argsort(of_company, kind="stable")
+    starts = np.append(0, np.bincount(of_company).cumsum()).astype(np.int32)
+    found = Companies(starts, of_file[order], numbers[order], np.zeros(len(known), bool))
+    several = np.flatnonzero(np.diff(starts) > 1).tolist()
+    for first in range(0, len(several), _TOGETHER):
+        chosen = several[first : first + _TOGETHER]
+        found.unchanged[chosen] = _are_unchanged(files, [found.places(one) for one in chosen])
     return found
 
 
-def _still_changed(
-    files: Sequence[ChangeFile], found: Sequence[Sequence[Place]]
-) -> list[Sequence[Place]]:
-    """Those of `found` that are not again as they were before the first step."""
-    several = [places for places in found if len(places) > 1]
-    read = iter(_read(files, several))
-    return [places for places in found if len(places) == 1 or next(read).champs]
+class CompanyMemo:
+    """The companies of files that were asked for of late: of at most _REMEMBERED changes, 10 bytes each."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[ChangeFile, ...], Companies] = {}
+
+    def of(self, files: Sequence[ChangeFile]) -> Companies:
+        """`companies`, which takes 10 µs a change of several files."""
+        key = tuple(files)
+        found = self._known.get(key) or companies(files)
+        if len(files) > 1:
+            self._known.pop(key, None)
+            self._known[key] = found
+            while sum(len(one.numbers) for one in list(self._known.values())) > _REMEMBERED:
+                self._known.pop(next(iter(list(self._known))), None)
+        return found
 
 
-def _kind(before: bool, after: bool) -> str | None:
-    if before:
-        return STAYING if after else LEAVING
-    return ENTERING if after else None
+def find(files: Sequence[ChangeFile], known: Companies, filters: Sequence[Filter]) -> NetChanges:
+    """The changes of the companies that pass every filter before the first file, or after the last one.
+
+    Args:
+        files: those of a country, of steps that follow one another.
+        known: their companies.
+
+    Raises:
+        CorruptError: a file is damaged.
+    """
+    if not len(known.numbers):
+        return NetChanges(files, known, dict.fromkeys(KINDS, np.arange(0)))
+    masks = [file.matching(filters) for file in files]
+    sides = (np.concatenate(side) for side in zip(*masks, strict=True))
+    # Where the changes of each file begin among those of all, then each change in the order of the companies.
+    firsts = np.cumsum([0, *(sum(file.counts) for file in files)])
+    place = firsts[known.files] + known.numbers
+    before, after = (side[place] for side in sides)
+    starts = known.starts[:-1]
+    was, becomes = before[starts], after[known.starts[1:] - 1]
+    # By the first change that concerns somebody: so the pages of a walk follow one another.
+    concerned = np.flatnonzero(before | after)
+    company = np.repeat(np.arange(len(starts)), np.diff(known.starts))[concerned]
+    company, first = np.unique(company, return_index=True)
+    order = company[np.argsort(place[concerned[first]])]
+    kinds = {
+        LEAVING: was & ~becomes,
+        ENTERING: becomes & ~was,
+        STAYING: was & becomes & ~known.unchanged,
+    }
+    return NetChanges(files, known, {kind: order[mask[order]] for kind, mask in kinds.items()})
+
+
+def _are_unchanged(files: Sequence[ChangeFile], wanted: Sequence[Sequence[Place]]) -> list[bool]:
+    """For each of these companies, whether nothing is left of its changes."""
+    return [not any(_left(changes)) for changes in _details(files, wanted)]
 
 
 def _read(files: Sequence[ChangeFile], wanted: Sequence[Sequence[Place]]) -> list[NetChange]:
     natures = [_nature(files, places) for places in wanted]
-    numbers: list[list[int]] = [[] for _ in files]
-    for places, nature in zip(wanted, natures, strict=True):
-        for place, number in places if nature == CHANGED else ():
-            numbers[place].append(number)
-    pairs = zip(files, numbers, strict=True)
-    details = [iter(file.details(of_file)) for file, of_file in pairs]
+    pairs = zip(wanted, natures, strict=True)
+    details = iter(_details(files, [places for places, nature in pairs if nature == CHANGED]))
     found = []
     for places, nature in zip(wanted, natures, strict=True):
         place, number = places[0]
-        champs = _net([next(details[place]) for place, _ in places]) if nature == CHANGED else {}
+        champs = _net(next(details)) if nature == CHANGED else {}
         (identifier,) = files[place].identifiers([number])
         found.append(NetChange(nature, identifier, champs))
     return found
+
+
+def _details(
+    files: Sequence[ChangeFile], wanted: Sequence[Sequence[Place]]
+) -> Iterator[list[Details]]:
+    """The changed fields of companies, step by step."""
+    numbers: list[list[int]] = [[] for _ in files]
+    for places in wanted:
+        for place, number in places:
+            numbers[place].append(number)
+    pairs = zip(files, numbers, strict=True)
+    details = [iter(file.details(of_file)) for file, of_file in pairs]
+    return ([next(details[place]) for place, _ in places] for places in wanted)
 
 
 def _nature(files: Sequence[ChangeFile], places: Sequence[Place]) -> str:
@@ -136,16 +194,24 @@ def _nature(files: Sequence[ChangeFile], places: Sequence[Place]) -> str:
     return CREATED if files[first].nature(begin) == CREATED else CHANGED
 
 
-def _net(changes: Sequence[Mapping[str, tuple[Any, Any]]]) -> dict[str, tuple[Any, Any]]:
+def _net(changes: Sequence[Details]) -> dict[str, tuple[Any, Any]]:
     """The changed fields of a company, with their values before the first step and after the last one."""
+    found = {field: values for field, *values in _left(changes)}
+    return {
+        field: (found[field][0], found[field][1])
+        for field in (*FIELDS, STATEMENTS)
+        if field in found
+    }
+
+
+def _left(changes: Sequence[Details]) -> Iterator[tuple[str, Any, Any]]:
+    """The fields that differ between the first step and the last one, with both values."""
     first: dict[str, Any] = {}
     last: dict[str, Any] = {}
     for change in changes:
         for field, (before, after) in change.items():
             first.setdefault(field, before)
             last[field] = after
-    return {
-        field: (first[field], last[field])
-        for field in (*FIELDS, STATEMENTS)
-        if field in first and first[field] != last[field] and field not in SILENT
-    }
+    for field, before in first.items():
+        if before != last[field] and field not in SILENT:
+            yield field, before, last[field]

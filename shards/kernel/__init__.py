@@ -2,7 +2,7 @@
 
 `search.py` is the entry. For each shard it counts the matches (`conditions.py`; `text/` for `q`; `codes.py`
 for columns of codes; `generate.py` where rows must be enumerated), then it reads or looks for the first rows
-(`head.py`) and joins them (`merge.py`); `results/` makes records and figures of them. `find.py`,
+(`head.py`) and joins them (`merge.py`); `results/` makes records of them, and figures of all matches. `find.py`,
 `row_sets.py` and `rows.py` are what these need. `types.py` has the records, `memory.py` puts them into C
 memory. The modules are Python that runs uncompiled, too; `headers.py` makes their C headers (`.pxd` files, which
 `setup.py` writes and git ignores).

@@ -146,6 +146,11 @@ NEAR_ENDINGS: Final = 4096  # words with the same end that are compared with a m
 NEAREST_HALF: Final = 1  # letters before that end, at least
 WORD_END: Final = 10  # FORMAT.md §8: END
 POOLED: Final = 30000  # rows that are weighed for a line in a shard
+COMMON: Final = (
+    128  # one row in so many is found: all that are found are marked, and counted by their marks
+)
+RANKED: Final = 2  # places of an order are counted as fast as one row in so many by its place there
+FEW: Final = 10  # rows of 32 that are taken one by one
 WIDESPREAD: Final = 256  # a word is widespread that more than one name in so many has
 
 
@@ -455,12 +460,11 @@ class Pool:
 class MarketArrays:
     """All rows that a search found, and what is made of them."""
 
-    rows: Words  # row numbers, of one shard after the other
     bits: Words  # a bit a row of each shard, placed by `ShardArrays.first_mark`
     sequence: u8s  # the shards of all distinct turnovers of the table, ascending
     sequence_size: i64
     cursors: Ints  # by shard: distinct turnovers that are still to come
-    chosen: Ints  # by shard: 1 where rows are marked
+    chosen: Ints  # by shard: above 0 where rows are marked
     counts: Ints  # a number a slot of each kind of each shard, as of a census
     figures: Reals
     room: i64  # of `figures`

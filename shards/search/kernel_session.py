@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from heapq import merge
 from itertools import groupby, pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from shards.errors import CorruptError
 from shards.kernel import memory, types
 from shards.kernel.memory import Memory, address_of, view
 from shards.kernel.results.records import run as join_records
+from shards.kernel.results.scope import run as mark
 from shards.kernel.search import run
 from shards.kernel.text.near import run as near
 from shards.kernel.text.suggest import run as suggest
@@ -119,6 +120,43 @@ class KernelSession:
         places = self._places(asked, total, 0, limit)
         counts = {kind: self._counts[slots[kind]].copy() for kind in kinds}
         return Census(total, counts, merged_rows(self._arrays.isos, places))
+
+    def scope(
+        self,
+        query: Query,
+        kinds: Collection[int],
+        bits: NDArray[np.uint32],
+        totals: NDArray[np.int64],
+        *,
+        needed: bool,
+    ) -> tuple[int, Mapping[int, NDArray[np.int64]]]:
+        """The total, and the matches in each slot of `kinds`; they are marked where that is `needed`, or faster.
+
+        Args:
+            bits, totals: zeros, a bit a row and a number a shard; what is marked.
+
+        Raises:
+            CorruptError: a shard refers to what it does not have.
+        """
+        asked, slots = compile_query(query), self._arrays.kinds
+        if self._width < 0:
+            self._make_scratch(0)
+        for kind in kinds:
+            self._counts[slots[kind]] = 0
+        total = 0
+        if asked is not None and self._arrays.shards:
+            placed = Memory()
+            marks = placed.place(
+                market_arrays(bits=bits, chosen=totals, counts=self._counts),
+            )
+            texts = self._write(asked, query, 0, 0, sum(1 << kind for kind in kinds), np.inf)
+            arrays = (self._arrays.address, self._question.address, self._scratch)
+            try:
+                total = mark(*arrays, marks, needed, *texts)
+            except CorruptError:
+                self._width = -1  # marks may be left in the working memory
+                raise
+        return total, {kind: self._counts[slots[kind]].copy() for kind in kinds}
 
     def rows_by_shard(self, query: Query) -> list[tuple[Shard, Rows]]:
         """All matches by shard, in no order; shards without any are left out.
@@ -461,6 +499,16 @@ class KernelSession:
         made.used, made.spent = 0, 0.0
         self._working = Memory()
         self._scratch = self._working.place(made)
+
+
+def market_arrays(**arrays: NDArray[Any]) -> types.MarketArrays:
+    """Marked rows for the compiled modules: arrays by the names of their fields."""
+    made, none = types.MarketArrays(), view(np.empty(0, np.uint32))
+    for name, kind in types.MarketArrays.__annotations__.items():
+        setattr(made, name, 0 if kind is types.i64 else none)
+    for name, array in arrays.items():
+        setattr(made, name, view(array))
+    return made
 
 
 class _Room:

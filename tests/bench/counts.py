@@ -24,6 +24,7 @@ from shards.search.search import UNLIMITED, ShardSet
 from shards.search.suggest import spelling, suggestions
 from tests.bench.candidate import Candidate
 from tests.bench.questions import mix, values
+from tests.bench.questions.question import Question
 
 Times = tuple[float, float]
 
@@ -63,6 +64,12 @@ def _counts(base: ShardSet, queries: Sequence[Query]) -> None:
     for what, asked in (("the whole base", [Query()]), ("searches that keep most of it", _LARGE)):
         _row(
             f"one distribution of {what}", [_counted(base, q, n) for q in asked for n in DIMENSIONS]
+        )
+    for query in _LARGE:
+        text = Question("", "", query).text
+        _row(
+            f"all ten of {text}",
+            [_times(partial(distributions, base, query, DIMENSIONS, UNLIMITED))],
         )
     for name in DIMENSIONS:
         _row(f"`par={name}` of random searches", [_counted(base, q, name) for q in queries])

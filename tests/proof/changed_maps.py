@@ -142,7 +142,7 @@ def _distributions(base: ShardSet, query: Query) -> object:
 
 
 def _market(base: ShardSet, query: Query) -> object:
-    parts = [market.part(base, one, 2022) for one in market.parts(base, query)]
+    parts = [market.part(base, one, 2022) for one in distribution.parts(base, query)]
     turnovers = MarketTurnovers(base, parts)
     for half in (0, 1):
         turnovers.write(half)

@@ -55,7 +55,7 @@ from shards.query import ORDERS, Query
 from shards.ratios.distribution import Concentration, Figures, Quantiles, concentration, quantiles
 from shards.ratios.ratio_table import ratios, stored_codes
 from shards.search.counts import market
-from shards.search.counts.distribution import Distribution
+from shards.search.counts.distribution import Distribution, parts
 from shards.search.counts.market import MarketPart, MarketTurnovers
 from shards.search.search import ShardSet, records, search
 
@@ -151,13 +151,13 @@ async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche
     base = generation.shards
     newest = generation.cached("newest year", lambda: ratio_peers.newest_year(base))
     oldest = newest - ratio_peers.YEARS + 1
-    parts = await asyncio.gather(
+    halves = await asyncio.gather(
         *(
             generation.in_thread(_MICROSECONDS, partial(market.part, base, one, oldest))
-            for one in market.parts(base, query)
+            for one in parts(base, query)
         )
     )
-    turnovers = MarketTurnovers(base, parts)
+    turnovers = MarketTurnovers(base, halves)
     first, _, _ = await asyncio.gather(
         generation.in_thread(_MICROSECONDS, lambda: _first(base, query)),
         generation.in_thread(_MICROSECONDS, lambda: turnovers.write(0)),
@@ -168,7 +168,7 @@ async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche
         generation.in_thread(_MICROSECONDS, lambda: concentration(figures)),
         generation.in_thread(
             _MICROSECONDS,
-            lambda: _document(parts, figures, first, [oldest, newest] if newest else None),
+            lambda: _document(halves, figures, first, [oldest, newest] if newest else None),
         ),
     )
     lacking = _NO_TURNOVER if made.total else _NO_COMPANY

@@ -179,14 +179,14 @@ def _result(
         wanted = filters.filters(query)
         countries = query.pays or generation.shards
         found = {
-            iso2: net_changes.find(of_country, iso2, wanted)
+            iso2: net_changes.find(of_country, generation.changed.of(of_country), wanted)
             for iso2, of_country in files.items()
             if iso2 in countries
         }
         sections = _sections(found, request.caller.plan.resultats_par_recherche)
     else:
         assert named is not None
-        found = _of_companies(named, files)
+        found = _of_companies(named, files, generation)
         sections = _sections(found, None)
     end = start + _limit(watch, request.caller)
     return WatchResult(
@@ -208,16 +208,18 @@ def _identifiers(named: LookedUp) -> tuple[tuple[str, str], ...]:
 
 
 def _of_companies(
-    named: LookedUp, files: Mapping[str, Sequence[ChangeFile]]
+    named: LookedUp, files: Mapping[str, Sequence[ChangeFile]], generation: OpenGeneration
 ) -> dict[str, NetChanges]:
     """The changes of companies, by country."""
     by_country: dict[str, list[str]] = {}
     for iso2, identifier in _identifiers(named):
         by_country.setdefault(iso2, []).append(identifier)
-    return {
-        iso2: net_changes.find(files.get(iso2, ()), iso2, [filters.has_identifier(identifiers)])
-        for iso2, identifiers in sorted(by_country.items())
-    }
+    found = {}
+    for iso2, identifiers in sorted(by_country.items()):
+        of_country = files.get(iso2, ())
+        wanted = [filters.has_identifier(identifiers)]
+        found[iso2] = net_changes.find(of_country, generation.changed.of(of_country), wanted)
+    return found
 
 
 def _unknown(named: LookedUp, found: Mapping[str, NetChanges]) -> list[str]:

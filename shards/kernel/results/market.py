@@ -1,8 +1,7 @@
 """The figures of a market: all rows that a search found, as a bit a row, read along the orders of the shards.
 
 An order has the rows of a band side by side, and turnovers in their order. So nothing is sorted: along an
-order, the rows that are marked are counted, or their turnovers are written down. Bands of headcount are
-codes by row.
+order, the rows that are marked are counted, or their turnovers are written down.
 """
 
 from __future__ import annotations
@@ -12,28 +11,6 @@ import cython
 if not cython.compiled:
     from shards.kernel.find import damaged
     from shards.kernel.types import *
-
-
-def mark_rows(shard: ShardArrays, market: MarketArrays, first: i64, count: i64) -> i64:
-    """Mark the rows market.rows[first : first + count]; neighbours are written in one go."""
-    bits = market.bits
-    rows = market.rows
-    base: i64 = shard.first_mark
-    one: u32 = 1
-    marks: u32 = 0
-    word: i64 = 0
-    for i in range(first, first + count):
-        row: i64 = rows[i]
-        if row >= shard.rows:
-            damaged()
-        if row >> 5 != word:
-            bits[base + word] |= marks
-            word = row >> 5
-            marks = 0
-        marks |= one << (row & 31)
-    if count:
-        bits[base + word] |= marks
-    return 0
 
 
 def count_marked(
@@ -68,22 +45,6 @@ def count_bands(shard: ShardArrays, market: MarketArrays, kind: i64, marked: i64
         market.counts[base + slot] += found
         marked -= found
     market.counts[base + slots - 1] += marked
-    return 0
-
-
-def count_codes(shard: ShardArrays, market: MarketArrays, kind: i64) -> i64:
-    """Count the marked rows of a shard by their codes, which have 8 bits."""
-    bits = market.bits
-    counts = market.counts
-    codes = shard.small[kind]
-    slots: i64 = shard.run_count[kind]
-    base: i64 = shard.first_count[kind]
-    first: i64 = shard.first_mark
-    for row in range(shard.rows):
-        slot: i64 = codes[row]
-        if slot >= slots:
-            damaged()
-        counts[base + slot] += (bits[first + (row >> 5)] >> (row & 31)) & 1
     return 0
 
 
@@ -170,39 +131,6 @@ def known(source: Address, size: int, numbers: Address, count: int, target: Addr
     with cython.nogil:
         used = gather_known(figures, room, chosen, asked, found)
     return used  # noqa: RET504 (with the lock, into a Python number)
-
-
-def mark(table: Address, market: Address, shard: int, first: int, count: int) -> None:
-    """`mark_rows` for Python; frees its lock.
-
-    Raises:
-        CorruptError: a row is outside the shard.
-    """
-    generation: Table = cython.cast(Table, table)
-    kept: MarketArrays = cython.cast(MarketArrays, market)
-    number: i64 = shard
-    start: i64 = first
-    size: i64 = count
-    with cython.nogil:
-        mark_rows(generation.shards[number], kept, start, size)
-
-
-def bands(table: Address, market: Address, shard: int, kind: int, marked: int) -> None:
-    """`count_codes` of a column of codes, `count_bands` of an order, for Python; frees its lock.
-
-    Raises:
-        CorruptError: the shard refers to what it does not have.
-    """
-    generation: Table = cython.cast(Table, table)
-    kept: MarketArrays = cython.cast(MarketArrays, market)
-    number: i64 = shard
-    counted: i64 = kind
-    total: i64 = marked
-    with cython.nogil:
-        if counted < COLUMNS:
-            count_codes(generation.shards[number], kept, counted)
-        else:
-            count_bands(generation.shards[number], kept, counted, total)
 
 
 def turnovers_from(table: Address, market: Address, shard: int, first: int) -> int:

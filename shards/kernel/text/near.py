@@ -36,7 +36,10 @@ def letter(shard: ShardArrays, word: i64, at: i64) -> i64:
         return 0
     if stop > shard.words_size:
         damaged()
-    size: i64 = letter_size(shard.words[place])
+    first: i64 = shard.words[place]
+    if first < 0x80:  # most letters: of one byte
+        return first << 24
+    size: i64 = letter_size(first)
     code: i64 = 0
     for i in range(4):
         code <<= 8
@@ -128,12 +131,14 @@ def walk(
             low = end
         return 0
     for i in range(depth - most - 1, depth + most + 2):
-        if i < 0 or i >= size or low >= high:
+        if low >= high:
+            break
+        if not follows(scratch, size, half, most, depth, i, before):
             continue
         known: i64 = 0
         for other in range(0 if depth < most + 1 else depth - most - 1, i):
             if scratch.block[other] == scratch.block[i]:
-                known = 1
+                known |= follows(scratch, size, half, most, depth, other, before)
         if known:
             continue
         code = scratch.block[i]
@@ -142,6 +147,25 @@ def walk(
         if first < end:
             descend(shard, scratch, number, size, half, most, first, end, depth, at, before, code)
     return 0
+
+
+def follows(
+    scratch: Scratch, size: i64, half: i64, most: i64, depth: i64, i: i64, before: i64
+) -> i64:
+    """1 where letter `i` of the text may be the next one, if no further error is allowed.
+
+    It stands where it is expected by a cell of the last row or, the second of two that are swapped, by one of the row
+    before.
+    """
+    if i < 0 or i >= size:
+        return 0
+    table = scratch.heap
+    row: i64 = depth * (size + 1)
+    if table[row + i] <= most - (i + 1 < half):
+        return 1
+    if depth < 1 or i + 1 >= size or scratch.block[i + 1] != before:
+        return 0
+    return table[row - size - 1 + i] < most - (i + 2 < half)
 
 
 def descend(

@@ -5,7 +5,7 @@ together is found at the first question and kept with the generation.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -15,6 +15,7 @@ from shards.codec import bands
 from shards.errors import CorruptError, reading
 from shards.kernel import types
 from shards.query import ORDERS, STATES, Query
+from shards.search.counts.row_bitmap import RowBitmap
 from shards.search.counts.towns import Towns, towns_of
 from shards.search.reader import Shard
 from shards.search.search import UNLIMITED, ShardSet
@@ -84,12 +85,37 @@ def distributions(
     if budget < UNLIMITED and not base.memo.keys() >= set(dimensions) - _SHORT:
         return None
     kinds = {DIMENSIONS[name] for name in dimensions}
-    census = base.own_session().census(query, kinds, 1e3 * budget)
-    if census is None:
-        return None
-    return census.total, {
-        name: distribution(base, name, census.counts[DIMENSIONS[name]]) for name in dimensions
-    }
+    session = base.own_session()
+    if budget == UNLIMITED:
+        total, slots = RowBitmap(session.arrays).mark(session, query, kinds, needed=False)
+    else:
+        census = session.census(query, kinds, 1e3 * budget)
+        if census is None:
+            return None
+        total, slots = census.total, census.counts
+    return total, {name: distribution(base, name, slots[DIMENSIONS[name]]) for name in dimensions}
+
+
+def parts(base: ShardSet, query: Query) -> list[Query]:
+    """A search as two, of countries with about as many companies; as one where that is enough.
+
+    Raises:
+        MissingCountryError: a country of the search is left out.
+    """
+    base.require(query.pays)
+    rows = {iso2: base[iso2].rows for iso2 in (query.pays or base)}
+    first: list[str] = []
+    second: list[str] = []
+    for iso2 in sorted(rows, key=lambda one: (-rows[one], one)):
+        lesser = min(first, second, key=lambda part: sum(rows[one] for one in part))
+        lesser.append(iso2)
+    return [replace(query, pays=tuple(one)) for one in (first, second) if one] or [query]
+
+
+def joined(found: Sequence[Distribution]) -> Distribution:
+    """The distribution of several searches that find nothing in common, by one dimension."""
+    counts = np.sum([one.counts for one in found], axis=0)
+    return Distribution(found[0].values, counts, sum(one.null for one in found))
 
 
 def distribution(base: ShardSet, dimension: str, slots: NDArray[np.int64]) -> Distribution:

@@ -5,7 +5,7 @@ other. In a part whose rows are mostly found, these are marked and read along th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -18,7 +18,13 @@ from shards.kernel.results.market import known as gather_known
 from shards.query import STATES, Query
 from shards.ratios.distribution import Figures, Quantiles, quantiles
 from shards.ratios.ratio_table import stored_codes
-from shards.search.counts.distribution import DIMENSIONS, Distribution, distribution, distributions
+from shards.search.counts.distribution import (
+    DIMENSIONS,
+    Distribution,
+    distribution,
+    distributions,
+    joined,
+)
 from shards.search.counts.row_bitmap import RowBitmap, turnover_sequence
 from shards.search.reader import Shard
 from shards.search.search import UNLIMITED, ShardSet, search
@@ -30,6 +36,7 @@ GROWTH: Final = "croissance_ca"
 _CEASED: Final = "cessee"
 # The dimensions that are counted.
 _COUNTED: Final = ("tranche_effectif", "annee_creation")
+_STATE: Final = "etat"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,25 +62,9 @@ class MarketPart:
     growth: Figures
 
 
-def parts(base: ShardSet, query: Query) -> list[Query]:
-    """A search as two, of countries with about as many companies; as one where that is enough.
-
-    Raises:
-        MissingCountryError: a country of the search is left out.
-    """
-    base.require(query.pays)
-    rows = {iso2: base[iso2].rows for iso2 in (query.pays or base)}
-    first: list[str] = []
-    second: list[str] = []
-    for iso2 in sorted(rows, key=lambda one: (-rows[one], one)):
-        lesser = min(first, second, key=lambda part: sum(rows[one] for one in part))
-        lesser.append(iso2)
-    return [replace(query, pays=tuple(one)) for one in (first, second) if one] or [query]
-
-
 @reading()
 def part(base: ShardSet, query: Query, oldest: int) -> MarketPart:
-    """The companies that `query`, one of `parts`, finds; of ratios those whose last year is `oldest` or later.
+    """The companies that `query`, a part of a search, finds; of ratios those whose last year is `oldest` or later.
 
     Raises:
         CorruptError: a shard refers to a row, a word or a place that it does not have.
@@ -88,11 +79,12 @@ def part(base: ShardSet, query: Query, oldest: int) -> MarketPart:
         return MarketPart(
             found, ceased, counted, None, 0, _join(figures), *_ratios(statements, oldest)
         )
-    ceased = _count_ceased(base, query)
     session = base.own_session()
     marks = RowBitmap(session.arrays)
-    marks.mark(*session.lists(query))
-    counted = {name: distribution(base, name, marks.bands(DIMENSIONS[name])) for name in _COUNTED}
+    _, slots = marks.mark(session, query, {DIMENSIONS[name] for name in (*_COUNTED, _STATE)})
+    counted = {name: distribution(base, name, slots[DIMENSIONS[name]]) for name in _COUNTED}
+    states = distribution(base, _STATE, slots[DIMENSIONS[_STATE]])
+    ceased = dict(states.first()).get(_CEASED, 0)
     lesser = marks.count_lesser(turnover_sequence(base))
     statements = [
         (shard, np.flatnonzero(marks.of_shard(number)[shard.statement_rows]))
@@ -144,19 +136,11 @@ class MarketTurnovers:
 
 def count_by(found: Sequence[MarketPart], dimension: str) -> Distribution:
     """The companies of these parts by a dimension that is counted."""
-    several = [one.counted[dimension] for one in found]
-    counts = np.sum([one.counts for one in several], axis=0)
-    return replace(several[0], counts=counts, null=sum(one.null for one in several))
+    return joined([one.counted[dimension] for one in found])
 
 
 def _join(figures: Sequence[Figures]) -> Figures:
     return np.concatenate([*figures, np.empty(0)])
-
-
-def _count_ceased(base: ShardSet, query: Query) -> int:
-    if query.etats and _CEASED not in query.etats:
-        return 0
-    return search(base, replace(query, etats=(_CEASED,)), offset=0, limit=0).total
 
 
 def _ceased_among(shard: Shard, rows: Rows) -> int:

@@ -4,24 +4,25 @@ An order has the rows of a band side by side, and turnovers in their order, so a
 two for each row of a country, whether it is marked or not. Few rows are better looked up one by one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shards.codec.arrays import Rows
-from shards.kernel import types
-from shards.kernel.memory import Memory, view
+from shards.kernel.memory import Memory
 from shards.kernel.results import market
+from shards.query import Query
 from shards.ratios.distribution import Figures
 from shards.search.generation_arrays import GenerationArrays
+from shards.search.kernel_session import KernelSession, market_arrays
 from shards.search.search import ShardSet
 
 # The memo of a generation: from which country each next distinct turnover comes.
 _SEQUENCE: Final = "turnover sequence"
 
 Bits = NDArray[np.uint32]
+SlotCounts = Mapping[int, NDArray[np.int64]]  # by kind of a census
 
 
 class TurnoverSequence(NamedTuple):
@@ -63,17 +64,18 @@ class RowBitmap:
         self.bits = np.zeros(words, np.uint32) if bits is None else bits
         self.totals = [0] * len(arrays.shards)
 
-    def mark(self, rows: Rows, lists: Sequence[tuple[int, int, int]]) -> None:
-        """Mark rows[first : first + count] of each shard, given as (number, first, count).
+    def mark(
+        self, session: KernelSession, query: Query, kinds: Collection[int], *, needed: bool = True
+    ) -> tuple[int, SlotCounts]:
+        """Mark what a search finds, and count it by slots; what is not `needed` is marked where that is faster.
 
         Raises:
-            CorruptError: a row is outside its shard.
+            CorruptError: a shard refers to a row, a word or a place that it does not have.
         """
-        placed = Memory()
-        record = placed.place(self.record(rows=view(rows)))
-        for number, first, count in lists:
-            market.mark(self._arrays.address, record, number, first, count)
-            self.totals[number] += count
+        chosen = np.zeros(len(self.totals), np.int64)
+        found = session.scope(query, kinds, self.bits, chosen, needed=needed)
+        self.totals = chosen.tolist()
+        return found
 
     @classmethod
     def union(cls, several: "Sequence[RowBitmap]") -> "RowBitmap":
@@ -92,20 +94,6 @@ class RowBitmap:
         marks = np.unpackbits(words.view(np.uint8), count=shard.rows, bitorder="little")
         return marks.view(np.bool_)
 
-    def bands(self, kind: int) -> NDArray[np.int64]:
-        """The marked rows in each slot of a kind: bands of headcount, or those of an order, as a census counts them.
-
-        Raises:
-            CorruptError: a shard refers to what it does not have.
-        """
-        counts = np.zeros(self._arrays.kinds[-1].stop + 1, np.int64)
-        placed = Memory()
-        record = placed.place(self.record(counts=view(counts)))
-        for number, total in enumerate(self.totals):
-            if total:
-                market.bands(self._arrays.address, record, number, kind, total)
-        return counts[self._arrays.kinds[kind]]
-
     def count_lesser(self, sequence: TurnoverSequence) -> int:
         """How many marked rows have a turnover in the first half of all distinct ones.
 
@@ -113,7 +101,7 @@ class RowBitmap:
             CorruptError: a shard refers to what it does not have.
         """
         placed = Memory()
-        record = placed.place(self.record())
+        record = placed.place(market_arrays(bits=self.bits))
         found = 0
         for number, total in enumerate(self.totals):
             steps = self._arrays.shards[number].steps("ca_desc")
@@ -135,18 +123,7 @@ class RowBitmap:
         part = (
             memoryview(sequence.shards)[middle:] if half else memoryview(sequence.shards)[:middle]
         )
-        record = self.record(
-            cursors=view(cursors), chosen=view(chosen), figures=view(figures), sequence=part
-        )
-        record.sequence_size, record.room = len(part), len(figures)
+        record = market_arrays(bits=self.bits, cursors=cursors, chosen=chosen, figures=figures)
+        record.sequence, record.sequence_size, record.room = part, len(part), len(figures)
         placed = Memory()
         return market.turnovers(self._arrays.address, placed.place(record))
-
-    def record(self, **arrays: memoryview) -> types.MarketArrays:
-        """These rows for the compiled modules, with other arrays by the names of their fields."""
-        made = types.MarketArrays()
-        none = view(np.empty(0, np.uint32))
-        for name, kind in types.MarketArrays.__annotations__.items():
-            setattr(made, name, 0 if kind is types.i64 else arrays.get(name, none))
-        made.bits = view(self.bits)
-        return made

@@ -107,7 +107,7 @@ def written(folder: Path, found: Sequence[Sequence[Company]]) -> list[ChangeFile
 def told(files: Sequence[ChangeFile], wanted: Sequence[Filter]) -> dict[Any, Any]:
     """What is found, in the form of the oracle; of statements, whether there are some."""
     found = {}
-    net = net_changes.find(files, "EE", wanted)
+    net = net_changes.find(files, net_changes.companies(files), wanted)
     for kind in KINDS:
         for one in net.read(kind, 0, len(net.kinds[kind])):
             champs = dict(one.champs) if one.nature == CHANGED else None
@@ -167,9 +167,42 @@ def test_damaged_blocks_are_told(tmp_path: Path) -> None:
         with closing(ChangeFile(path)) as changes:
             try:
                 net_changes.find(
-                    [changes], "EE", filters.filters(Query(q="é", ranges=(Range("ca_eur", 1.0),)))
+                    [changes],
+                    net_changes.companies([changes]),
+                    filters.filters(Query(q="é", ranges=(Range("ca_eur", 1.0),))),
                 )
                 changes.details([0])
             except CorruptError:
                 refused += 1
     assert refused > 50
+
+
+def test_the_companies_of_several_steps_are_made_once_while_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = written(tmp_path, [[company("EE", "1", "Ä", ca_eur=float(n))] for n in range(4)])
+    memo = net_changes.CompanyMemo()
+
+    made = [memo.of(files[:2]), memo.of(files[1:])]
+
+    assert [memo.of(files[:2]), memo.of(files[1:])] == made
+    assert memo.of(files[:2]) is made[0]
+    monkeypatch.setattr(net_changes, "_REMEMBERED", 4)  # changes of two ways
+    assert memo.of(files[1:]) is made[1]
+    assert memo.of(files) is not memo.of(files[:2])  # the oldest makes way
+    assert memo.of(files[:2]) is not made[0]
+    for file in files:
+        file.close()
+
+
+def test_a_company_that_is_again_as_it_was_did_not_change(tmp_path: Path) -> None:
+    """Its score alone is another, which says nothing of it (X8)."""
+    back = [
+        company("EE", "1", "Ä", ca_eur=amount, score=n) for n, amount in enumerate((1.0, 9.0, 1.0))
+    ]
+    other = [company("EE", "2", "Ö", ca_eur=amount) for amount in (1.0, 9.0, 5.0)]
+    files = written(tmp_path, [list(pair) for pair in zip(back, other, strict=True)])
+
+    assert told(files, filters.filters(Query())) == {
+        ("EE", "2"): ("modifiee", {"ca_eur": (1.0, 5.0)})
+    }

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shards.query import Query
 from shards.ratios.distribution import QUANTILES, Figures, concentration, quantiles
-from shards.search.counts import market
+from shards.search.counts import distribution, market
 from shards.search.counts.market import MarketPart, MarketTurnovers
 from tests import oracle
 from tests.shards.search.open_shards import INTERPRETED, OpenShards
@@ -58,7 +58,8 @@ def test_a_market_has_the_figures_of_the_oracle(
         for query in asked:
             matching = oracle.search(found, query)
             parts = [
-                market.part(world.shards, one, OLDEST) for one in market.parts(world.shards, query)
+                market.part(world.shards, one, OLDEST)
+                for one in distribution.parts(world.shards, query)
             ]
             assert_counts(parts, matching)
             turnovers = MarketTurnovers(world.shards, parts)
