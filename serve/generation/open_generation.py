@@ -152,7 +152,7 @@ class OpenGeneration:
         Raises:
             ApiError: 400.
         """
-        if len(pairs) > len(parameters.names(parameters.SEARCH)) or any(
+        if len(pairs) > len(parameters.SEARCH) or any(
             len(value) > _LONGEST for _, value in pairs
         ):
             return reader.read(pairs, parameters.SEARCH, self.names)

@@ -302,6 +302,8 @@ class KernelSession:
         made.code_cost, made.sparse = CODED, SPARSE
         made.listed_cost, made.start_cost = LISTED, START
         self._chosen = np.zeros(len(self._arrays.shards), np.int64)
+        self._written_pays: tuple[str, ...] | None = None
+        self._chosen_count = 0
         self._codes = np.zeros(len(self._arrays.cells) + len(self._arrays.sectors), np.int64)
         self._starts, self._junctions = np.zeros(_WORDS, np.int64), np.zeros(_WORDS, np.uint64)
         made.shards, made.scope_codes = view(self._chosen), view(self._codes)
@@ -332,12 +334,10 @@ class KernelSession:
         if most_values > self._values:
             self._values = most_values
             self._make_question()
-        numbers = self._arrays.numbers
-        pays = sorted({numbers[iso2] for iso2 in query.pays}) if query.pays else numbers.values()
-        chosen = len(pays)
-        self._chosen[:chosen] = list(pays)
+        chosen = self._write_countries(query.pays)
         scope, codes = self._scope(asked)
-        self._codes[: len(codes)] = codes
+        if codes:
+            self._codes[: len(codes)] = codes
         text, endings, prefix = self._write_name(asked.q)
         turnover, headcount = asked.ranges.get("ca_eur"), asked.ranges.get("effectif")
         low, high = turnover or (0.0, 0.0)
@@ -358,15 +358,25 @@ class KernelSession:
         )  # fmt: skip
         return text, endings, prefix, values
 
+    def _write_countries(self, pays: tuple[str, ...]) -> int:
+        """Write the numbers of the countries, ascending; returns how many they are."""
+        if pays != self._written_pays:
+            numbers = self._arrays.numbers
+            chosen = sorted({numbers[iso2] for iso2 in pays}) if pays else list(numbers.values())
+            self._chosen[: len(chosen)] = chosen
+            self._written_pays, self._chosen_count = pays, len(chosen)
+        return self._chosen_count
+
     def _write_codes(self, asked: CompiledQuery) -> tuple[bytes, int]:
         """Write the conditions on codes; returns their texts, and a bit a column."""
         columns = {name for name, _ in asked.texts}
         columns |= {"etat"} if asked.states is not None else set()
         columns |= {"comptes"} if asked.statements else set()
         columns |= {"creation"} if "creation" in asked.ranges else set()
-        lengths = [len(text) for _, text in asked.texts]
-        self._value_starts[: len(lengths) + 1] = np.cumsum([0, *lengths])
-        self._value_columns[: len(lengths)] = [CODE_COLUMNS[name] for name, _ in asked.texts]
+        if asked.texts:
+            lengths = [len(text) for _, text in asked.texts]
+            self._value_starts[: len(lengths) + 1] = np.cumsum([0, *lengths])
+            self._value_columns[: len(lengths)] = [CODE_COLUMNS[name] for name, _ in asked.texts]
         if assets := asked.ranges.get("actif_eur"):
             columns.add("actif")
             least, most = assets
@@ -374,7 +384,7 @@ class KernelSession:
                 self._lows[number] = amount_bound(listed, least, after=False)
                 self._highs[number] = amount_bound(listed, most, after=True)
         bits = sum(1 << CODE_COLUMNS[name] for name in columns)
-        return b"".join(text for _, text in asked.texts), bits
+        return b"".join([text for _, text in asked.texts]), bits
 
     def _write_ids(self, ids: Sequence[tuple[str, str]]) -> None:
         """Write the rows of these companies, by shard; those that do not exist have none."""
