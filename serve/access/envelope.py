@@ -108,6 +108,8 @@ class SearchResult(NamedTuple):
         )
 
     def _end(self) -> bytes:
+        if not (self.sans_donnees or self.noms_trouves or self.vouliez_vous_dire) and self.ids_inconnus is None:
+            return b""
         further = {
             "pays_sans_donnees": self.sans_donnees or None,
             "ids_inconnus": self.ids_inconnus,
@@ -115,7 +117,7 @@ class SearchResult(NamedTuple):
             "vouliez_vous_dire": [one._asdict() for one in self.vouliez_vous_dire] or None,
         }
         said = {name: value for name, value in further.items() if value is not None}
-        return b"," + orjson.dumps(said)[1:-1] if said else b""
+        return b"," + orjson.dumps(said)[1:-1]
 
 
 class Record(NamedTuple):

@@ -175,10 +175,13 @@ def _check_bounds(wanted: Range, declared: Sequence[Parameter], texts: Mapping[s
 
 def _places(texts: Mapping[str, Texts], names: PlaceNames) -> dict[str, Any]:
     """Countries, sectors and sub-sectors; one error reports all unknown ones (B4)."""
-    pays, secteurs, sous_secteurs = (
-        values.items(texts.get(one.name, ()), one) for one in (PAYS, SECTEUR, SOUS_SECTEUR)
-    )
+    pays = values.items(texts.get(PAYS.name, ()), PAYS)
     countries, no_country = _codes(pays, names.country)
+    if not no_country and SECTEUR.name not in texts and SOUS_SECTEUR.name not in texts:
+        return {"pays": countries, "secteurs": ()}
+    secteurs, sous_secteurs = (
+        values.items(texts.get(one.name, ()), one) for one in (SECTEUR, SOUS_SECTEUR)
+    )
     divisions, no_sector = _codes(secteurs, names.sector)
     groups, no_sub_sector = _groups(sous_secteurs, divisions, names)
     if no_country or no_sector or (no_sub_sector and secteurs):
