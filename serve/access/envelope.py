@@ -108,7 +108,10 @@ class SearchResult(NamedTuple):
         )
 
     def _end(self) -> bytes:
-        if not (self.sans_donnees or self.noms_trouves or self.vouliez_vous_dire) and self.ids_inconnus is None:
+        if (
+            not (self.sans_donnees or self.noms_trouves or self.vouliez_vous_dire)
+            and self.ids_inconnus is None
+        ):
             return b""
         further = {
             "pays_sans_donnees": self.sans_donnees or None,

@@ -1,5 +1,6 @@
 """Questions of one thread to the kernel: a query goes in, a total and the rows of a page come out."""
 
+import mmap
 from collections.abc import Collection, Mapping, Sequence
 from heapq import merge
 from itertools import groupby, pairwise
@@ -48,6 +49,9 @@ _BLOCK: Final = 1_024
 # The fields of `types.KernelQuery` that differ from search to search, all of them numbers.
 _CHANGING: Final = list(types.KernelQuery.__annotations__).index("head_rows")
 _WORDS: Final = 1_024
+# Rows that a search may list and leave in its memory; filling it anew costs a page fault for each 1 024.
+_KEPT: Final = 1 << 18
+_WORD: Final = 4
 # Bytes for the records of a page, at first and at most.
 _LEAST: Final = 1 << 18
 _MOST: Final = 1 << 30
@@ -74,6 +78,7 @@ class KernelSession:
         self._values = _WORDS
         self._make_question()
         self._width = -1
+        self._is_filled = False
         library = libzstd()
         self._context = library.context(self) if library else 0
         self._room = _Room(_LEAST)
@@ -201,6 +206,12 @@ class KernelSession:
         text = self._write(asked, query, 0, limit, False, np.inf)[0]
         return suggest(self._arrays.address, self._question.address, self._scratch, text, task)
 
+    def give_back(self) -> None:
+        """Give the system back what a search filled with many rows; the rows of its last search are lost."""
+        if self._is_filled:
+            self._is_filled = False
+            self._memory_of_rows.madvise(mmap.MADV_DONTNEED)
+
     def records(self, places: Places, *, coordonnees: bool) -> bytes:
         """The JSON objects of companies, joined by commas; without `coordonnees` contact fields are null.
 
@@ -246,10 +257,13 @@ class KernelSession:
         asked_kinds = sum(1 << kind for kind in census) + types.LISTED * listed
         texts = self._write(asked, query, offset, limit, asked_kinds, budget)
         try:
-            return run(self._arrays.address, self._question.address, self._scratch, *texts)
+            total = run(self._arrays.address, self._question.address, self._scratch, *texts)
         except CorruptError:
             self._width = -1  # marks may be left in the working memory
             raise
+        if total > _KEPT and (listed or budget == np.inf):
+            self._is_filled = True
+        return total
 
     def _places(self, asked: CompiledQuery, total: int, offset: int, limit: int) -> Places:
         """The rows of the page, which are in the working memory."""
@@ -443,7 +457,8 @@ class KernelSession:
         self._width = max(count, DEEPEST)
         made.width, made.found_size = self._width, len(shards) * self._width
         made.rows_size = 3 * rows + 1
-        self._rows = np.empty(made.rows_size, np.uint32)
+        self._memory_of_rows = mmap.mmap(-1, _WORD * made.rows_size, mmap.MAP_PRIVATE)
+        self._rows = np.frombuffer(self._memory_of_rows, np.uint32)
         made.rows = view(self._rows)
         made.marks = view(np.zeros(sum((shard.rows + 31) >> 5 for shard in shards) + 1, np.uint32))
         cells = sum(shard.cell_count for shard in shards)
