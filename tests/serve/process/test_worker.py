@@ -1,4 +1,4 @@
-"""What a serving process asks of the system at its start."""
+"""The settings of the memory allocator at the start of a serving process."""
 
 import ctypes
 import os
