@@ -31,8 +31,11 @@ Commit = Callable[[Sequence[Operation[X]]], Sequence[Any]]
 GROUP: Final = 512
 IDLE_S: Final = 60.0
 # Where several operations came at once, more are on their way, and a commit costs as much processor
-# and disk for one as for many: so the thread waits this long for them. A lone caller never waits.
+# and disk for one as for many: so the thread waits this long for them, and LONGER times as long for a crowd, once for
+# each CROWD operations of the last group. A lone caller never waits.
 GATHERING_S: Final = 1e-3
+CROWD: Final = 4
+LONGER: Final = 4
 
 _LOST: Final = "an error ended the writer of the store: {} writes were not done; see the log"
 
@@ -100,7 +103,7 @@ class GroupCommit(Generic[X]):
         self._thread.start()
 
     def _run(self) -> None:
-        more, several = True, False
+        more, last = True, 0
         try:
             while more:
                 try:
@@ -108,11 +111,11 @@ class GroupCommit(Generic[X]):
                 except queue.Empty:
                     self._idle()
                     continue
-                if several:
-                    self._ending.wait(GATHERING_S)
+                if last > 1:
+                    self._ending.wait(GATHERING_S * min(max(1, last // CROWD), LONGER))
                 with self.gathering:
                     group, more = self._gather(first)
-                several = len(group) > 1
+                last = len(group)
                 if group:
                     self._run_group(group)
         except BaseException:

@@ -83,7 +83,7 @@ class Operation:
     unavailable: Any = None
     method: Literal["GET", "POST"] = "GET"
     account: bool = False
-    parameters: Sequence[Parameter] = ()
+    parameters: tuple[Parameter, ...] = ()
     largest: int | None = None
     credits: str = ""
     headers: Sequence[str] = ()

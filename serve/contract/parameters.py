@@ -65,9 +65,9 @@ _JSON_TYPES: Final = ("integer", "number", "object")
 SeedWords = Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
-    """A parameter, or a variable part of a path.
+    """A parameter, or a variable part of a path. Each is declared once, so it equals itself alone.
 
     Attributes:
         words: the kind of words that its values are, or "".
@@ -330,7 +330,8 @@ WATCH: Final = (DEPUIS, LIMIT, CURSEUR)
 WATCHED: Final = (*SCOPE, *FILTERS)
 
 
-def names(parameters: Sequence[Parameter]) -> tuple[str, ...]:
+@cache
+def names(parameters: tuple[Parameter, ...]) -> tuple[str, ...]:
     return tuple(parameter.name for parameter in parameters)
 
 

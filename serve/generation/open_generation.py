@@ -155,9 +155,7 @@ class OpenGeneration:
         Raises:
             ApiError: 400.
         """
-        if len(pairs) > len(parameters.names(parameters.SEARCH)) or any(
-            len(value) > _LONGEST for _, value in pairs
-        ):
+        if len(pairs) > len(parameters.SEARCH) or any(len(value) > _LONGEST for _, value in pairs):
             return reader.read(pairs, parameters.SEARCH, self.names)
         return self._read(tuple(pairs))
 
@@ -182,7 +180,7 @@ class OpenGeneration:
         """
         if cost < EXPENSIVE_MICROSECONDS:
             return make()
-        made = asyncio.get_running_loop().run_in_executor(self._threads, make)
+        made = asyncio.get_running_loop().run_in_executor(self._threads, self._make, make)
         try:
             return await asyncio.shield(made)
         finally:
@@ -191,6 +189,12 @@ class OpenGeneration:
                     await asyncio.wait([made])
                 except asyncio.CancelledError:
                     continue
+
+    def _make(self, make: Callable[[], T]) -> T:
+        try:
+            return make()
+        finally:
+            self.shards.give_back()
 
     async def in_shared_thread(self, make: Callable[[], T]) -> T:
         """Like `in_thread`, for long jobs: they share one thread, so that searches keep the other."""

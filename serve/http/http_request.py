@@ -30,12 +30,14 @@ class HttpRequest(NamedTuple):
 
     def header(self, name: str) -> str | None:
         """A header; one that was sent twice means both lines (RFC 9110 §5.3)."""
-        return ", ".join(self.message.headers.getall(name, [])) or None
+        lines = self.message.headers.getall(name, None)
+        return ", ".join(lines) or None if lines else None
 
     @property
     def if_none_match(self) -> str | None:
         """The tags that the client has, as the routes know them."""
-        return compression.without_codings(self.header("If-None-Match"), self.accepted)
+        tags = self.header("If-None-Match")
+        return tags and compression.without_codings(tags, self.accepted)
 
     @property
     def accepted(self) -> Accepted:

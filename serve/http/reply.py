@@ -19,7 +19,7 @@ from serve.access.result import DATA_VERSION, Response
 from serve.http.headers import JSON, POLICY, first_lines, lines
 from serve.observe.request_trace import RequestTrace
 
-# A longer body is not copied behind its head; the event loop sends both at once all the same.
+# A longer body is not copied behind its head: the system gathers both.
 _COPIED: Final = 8_192
 
 # Statuses without a body, whatever the method (RFC 9110 §15).
@@ -84,12 +84,19 @@ class Reply(web.StreamResponse):
         writer = self._writer
         assert writer is not None and not data
         head, body = self._pieces
-        if len(body) <= _COPIED and not _is_waited_for(writer):
+        patience = PATIENCE + len(body) / _SLOWEST
+        if _is_waited_for(writer):
+            async with _in_time(writer, patience):
+                await writer.write(head)
+                await writer.write_eof(body)
+        elif len(body) <= _COPIED:
             await writer.write_eof(head + body)
-            return
-        async with _in_time(writer, PATIENCE + len(body) / _SLOWEST):
-            await writer.write(head)
-            await writer.write_eof(body)
+        else:
+            _write_together(writer, head, body)
+            if _is_waited_for(writer):  # the system did not take all of it
+                async with _in_time(writer, patience):
+                    await writer.drain()
+            await writer.write_eof()
 
     def _head(self, old: bool) -> bytes:
         response, trace, length = self._response, self.trace, len(self._response.body)
@@ -161,6 +168,19 @@ async def _in_time(writer: AbstractStreamWriter, seconds: float) -> AsyncIterato
         if writer.transport is not None:
             writer.transport.abort()
         raise ConnectionAbortedError(f"cut off after {seconds:g} s") from None
+
+
+def _write_together(writer: AbstractStreamWriter, head: bytes, body: bytes) -> None:
+    """Hand two pieces over in one system call; two calls would take a fifth of the time of a search.
+
+    Raises:
+        ConnectionResetError: the client has left.
+    """
+    transport = writer.transport
+    if transport is None or transport.is_closing():
+        raise ConnectionResetError("the client has left")
+    writer.output_size += len(head) + len(body)
+    transport.writelines((head, body))
 
 
 def _is_waited_for(writer: AbstractStreamWriter) -> bool:

@@ -7,7 +7,7 @@ Everything else has one spelling.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from serve.contract.operation import Operation
@@ -44,8 +44,7 @@ class Route:
         return any(one.kind == "document" for one in self.operations.values())
 
 
-@dataclass(frozen=True, slots=True)
-class RequestTarget:
+class RequestTarget(NamedTuple):
     """A parsed request target (RFC 9112 §3.2).
 
     Attributes:
@@ -64,7 +63,7 @@ class RequestTarget:
 class Router:
     """The routes of some operations.
 
-    Short targets are remembered: a client that repeats one with a tag costs no more parsing.
+    Short paths are remembered: nearly all requests are for a few of them, with different queries.
     """
 
     def __init__(self, operations: Iterable[Operation]) -> None:
@@ -82,14 +81,19 @@ class Router:
         self._by_length: Final[dict[int, list[Route]]] = {}
         for route in self.routes:
             self._by_length.setdefault(len(route.segments), []).append(route)
-        self._opened: Final = (_API, *(one.path for one in known if one.opened))
-        self.read: Final = remembering(self._read)
+        opened = (_API, *(one.path for one in known if one.opened))
+        self._opened: Final = frozenset(opened)
+        self._below: Final = tuple(f"{path}/" for path in opened)
+        self._find: Final = remembering(self._find_path)
 
-    def _read(self, raw: str) -> RequestTarget:
+    def read(self, raw: str) -> RequestTarget:
         """Parse a path and its query; a fragment is ignored."""
         path, _, query = raw.partition("#")[0].partition("?")
+        return RequestTarget(path, query, *self._find(path))
+
+    def _find_path(self, path: str) -> tuple[Route | None, tuple[str, ...], bool]:
         route, segments = self.resolve(path) or (None, ())
-        return RequestTarget(path, query, route, segments, self.open_to_all(path))
+        return route, segments, self.open_to_all(path)
 
     def resolve(self, raw: str) -> tuple[Route, tuple[str, ...]] | None:
         """The route of a path, with its variable parts decoded; None if there is none.
@@ -108,7 +112,7 @@ class Router:
     def open_to_all(self, raw: str) -> bool:
         """May a browser of any origin read responses at this path (G2)?"""
         plain = unquote(raw, errors="replace") if "%" in raw else raw
-        return any(plain == path or plain.startswith(f"{path}/") for path in self._opened)
+        return plain in self._opened or plain.startswith(self._below)
 
     def _match(self, segments: list[str]) -> tuple[Route, tuple[str, ...]] | None:
         # Bytes that are not UTF-8 become U+FFFD, which is in no path and in no identifier.

@@ -6,8 +6,10 @@ that starts this one (serve/process/port.py).
 """
 
 import asyncio
+import ctypes
 import gc
 import logging
+import os
 import signal
 import socket
 from collections.abc import Callable, Sequence
@@ -39,6 +41,13 @@ _BACKLOG: Final = 1_024
 # Net allocations (objects made minus objects freed) before Python looks for reference cycles.
 _COLLECTION_THRESHOLD: Final = 10_000
 
+# Variables of glibc's allocator, the numbers of mallopt(3) for them, and their values.
+_ALLOCATOR: Final = (
+    ("MALLOC_TRIM_THRESHOLD_", -1, 1 << 20),
+    ("MALLOC_MMAP_THRESHOLD_", -3, 1 << 20),
+    ("MALLOC_ARENA_MAX", -8, 2),
+)
+
 _log: Final = logging.getLogger("serve.process.worker")
 
 
@@ -62,6 +71,7 @@ def run(
     Raises:
         HandoverError: `relieving`, and DATA has no generation to serve.
     """
+    _tune_allocator()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(config, listeners, ready, parent, relieving, doubted))
 
@@ -157,6 +167,20 @@ async def _prepare_first(current: CurrentGeneration) -> None:
             await marche.whole_base(generation)
     except (ApiError, ShardError) as error:
         _log.warning("the market of all companies is not analysed ahead: %s", error)
+
+
+def _tune_allocator() -> None:
+    """Let glibc return large arrays to the system as soon as they are freed, in the processes of exports too.
+
+    By itself it takes larger and larger ones from its heap, of which each thread has one, and keeps twice as much.
+    A value of the operator's environment stays.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    for name, option, value in _ALLOCATOR:
+        if name not in os.environ:
+            os.environ[name] = str(value)
+            if mallopt:  # not in musl
+                mallopt(option, value)
 
 
 def _tune_collector() -> None:

@@ -11,6 +11,8 @@ def language(header: str | None) -> str | None:
     >>> language("de, en-GB;q=0.8, fr;q=0.5"), language("*"), language("en;q=0, fr;q=0.1")
     ('en', None, 'fr')
     """
+    if not header:
+        return None
     words = (word.partition("-")[0] for word in best_first(header))
     return next((word for word in words if word in LANGUAGES), None)
 

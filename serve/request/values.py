@@ -159,6 +159,8 @@ def items(texts: Texts, parameter: Parameter) -> list[str]:
     Raises:
         ApiError: 400 `parametre_invalide`: there are more than the parameter allows.
     """
+    if not texts:
+        return []
     parts = (part.strip() for text in texts for part in text.split(parameter.separator))
     found = list(dict.fromkeys(part for part in parts if part))
     if parameter.most is not None and len(found) > parameter.most:

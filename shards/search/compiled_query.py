@@ -110,8 +110,10 @@ def _texts(query: Query) -> tuple[tuple[str, bytes], ...] | None:
         ("code_postal", query.codes_postaux, b""),
         ("nace", activities, b""),
     ):
+        if not values:
+            continue
         texts = sorted({COMPARED[name](value) for value in values} - {""})
-        if values and not texts:
+        if not texts:
             return None
         found += [(name, text.encode() + end) for text in texts]
     return tuple(found)

@@ -1,5 +1,6 @@
 """Questions of one thread to the kernel: a query goes in, a total and the rows of a page come out."""
 
+import mmap
 from collections.abc import Collection, Mapping, Sequence
 from heapq import merge
 from itertools import groupby, pairwise
@@ -49,6 +50,9 @@ _BLOCK: Final = 1_024
 # The fields of `types.KernelQuery` that differ from search to search, all of them numbers.
 _CHANGING: Final = list(types.KernelQuery.__annotations__).index("head_rows")
 _WORDS: Final = 1_024
+# Rows that a search may list and leave in its memory; filling it anew costs a page fault for each 1 024.
+_KEPT: Final = 1 << 18
+_WORD: Final = 4
 # Bytes for the records of a page, at first and at most.
 _LEAST: Final = 1 << 18
 _MOST: Final = 1 << 30
@@ -75,6 +79,7 @@ class KernelSession:
         self._values = _WORDS
         self._make_question()
         self._width = -1
+        self._is_filled = False
         library = libzstd()
         self._context = library.context(self) if library else 0
         self._room = _Room(_LEAST)
@@ -239,6 +244,12 @@ class KernelSession:
         text = self._write(asked, query, 0, limit, False, np.inf)[0]
         return suggest(self._arrays.address, self._question.address, self._scratch, text, task)
 
+    def give_back(self) -> None:
+        """Give the system back what a search filled with many rows; the rows of its last search are lost."""
+        if self._is_filled:
+            self._is_filled = False
+            self._memory_of_rows.madvise(mmap.MADV_DONTNEED)
+
     def records(self, places: Places, *, coordonnees: bool) -> bytes:
         """The JSON objects of companies, joined by commas; without `coordonnees` contact fields are null.
 
@@ -284,10 +295,13 @@ class KernelSession:
         asked_kinds = sum(1 << kind for kind in census) + types.LISTED * listed
         texts = self._write(asked, query, offset, limit, asked_kinds, budget)
         try:
-            return run(self._arrays.address, self._question.address, self._scratch, *texts)
+            total = run(self._arrays.address, self._question.address, self._scratch, *texts)
         except CorruptError:
             self._width = -1  # marks may be left in the working memory
             raise
+        if total > _KEPT and (listed or budget == np.inf):
+            self._is_filled = True
+        return total
 
     def _places(self, asked: CompiledQuery, total: int, offset: int, limit: int) -> Places:
         """The rows of the page, which are in the working memory."""
@@ -340,6 +354,8 @@ class KernelSession:
         made.code_cost, made.sparse = CODED, SPARSE
         made.listed_cost, made.start_cost = LISTED, START
         self._chosen = np.zeros(len(self._arrays.shards), np.int64)
+        self._written_pays: tuple[str, ...] | None = None
+        self._chosen_count = 0
         self._codes = np.zeros(len(self._arrays.cells) + len(self._arrays.sectors), np.int64)
         self._starts, self._junctions = np.zeros(_WORDS, np.int64), np.zeros(_WORDS, np.uint64)
         made.shards, made.scope_codes = view(self._chosen), view(self._codes)
@@ -370,12 +386,10 @@ class KernelSession:
         if most_values > self._values:
             self._values = most_values
             self._make_question()
-        numbers = self._arrays.numbers
-        pays = sorted({numbers[iso2] for iso2 in query.pays}) if query.pays else numbers.values()
-        chosen = len(pays)
-        self._chosen[:chosen] = list(pays)
+        chosen = self._write_countries(query.pays)
         scope, codes = self._scope(asked)
-        self._codes[: len(codes)] = codes
+        if codes:
+            self._codes[: len(codes)] = codes
         text, endings, prefix = self._write_name(asked.q)
         turnover, headcount = asked.ranges.get("ca_eur"), asked.ranges.get("effectif")
         low, high = turnover or (0.0, 0.0)
@@ -396,15 +410,25 @@ class KernelSession:
         )  # fmt: skip
         return text, endings, prefix, values
 
+    def _write_countries(self, pays: tuple[str, ...]) -> int:
+        """Write the numbers of the countries, ascending; returns how many they are."""
+        if pays != self._written_pays:
+            numbers = self._arrays.numbers
+            chosen = sorted({numbers[iso2] for iso2 in pays}) if pays else list(numbers.values())
+            self._chosen[: len(chosen)] = chosen
+            self._written_pays, self._chosen_count = pays, len(chosen)
+        return self._chosen_count
+
     def _write_codes(self, asked: CompiledQuery) -> tuple[bytes, int]:
         """Write the conditions on codes; returns their texts, and a bit a column."""
         columns = {name for name, _ in asked.texts}
         columns |= {"etat"} if asked.states is not None else set()
         columns |= {"comptes"} if asked.statements else set()
         columns |= {"creation"} if "creation" in asked.ranges else set()
-        lengths = [len(text) for _, text in asked.texts]
-        self._value_starts[: len(lengths) + 1] = np.cumsum([0, *lengths])
-        self._value_columns[: len(lengths)] = [CODE_COLUMNS[name] for name, _ in asked.texts]
+        if asked.texts:
+            lengths = [len(text) for _, text in asked.texts]
+            self._value_starts[: len(lengths) + 1] = np.cumsum([0, *lengths])
+            self._value_columns[: len(lengths)] = [CODE_COLUMNS[name] for name, _ in asked.texts]
         if assets := asked.ranges.get("actif_eur"):
             columns.add("actif")
             least, most = assets
@@ -412,7 +436,7 @@ class KernelSession:
                 self._lows[number] = amount_bound(listed, least, after=False)
                 self._highs[number] = amount_bound(listed, most, after=True)
         bits = sum(1 << CODE_COLUMNS[name] for name in columns)
-        return b"".join(text for _, text in asked.texts), bits
+        return b"".join([text for _, text in asked.texts]), bits
 
     def _write_ids(self, ids: Sequence[tuple[str, str]]) -> None:
         """Write the rows of these companies, by shard; those that do not exist have none."""
@@ -471,7 +495,8 @@ class KernelSession:
         self._width = max(count, DEEPEST)
         made.width, made.found_size = self._width, len(shards) * self._width
         made.rows_size = 3 * rows + 1
-        self._rows = np.empty(made.rows_size, np.uint32)
+        self._memory_of_rows = mmap.mmap(-1, _WORD * made.rows_size, mmap.MAP_PRIVATE)
+        self._rows = np.frombuffer(self._memory_of_rows, np.uint32)
         made.rows = view(self._rows)
         made.marks = view(np.zeros(sum((shard.rows + 31) >> 5 for shard in shards) + 1, np.uint32))
         cells = sum(shard.cell_count for shard in shards)

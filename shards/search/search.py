@@ -68,6 +68,12 @@ class ShardSet(dict[str, Shard]):
             found = self._sessions.found = kernel_session.KernelSession(self._arrays)
         return found
 
+    def give_back(self) -> None:
+        """Give the system back what searches of this thread filled; their lists of rows are lost."""
+        found: kernel_session.KernelSession | None = getattr(self._sessions, "found", None)
+        if found is not None:
+            found.give_back()
+
     def _make_arrays(self) -> GenerationArrays:
         try:
             return GenerationArrays(self)

@@ -5,6 +5,8 @@ exits when the other end of its pipe is closed. A full disk or damaged data are 
 any other error ends the process with a traceback, and the pool starts another one.
 """
 
+import ctypes
+import gc
 import os
 import signal
 from contextlib import suppress
@@ -77,8 +79,17 @@ def run(pipe: Connection) -> None:
         while True:
             if not pipe.poll(IDLE_SECONDS):
                 data.close()
+                _trim()
             order: Order = pipe.recv()
             pipe.send(answer(order, data))
+            _trim()
+
+
+def _trim() -> None:
+    """Give freed memory back to the system: an export leaves half of its process empty."""
+    gc.collect()
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of glibc
+        trim(0)
 
 
 def answer(order: Order, data: Data) -> ExportResult | Failed:

@@ -1,6 +1,6 @@
 """The pool of processes that make the files of exports.
 
-A few processes are started when they are needed, and kept. A thread per process waits for it, so the
+A few processes are started when they are needed, and kept for some minutes. A thread per process waits for it, so the
 event loop never does. A request waits for a free process for a limited time, and a file may take a
 limited time. A time-out, a client that disconnected or the end of the server kills the process:
 nothing else would stop it, and the next request starts another one. The finished file is unlinked
@@ -32,6 +32,8 @@ WAITING: Final = 60.0
 MAKING: Final = 120.0
 # Seconds between two checks that the client is still connected.
 LOOKING: Final = 0.25
+# Seconds after which a process without an order is ended: it holds 80 MiB, and starting one takes under a second.
+KEPT: Final = 300.0
 
 _NAME: Final = "export"
 
@@ -154,6 +156,13 @@ class WorkerPool:
         finally:
             self._idle.append(worker)
             self._free.release()
+            orders = worker.orders
+            asyncio.get_running_loop().call_later(KEPT, self._end_unused, worker, orders)
+
+    def _end_unused(self, worker: "_PoolWorker", orders: int) -> None:
+        """End a process that has had no order since; nobody can take it meanwhile, for this thread hands them out."""
+        if worker in self._idle and worker.orders == orders:
+            worker.kill()
 
     async def _made_by(self, worker: "_PoolWorker", request: ExportRequest) -> ExportFile:
         try:
@@ -190,6 +199,7 @@ class _PoolWorker:
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
         self._starting = threading.Lock()
+        self.orders = 0
 
     @property
     def pid(self) -> int | None:
@@ -199,6 +209,7 @@ class _PoolWorker:
 
     def make(self, order: Order, given_up: threading.Event) -> ExportResult | Failed:
         """Send `order` to the process, which is started if it does not run, and wait for its result."""
+        self.orders += 1
         with self._starting:
             if given_up.is_set():
                 return Failed("it was given up")

@@ -86,7 +86,7 @@ def schema(
 
 
 def pairs(
-    given: Mapping[str, Any], allowed: Sequence[Parameter], required: Sequence[str]
+    given: Mapping[str, Any], allowed: tuple[Parameter, ...], required: Sequence[str]
 ) -> list[tuple[str, str]]:
     """The arguments as the parameters of a route; a null counts as absent.
 

@@ -64,7 +64,7 @@ class Tool(NamedTuple):
     description: str
     run: Run
     output: Schema
-    arguments: Sequence[Parameter] = ()
+    arguments: tuple[Parameter, ...] = ()
     required: Sequence[str] = ()
     input: Schema | None = None
     quotes: bool = True
@@ -188,7 +188,7 @@ def _tool(
     name: str,
     run: Run,
     output: Schema,
-    allowed: Sequence[Parameter] = (),
+    allowed: tuple[Parameter, ...] = (),
     required: Sequence[str] = (),
 ) -> Tool:
     brief = name not in _DESCRIBING

@@ -331,3 +331,32 @@ def test_a_loop_that_was_closed_is_not_woken() -> None:
     resolve([(future, 1)])
 
     assert future.result() == 1
+
+
+def test_after_a_crowd_the_thread_waits_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(writers, "GATHERING_S", 0.01)
+    disk = Disk()
+    writer = GroupCommit(disk.commit, lambda: None)
+    waiting = writer._ending.wait
+
+    def wait(seconds: float) -> bool:
+        waited.append(seconds)
+        return waiting(seconds)
+
+    monkeypatch.setattr(writer._ending, "wait", wait)
+
+    for crowd in (2, 12, 100):
+        disk.through.clear()
+        futures = [writer.submit(constant(None))]
+        disk.reached.acquire()
+        futures += [writer.submit(constant(None)) for _ in range(crowd)]
+        disk.through.set()
+        for future in futures:
+            future.result(10)
+        writer.submit(constant(None)).result(10)
+        while disk.reached.acquire(blocking=False):
+            pass
+    writer.close()
+
+    assert waited == [0.01, 0.03, 0.04]

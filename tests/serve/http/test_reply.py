@@ -3,6 +3,7 @@
 import socket
 import time
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -105,3 +106,42 @@ def test_who_does_not_take_a_response_is_cut_off(
             for _ in range(100):
                 client.send(b"\r\n")
                 time.sleep(0.1)
+
+
+class _Transport:
+    """A transport that notes what it is handed."""
+
+    def __init__(self, closing: bool = False) -> None:
+        self.handed: list[tuple[bytes, ...]] = []
+        self._closing = closing
+
+    def is_closing(self) -> bool:
+        return self._closing
+
+    def writelines(self, pieces: tuple[bytes, ...]) -> None:
+        self.handed.append(pieces)
+
+
+class _Writer:
+    def __init__(self, transport: _Transport | None) -> None:
+        self.transport = transport
+        self.output_size = 0
+
+
+def test_a_long_answer_is_handed_over_at_once_and_its_bytes_are_counted() -> None:
+    writer: Any = _Writer(_Transport())
+
+    reply._write_together(writer, b"head", b"body!")
+
+    assert writer.transport.handed == [(b"head", b"body!")]
+    assert writer.output_size == 9
+
+
+@pytest.mark.parametrize("transport", [None, _Transport(closing=True)])
+def test_a_client_that_has_left_gets_nothing(transport: _Transport | None) -> None:
+    writer: Any = _Writer(transport)
+
+    with pytest.raises(ConnectionResetError):
+        reply._write_together(writer, b"head", b"body!")
+
+    assert writer.output_size == 0

@@ -3,7 +3,7 @@
 import pytest
 
 from serve.guests.operations import OPERATIONS
-from serve.http.router import Router
+from serve.http.router import Route, Router
 
 _ROUTER = Router(OPERATIONS)
 
@@ -67,3 +67,21 @@ def test_the_api_is_open_to_all_origins_and_the_rest_is_not() -> None:
     assert _ROUTER.open_to_all("/api/v1/inconnue")
     assert not _ROUTER.open_to_all("/api/v10")
     assert not _ROUTER.open_to_all("/healthz")
+
+
+def test_a_path_is_found_once_whatever_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    router = Router(OPERATIONS)
+    asked: list[str] = []
+    resolve = Router.resolve
+
+    def noted(self: Router, raw: str) -> tuple[Route, tuple[str, ...]] | None:
+        asked.append(raw)
+        return resolve(self, raw)
+
+    monkeypatch.setattr(Router, "resolve", noted)
+
+    targets = [router.read(f"/api/v1/societes?offset={place}") for place in range(3)]
+
+    assert [one.query for one in targets] == ["offset=0", "offset=1", "offset=2"]
+    assert {one.route.name for one in targets if one.route} == {"societes"}
+    assert asked == ["/api/v1/societes"]

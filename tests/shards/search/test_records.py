@@ -10,6 +10,7 @@ import pytest
 
 from shards import format
 from shards.errors import CorruptError
+from shards.query import Query
 from shards.search import kernel_session, search
 from shards.search.libzstd import libzstd
 from shards.search.reader import Shard
@@ -123,3 +124,26 @@ def test_a_damaged_record_is_refused_or_is_another_text(tmp_path: Path, seed: in
             except CorruptError:
                 refused += 1
     assert refused
+
+
+def test_what_a_search_filled_is_given_back_and_the_next_one_finds_the_same(
+    base: ShardSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel_session, "_KEPT", 10)
+    session, everything = base.own_session(), Query(q="s")
+
+    def resident() -> int:
+        rows, lists = session.lists(everything)
+        assert sum(count for _, _, count in lists) == 703
+        base.give_back()
+        return int(np.count_nonzero(rows))
+
+    assert resident() == 0  # pages that were given back are read as zeros
+    assert resident() == 0
+
+
+def test_a_short_list_is_not_given_back(base: ShardSet) -> None:
+    rows, _ = base.own_session().lists(Query(q="s"))
+    base.give_back()
+
+    assert np.count_nonzero(rows) > 0

@@ -353,3 +353,16 @@ def test_the_whole_file_arrives_however_it_is_read(large: Place) -> None:
     assert body.startswith(b"PK")
     assert body[-22:].startswith(b"PK\x05\x06")
     assert eventually(large.is_clean)
+
+
+def test_a_process_without_orders_is_ended_and_the_next_export_starts_one(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_pool, "KEPT", 0.3)
+    before, customer = set(active_children()), place.served.customer("data")
+    assert get(place.served, customer, pays="EE").status == 200
+
+    eventually(lambda: set(active_children()) == before)
+
+    assert get(place.served, customer, pays="EE").status == 200
+    assert exports(place.served, customer) == 2
