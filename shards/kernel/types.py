@@ -425,7 +425,8 @@ class Scratch:
     found_row: Ints
     found_tie: Ints  # 1 where the folded name equals that of the row before
     found_size: i64
-    result: Ints  # 1: how many rows were found
+    result: Ints  # 2: how many rows were found, and whether those of the page have equal folded names
+    page: Ints  # the rows of the page: pairs of a shard and a row
     counts: Ints  # of a census: a number a slot of each kind of each shard
     used: i64  # of `rows`
 

@@ -117,8 +117,7 @@ def length_field(at: Bytes) -> i64:
 
 def run(
     table: Address,
-    places: Address,
-    count: int,
+    places: bytes,
     nulls: bytes,
     decompress: Address,
     context: Address,
@@ -127,19 +126,22 @@ def run(
     out: Address,
     out_size: int,
 ) -> int:
-    """`join` for Python: arrays and functions by address; frees Python's lock.
+    """`join` for Python: functions and memory by address; frees Python's lock.
+
+    `places` are pairs of a shard and a row, 8 bytes each.
 
     Raises:
         CorruptError: a record is damaged.
     """
     made: i64 = 0
     size: i64 = len(nulls)
-    number: i64 = count
+    number: i64 = len(places) // 16
+    pairs: u8s = places
     room: i64 = work_size
     out_room: i64 = out_size
     text: u8s = nulls
     generation: Table = cython.cast(Table, table)
-    rows: Ints = cython.cast(Ints, places)
+    rows: Ints = cython.cast(Ints, pairs)
     function: Decompress = cython.cast(Decompress, decompress)
     state: Pointer = cython.cast(Pointer, context)
     scratch: Bytes = cython.cast(Bytes, work)
