@@ -132,6 +132,7 @@ CELLS: Final = 2
 HALVES: Final = 32768  # rows that are counted in 16 bits
 MASKED: Final = 1024  # neighbouring rows that are tested together
 BLOCK: Final = 256  # rows that are tested together: they stay in the processor's nearest cache
+REMEMBERED: Final = 512  # words of which it is known whether they end with the first word of `q`; a power of 2
 SAMPLED: Final = 16  # FORMAT.md §8: one text in so many has its first 8 bytes in an array
 OWNED: Final = 16
 SUFFIX_BYTES: Final = 24
@@ -388,6 +389,7 @@ class ShardSearch:
     phrase_low: i64  # the words that the last part of a phrase begins
     phrase_high: i64
     phrase_bits: i64  # position of the bits of a pair of characters around a blank; 0: none
+    waiting: i64  # rows of a phrase that are still to be looked at
     scoped: i64  # 1 where `Scratch.cells` is set
     columns: i64  # a bit a column of codes that rows must be tested for
     tables: i64  # a bit a column whose codes are marked in `Scratch.allowed`
