@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from tests.bench.figures import Figures, Line, lines
 from tests.bench.questions import fixed, mix
 
-_MARKS: Final = ("s", "^", "D")
+_MARKS: Final = ("s", "^", "D", "v")
 # Text stays text, and equal figures give equal bytes.
 _STYLE: Final = {"svg.fonttype": "none", "svg.hashsalt": "societes", "font.size": 8}
 

@@ -105,7 +105,7 @@ class ClickHouse:
 
 def _statement(text: str, where: sql.Condition) -> str:
     """A statement with its values: the text of a query is all that chdb takes without a copy."""
-    first, *others = text.split("?")
+    first, *others = text.replace("starts_with(", "startsWith(").split("?")
     values = map(_literal, where.values)
     return first + "".join(f"{value}{part}" for value, part in zip(values, others, strict=True))
 
