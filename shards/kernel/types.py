@@ -132,7 +132,10 @@ CELLS: Final = 2
 HALVES: Final = 32768  # rows that are counted in 16 bits
 MASKED: Final = 1024  # neighbouring rows that are tested together
 BLOCK: Final = 256  # rows that are tested together: they stay in the processor's nearest cache
-REMEMBERED: Final = 512  # words of which it is known whether they end with the first word of `q`; a power of 2
+LINE: Final = 64  # bytes that a processor reads from memory at once
+REMEMBERED: Final = (
+    512  # words of which it is known whether they end with the first word of `q`; a power of 2
+)
 SAMPLED: Final = 16  # FORMAT.md §8: one text in so many has its first 8 bytes in an array
 OWNED: Final = 16
 SUFFIX_BYTES: Final = 24
@@ -427,7 +430,9 @@ class Scratch:
     found_row: Ints
     found_tie: Ints  # 1 where the folded name equals that of the row before
     found_size: i64
-    result: Ints  # 2: how many rows were found, and whether those of the page have equal folded names
+    result: (
+        Ints  # 2: how many rows were found, and whether those of the page have equal folded names
+    )
     page: Ints  # the rows of the page: pairs of a shard and a row
     counts: Ints  # of a census: a number a slot of each kind of each shard
     used: i64  # of `rows`

@@ -310,9 +310,7 @@ class KernelSession:
         made.listed_cost, made.start_cost = LISTED, START
         self._countries: tuple[str, ...] | None = None
         self._chosen = made.shards = _longs(len(self._arrays.shards))
-        self._codes = made.scope_codes = _longs(
-            len(self._arrays.cells) + len(self._arrays.sectors)
-        )
+        self._codes = made.scope_codes = _longs(len(self._arrays.cells) + len(self._arrays.sectors))
         self._starts = made.word_starts = _longs(_WORDS)
         self._junctions = made.junctions = _longs(_WORDS).cast("B").cast("Q")
         shards = len(self._arrays.shards)

@@ -64,7 +64,6 @@ class Result:
         """Our speed relative to the best peer, both measured in turn."""
         return None if self.best is None else self.best / self.ours[0]
 
-
     @property
     def processor_ratio(self) -> float | None:
         """The same by the time of the processor, which holds on a busy machine, too."""
