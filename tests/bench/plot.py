@@ -30,6 +30,26 @@ def draw(figures: Figures, path: Path) -> None:
         sheet.savefig(path, format="svg", metadata={"Date": None})
 
 
+def draw_growth(runs: Sequence[Figures], path: Path) -> None:
+    """Write p50 and p99 of each class over the number of companies to `path`, both axes logarithmic."""
+    ascending = sorted(runs, key=lambda run: run.companies)
+    sizes = [run.companies for run in ascending]
+    by_run = [{line.kind: line for line in lines(run.results, mix.TABLE)} for run in ascending]
+    with matplotlib.rc_context(_STYLE):
+        sheet = Figure(figsize=(8, 8), layout="constrained")
+        charts = sheet.subplots(2, 1, sharex=True)
+        for chart, name in zip(charts, ("p50", "p99"), strict=True):
+            for kind in by_run[0]:
+                if all(kind in one for one in by_run):
+                    times = [getattr(one[kind], name) for one in by_run]
+                    chart.plot(sizes, times, "o-", label=kind.replace("`", ""))
+            chart.set(xscale="log", yscale="log", ylabel=f"milliseconds, {name}")
+            chart.grid(alpha=0.3)
+        charts[1].set_xlabel("companies")
+        charts[0].legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+        sheet.savefig(path, format="svg", metadata={"Date": None})
+
+
 def _chart(chart: Axes, part: Sequence[Line], peers: Sequence[str], title: str) -> None:
     places = range(len(part))
     chart.hlines(places, [line.p50 for line in part], [line.p99 for line in part], "black", lw=1)
