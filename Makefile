@@ -2,7 +2,7 @@
 # requirements.lock (pinned, with hashes), again only when that file or pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick check test proof soak hostile judges lint types layers bench golden viewer lock wheels sbom audit sanitize clean
+.PHONY: help setup demo quick check test proof soak hostile judges lint types layers bench bench-guard golden viewer lock wheels sbom audit sanitize clean
 .DELETE_ON_ERROR:
 
 PYTHON    ?= python3
@@ -10,6 +10,7 @@ DEMO_PORT ?= 8080
 COMPANIES ?= 200000
 MINUTES   ?= 30
 RATE      ?= 200
+BASE      ?=
 REQUESTS  ?= 50000
 
 BIN   := .venv/bin
@@ -38,7 +39,7 @@ OLDEST := --python-version 3.11.0
 FIELD := $(PY) -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])'
 
 help:     ## list the targets
-	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 16
 
 setup: $(READY) ## create .venv with everything pinned
 
@@ -128,8 +129,11 @@ types: $(READY) ## mypy, strict
 layers: $(READY) ## the import contracts of pyproject.toml
 	@$(BIN)/lint-imports
 
-bench: $(BENCH) ## build COMPANIES (200000) synthetic companies and search them beside DuckDB, SQLite and tantivy
+bench: $(BENCH) ## build COMPANIES (200000) synthetic companies and search them beside DuckDB, SQLite, tantivy and ClickHouse
 	@$(PY) -m tests.bench --companies $(COMPANIES)
+
+bench-guard: $(READY) ## compare the searches with those of BASE (the last tag) in turn on 2 million companies: ratio by class
+	@$(PY) -m tests.bench.guard $(BASE)
 
 $(BENCH): requirements-bench.lock $(READY)
 	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock

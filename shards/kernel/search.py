@@ -10,6 +10,7 @@ if not cython.compiled:
     from shards.kernel.head import head
     from shards.kernel.merge import merge
     from shards.kernel.row_sets import clear_marks
+    from shards.kernel.text.names import look_ahead
     from shards.kernel.types import *
 
 
@@ -28,6 +29,8 @@ def search(table: Table, question: KernelQuery, scratch: Scratch) -> i64:
     scratch.used = 0
     scratch.spent = 0.0
     scratch.result[0] = 0
+    if question.word_count and question.shard_count > 1:
+        look_ahead(table, question, scratch)
     for i in range(question.shard_count):
         source = scratch.sources[source_count]
         reset(source, question.shards[i])
@@ -57,6 +60,7 @@ def search(table: Table, question: KernelQuery, scratch: Scratch) -> i64:
                 copy_head(source, scratch, count)
         elif merge(table, question, scratch, source_count, total, count) == TOO_DEAR:
             total = TOO_DEAR
+        copy_page(question, scratch)
     for i in range(source_count):
         source = scratch.sources[i]
         if question.census & LISTED:
@@ -76,6 +80,20 @@ def copy_head(source: ShardSearch, scratch: Scratch, count: i64) -> i64:
         scratch.found_tie[i] = 0
     scratch.result[0] = count
     return count
+
+
+def copy_page(question: KernelQuery, scratch: Scratch) -> i64:
+    """Write the rows of the page as pairs, and whether some have equal folded names, which Python then orders."""
+    found: i64 = scratch.result[0]
+    count: i64 = question.offset + question.limit
+    ties: i64 = 0
+    for i in range(question.offset, found):
+        ties |= scratch.found_tie[i]
+        if i < count:
+            scratch.page[2 * (i - question.offset)] = scratch.found_shard[i]
+            scratch.page[2 * (i - question.offset) + 1] = scratch.found_row[i]
+    scratch.result[1] = ties
+    return ties
 
 
 def clear(table: Table, scratch: Scratch, source: ShardSearch) -> i64:

@@ -132,6 +132,10 @@ CELLS: Final = 2
 HALVES: Final = 32768  # rows that are counted in 16 bits
 MASKED: Final = 1024  # neighbouring rows that are tested together
 BLOCK: Final = 256  # rows that are tested together: they stay in the processor's nearest cache
+LINE: Final = 64  # bytes that a processor reads from memory at once
+REMEMBERED: Final = (
+    512  # words of which it is known whether they end with the first word of `q`; a power of 2
+)
 SAMPLED: Final = 16  # FORMAT.md §8: one text in so many has its first 8 bytes in an array
 OWNED: Final = 16
 SUFFIX_BYTES: Final = 24
@@ -393,6 +397,7 @@ class ShardSearch:
     phrase_low: i64  # the words that the last part of a phrase begins
     phrase_high: i64
     phrase_bits: i64  # position of the bits of a pair of characters around a blank; 0: none
+    waiting: i64  # rows of a phrase that are still to be looked at
     scoped: i64  # 1 where `Scratch.cells` is set
     columns: i64  # a bit a column of codes that rows must be tested for
     tables: i64  # a bit a column whose codes are marked in `Scratch.allowed`
@@ -430,7 +435,10 @@ class Scratch:
     found_row: Ints
     found_tie: Ints  # 1 where the folded name equals that of the row before
     found_size: i64
-    result: Ints  # 1: how many rows were found
+    result: (
+        Ints  # 2: how many rows were found, and whether those of the page have equal folded names
+    )
+    page: Ints  # the rows of the page: pairs of a shard and a row
     counts: Ints  # of a census: a number a slot of each kind of each shard
     used: i64  # of `rows`
 

@@ -4,15 +4,16 @@
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final
-
-import numpy as np
+from math import inf
+from typing import Final, NamedTuple
 
 from shards.codec.codes import COMPARED
 from shards.codec.folding import fold, fold_id
 from shards.codec.strings import END
 from shards.query import STATES, Query, Range
+
+# These run for every search, and between two of them the processor forgets what it had at hand. So values are named
+# tuples, and what a search does not ask is not looked at (decision 215).
 
 # Headcounts are stored in 32 bits, negated; the greatest 32-bit number is the key of null.
 _LEAST_HEADCOUNT: Final = -(2**31) + 2
@@ -22,8 +23,7 @@ _LATEST: Final = 99_991_231
 Bounds = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class NameTerm:
+class NameTerm(NamedTuple):
     """The text of `q`, folded (contract B15).
 
     Attributes:
@@ -36,8 +36,7 @@ class NameTerm:
     identifier: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledQuery:
+class CompiledQuery(NamedTuple):
     """A query that can have matches; a filter that is absent is None.
 
     Attributes:
@@ -46,6 +45,7 @@ class CompiledQuery:
         states: a bit for each of `shards.query.STATES`.
         texts: columns of `codes.COMPARED`, each with a text; a whole one ends with 0A.
         ids: countries and identifiers.
+        coded: whether a column of codes is looked at.
     """
 
     tri: str
@@ -58,28 +58,28 @@ class CompiledQuery:
     texts: tuple[tuple[str, bytes], ...]
     statements: bool
     ids: tuple[tuple[str, str], ...] | None
+    coded: bool
 
 
 def compile_query(query: Query) -> CompiledQuery | None:
     """Compile `query`; None if nothing can match (contract B9, B16, crossed bounds)."""
-    q = None if query.q is None else _name_term(query.q)
-    ranges = {
-        one.column: _KEYS[one.column](one) for one in query.ranges if one != Range(one.column)
-    }
-    if query.avec_ca:
-        ranges.setdefault("ca_eur", (-np.inf, np.inf))
-    texts = _texts(query)
-    if (
-        query.ids == ()
-        or query.sous_secteurs == ()
-        or texts is None
-        or (q is not None and not q.parts)
-        or any(low > high for low, high in ranges.values())
-    ):
+    if query.ids == () or query.sous_secteurs == ():
         return None
+    q = None if query.q is None else _name_term(query.q)
+    if q is not None and not q.parts:
+        return None
+    ranges = _ranges(query) if query.ranges or query.avec_ca else _NONE
+    if ranges is None:
+        return None
+    texts: tuple[tuple[str, bytes], ...] | None = ()
+    if query.formes or query.villes or query.codes_postaux or query.nace:
+        texts = _texts(query)
+    if texts is None:
+        return None
+    dated = "creation" in ranges or "actif_eur" in ranges
     return CompiledQuery(
         tri=query.tri,
-        secteurs=tuple(sorted(set(query.secteurs))),
+        secteurs=tuple(sorted(set(query.secteurs))) if query.secteurs else (),
         sous_secteurs=query.sous_secteurs,
         q=q,
         ranges=ranges,
@@ -88,7 +88,21 @@ def compile_query(query: Query) -> CompiledQuery | None:
         texts=texts,
         statements=query.avec_comptes,
         ids=query.ids,
+        coded=bool(texts or query.etats or query.avec_comptes or dated),
     )
+
+
+def _ranges(query: Query) -> Mapping[str, Bounds] | None:
+    """The keys of all bounds; None if some are crossed."""
+    found = {}
+    for one in query.ranges:
+        if one.least is not None or one.most is not None:
+            low, high = found[one.column] = _KEYS[one.column](one)
+            if low > high:
+                return None
+    if query.avec_ca:
+        found.setdefault("ca_eur", (-inf, inf))
+    return found
 
 
 def _name_term(q: str) -> NameTerm:
@@ -127,7 +141,7 @@ def _descending(wanted: Range) -> Bounds:
 
 def _ascending(wanted: Range) -> Bounds:
     least, most = wanted.least, wanted.most
-    return -np.inf if least is None else float(least), np.inf if most is None else float(most)
+    return -inf if least is None else float(least), inf if most is None else float(most)
 
 
 def _headcount(wanted: Range) -> Bounds:
@@ -162,3 +176,4 @@ _KEYS: Final[Mapping[str, Callable[[Range], Bounds]]] = {
     "actif_eur": _ascending,
 }
 RANGED: Final = tuple(_KEYS)
+_NONE: Final[Mapping[str, Bounds]] = {}

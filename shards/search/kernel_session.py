@@ -1,9 +1,15 @@
-"""Questions of one thread to the kernel: a query goes in, a total and the rows of a page come out."""
+"""Questions of one thread to the kernel: a query goes in, a total and the rows of a page come out.
+
+What every search does uses no NumPy: between two searches the processor forgets its code, and a call of it that is
+cold costs as much as the search (decision 215).
+"""
 
 import mmap
+from array import array
 from collections.abc import Collection, Mapping, Sequence
 from heapq import merge
 from itertools import groupby, pairwise
+from math import inf
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -60,6 +66,9 @@ _MOST: Final = 1 << 30
 Place = tuple[int, int]  # a shard, by its place in the table, and a row of it
 
 _NOWHERE: Final = np.empty((0, 2), np.int64)
+_NO_TEXTS: Final = (b"", b"", b"")
+_NO_HEADS: Final = (0,) * 7
+_NUMBERS: Final = {tri: number for number, tri in enumerate(ORDERS)}
 
 
 class Census(NamedTuple):
@@ -82,6 +91,7 @@ class KernelSession:
         self._is_filled = False
         library = libzstd()
         self._context = library.context(self) if library else 0
+        self._decompress = library.decompress if library and memory.COMPILED else 0
         self._room = _Room(_LEAST)
 
     @property
@@ -184,10 +194,10 @@ class KernelSession:
         asked = compile_query(query)
         if asked is None or not self._arrays.shards:
             return np.empty(0, np.uint32), []
-        if not self._run(asked, query, 0, 0, np.inf, listed=True):
+        if not self._run(asked, query, 0, 0, inf, listed=True):
             return self._rows, []
         lists = (self._found_shard, self._found_row, self._found_tie)
-        found = (one[: int(self._result[0])].tolist() for one in lists)
+        found = (one[: self._result[0]].tolist() for one in lists)
         return self._rows, list(zip(*found, strict=True))
 
     def best(self, query: Query, limit: int) -> Places:
@@ -227,7 +237,7 @@ class KernelSession:
             return []
         if self._width < 0:
             self._make_scratch(0)
-        text = self._write(asked, query, 0, 0, False, np.inf)[0]
+        text = self._write(asked, query, 0, 0, False, inf)[0]
         text += END
         found = near(self._arrays.address, self._question.address, self._scratch, text, distance)
         arrays = (self._found_shard, self._found_row, self._found_tie)
@@ -241,7 +251,7 @@ class KernelSession:
             return 0
         if self._width < limit or self._width < 0:
             self._make_scratch(limit)
-        text = self._write(asked, query, 0, limit, False, np.inf)[0]
+        text = self._write(asked, query, 0, limit, False, inf)[0]
         return suggest(self._arrays.address, self._question.address, self._scratch, text, task)
 
     def give_back(self) -> None:
@@ -256,22 +266,21 @@ class KernelSession:
         Raises:
             CorruptError: a record is damaged.
         """
-        library = libzstd()
-        if library is None or not memory.COMPILED:
+        if not self._decompress:
             shards = self._arrays.shards
             return b",".join(
                 [shards[n].record(row, coordonnees=coordonnees) for n, row in places.tolist()]
             )
         nulls = b"" if coordonnees else record.NO_CONTACTS
-        first = address_of(places)
+        packed = places.tobytes()
         while True:
             room = self._room
             size = join_records(
-                self._arrays.address, first, len(places), nulls, library.decompress, self._context,
+                self._arrays.address, packed, nulls, self._decompress, self._context,
                 room.work, room.work_size, room.joined, room.size,
             )  # fmt: skip
             if size != types.NO_ROOM:
-                return room.bytes[:size].tobytes()
+                return bytes(room.bytes[:size])
             if room.size > _MOST:
                 raise CorruptError("a record is longer than any company; build or fetch it again")
             self._room = _Room(4 * room.size)
@@ -307,13 +316,11 @@ class KernelSession:
         """The rows of the page, which are in the working memory."""
         if not limit or offset >= total:
             return _NOWHERE
-        count, found = offset + limit, int(self._result[0])
-        if asked.tri == "nom" and self._found_tie[offset:found].any():
-            return np.array(self._break_ties(found, offset, count), np.int64)
-        chosen = slice(offset, min(count, found))
-        places = np.empty((chosen.stop - offset, 2), np.int64)
-        places[:, 0], places[:, 1] = self._found_shard[chosen], self._found_row[chosen]
-        return places
+        found, ties = self._result
+        if asked.tri == "nom" and ties:
+            return np.array(self._break_ties(found, offset, offset + limit), np.int64)
+        count = min(limit, found - offset)
+        return memoryview(bytes(self._page[: 16 * count])).cast("q", (count, 2))
 
     # -- ties ------------------------------------------------------------------------------
 
@@ -353,21 +360,18 @@ class KernelSession:
         made.span_cost, made.along_cost = SPAN, ALONG
         made.code_cost, made.sparse = CODED, SPARSE
         made.listed_cost, made.start_cost = LISTED, START
-        self._chosen = np.zeros(len(self._arrays.shards), np.int64)
-        self._written_pays: tuple[str, ...] | None = None
-        self._chosen_count = 0
-        self._codes = np.zeros(len(self._arrays.cells) + len(self._arrays.sectors), np.int64)
-        self._starts, self._junctions = np.zeros(_WORDS, np.int64), np.zeros(_WORDS, np.uint64)
-        made.shards, made.scope_codes = view(self._chosen), view(self._codes)
-        made.word_starts, made.junctions = view(self._starts), view(self._junctions)
+        self._countries: tuple[str, ...] | None = None
+        self._chosen = made.shards = _longs(len(self._arrays.shards))
+        self._codes = made.scope_codes = _longs(len(self._arrays.cells) + len(self._arrays.sectors))
+        self._starts = made.word_starts = _longs(_WORDS)
+        self._junctions = made.junctions = _longs(_WORDS).cast("B").cast("Q")
         shards = len(self._arrays.shards)
         self._lows, self._highs = np.zeros(shards, np.int64), np.zeros(shards, np.int64)
-        self._value_columns = np.zeros(self._values, np.int64)
-        self._value_starts = np.zeros(self._values + 1, np.int64)
+        self._value_columns = made.value_columns = _longs(self._values)
+        self._value_starts = made.value_starts = _longs(self._values + 1)
         self._given_starts = np.zeros(shards + 1, np.int64)
         self._given_rows = np.zeros(self._values, np.int64)
         made.assets_low, made.assets_high = view(self._lows), view(self._highs)
-        made.value_columns, made.value_starts = view(self._value_columns), view(self._value_starts)
         made.given_starts, made.given_rows = view(self._given_starts), view(self._given_rows)
         made.text = made.endings = made.prefix = made.values = memoryview(b"")
         self._question = self._memory.place_mutable(made, _CHANGING)
@@ -386,38 +390,44 @@ class KernelSession:
         if most_values > self._values:
             self._values = most_values
             self._make_question()
-        chosen = self._write_countries(query.pays)
+        if query.pays != self._countries:
+            self._write_countries(query.pays)
         scope, codes = self._scope(asked)
         if codes:
-            self._codes[: len(codes)] = codes
-        text, endings, prefix = self._write_name(asked.q)
-        turnover, headcount = asked.ranges.get("ca_eur"), asked.ranges.get("effectif")
+            self._codes[: len(codes)] = array("q", codes)
+        text, endings, prefix = _NO_TEXTS
+        words, heads = 0, _NO_HEADS
+        if asked.q is not None:
+            text, endings, prefix = self._write_name(asked.q)
+            words = len(asked.q.parts)
+            heads = (
+                *bounds(text[: format.SUFFIX_BYTES]), *bounds(endings[: format.SUFFIX_BYTES]),
+                len(prefix), *bounds(prefix),
+            )  # fmt: skip
+        ranges = asked.ranges
+        turnover, headcount = ranges.get("ca_eur"), ranges.get("effectif")
         low, high = turnover or (0.0, 0.0)
         least, most = headcount or (0, 0)
-        words = 0 if asked.q is None else len(asked.q.parts)
-        values, columns = self._write_codes(asked)
-        earliest, latest = asked.ranges.get("creation", (0, 0))
+        values, columns = self._write_codes(asked) if asked.coded else (b"", 0)
+        earliest, latest = ranges.get("creation", (0, 0))
         if asked.ids is not None:
             self._write_ids(asked.ids)
         self._question.write(
-            ORDERS.index(asked.tri), offset, limit, chosen, scope, len(codes), asked.site_web,
-            turnover is not None, low == -np.inf and high == np.inf, low, high,
+            _NUMBERS[asked.tri], offset, limit, self._country_count, scope, len(codes),
+            asked.site_web, turnover is not None, low == -inf and high == inf, low, high,
             headcount is not None, int(least), int(most),
-            words, len(text), words == 2 and len(text.decode()) == 3,
-            *bounds(text[: format.SUFFIX_BYTES]), *bounds(endings[: format.SUFFIX_BYTES]),
-            len(prefix), *bounds(prefix), columns, asked.states or 0, int(earliest), int(latest),
+            words, len(text), words == 2 and len(text.decode()) == 3, *heads,
+            columns, asked.states or 0, int(earliest), int(latest),
             len(asked.texts), asked.ids is not None, census, budget,
         )  # fmt: skip
         return text, endings, prefix, values
 
-    def _write_countries(self, pays: tuple[str, ...]) -> int:
-        """Write the numbers of the countries, ascending; returns how many they are."""
-        if pays != self._written_pays:
-            numbers = self._arrays.numbers
-            chosen = sorted({numbers[iso2] for iso2 in pays}) if pays else list(numbers.values())
-            self._chosen[: len(chosen)] = chosen
-            self._written_pays, self._chosen_count = pays, len(chosen)
-        return self._chosen_count
+    def _write_countries(self, pays: tuple[str, ...]) -> None:
+        """Write the chosen shards; most searches choose those of the search before."""
+        numbers = self._arrays.numbers
+        chosen = sorted({numbers[iso2] for iso2 in pays}) if pays else list(numbers.values())
+        self._chosen[: len(chosen)] = array("q", chosen)
+        self._countries, self._country_count = pays, len(chosen)
 
     def _write_codes(self, asked: CompiledQuery) -> tuple[bytes, int]:
         """Write the conditions on codes; returns their texts, and a bit a column."""
@@ -425,10 +435,9 @@ class KernelSession:
         columns |= {"etat"} if asked.states is not None else set()
         columns |= {"comptes"} if asked.statements else set()
         columns |= {"creation"} if "creation" in asked.ranges else set()
-        if asked.texts:
-            lengths = [len(text) for _, text in asked.texts]
-            self._value_starts[: len(lengths) + 1] = np.cumsum([0, *lengths])
-            self._value_columns[: len(lengths)] = [CODE_COLUMNS[name] for name, _ in asked.texts]
+        for number, (name, text) in enumerate(asked.texts):
+            self._value_columns[number] = CODE_COLUMNS[name]
+            self._value_starts[number + 1] = self._value_starts[number] + len(text)
         if assets := asked.ranges.get("actif_eur"):
             columns.add("actif")
             least, most = assets
@@ -472,18 +481,15 @@ class KernelSession:
             return types.SECTORS, [known[code] for code in asked.secteurs if code in known]
         return types.EVERYWHERE, []
 
-    def _write_name(self, named: NameTerm | None) -> tuple[bytes, bytes, bytes]:
-        if named is None:
-            return b"", b"", b""
+    def _write_name(self, named: NameTerm) -> tuple[bytes, bytes, bytes]:
         parts = named.parts
-        prefix = named.identifier
-        self._starts[: len(parts) + 1] = np.cumsum([0, *(len(part) + 1 for part in parts)])
+        for number, part in enumerate(parts):
+            self._starts[number + 1] = self._starts[number] + len(part) + 1
         if len(parts) > 1:
             words = [part.decode() for part in parts]
-            self._junctions[: len(parts) - 1] = [
-                pair_key((one[-1] + other[0]).encode()) for one, other in pairwise(words)
-            ]
-        return b" ".join(parts), parts[0] + b"\n", prefix
+            for number, (one, other) in enumerate(pairwise(words)):
+                self._junctions[number] = pair_key((one[-1] + other[0]).encode())
+        return b" ".join(parts), parts[0] + b"\n", named.identifier
 
     # -- working memory ----------------------------------------------------------------------
 
@@ -518,9 +524,10 @@ class KernelSession:
         self._found_shard, self._found_row, self._found_tie = (
             np.zeros(made.found_size, np.int64) for _ in range(3)
         )
-        self._result = np.zeros(1, np.int64)
+        self._result, pairs = _longs(2), _longs(2 * self._width)
+        self._page = pairs.cast("B")
         made.found_shard, made.found_row = view(self._found_shard), view(self._found_row)
-        made.found_tie, made.result = view(self._found_tie), view(self._result)
+        made.found_tie, made.result, made.page = view(self._found_tie), self._result, pairs
         made.used, made.spent = 0, 0.0
         self._working = Memory()
         self._scratch = self._working.place(made)
@@ -531,8 +538,8 @@ def market_arrays(**arrays: NDArray[Any]) -> types.MarketArrays:
     made, none = types.MarketArrays(), view(np.empty(0, np.uint32))
     for name, kind in types.MarketArrays.__annotations__.items():
         setattr(made, name, 0 if kind is types.i64 else none)
-    for name, array in arrays.items():
-        setattr(made, name, view(array))
+    for name, column in columns.items():
+        setattr(made, name, view(column))
     return made
 
 
@@ -541,8 +548,14 @@ class _Room:
 
     def __init__(self, size: int) -> None:
         self.size, self.work_size = size, size // 4
-        self.bytes, self._work = np.empty(size, np.uint8), np.empty(self.work_size, np.uint8)
+        self._work = np.empty(self.work_size, np.uint8)
+        self.bytes = view(np.empty(size, np.uint8))
         self.joined, self.work = address_of(self.bytes), address_of(self._work)
+
+
+def _longs(count: int) -> memoryview:
+    """Numbers of 64 bits, all zero, as a record holds them."""
+    return memoryview(array("q", bytes(8 * count)))
 
 
 def _shard_of(place: Place) -> int:

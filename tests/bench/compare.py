@@ -8,6 +8,7 @@ other orders.
 """
 
 import gc
+import os
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ from tqdm import tqdm
 
 from tests.bench.candidate import Candidate
 from tests.bench.figures import NOT_EXPRESSIBLE, SLOW, Outcome, Result
-from tests.bench.peers.peer import NotExpressible, Peer, TooSlow
+from tests.bench.peers.peer import PARALLEL, NotExpressible, Peer, TooSlow
 from tests.bench.questions import absurd, fixed, mix
 from tests.bench.questions.question import Answer, Question
 from tests.bench.watchdog import Watchdog
@@ -73,9 +74,13 @@ def _compare(candidate: Candidate, referee: "_Referee", question: Question) -> R
     """Ask all engines twice; keep the second times."""
     answer = candidate.search(question)
     first = referee.ask_all(question, answer)
+    before = time.thread_time()
     ours = [_time(candidate, question)]
+    processor = round((time.thread_time() - before) * 1e3, 4)
     second = referee.ask_all(question, answer, first)
-    return Result(question.table, question.kind, question.text, answer.total, ours, second)
+    return Result(
+        question.table, question.kind, question.text, answer.total, ours, second, processor
+    )
 
 
 def _time(candidate: Candidate, question: Question) -> float:
@@ -107,7 +112,7 @@ class _Referee:
         kind = (name, question.table, question.kind)
         if kind in self._slow:
             return over
-        start = time.perf_counter()
+        start, processor = time.perf_counter(), time.process_time()
         try:
             with self._watchdog.watching(self._peers[name], self._limit):
                 theirs = self._peers[name].search(question)
@@ -116,11 +121,12 @@ class _Referee:
         except TooSlow:
             self._slow.add(kind)
             return over
-        ms = (time.perf_counter() - start) * 1e3
+        ms, processor = (time.perf_counter() - start) * 1e3, time.process_time() - processor
         _expect_same(name, question, ours, theirs)
         if ms > self._limit * 1e3:
             self._slow.add(kind)
-        return Outcome(round(ms, 4))
+        cores = os.cpu_count() or 1 if name in PARALLEL else 1
+        return Outcome(round(ms, 4), processor=round(processor * 1e3 / cores, 4))
 
 
 def _expect_same(name: str, question: Question, ours: Answer, theirs: Answer) -> None:

@@ -22,17 +22,23 @@ NOT_EXPRESSIBLE: Final = "not expressible"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The milliseconds of a peer, or the reason why there are none; SLOW comes with the limit."""
+    """The milliseconds of a peer, or the reason why there are none; SLOW comes with the limit.
+
+    Attributes:
+        processor: milliseconds of the processor, those of threads that may run side by side divided by the cores.
+    """
 
     ms: float | None
     why: str = ""
+    processor: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """One search: its total, the milliseconds of each of our runs, the outcomes of the peers.
 
-    Our first run was made in turn with the peers, the others after the peers were closed.
+    Our first run was made in turn with the peers, the others after the peers were closed. `processor` has the
+    milliseconds of the processor of that first run.
     """
 
     table: str
@@ -41,6 +47,7 @@ class Result:
     total: int
     ours: list[float]
     peers: dict[str, Outcome]
+    processor: float | None = None
 
     @property
     def best(self) -> float | None:
@@ -56,6 +63,12 @@ class Result:
     def ratio(self) -> float | None:
         """Our speed relative to the best peer, both measured in turn."""
         return None if self.best is None else self.best / self.ours[0]
+
+    @property
+    def processor_ratio(self) -> float | None:
+        """The same by the time of the processor, which holds on a busy machine, too."""
+        known = [o.processor for o in self.peers.values() if o.processor is not None]
+        return min(known) / self.processor if known and self.processor else None
 
 
 @dataclass(frozen=True, slots=True)

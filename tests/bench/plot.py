@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from tests.bench.figures import Figures, Line, lines
 from tests.bench.questions import fixed, mix
 
-_MARKS: Final = ("s", "^", "D")
+_MARKS: Final = ("s", "^", "D", "v")
 # Text stays text, and equal figures give equal bytes.
 _STYLE: Final = {"svg.fonttype": "none", "svg.hashsalt": "societes", "font.size": 8}
 
@@ -27,6 +27,26 @@ def draw(figures: Figures, path: Path) -> None:
             _chart(chart, part, list(figures.peers), f"{title}, {figures.companies:,} companies")
         charts[0].legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
         charts[1].set_xlabel("milliseconds")
+        sheet.savefig(path, format="svg", metadata={"Date": None})
+
+
+def draw_growth(runs: Sequence[Figures], path: Path) -> None:
+    """Write p50 and p99 of each class over the number of companies to `path`, both axes logarithmic."""
+    ascending = sorted(runs, key=lambda run: run.companies)
+    sizes = [run.companies for run in ascending]
+    by_run = [{line.kind: line for line in lines(run.results, mix.TABLE)} for run in ascending]
+    with matplotlib.rc_context(_STYLE):
+        sheet = Figure(figsize=(8, 8), layout="constrained")
+        charts = sheet.subplots(2, 1, sharex=True)
+        for chart, name in zip(charts, ("p50", "p99"), strict=True):
+            for kind in by_run[0]:
+                if all(kind in one for one in by_run):
+                    times = [getattr(one[kind], name) for one in by_run]
+                    chart.plot(sizes, times, "o-", label=kind.replace("`", ""))
+            chart.set(xscale="log", yscale="log", ylabel=f"milliseconds, {name}")
+            chart.grid(alpha=0.3)
+        charts[1].set_xlabel("companies")
+        charts[0].legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
         sheet.savefig(path, format="svg", metadata={"Date": None})
 
 

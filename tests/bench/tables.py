@@ -95,6 +95,13 @@ def _overall(figures: Figures) -> list[str]:
             ("searches in which a peer wins", f"{wins:.1%}", f"{OVERALL[4]:.0%}",
              "yes" if wins <= OVERALL[4] else "**no**"),
         ]  # fmt: skip
+    if by_processor := [r.processor_ratio for r in own if r.processor_ratio is not None]:
+        wins = sum(1 for ratio in by_processor if ratio < 1) / len(by_processor)
+        table += [
+            ("median ratio by processor time, threads of a peer at best side by side",
+             f"{median(by_processor):.1f}", "", ""),
+            ("searches in which a peer wins by it", f"{wins:.1%}", "", ""),
+        ]  # fmt: skip
     return rows(f"all {len(own)} random searches|reached|goal|met", table)
 
 

@@ -110,6 +110,15 @@ def test_one_command_asks_everybody_every_kind(whole: tuple[Path, Figures]) -> N
     assert found.cold.keys() == fixed.GOALS.keys()
 
 
+@pytest.mark.parametrize("kind", ["one country", "turnover range, all", "`q` 5 letters, frequent"])
+def test_every_peer_answers_plain_searches(whole: tuple[Path, Figures], kind: str) -> None:
+    """A peer that refuses all searches would make the best of the others look slow."""
+    (result,) = [r for r in whole[1].results if (r.table, r.kind) == (fixed.TABLE, kind)]
+
+    assert {name for name, one in result.peers.items() if one.ms is not None} == set(PEERS)
+    assert result.processor_ratio is not None
+
+
 def test_the_tables_name_every_kind_and_every_peer(whole: tuple[Path, Figures]) -> None:
     folder, found = whole
     (text,) = (path.read_text() for path in folder.glob("results/*/tables.md"))

@@ -17,11 +17,12 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 from tests import ROOT
 from tests.bench.candidate import Candidate
 from tests.bench.questions import mix, values
+from tests.bench.questions.question import Question
 
 # Run in each checkout: it knows nothing of this module, which an older version does not have.
 _WORKER: Final = """
@@ -88,35 +89,54 @@ class _Version:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    chance = random.Random(options.seed)
-    data = options.data.resolve()
-    with Candidate(data) as candidate:
-        known = values.sample(candidate.generation, chance)
-        questions = mix.questions(known, chance, options.searches)
-    with ExitStack() as stack:
-        file = options.data.parent / f".versions-{options.seed}.json"
-        stack.callback(lambda: file.unlink(missing_ok=True))
-        file.write_text(json.dumps([(asdict(q.query), q.offset, q.limit) for q in questions]))
-        own = (options.data_before or data).resolve()
-        before, after = (
-            _Version(checkout.resolve(), found, file.resolve(), stack)
-            for checkout, found in ((options.checkout, own), (ROOT, data))
-        )
-        for _ in range(options.rounds):
-            for number in chance.sample(range(len(questions)), len(questions)):
-                pair = chance.sample((before, after), 2)
-                first, second = (version.search(number) for version in pair)
-                if first != second:
-                    raise SystemExit(f"answers differ: {first}, {second}: {questions[number]}")
-        _print(questions, before.least, after.least)
+    versions = [(options.checkout, options.data_before or options.data), (ROOT, options.data)]
+    questions, (before, after) = search_in_turn(
+        versions, options.searches, options.rounds, options.seed
+    )
+    _print(questions, before, after)
     return 0
 
 
-def _print(questions: Sequence[Any], before: dict[int, int], after: dict[int, int]) -> None:
-    """A line per class of searches: medians in microseconds, and the ratio of the sums."""
+def search_in_turn(
+    versions: Sequence[tuple[Path, Path]], searches: int, rounds: int, seed: int
+) -> tuple[list[Question], list[dict[int, int]]]:
+    """Ask versions, each a checkout with its DATA, `searches` random searches a class, `rounds` times.
+
+    Returns the searches, and of each version the least nanoseconds of each search, by number.
+
+    Raises:
+        SystemExit: answers differ.
+    """
+    chance = random.Random(seed)
+    places = [(checkout.resolve(), data.resolve()) for checkout, data in versions]
+    with Candidate(places[-1][1]) as candidate:
+        known = values.sample(candidate.generation, chance)
+        questions = mix.questions(known, chance, searches)
+    with ExitStack() as stack:
+        file = places[-1][1].parent / f".versions-{seed}.json"
+        stack.callback(lambda: file.unlink(missing_ok=True))
+        file.write_text(json.dumps([(asdict(q.query), q.offset, q.limit) for q in questions]))
+        open_versions = [_Version(checkout, data, file, stack) for checkout, data in places]
+        for _ in range(rounds):
+            for number in chance.sample(range(len(questions)), len(questions)):
+                turn = chance.sample(open_versions, len(open_versions))
+                first, *others = [version.search(number) for version in turn]
+                if any(other != first for other in others):
+                    raise SystemExit(f"answers differ: {first}, {others}: {questions[number]}")
+        return questions, [version.least for version in open_versions]
+
+
+def by_class(questions: Sequence[Question]) -> dict[str, list[int]]:
+    """The numbers of the searches of each class."""
     classes: dict[str, list[int]] = defaultdict(list)
     for number, question in enumerate(questions):
         classes[question.kind].append(number)
+    return classes
+
+
+def _print(questions: Sequence[Question], before: dict[int, int], after: dict[int, int]) -> None:
+    """A line per class of searches: medians in microseconds, and the ratio of the sums."""
+    classes = by_class(questions)
     print(
         f"{'class':44}{'before p50 / p99 / max µs':>28}{'after p50 / p99 / max µs':>28}{'ratio':>8}"
     )

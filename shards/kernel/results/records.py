@@ -32,6 +32,24 @@ def length_of(shard: ShardArrays, row: i64, start: i64) -> i64:
     return end - start
 
 
+def read_ahead(table: Table, places: Ints, count: i64) -> i64:
+    """Ask for the memory of all records, their starts first: so the waits for it overlap."""
+    for i in range(count):
+        shard = table.shards[places[2 * i]]
+        if places[2 * i + 1] >= shard.rows:
+            damaged()
+        prefetch(cython.address(shard.record_starts[places[2 * i + 1]]))
+    for i in range(count):
+        shard = table.shards[places[2 * i]]
+        row: i64 = places[2 * i + 1]
+        start: i64 = shard.record_starts[row]
+        length: i64 = length_of(shard, row, start)
+        frame = first_byte(shard, row, start)
+        for line in range(length // LINE + 1):
+            prefetch(cython.address(frame[LINE * line]))
+    return 0
+
+
 def join(
     table: Table,
     places: Ints,
@@ -54,20 +72,8 @@ def join(
     start: i64
     length: i64
     row: i64
-    touched: i64 = 0
     shard: ShardArrays
-    frame: u8s
-    for i in range(count):  # read both ends of all records first: so the waits for memory overlap
-        shard = table.shards[places[2 * i]]
-        row = places[2 * i + 1]
-        if row >= shard.rows:
-            damaged()
-        start = shard.record_starts[row]
-        length = length_of(shard, row, start)
-        frame = first_byte(shard, row, start)
-        touched += frame[0] + frame[length - 1]
-    if touched < 0:
-        return NO_ROOM
+    read_ahead(table, places, count)
     for i in range(count):
         shard = table.shards[places[2 * i]]
         row = places[2 * i + 1]
@@ -117,8 +123,7 @@ def length_field(at: Bytes) -> i64:
 
 def run(
     table: Address,
-    places: Address,
-    count: int,
+    places: bytes,
     nulls: bytes,
     decompress: Address,
     context: Address,
@@ -127,19 +132,22 @@ def run(
     out: Address,
     out_size: int,
 ) -> int:
-    """`join` for Python: arrays and functions by address; frees Python's lock.
+    """`join` for Python: functions and memory by address; frees Python's lock.
+
+    `places` are pairs of a shard and a row, 8 bytes each.
 
     Raises:
         CorruptError: a record is damaged.
     """
     made: i64 = 0
     size: i64 = len(nulls)
-    number: i64 = count
+    number: i64 = len(places) // 16
+    pairs: u8s = places
     room: i64 = work_size
     out_room: i64 = out_size
     text: u8s = nulls
     generation: Table = cython.cast(Table, table)
-    rows: Ints = cython.cast(Ints, places)
+    rows: Ints = cython.cast(Ints, pairs)
     function: Decompress = cython.cast(Decompress, decompress)
     state: Pointer = cython.cast(Pointer, context)
     scratch: Bytes = cython.cast(Bytes, work)

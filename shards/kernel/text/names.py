@@ -26,6 +26,76 @@ if not cython.compiled:
     from shards.kernel.types import *
 
 
+def look_ahead(table: Table, question: KernelQuery, scratch: Scratch) -> i64:
+    """Ask for the memory that `find_named` will read in all shards, so that the waits for it overlap.
+
+    One after the other, the binary searches of 25 countries wait a thousand times. Here each does a step in
+    turn, and asks for what it will compare next; the places that they find are not used.
+    """
+    if not cython.compiled or 4 * question.shard_count > scratch.width:
+        return 0
+    heap = scratch.heap  # two numbers a search, four searches a shard: the bounds of what is left
+    first: i64
+    end: i64
+    going: i64 = 1
+    for i in range(4 * question.shard_count):
+        heap[2 * i] = 0
+        heap[2 * i + 1] = key_count(table.shards[question.shards[i >> 2]], question, i & 3)
+    while going:
+        going = 0
+        for i in range(4 * question.shard_count):
+            first = heap[2 * i]
+            end = heap[2 * i + 1]
+            if first >= end:
+                continue
+            going = 1
+            shard = table.shards[question.shards[i >> 2]]
+            keys = shard.id_keys if i & 2 else shard.suffix_keys
+            low: u64 = question.prefix_low if i & 2 else question.suffix_low
+            high: u64 = question.prefix_high if i & 2 else question.suffix_high
+            middle: i64 = (first + end) >> 1
+            if keys[middle] < (high if i & 1 else low):
+                first = middle + 1
+            else:
+                end = middle
+            heap[2 * i] = first
+            heap[2 * i + 1] = end
+            if first < end:
+                prefetch(cython.address(keys[(first + end) >> 1]))
+            elif i & 2:
+                ask_for_ids(shard, first)
+            else:
+                prefetch(cython.address(shard.suffixes[SAMPLED * first]))
+                prefetch(cython.address(shard.suffixes[SAMPLED * first - SAMPLED]))
+    for i in range(4 * question.shard_count):
+        if not i & 2 and heap[2 * i]:
+            ask_for_words(table.shards[question.shards[i >> 2]], SAMPLED * (heap[2 * i] - 1))
+    return 0
+
+
+def key_count(shard: ShardArrays, question: KernelQuery, search: i64) -> i64:
+    """How many keys a search of `look_ahead` goes through: of suffixes (0, 1) or identifiers (2, 3)."""
+    if search & 2:
+        return (shard.rows + SAMPLED - 1) // SAMPLED if question.prefix_size else 0
+    return (shard.suffix_count + SAMPLED - 1) // SAMPLED if question.word_count == 1 else 0
+
+
+def ask_for_ids(shard: ShardArrays, key: i64) -> i64:
+    """Ask for the identifiers before a key, among which a search ends."""
+    if shard.id_width and key:
+        for i in range(0, SAMPLED, 4):
+            prefetch(cython.address(shard.ids[(SAMPLED * (key - 1) + i) * shard.id_width]))
+    return 0
+
+
+def ask_for_words(shard: ShardArrays, suffix: i64) -> i64:
+    """Ask for the words of the suffixes from this one on, among which a search ends."""
+    for i in range(suffix, suffix + SAMPLED):
+        if i < shard.suffix_count:
+            prefetch(cython.address(shard.words[shard.suffixes[i]]))
+    return 0
+
+
 def find_named(
     shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch, count: i64
 ) -> i64:

@@ -3,7 +3,8 @@
 The first word of `q` ends a word of the name, the last begins the next one, those between are whole
 words. What many rows hold the build has listed: texts of up to 24 bytes, and every pair of characters
 around a blank. Else the rows to look at are the fewest of those that any part of the text allows, and
-their words are compared.
+their words are compared. They wait in the heap until some hundred are there, so that the reads of their
+words overlap; in front of them the heap holds of some words whether these end with the first word of `q`.
 """
 
 from __future__ import annotations
@@ -74,6 +75,17 @@ def add_phrase(
     shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch
 ) -> i64:
     """List the rows whose name holds the words of `q` side by side."""
+    for i in range(REMEMBERED):
+        scratch.heap[i] = -1
+    source.waiting = 0
+    find_holding(shard, question, source, scratch)
+    return look_at_waiting(shard, question, source, scratch)
+
+
+def find_holding(
+    shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch
+) -> i64:
+    """Look at the rows whose name may hold `q`; the last of them are left waiting."""
     words = question.word_starts
     last: i64 = question.word_count - 1
     length: i64 = words[last + 1] - words[last] - 1
@@ -219,11 +231,38 @@ def add_pair(
 def add_if_holding(
     shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch, row: i64
 ) -> i64:
-    """List a row if its name holds `q`; the numbers of the words between are in the block."""
+    """List a row if its name holds `q`, now or with those that wait."""
     if row >= shard.rows:
         damaged()
     if source.phrase_bits and not has_bit(shard.sets, source.phrase_bits, row):
         return 0
+    if cython.compiled:
+        prefetch(cython.address(shard.token_starts[row]))
+    scratch.heap[REMEMBERED + source.waiting] = row
+    source.waiting += 1
+    if source.waiting == BLOCK:
+        look_at_waiting(shard, question, source, scratch)
+    return 0
+
+
+def look_at_waiting(
+    shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch
+) -> i64:
+    """List those of the rows that wait whose name holds `q`."""
+    if cython.compiled:
+        for i in range(source.waiting):
+            token: i64 = shard.token_starts[scratch.heap[REMEMBERED + i]]
+            prefetch(cython.address(shard.tokens[token]))
+    for i in range(source.waiting):
+        look_at(shard, question, source, scratch, scratch.heap[REMEMBERED + i])
+    source.waiting = 0
+    return 0
+
+
+def look_at(
+    shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch, row: i64
+) -> i64:
+    """List a row if its name holds `q`; the numbers of the words between are in the block."""
     if is_listed(shard, scratch, row):
         return 0
     first: i64 = shard.token_starts[row]
@@ -239,11 +278,21 @@ def add_if_holding(
         distance: i64 = 1
         while distance < width and tokens[i - distance] == scratch.block[width - distance]:
             distance += 1
-        if distance == width and ends_with(shard, tokens[i - width], question):
+        if distance == width and is_ending(shard, question, scratch, tokens[i - width]):
             if scratch.used >= scratch.rows_size:
                 damaged()
             return add(shard, source, scratch, row)
     return 0
+
+
+def is_ending(shard: ShardArrays, question: KernelQuery, scratch: Scratch, word: i64) -> i64:
+    """`ends_with`, remembered for the words that were asked for last."""
+    slot: i64 = word & (REMEMBERED - 1)
+    held: i64 = scratch.heap[slot]
+    if held >> 1 != word:
+        held = word << 1 | ends_with(shard, word, question)
+        scratch.heap[slot] = held
+    return held & 1
 
 
 def ends_with(shard: ShardArrays, word: i64, question: KernelQuery) -> i64:

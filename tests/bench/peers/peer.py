@@ -9,7 +9,12 @@ from tests.bench.peers.companies import Companies
 from tests.bench.questions.question import Answer, Question
 
 # The modules of this folder that are peers, and the distribution that each needs.
-NEEDS: Final = {"duckdb": "duckdb", "sqlite": "sqlite3", "tantivy": "tantivy"}
+NEEDS: Final = {
+    "duckdb": "duckdb", "sqlite": "sqlite3", "tantivy": "tantivy", "clickhouse": "chdb"
+}  # fmt: skip
+
+# Peers that search with as many threads as there are cores.
+PARALLEL: Final = frozenset({"duckdb", "clickhouse"})
 
 
 class TooSlow(Exception):  # noqa: N818 -- an outcome, not a fault

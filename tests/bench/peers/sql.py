@@ -21,6 +21,8 @@ class Condition:
     values: tuple[Any, ...] = ()
 
     def __and__(self, other: "Condition") -> "Condition":
+        if TRUE in (self, other):  # so a query without conditions is TRUE, which peers compare with
+            return other if self == TRUE else self
         return Condition(f"{self.sql} AND {other.sql}", (*self.values, *other.values))
 
 
@@ -47,7 +49,7 @@ def filters(query: Query) -> Condition:
 
 
 def coded(query: Query) -> Condition:
-    """The conditions of extensions X2, on columns that DuckDB alone has."""
+    """The conditions of extensions X2, on columns that only DuckDB and ClickHouse have."""
     found = TRUE
     if query.etats:
         found &= _among("etat", query.etats)

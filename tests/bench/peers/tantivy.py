@@ -113,7 +113,7 @@ class Tantivy:
 
     def search(self, question: Question) -> Answer:
         if sql.coded(question.query) != sql.TRUE:
-            raise NotExpressible  # only DuckDB has these columns
+            raise NotExpressible  # only DuckDB and ClickHouse have these columns
         wanted = self._query(question.query)
         try:
             found = self._searcher.search(
@@ -145,7 +145,9 @@ class Tantivy:
             parts.append(Query.term_set_query(self._schema, "groupe", list(query.sous_secteurs)))
         types = {"ca_eur": FieldType.Float, "effectif": FieldType.Integer}
         parts += [
-            self._range(column, types[column], least, most) for column, least, most in query.ranges
+            self._range(column, types[column], least, most)
+            for column, least, most in query.ranges
+            if least is not None or most is not None
         ]
         if query.avec_ca:
             parts.append(Query.exists_query("ca_eur"))
