@@ -214,7 +214,9 @@ def first_spellings(words: Sequence[str], others: Sequence[Sequence[str]]) -> li
     found = []
     for group, (word, more) in enumerate(zip(words, others, strict=True)):
         found.append(Spelling(word, group, 1.0))
-        found += [Spelling(text, group, 0.9) for text in more]
+        for text in more:
+            # In another alphabet it is the word itself, with errors of its own.
+            found.append(Spelling(text, group, 0.9 if text.isascii() == word.isascii() else 1.0))
     return found
 
 

@@ -5,7 +5,8 @@ How much a word tells is the logarithm of how rare it is in the country (nats), 
 are one error).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -31,6 +32,9 @@ LIGHT: Final = 5.3
 _INITIALS: Final = range(3, 9)
 _ALIKE: Final = 0.7
 _ROMAN: Final = frozenset(("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"))
+
+_ELIDED: Final = frozenset("ld")
+_VOWELS: Final = frozenset("aeiouyh")
 
 Told = tuple[str, float]  # a word, and how much it tells
 
@@ -132,6 +136,12 @@ def compare(
     """Compare the words of a line with those of a company, whose name has these legal forms."""
     found = NameComparison()
     left, right = _without_equal(line, company, tables, found)
+    raw: dict[str, str] = {}
+    if not all(word.isascii() for word, _ in (*left, *right)):
+        raw = {tables.latin(word): word for word, _ in (*left, *right)}
+        left, right = (
+            [(tables.latin(word), told) for word, told in words] for words in (left, right)
+        )
     found.alike = bool(left and right) and _are_alike(left, right)
     if left:
         _match_forms(left, right, forms, tables, found)
@@ -141,19 +151,29 @@ def compare(
         _match_respaced(left, right, found)
         _match_respaced(right, left, found)
     if left and right:
-        _match_near(left, right, found, line.known)
+        known = {word: line.known.get(raw.get(word, word), 0) for word, _ in left}
+        _match_near(left, right, found, known)
     if left and right and not found.common:
         _match_initials(left, right, found)
     for word, told in left:
         found.lacking += told
         found.heavy_lacking += told >= LIGHT
-        found.lacking_words.append(word)
+        found.lacking_words.append(raw.get(word, word))
     for word, told in right:
         found.extra += told
         found.heavy_extra += told >= LIGHT
-        found.extra_words.append(word)
-    found.numbers = sum(map(is_number, found.lacking_words + found.extra_words))
+        found.extra_words.append(raw.get(word, word))
+    articles = _elided(line.told) | _elided(company)
+    found.numbers = sum(
+        is_number(word) for word in found.lacking_words + found.extra_words if word not in articles
+    )
     return found
+
+
+def _elided(told: Sequence[Told]) -> set[str]:
+    """Articles without their vowel, which are no numbers: l of l'oeuvre."""
+    pairs = itertools.pairwise(word for word, _ in told)
+    return {one for one, other in pairs if one in _ELIDED and other[0] in _VOWELS}
 
 
 def _without_equal(
@@ -168,6 +188,8 @@ def _without_equal(
     for (word, told), key in zip(line.told, line.keys, strict=True):
         place = next((i for i, other in enumerate(keys) if other == key and i not in taken), None)
         if place is None:
+            place = _in_another_alphabet(word, company, taken, tables)
+        if place is None:
             left.append((word, told))
             continue
         taken.add(place)
@@ -176,6 +198,18 @@ def _without_equal(
         found.add_common(company[place][1])
     found.reordered = places != sorted(places)
     return left, [pair for i, pair in enumerate(right) if i not in taken]
+
+
+def _in_another_alphabet(
+    word: str, company: Sequence[Told], taken: Collection[int], tables: NameTables
+) -> int | None:
+    """The place of a word that is this one in the letters of another alphabet."""
+    for place, (other, _) in enumerate(company):
+        if place not in taken and word.isascii() != other.isascii():
+            ours, theirs = tables.latin_spellings(word), tables.latin_spellings(other)
+            if not set(ours).isdisjoint(theirs):
+                return place
+    return None
 
 
 def _are_alike(left: Sequence[Told], right: Sequence[Told]) -> bool:

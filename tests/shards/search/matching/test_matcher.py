@@ -39,6 +39,8 @@ UK = [
     company("UK", "01000023", "KESTREL MOOR LTD", ville="LEEDS"),
     company("UK", "01000024", "KESTREL MOOR (SHEFFIELD) LTD", ville="YORK"),
     company("UK", "01000025", "PHOENIX LTD", ville="LEEDS"),
+    company("UK", "01000026", "TWENTY ONE QUILLERS LTD"),
+    company("UK", "01000027", "PELAGONIA HELLAS AE"),
     *(
         company("UK", f"011{i:05}", f"PHOENIX {word} LTD")
         for i, word in enumerate(("ROOFING", "GARDENS", "TRAVEL", "BAKERY", "SUPPLY"))
@@ -50,6 +52,9 @@ DE = [
     company("DE", "M1201_HRB260632", "Siemens AG", ville="München"),
     company("DE", "B1204_HRB260632", "Quelle Nord GmbH", ville="Kiel"),
 ]
+BG = [
+    company("BG", "1", "ВИКТОРИЯ ООД"), company("BG", "2", "Хлебопекарна Изгрев ЕООД"),
+]  # fmt: skip
 FILLING = [
     company("UK", f"2{i:07}", f"{first} {second} LTD")
     for i, (first, second) in enumerate(
@@ -63,7 +68,7 @@ FILLING = [
 @pytest.fixture(scope="module")
 def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
     folder, base = tmp_path_factory.mktemp("shards"), ShardSet()
-    for iso2, found in (("DE", DE), ("EE", []), ("UK", UK + FILLING)):
+    for iso2, found in (("BG", BG), ("DE", DE), ("EE", []), ("UK", UK + FILLING)):
         write_shard(folder / iso2, iso2, found)
         base[iso2] = Shard(folder / iso2)
     yield Matcher(base, tables(), weights(), derivations())
@@ -111,6 +116,17 @@ def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
         ("Восток Shipyard", "01000018", "nom_identique"),
         ("M\ufffdller Stra?enbau", "HRB 1", "fautes"),
         ("l'uvre des jardins", "01000019", "faute"),
+        ("uvre des jardins", "01000019", "faute"),
+        # Other alphabets, with errors too.
+        ("Виктория", "1", "nom_identique"),
+        ("Viktoria OOD", "1", "nom_identique"),
+        ("Viktoriya", "1", "nom_identique"),
+        ("Hlebopekarna Izgrev", "2", "nom_identique"),
+        ("Hlebopekama Izgrev", "2", "fautes"),
+        ("Πελαγονία Ελλάς ΑΕ", "01000027", "faute"),
+        # Numbers of two words.
+        ("21 Quillers", "01000026", "nom_identique"),
+        ("Einundzwanzig Quillers", "01000026", "abreviation"),
     ],
 )
 def test_a_line_is_seen_through(matcher: Matcher, nom: str, id_: str, reason: str) -> None:
@@ -250,6 +266,12 @@ def test_a_name_alone_is_not_sure_where_it_says_little_or_has_a_sibling(
 )  # fmt: skip
 def test_something_else_than_the_name_makes_it_sure(matcher: Matcher, line: Line) -> None:
     assert matcher.match(line, 2).verdict == SURE
+
+
+def test_an_article_without_its_vowel_is_no_number(matcher: Matcher) -> None:
+    found = matcher.match(Line("uvre des jardins"), 1)
+
+    assert "nombre_different" not in found.candidats[0].raisons
 
 
 def test_initials_are_those_of_a_name(matcher: Matcher) -> None:
