@@ -96,6 +96,8 @@ class CandidateRows:
     def __init__(self, arrays: GenerationArrays) -> None:
         self._arrays = arrays
         self._memory = Memory()
+        # By shard, the number of each text as a word, and of its rows.
+        self._known: dict[int, dict[str, Sequence[int]]] = {}
         made = types.Pool()
         self._words, self._groups = np.zeros(_WORDS, np.int64), np.zeros(_WORDS, np.int64)
         self._weights = np.zeros(_WORDS, np.float64)
@@ -127,10 +129,16 @@ class CandidateRows:
             for at, shard in enumerate(chosen)
         ]
         found: list[Found] = []
-        # The shards whose rows may weigh most come first: most of the others then have no row that would be kept.
-        for shard, words in sorted(asked, key=lambda pair: -_most(pair[1])):
-            if words and _most(words) >= _least_kept(found):
-                found += self._gather(shard, words, groups)
+        least = 0.0
+        # The shards whose rows may weigh most come first: those after one that has no row to keep have none either.
+        for most, shard, words in sorted(
+            ((_most(words), shard, words) for shard, words in asked if words),
+            key=lambda each: -each[0],
+        ):
+            if most < least:
+                break
+            found += self._gather(shard, words, groups)
+            least = _least_kept(found)
         found.sort(key=lambda row: (-row.score, row.shard, row.row))
         least = found[0].score - _BEHIND if found else 0.0
         return [row for i, row in enumerate(found[:KEPT]) if i < _FEW or row.score >= least]
@@ -190,18 +198,32 @@ class CandidateRows:
             for word in self._rows[:count].tolist():
                 yield word, int(starts[word + 1]) - int(starts[word]), group
 
-    def _numbers(self, texts: Sequence[str], chosen: Sequence[int]) -> list[list[tuple[int, int]]]:
-        """The number of each text as a word of each chosen shard, -1 if it is none, and the number of its rows."""
-        encoded = [text.encode() + b"\n" for text in texts]
+    def look_up(self, texts: Iterable[str], chosen: Sequence[int]) -> None:
+        """Find texts as words of shards, so that they are known."""
+        known = [self._known.setdefault(shard, {}) for shard in chosen]
+        unknown = [text for text in dict.fromkeys(texts) if any(text not in one for one in known)]
+        if not unknown:
+            return
+        encoded = [text.encode() + b"\n" for text in unknown]
         starts = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(text) for text in encoded], out=starts[1:])
         shards = np.array(chosen, np.int64)
-        found = np.empty((len(chosen), len(texts), 2), np.int64)
+        found = np.empty((len(chosen), len(unknown), 2), np.int64)
         candidates.lookup(
             self._arrays.address, _pointer(shards), len(chosen), b"".join(encoded), _pointer(starts),
-            len(texts), _pointer(found),
+            len(unknown), _pointer(found),
         )  # fmt: skip
-        return [[(word, size) for word, size in shard] for shard in found.tolist()]
+        for one, numbers in zip(known, found.tolist(), strict=True):
+            one.update(zip(unknown, numbers, strict=True))
+
+    def forget(self) -> None:
+        """Forget the words that were looked up."""
+        self._known.clear()
+
+    def _numbers(self, texts: Sequence[str], chosen: Sequence[int]) -> list[list[Sequence[int]]]:
+        """The number of each text as a word of each chosen shard, -1 if it is none, and the number of its rows."""
+        self.look_up(texts, chosen)
+        return [[self._known[shard][text] for text in texts] for shard in chosen]
 
 
 def _pointer(array: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> object:

@@ -6,10 +6,12 @@ are one error).
 """
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
+import numpy as np
+from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from shards.search.matching.legal_forms import LegalForm
@@ -20,6 +22,7 @@ from shards.search.matching.name_tables import NameTables
 _LACKING: Final = 3
 _ONE_ERROR: Final = 4
 _TWO_ERRORS: Final = 8
+_MOST_ERRORS: Final = 2
 _PREFIX: Final = 3
 # The distance of a word from its first letters: more than one error, less than two.
 _BEGINNING: Final = 1.5
@@ -37,6 +40,7 @@ _ELIDED: Final = frozenset("ld")
 _VOWELS: Final = frozenset("aeiouyh")
 
 Told = tuple[str, float]  # a word, and how much it tells
+Near = Mapping[tuple[str, str], float]  # how far words of a line and of companies are apart
 
 
 @dataclass(slots=True)
@@ -55,7 +59,7 @@ class NameComparison:
         abbreviations, beginnings: words that one name has short, by the table, or as the first letters of the other's.
         respaced: words that one name has as two.
         heaviest: the most that a word tells that both have.
-        alike: the names are much the same as texts.
+        differing: the texts of the words that are not the same.
         numbers: numbers, Roman ones and single letters that only one of them has.
     """
 
@@ -76,13 +80,20 @@ class NameComparison:
     respaced: int = 0
     reordered: bool = False
     heaviest: float = 0.0
-    alike: bool = False
+    differing: tuple[str, str] = ("", "")
     numbers: int = 0
 
     def add_common(self, told: float) -> None:
         """Count words that both have."""
         self.common += told
         self.heaviest = max(self.heaviest, told)
+
+    @property
+    def alike(self) -> bool:
+        """Are the words much the same as texts, where both names have others?"""
+        return all(self.differing) and (
+            OSA.normalized_similarity(*self.differing, score_cutoff=_ALIKE) >= _ALIKE
+        )
 
     @property
     def agrees(self) -> bool:
@@ -105,46 +116,56 @@ class NameComparison:
 
 @dataclass(frozen=True, slots=True)
 class ComparedName:
-    """The name of a line, as it is compared with the names of one country.
+    """A name without its legal forms, as it is compared with others of one country.
 
     Attributes:
-        told: its words.
+        told: its words, and how much each tells.
         keys: what each word must share with another one to be the same.
-        known: how many companies of the country have each word in their names.
-        umlauts: ae and ä are the same.
+        forms: its legal forms.
+        ascii: no word is in another alphabet.
+        known: of the name of a line, how many companies of the country have each word in their names.
     """
 
     told: Sequence[Told]
     keys: Sequence[str]
+    forms: frozenset[LegalForm]
+    ascii: bool
     known: Mapping[str, int]
-    umlauts: bool
 
-    @classmethod
-    def of(
-        cls, told: Sequence[Told], tables: NameTables, known: Mapping[str, int], *, umlauts: bool
-    ) -> "ComparedName":
-        """The name of these words."""
-        return cls(told, [tables.key(word, umlauts=umlauts) for word, _ in told], known, umlauts)
+
+class _Pair(NamedTuple):
+    """Two names, and what is left of both when words that are the same are taken out, in Latin letters."""
+
+    company: ComparedName
+    found: NameComparison
+    left: list[Told]
+    right: list[Told]
+    raw: Mapping[str, str]  # the words of other alphabets, by their Latin spelling
 
 
 def compare(
-    line: ComparedName,
-    company: Sequence[Told],
-    forms: Iterable[LegalForm],
-    tables: NameTables,
-) -> NameComparison:
-    """Compare the words of a line with those of a company, whose name has these legal forms."""
-    found = NameComparison()
-    left, right = _without_equal(line, company, tables, found)
-    raw: dict[str, str] = {}
-    if not all(word.isascii() for word, _ in (*left, *right)):
-        raw = {tables.latin(word): word for word, _ in (*left, *right)}
-        left, right = (
-            [(tables.latin(word), told) for word, told in words] for words in (left, right)
-        )
-    found.alike = bool(left and right) and _are_alike(left, right)
+    line: ComparedName, companies: Sequence[ComparedName], tables: NameTables
+) -> list[NameComparison]:
+    """Compare the name of a line with those of companies; the distances of all words are found at once."""
+    pairs = [_without_equal(line, company, tables) for company in companies]
+    near = near_words(
+        {word for pair in pairs if pair.right for word, _ in pair.left},
+        {word for pair in pairs if pair.left for word, _ in pair.right},
+    )
+    line_articles = _elided(line.told)
+    for pair in pairs:
+        if pair.left or pair.right:
+            _compare_rest(line, pair, near, tables, line_articles)
+    return [pair.found for pair in pairs]
+
+
+def _compare_rest(
+    line: ComparedName, pair: _Pair, near: Near, tables: NameTables, articles: Collection[str]
+) -> None:
+    """Compare the words that are not the same."""
+    company, found, left, right, raw = pair
     if left:
-        _match_forms(left, right, forms, tables, found)
+        _match_forms(left, right, company.forms, near, tables, found)
     if left and right:
         _match_spacing(left, right, found)
     if left and right:
@@ -152,7 +173,7 @@ def compare(
         _match_respaced(right, left, found)
     if left and right:
         known = {word: line.known.get(raw.get(word, word), 0) for word, _ in left}
-        _match_near(left, right, found, known)
+        _match_near(left, right, near, found, known)
     if left and right and not found.common:
         _match_initials(left, right, found)
     for word, told in left:
@@ -163,11 +184,10 @@ def compare(
         found.extra += told
         found.heavy_extra += told >= LIGHT
         found.extra_words.append(raw.get(word, word))
-    articles = _elided(line.told) | _elided(company)
-    found.numbers = sum(
-        is_number(word) for word in found.lacking_words + found.extra_words if word not in articles
-    )
-    return found
+    numbers = [word for word in found.lacking_words + found.extra_words if is_number(word)]
+    if numbers:
+        no_numbers = _elided(company.told).union(articles)
+        found.numbers = sum(word not in no_numbers for word in numbers)
 
 
 def _elided(told: Sequence[Told]) -> set[str]:
@@ -176,28 +196,45 @@ def _elided(told: Sequence[Told]) -> set[str]:
     return {one for one, other in pairs if one in _ELIDED and other[0] in _VOWELS}
 
 
-def _without_equal(
-    line: ComparedName, company: Sequence[Told], tables: NameTables, found: NameComparison
-) -> tuple[list[Told], list[Told]]:
+def _without_equal(line: ComparedName, company: ComparedName, tables: NameTables) -> _Pair:
     """What is left of both when words that are the same are taken out."""
+    found = NameComparison()
     left: list[Told] = []
-    right = list(company)
     places: list[int] = []
-    keys = [tables.key(word, umlauts=line.umlauts) for word, _ in company]
+    keys = company.keys
     taken: set[int] = set()
+    same_letters = line.ascii and company.ascii
     for (word, told), key in zip(line.told, line.keys, strict=True):
-        place = next((i for i, other in enumerate(keys) if other == key and i not in taken), None)
-        if place is None:
-            place = _in_another_alphabet(word, company, taken, tables)
+        place = None
+        if key in keys:
+            place = next(
+                (i for i, other in enumerate(keys) if other == key and i not in taken), None
+            )
+        if place is None and not same_letters:
+            place = _in_another_alphabet(word, company.told, taken, tables)
         if place is None:
             left.append((word, told))
             continue
         taken.add(place)
         places.append(place)
-        found.abbreviations += tables.full(word) != word and company[place][0] != word
-        found.add_common(company[place][1])
+        theirs, told = company.told[place]
+        found.abbreviations += theirs != word and tables.full(word) != word
+        found.add_common(told)
     found.reordered = places != sorted(places)
-    return left, [pair for i, pair in enumerate(right) if i not in taken]
+    right = [pair for i, pair in enumerate(company.told) if i not in taken]
+    raw: dict[str, str] = {}
+    if not same_letters:
+        raw = {tables.latin(word): word for word, _ in (*left, *right)}
+        left, right = (
+            [(tables.latin(word), told) for word, told in words] for words in (left, right)
+        )
+    if left and right:
+        found.differing = _joined(left), _joined(right)
+    return _Pair(company, found, left, right, raw)
+
+
+def _joined(told: Sequence[Told]) -> str:
+    return "".join([word for word, _ in told])
 
 
 def _in_another_alphabet(
@@ -212,21 +249,17 @@ def _in_another_alphabet(
     return None
 
 
-def _are_alike(left: Sequence[Told], right: Sequence[Told]) -> bool:
-    texts = ("".join(word for word, _ in told) for told in (left, right))
-    return OSA.normalized_similarity(*texts, score_cutoff=_ALIKE) >= _ALIKE
-
-
 def _match_forms(
     left: list[Told],
     right: list[Told],
-    forms: Iterable[LegalForm],
+    forms: Collection[LegalForm],
+    near: Near,
     tables: NameTables,
     found: NameComparison,
 ) -> None:
     """Words of the line that are the legal form of the company, misspelt or behind a word without a blank."""
-    text = "".join(name for name, _ in right)
-    for form in sorted(forms):
+    text = _joined(right)
+    for form in sorted(forms) if len(forms) > 1 else forms:
         for place, (word, _) in enumerate(left):
             if text and tables.forms.is_attached(word, text, form):
                 found.respaced += 1
@@ -237,7 +270,7 @@ def _match_forms(
         for word, told in left[:]:
             if not tables.forms.misspelt(word, form):
                 continue
-            if all(_distance(word, other) is None for other, _ in right):
+            if all((word, other) not in near for other, _ in right):
                 found.form_errors = 1
                 left.remove((word, told))
                 return
@@ -247,9 +280,10 @@ def _match_spacing(left: list[Told], right: list[Told], found: NameComparison) -
     """All that is left is the same text with blanks elsewhere."""
     if len(left) == len(right) == 1:
         return
-    one, other = "".join(word for word, _ in left), "".join(word for word, _ in right)
+    one, other = _joined(left), _joined(right)
     if one == other or (
         min(len(one), len(other)) >= _TWO_ERRORS
+        and abs(len(one) - len(other)) <= 1
         and _digits(one) == _digits(other)  # another number is no typing error
         and OSA.distance(one, other, score_cutoff=1) <= 1
     ):
@@ -293,18 +327,24 @@ def initials(told: Sequence[Told]) -> str:
 
 
 def _match_near(
-    left: list[Told], right: list[Told], found: NameComparison, known: Mapping[str, int]
+    left: list[Told],
+    right: list[Told],
+    near: Near,
+    found: NameComparison,
+    known: Mapping[str, int],
 ) -> None:
     """Words that differ by one or two errors, or of which one begins the other; the nearest first."""
-    pairs = sorted(
-        (cost, i, j)
+    pairs = [
+        (near[one, other], i, j)
         for i, (one, _) in enumerate(left)
         for j, (other, _) in enumerate(right)
-        if (cost := _distance(one, other)) is not None
-    )
+        if (one, other) in near
+    ]
+    if not pairs:
+        return
     gone_left: set[int] = set()
     gone_right: set[int] = set()
-    for cost, i, j in pairs:
+    for cost, i, j in sorted(pairs):
         if i in gone_left or j in gone_right:
             continue
         gone_left.add(i)
@@ -315,35 +355,55 @@ def _match_near(
         else:
             found.errors += int(cost)
             found.short_errors += cost == _SHORT
-            found.known_errors += known.get(left[i][0], 0) > 0
+            found.known_errors += known[left[i][0]] > 0
     left[:] = [pair for i, pair in enumerate(left) if i not in gone_left]
     right[:] = [pair for j, pair in enumerate(right) if j not in gone_right]
 
 
-def _distance(one: str, other: str) -> float | None:
-    """The number of errors between two words, _BEGINNING if one begins the other, None if they are too far apart."""
-    short, long = sorted((one, other), key=len)
-    if short.isdigit() or long.isdigit():
-        return None
+def near_words(left: Collection[str], right: Collection[str]) -> dict[tuple[str, str], float]:
+    """The number of errors between words that are near, _BEGINNING where one begins the other."""
+    ones = [word for word in left if not word.isdigit()]
+    others = [word for word in right if not word.isdigit()]
+    if not ones or not others:
+        return {}
+    errors = process.cdist(
+        ones, others, scorer=OSA.distance, score_cutoff=_MOST_ERRORS, dtype=np.uint8
+    )
+    found: dict[tuple[str, str], float] = {}
+    for i, j in np.argwhere(errors <= _MOST_ERRORS).tolist():
+        cost = _cost(ones[i], others[j], int(errors[i, j]))
+        if cost is not None:
+            found[ones[i], others[j]] = cost
+    beginning: dict[str, list[str]] = {}
+    for word in others:
+        beginning.setdefault(word[0], []).append(word)
+    for one in ones:
+        for other in beginning.get(one[0], ()):
+            if (one, other) not in found and _begins(one, other):
+                found[one, other] = _BEGINNING
+    return found
+
+
+def _cost(one: str, other: str, errors: int) -> float | None:
+    """What `errors` between two words count, at most _MOST_ERRORS; None if they are too many for these words."""
+    short, long = (other, one) if len(other) < len(one) else (one, other)
     if len(short) >= _ONE_ERROR:
-        most = 2 if len(short) >= _TWO_ERRORS else 1
-        errors = OSA.distance(one, other, score_cutoff=most)
-        if errors <= most:
+        if errors <= (2 if len(short) >= _TWO_ERRORS else 1):
             return float(errors)
-    elif len(long) >= _LACKING and len(short) > 1 and _is_short_error(short, long):
+    elif errors == 1 and len(long) >= _LACKING and len(short) > 1 and _is_short_error(short, long):
         return _SHORT
-    if any(_without_ligature(long, two) == short for two in _LIGATURES):
-        return 1.0
-    if long.startswith(short) and (len(short) >= _PREFIX or len(short) == 1):
-        return _BEGINNING
-    return None
+    return 1.0 if any(_without_ligature(long, two) == short for two in _LIGATURES) else None
+
+
+def _begins(one: str, other: str) -> bool:
+    """Whether one word is the first letters of the other."""
+    short, long = (other, one) if len(other) < len(one) else (one, other)
+    return (len(short) >= _PREFIX or len(short) == 1) and long.startswith(short)
 
 
 def _is_short_error(short: str, long: str) -> bool:
-    """Whether a short word lacks one letter of the other, or two letters of it changed places."""
-    if len(long) == len(short) and sorted(long) != sorted(short):
-        return False
-    return len(long) <= len(short) + 1 and OSA.distance(short, long, score_cutoff=1) == 1
+    """Whether the error is a letter that a short word lacks, or two that changed places."""
+    return len(long) == len(short) + 1 or sorted(long) == sorted(short)
 
 
 def _without_ligature(word: str, two: str) -> str:
