@@ -68,6 +68,9 @@ class Found(NamedTuple):
     row: int
 
 
+Scored = tuple[float, int, int]  # as in Found
+
+
 def information(rows: int, with_word: int) -> float:
     """What it tells, in nats, that a name of a shard has a word."""
     return log((max(rows, LEAST_COMPANIES) + 1) / (with_word + 0.5))
@@ -81,9 +84,9 @@ def _most(words: Sequence[SoughtWord]) -> float:
     return sum(heaviest.values())
 
 
-def _least_kept(found: Sequence[Found]) -> float:
+def _least_kept(found: Sequence[Scored]) -> float:
     """Rows that weigh less are not kept beside these."""
-    scores = sorted((row.score for row in found), reverse=True)
+    scores = sorted([score for score, _, _ in found], reverse=True)
     if len(scores) < _FEW:
         return 0.0
     behind = min(scores[_FEW - 1], scores[0] - _BEHIND)
@@ -128,7 +131,7 @@ class CandidateRows:
             (shard, self._words_of(spellings, numbers[at], shard, near=near))
             for at, shard in enumerate(chosen)
         ]
-        found: list[Found] = []
+        found: list[Scored] = []
         least = 0.0
         # The shards whose rows may weigh most come first: those after one that has no row to keep have none either.
         for most, shard, words in sorted(
@@ -139,18 +142,18 @@ class CandidateRows:
                 break
             found += self._gather(shard, words, groups)
             least = _least_kept(found)
-        found.sort(key=lambda row: (-row.score, row.shard, row.row))
-        least = found[0].score - _BEHIND if found else 0.0
-        return [row for i, row in enumerate(found[:KEPT]) if i < _FEW or row.score >= least]
+        found.sort(key=lambda row: (-row[0], *row[1:]))
+        least = found[0][0] - _BEHIND if found else 0.0
+        return [Found(*row) for i, row in enumerate(found[:KEPT]) if i < _FEW or row[0] >= least]
 
-    def _gather(self, shard: int, words: Sequence[SoughtWord], groups: int) -> list[Found]:
+    def _gather(self, shard: int, words: Sequence[SoughtWord], groups: int) -> list[Scored]:
         """The rows of a shard with the greatest weight."""
         for at, (word, group, weight) in enumerate(words):
             self._words[at], self._groups[at], self._weights[at] = word, group, weight
         self._pool.write(len(words), groups)
         count = candidates.gather(self._arrays.address, shard, self._pool.address)
         rows = self._rows[:count].tolist()
-        return list(map(Found, self._scores[:count].tolist(), [shard] * count, rows))
+        return list(zip(self._scores[:count].tolist(), [shard] * count, rows, strict=True))
 
     def sizes(self, words: Sequence[str], shard: int) -> dict[str, int]:
         """How many rows of a shard have each of these words in their names."""

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from shards.codec import record
 from shards.codec.folding import fold
@@ -13,13 +13,13 @@ from shards.search.generation_arrays import GenerationArrays
 from shards.search.matching import candidate_rows, certainty, evidence, further_evidence
 from shards.search.matching.candidate_rows import CandidateRows, Found, Spelling, information
 from shards.search.matching.company_numbers import Derivation, in_any_spelling
-from shards.search.matching.evidence import Evidence, Forms
+from shards.search.matching.evidence import Forms, Numbered, Place, Weighed
 from shards.search.matching.legal_forms import Words
 from shards.search.matching.line import LIKELY, SURE, Candidate, Line, MatchResult
-from shards.search.matching.name_comparison import ComparedName, NameComparison, compare
+from shards.search.matching.name_comparison import NameComparison, compare
 from shards.search.matching.name_tables import CYRILLIC, UMLAUTS, BareName, NameTables
 from shards.search.matching.probability import LIKELY_FROM, Weights
-from shards.search.matching.stored_names import StoredNames
+from shards.search.matching.stored_names import LineName, StoredNames
 from shards.search.search import ShardSet
 
 # Companies whose records are read for a line; those whose names are so many nats farther than the nearest one are not,
@@ -31,9 +31,6 @@ _FEW: Final = 5
 _ENOUGH: Final = 0.9
 # What stands within a word for a letter that was lost.
 _LOST: Final = re.compile(r"(?<=\w)[?\ufffd]+(?=\w)")
-
-
-Place = tuple[int, int]  # a shard, by its place in the table, and a row
 
 
 class Compared(NamedTuple):
@@ -59,39 +56,11 @@ class Compared(NamedTuple):
         return compared.lacking + compared.extra + 3 * compared.errors - compared.common
 
 
-class Numbered(NamedTuple):
-    """The companies with the identifier of a line, and those with its VAT number, in whatever spelling."""
-
-    by_id: frozenset[Place]
-    by_vat: frozenset[Place]
-
-    @property
-    def places(self) -> frozenset[Place]:
-        """All of them."""
-        return self.by_id | self.by_vat
-
-
-class LineName(NamedTuple):
-    """The name of a line as it is compared in a country, and what its words tell there."""
-
-    compared: ComparedName
-    told: Mapping[str, float]
-
-
 class Spelled(NamedTuple):
     """The words of a line without the legal forms of the countries asked for, and their spellings."""
 
     bare: BareName
     first: list[Spelling]
-
-
-@dataclass(frozen=True, slots=True)
-class Weighed:
-    """A company and what speaks for it."""
-
-    company: Mapping[str, Any]
-    evidence: Evidence
-    compared: NameComparison | None = None
 
 
 @dataclass(slots=True)
@@ -209,9 +178,9 @@ class Matcher:
         if other.compared is None:
             return False
         shard = self._arrays.shards[self._arrays.numbers[other.company["iso2"]]]
-        towns = shard.code_texts("ville")
 
         def is_town(word: str) -> bool:
+            towns = shard.code_texts("ville")
             place = bisect_left(towns, word.encode())
             return place < len(towns) and towns[place] == word.encode()
 
@@ -378,9 +347,8 @@ class Matcher:
         """
         shard = self._arrays.shards[each.found.shard]
         company = record.company(shard.record(each.found.row, coordonnees=True))
-        further = _further_evidence(line, company, each, numbered)
-        name = "".join(fold(company["nom"]).split())
-        further |= further_evidence.of_line(line, company, name, self._tables.mail_providers)
+        further = evidence.beside_the_name(line, company, each.place, numbered)
+        further |= further_evidence.of_line(line, company, self._tables.mail_providers)
         if each.compared is None:
             return Weighed(company, {"sans_nom": 1.0} | further)
         town = evidence.town_told(each.compared, each.told, company)
@@ -410,20 +378,6 @@ def _name_words(line: Line) -> tuple[str, ...]:
 
 
 _NO_FORMS: Final = (Forms(), Forms())
-
-
-def _further_evidence(
-    line: Line, company: Mapping[str, Any], each: Compared, numbered: Numbered
-) -> Evidence:
-    """What else than the name speaks for a company."""
-    place = each.place
-    found = evidence.of_place(line, company)
-    found |= evidence.of_identifiers(
-        line, company, by_id=place in numbered.by_id, by_vat=place in numbered.by_vat
-    )
-    if company["etat"] == "cessee":
-        found["cessee"] = 1.0
-    return found
 
 
 def _candidate(note: float, found: Weighed) -> Candidate:

@@ -1,8 +1,7 @@
 """Two names, word by word: what they share, what one of them lacks, and how spellings differ.
 
 How much a word tells is the logarithm of how rare it is in the country (nats), so "Bau" is worth little and
-"Zipfelhuber" much. Distances of words are those of rapidfuzz (optimal string alignment: two letters that change places
-are one error).
+"Zipfelhuber" much.
 """
 
 import itertools
@@ -10,26 +9,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-import numpy as np
-from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from shards.search.matching.legal_forms import LegalForm
 from shards.search.matching.name_tables import NameTables
+from shards.search.matching.near_words import BEGINNING, SHORT, Near, near_words
 
-# Shorter words may only lack a letter that the other one has, if that has _LACKING letters, or have two exchanged;
-# longer ones differ by one error, and by two from the second length on.
-_LACKING: Final = 3
-_ONE_ERROR: Final = 4
-_TWO_ERRORS: Final = 8
-_MOST_ERRORS: Final = 2
-_PREFIX: Final = 3
-# The distance of a word from its first letters: more than one error, less than two.
-_BEGINNING: Final = 1.5
-# The distance of two short words of which one lacks a letter, behind that of other errors.
-_SHORT: Final = 1.25
-# A letter that is two of the Latin ones is lost where a list could not write it: œuvre is uvre.
-_LIGATURES: Final = ("oe", "ae")
+# Names of fewer letters have no error where blanks are elsewhere.
+_LONG: Final = 8
 # Words that tell less than this are in one name of two hundred or more.
 LIGHT: Final = 5.3
 _INITIALS: Final = range(3, 9)
@@ -40,7 +27,6 @@ _ELIDED: Final = frozenset("ld")
 _VOWELS: Final = frozenset("aeiouyh")
 
 Told = tuple[str, float]  # a word, and how much it tells
-Near = Mapping[tuple[str, str], float]  # how far words of a line and of companies are apart
 
 
 @dataclass(slots=True)
@@ -282,7 +268,7 @@ def _match_spacing(left: list[Told], right: list[Told], found: NameComparison) -
         return
     one, other = _joined(left), _joined(right)
     if one == other or (
-        min(len(one), len(other)) >= _TWO_ERRORS
+        min(len(one), len(other)) >= _LONG
         and abs(len(one) - len(other)) <= 1
         and _digits(one) == _digits(other)  # another number is no typing error
         and OSA.distance(one, other, score_cutoff=1) <= 1
@@ -300,6 +286,8 @@ def _digits(text: str) -> str:
 
 def _match_respaced(whole: list[Told], parts: list[Told], found: NameComparison) -> None:
     """A word of one name that is two neighbours of the other."""
+    if len(parts) == 1:
+        return
     for pair in list(whole):
         for i in range(len(parts) - 1):
             if parts[i][0] + parts[i + 1][0] == pair[0]:
@@ -350,65 +338,14 @@ def _match_near(
         gone_left.add(i)
         gone_right.add(j)
         found.add_common(right[j][1])
-        if cost == _BEGINNING:
+        if cost == BEGINNING:
             found.beginnings += 1
         else:
             found.errors += int(cost)
-            found.short_errors += cost == _SHORT
+            found.short_errors += cost == SHORT
             found.known_errors += known[left[i][0]] > 0
     left[:] = [pair for i, pair in enumerate(left) if i not in gone_left]
     right[:] = [pair for j, pair in enumerate(right) if j not in gone_right]
-
-
-def near_words(left: Collection[str], right: Collection[str]) -> dict[tuple[str, str], float]:
-    """The number of errors between words that are near, _BEGINNING where one begins the other."""
-    ones = [word for word in left if not word.isdigit()]
-    others = [word for word in right if not word.isdigit()]
-    if not ones or not others:
-        return {}
-    errors = process.cdist(
-        ones, others, scorer=OSA.distance, score_cutoff=_MOST_ERRORS, dtype=np.uint8
-    )
-    found: dict[tuple[str, str], float] = {}
-    for i, j in np.argwhere(errors <= _MOST_ERRORS).tolist():
-        cost = _cost(ones[i], others[j], int(errors[i, j]))
-        if cost is not None:
-            found[ones[i], others[j]] = cost
-    beginning: dict[str, list[str]] = {}
-    for word in others:
-        beginning.setdefault(word[0], []).append(word)
-    for one in ones:
-        for other in beginning.get(one[0], ()):
-            if (one, other) not in found and _begins(one, other):
-                found[one, other] = _BEGINNING
-    return found
-
-
-def _cost(one: str, other: str, errors: int) -> float | None:
-    """What `errors` between two words count, at most _MOST_ERRORS; None if they are too many for these words."""
-    short, long = (other, one) if len(other) < len(one) else (one, other)
-    if len(short) >= _ONE_ERROR:
-        if errors <= (2 if len(short) >= _TWO_ERRORS else 1):
-            return float(errors)
-    elif errors == 1 and len(long) >= _LACKING and len(short) > 1 and _is_short_error(short, long):
-        return _SHORT
-    return 1.0 if any(_without_ligature(long, two) == short for two in _LIGATURES) else None
-
-
-def _begins(one: str, other: str) -> bool:
-    """Whether one word is the first letters of the other."""
-    short, long = (other, one) if len(other) < len(one) else (one, other)
-    return (len(short) >= _PREFIX or len(short) == 1) and long.startswith(short)
-
-
-def _is_short_error(short: str, long: str) -> bool:
-    """Whether the error is a letter that a short word lacks, or two that changed places."""
-    return len(long) == len(short) + 1 or sorted(long) == sorted(short)
-
-
-def _without_ligature(word: str, two: str) -> str:
-    head, _, tail = word.partition(two)
-    return head + tail
 
 
 def is_number(word: str) -> bool:

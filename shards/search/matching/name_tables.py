@@ -58,6 +58,7 @@ class NameTables:
             self._full[short] = full
             if full:
                 self._short.setdefault(full, []).append(short)
+        self._dropped = {word for word, full in self._full.items() if not full}
         self._latin = [(row["lettre"], row["latin"]) for row in letters]
         self._variant = [(row["lettre"], row["autre"] or row["latin"]) for row in letters]
         self._cyrillic = [_cyrillic(pairs) for pairs in (self._latin, self._variant)]
@@ -72,10 +73,12 @@ class NameTables:
         At least one word stays.
         """
         words, forms = self.forms.without_forms(folded, iso2)
-        content = tuple(word for word in words if self._full.get(word, word))
+        content = words
+        if not self._dropped.isdisjoint(words):
+            content = tuple(word for word in words if word not in self._dropped) or words
         if not self._tens.isdisjoint(content):
             content = self._with_compounds(content)
-        return BareName(joined_letters(content or tuple(words)), forms)
+        return BareName(joined_letters(content) if 1 in map(len, content) else content, forms)
 
     def _with_compounds(self, words: Words) -> Words:
         """The words with tens and units as one number: twenty first is 21st."""

@@ -5,7 +5,7 @@ with each other.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from shards.format import FORMER_NAME
 from shards.search.generation_arrays import GenerationArrays
@@ -18,20 +18,28 @@ _WORDS: Final = 65_536
 _ROWS: Final = 8_192
 
 
+class LineName(NamedTuple):
+    """The name of a line as it is compared in a country, and what its words tell there."""
+
+    compared: ComparedName
+    told: Mapping[str, float]
+
+
 class StoredNames:
     """The names of the companies of a generation, with the memory of one thread."""
 
     def __init__(self, arrays: GenerationArrays, tables: NameTables) -> None:
         self._shards, self._tables = arrays.shards, tables
         self._words: dict[tuple[int, int], Told] = {}
-        self._keys: dict[tuple[bool, str], str] = {}
+        self._keys: dict[bool, dict[str, str]] = {False: {}, True: {}}
         self._rows: dict[tuple[int, int], tuple[ComparedName, ...]] = {}
 
     def forget(self) -> None:
         """Make room, where it is short, before another batch."""
-        if len(self._words) > _WORDS or len(self._keys) > _WORDS:
-            self._words.clear()
-            self._keys.clear()
+        remembered: tuple[dict[Any, Any], ...] = (self._words, *self._keys.values())
+        for known in remembered:
+            if len(known) > _WORDS:
+                known.clear()
         self._rows.clear()
 
     def of(self, number: int, row: int) -> tuple[ComparedName, ...]:
@@ -45,7 +53,7 @@ class StoredNames:
 
     def _read(self, number: int, row: int) -> tuple[ComparedName, ...]:
         index = self._shards[number].words
-        first, end = int(index.token_starts[row]), int(index.token_starts[row + 1])
+        first, end = index.token_starts[row : row + 2].tolist()
         names: list[list[Told]] = [[]]
         for word in index.tokens[first:end].tolist():
             if word == FORMER_NAME:
@@ -82,14 +90,11 @@ class StoredNames:
     ) -> ComparedName:
         """A name as it is compared in the country of a shard, from what its words tell there."""
         umlauts = self._shards[number].iso2 in UMLAUTS
-        keys = [
-            self._keys.get((umlauts, word)) or self._key(word, umlauts=umlauts)
-            for word in bare.words
-        ]
+        known_keys = self._keys[umlauts]
+        for word in bare.words:
+            if word not in known_keys:
+                known_keys[word] = self._tables.key(word, umlauts=umlauts)
+        keys = [known_keys[word] for word in bare.words]
         words = [(word, told[word]) for word in bare.words]
-        is_ascii = all(map(str.isascii, bare.words))
+        is_ascii = "".join(bare.words).isascii()
         return ComparedName(words, keys, bare.forms, is_ascii, known or {})
-
-    def _key(self, word: str, *, umlauts: bool) -> str:
-        found = self._keys[umlauts, word] = self._tables.key(word, umlauts=umlauts)
-        return found
