@@ -81,7 +81,7 @@ def name_tables() -> NameTables:
 @cache
 def match_weights() -> Weights:
     """What evidence counts when lists are matched."""
-    return Weights.of_rows(rows("rapprochement.csv"))
+    return Weights.of_rows(rows("rapprochement.csv"), rows("rapprochement_notes.csv"))
 
 
 @cache

@@ -21,8 +21,9 @@ from typing import Final, NamedTuple
 
 from seeds import TABLES
 from shards.generations import pointer
+from shards.search.matching.evidence import Weighed
 from shards.search.matching.line import SURE
-from shards.search.matching.matcher import Matcher, Weighed
+from shards.search.matching.matcher import Matcher
 from shards.search.matching.probability import SURE_FROM
 from shards.search.reader import Shard
 from shards.search.search import ShardSet

@@ -34,4 +34,4 @@ def derivations() -> tuple[Derivation, ...]:
 
 def weights() -> Weights:
     """The weights of `seeds/`."""
-    return Weights.of_rows(rows("rapprochement.csv"))
+    return Weights.of_rows(rows("rapprochement.csv"), rows("rapprochement_notes.csv"))

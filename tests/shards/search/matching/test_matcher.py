@@ -1,9 +1,13 @@
 """Lines and the companies they mean, among companies that are much like them."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from shards.search.matching import candidate_rows
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE, Line
 from shards.search.matching.matcher import Matcher
 from shards.search.reader import Shard
@@ -280,3 +284,47 @@ def test_initials_are_those_of_a_name(matcher: Matcher) -> None:
     assert found.candidats[0].id == "01000020"
     assert "initiales" in found.candidats[0].raisons
     assert found.verdict != SURE
+
+
+WORDS = [word for one in UK for word in one["nom"].split()] + [
+    "Mueller",
+    "Bue",
+    "7",
+    "21",
+    "Hübner",
+]
+LINES = st.builds(
+    Line,
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join),
+    st.sampled_from([(), ("UK",), ("DE",), ("BG", "UK")]),
+    st.sampled_from([None, None, "944111", "HRB 260632", "15615189"]),
+    ville=st.sampled_from([None, "Leeds", "York"]),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(LINES, max_size=8), st.integers(1, 3))
+def test_a_batch_is_matched_as_its_lines_are_one_by_one(
+    matcher: Matcher, lines: list[Line], limit: int
+) -> None:
+    assert matcher.match_all(lines, limit) == [matcher.match(line, limit) for line in lines]
+
+
+def test_words_are_looked_up_once_for_all_lines_of_a_batch(
+    matcher: Matcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up: list[int] = []
+    lookup = candidate_rows.candidates.lookup
+
+    def counted(*args: Any) -> int:
+        looked_up.append(args[5])
+        return lookup(*args)
+
+    lines = [Line(f"Royal Tool Control {i % 2}", ("UK",)) for i in range(20)]
+    monkeypatch.setattr(candidate_rows.candidates, "lookup", counted)
+    matcher.match_all(lines, 1)
+    together = len(looked_up)
+    for line in lines:
+        matcher.match(line, 1)
+
+    assert together * 10 < len(looked_up) - together
