@@ -110,6 +110,10 @@ _FEWER: Final = (
     "Only the best candidates are shown, so that the answer fits: send fewer lines for more."
 )
 
+_FEWER_VALUES: Final = (
+    "The last lines are without their values, so that the answer fits: send fewer lines or columns."
+)
+
 
 async def match(call: ToolCall) -> ToolResult:
     """The companies that lines mean.
@@ -135,13 +139,18 @@ async def match(call: ToolCall) -> ToolResult:
 
 
 def _fitting(found: Sequence[LigneRapprochee | LigneRefusee]) -> dict[str, Any]:
-    """The answers, with as many candidates each as fit into one message."""
+    """The answers, with as many candidates each, then as many values, as fit into one message."""
     for most in range(MOST_CANDIDATES, 0, -1):
         shown: dict[str, Any] = {"resultats": [_candidate(one, most) for one in found]}
         if most < max((len(_candidates(one)) for one in found), default=0):
             shown["note"] = _FEWER
         if sizes.fits(shown):
-            break
+            return shown
+    for one in reversed(shown["resultats"]):
+        if one.pop("valeurs", None) is not None:
+            shown["note"] = _FEWER_VALUES
+            if sizes.fits(shown):
+                break
     return shown
 
 

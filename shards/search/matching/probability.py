@@ -66,6 +66,6 @@ class Weights(dict[str, float]):
         best, whole = max(notes, default=0.0), sum(notes)
         if best >= self[SURE_FROM]:
             return SURE
-        if best >= LIKELY_FROM:
+        if best > LIKELY_FROM:  # of two that are alike, each has a half
             return LIKELY
         return AMBIGUOUS if whole >= LIKELY_FROM else NONE

@@ -7,6 +7,7 @@ Each line chooses one of its candidates or none of them. The likelihood is conca
 where the search begins; a small ridge keeps those finite that rare evidence decides alone.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -85,9 +86,8 @@ def rising_curve(judged: Sequence[tuple[float, bool]]) -> list[tuple[float, floa
         judged: the probability of the best candidate of each line, and whether it is the right one.
     """
     ordered = sorted(judged)
-    groups = [
-        list(part) for part in np.array_split(np.array(ordered, np.float64), _GROUPS) if len(part)
-    ]
+    edges = [len(ordered) * i // _GROUPS for i in range(_GROUPS + 1)]
+    groups = [ordered[low:high] for low, high in itertools.pairwise(edges) if high > low]
     pooled: list[tuple[float, float, int]] = []  # sums of probabilities and of right ones, lines
     for group in groups:
         pooled.append((sum(p for p, _ in group), sum(right for _, right in group), len(group)))
