@@ -75,6 +75,7 @@ def name_tables() -> NameTables:
         rows("lettres.csv"),
         rows("parentes.csv"),
         rows("messageries.csv"),
+        rows("remarques.csv"),
     )
 
 

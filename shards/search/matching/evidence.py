@@ -4,7 +4,7 @@ A piece of evidence is 0 where it is absent. Most are 0 or 1; what words tell is
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import log
 from typing import Any, Final, NamedTuple
@@ -14,7 +14,7 @@ from rapidfuzz.distance import OSA
 from shards.codec.folding import fold, fold_id
 from shards.search.matching.legal_forms import LegalForm
 from shards.search.matching.line import Line
-from shards.search.matching.name_comparison import NameComparison
+from shards.search.matching.name_comparison import NameComparison, is_number
 
 Evidence = dict[str, float]
 Forms = frozenset[LegalForm]
@@ -103,6 +103,18 @@ def of_name(
         "forme_absente": float(bool(ours) != bool(theirs)),
         "ville_dans_le_nom": float(town > 0),
     }
+
+
+def of_added_words(
+    compared: NameComparison, kin: Collection[str], remarks: Collection[str]
+) -> Evidence:
+    """What words say that only the line has: `X Group` is another company than X, `X branch` is X."""
+    added = compared.lacking_words
+    if any(word in remarks for word in added):
+        return {"remarque": 1.0}
+    return (
+        {"parente": 1.0} if added and all(word in kin or is_number(word) for word in added) else {}
+    )
 
 
 def classes(forms: Forms) -> frozenset[str]:

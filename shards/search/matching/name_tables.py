@@ -46,6 +46,7 @@ class NameTables:
         letters: Sequence[Row] = (),
         kin: Iterable[Row] = (),
         mail_providers: Iterable[Row] = (),
+        remarks: Iterable[Row] = (),
     ) -> None:
         """Take the legal forms, and read rows of the other tables, by column."""
         self.forms = forms
@@ -65,6 +66,8 @@ class NameTables:
         self._tens = {word for word, full in self._full.items() if _TENS.fullmatch(full)}
         # Words by which a sibling of a company is named: group, holding, branch.
         self.kin = frozenset(fold(row["mot"]) for row in kin)
+        # Words that whoever keeps a list writes behind a name: closed, branch, supplier.
+        self.remarks = frozenset(fold(row["mot"]) for row in remarks)
         self.mail_providers = frozenset(row["domaine"] for row in mail_providers)
 
     def bare(self, folded: Words, iso2: str) -> BareName:

@@ -24,6 +24,7 @@ def tables() -> NameTables:
         rows("lettres.csv"),
         rows("parentes.csv"),
         rows("messageries.csv"),
+        rows("remarques.csv"),
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shards.search.matching import candidate_rows
+from shards.kernel.text import candidates
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE, Line
 from shards.search.matching.matcher import Matcher
 from shards.search.reader import Shard
@@ -278,6 +278,15 @@ def test_an_article_without_its_vowel_is_no_number(matcher: Matcher) -> None:
     assert "nombre_different" not in found.candidats[0].raisons
 
 
+def test_a_remark_behind_a_name_is_told_from_the_name_of_a_sibling(matcher: Matcher) -> None:
+    notes = [
+        matcher.match(Line(f"Blue Heron Diving {word}"), 1).candidats[0].note
+        for word in ("branch", "supplier", "Group", "Holdings", "2")
+    ]
+
+    assert min(notes[:2]) > max(notes[2:])
+
+
 def test_initials_are_those_of_a_name(matcher: Matcher) -> None:
     found = matcher.match(Line("Healthcare Financial Management Association", ville="Leeds"), 3)
 
@@ -314,14 +323,14 @@ def test_words_are_looked_up_once_for_all_lines_of_a_batch(
     matcher: Matcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_up: list[int] = []
-    lookup = candidate_rows.candidates.lookup
+    look_up = candidates.lookup
 
-    def counted(*args: Any) -> int:
-        looked_up.append(args[5])
-        return lookup(*args)
+    def counted(*given: Any) -> Any:
+        looked_up.append(given[5])
+        return look_up(*given)
 
     lines = [Line(f"Royal Tool Control {i % 2}", ("UK",)) for i in range(20)]
-    monkeypatch.setattr(candidate_rows.candidates, "lookup", counted)
+    monkeypatch.setattr(candidates, "lookup", counted)
     matcher.match_all(lines, 1)
     together = len(looked_up)
     for line in lines:
