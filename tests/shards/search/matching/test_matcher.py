@@ -42,7 +42,7 @@ UK = [
     company("UK", "01000022", "MERIDIAN VALE GROUP LTD", ville="LEEDS"),
     company("UK", "01000023", "KESTREL MOOR LTD", ville="LEEDS"),
     company("UK", "01000024", "KESTREL MOOR (SHEFFIELD) LTD", ville="YORK"),
-    company("UK", "01000025", "PHOENIX LTD", ville="LEEDS"),
+    company("UK", "01000025", "PHOENIX LTD", ville="LEEDS", code_postal="LS1 4AP"),
     company("UK", "01000026", "TWENTY ONE QUILLERS LTD"),
     company("UK", "01000027", "PELAGONIA HELLAS AE"),
     *(
@@ -264,7 +264,8 @@ def test_a_name_alone_is_not_sure_where_it_says_little_or_has_a_sibling(
 @pytest.mark.parametrize(
     "line",
     [
-        Line("Kestrel Moor", ville="Leeds"), Line("Phoenix Ltd", ville="Leeds"),
+        Line("Kestrel Moor", ville="Leeds"),
+        Line("Phoenix Ltd", ville="Leeds", code_postal="LS1 4AP"),
         Line("HFMA", ville="Leeds"), Line("Meridian Vale Group"),
     ],
 )  # fmt: skip
