@@ -8,6 +8,7 @@ python -m tests.bench.matching measure DATA WORK [--lines 6000] [--seed 3] [--pe
 
 Weights are fitted on lines of both noises that mean one half of the companies of the three large registers; the other
 half and the other countries are for measuring.
+python -m tests.bench.matching declared DATA index-egalite-fh.csv
 python -m tests.bench.matching speed DATA [--lines 2000]
 """
 
@@ -127,14 +128,8 @@ def measure(
     base = open_base(data)
     drawn = _labelled(base, work, noise, part).draw(lines, seed)
     matcher, known = Matcher(base, tables(), weights(), derivations()), weights()
-    judged = []
     start = time.process_time()
-    for line in drawn:
-        found = matcher.match(line.line, 3)
-        best = found.candidats[0] if found.candidats else None
-        right = best is not None and (best.iso2, best.id) == line.truth
-        sure, likely = found.verdict == SURE, found.verdict in (SURE, LIKELY)
-        judged.append(Judged(line, best.note if best else 0.0, right, sure, likely))
+    judged = _judged(matcher, drawn)
     took = time.process_time() - start
     _print(f"societes, {noise}, {part}, {lines} lines, seed {seed}", judged, known[SURE_FROM])
     print(f"{lines / took:.0f} lines/s of one core, {sum(s.rows for s in base.values())} companies")
@@ -161,6 +156,26 @@ def measure(
         _print(f"{name}, the first {with_peers} of them", _judge(some, answers), None)
         _print("societes on these", judged[:with_peers], known[SURE_FROM])
         print(f"{with_peers / took:.1f} lines/s of one core")
+
+
+def _judged(matcher: Matcher, lines: Sequence[LabelledLine]) -> list[Judged]:
+    judged = []
+    for line in lines:
+        found = matcher.match(line.line, 3)
+        best = found.candidats[0] if found.candidats else None
+        right = best is not None and (best.iso2, best.id) == line.truth
+        sure, likely = found.verdict == SURE, found.verdict in (SURE, LIKELY)
+        judged.append(Judged(line, best.note if best else 0.0, right, sure, likely))
+    return judged
+
+
+def measure_declared(data: Path, names: Path) -> None:
+    """Print the same of names that French companies typed in other years (a file of Egapro)."""
+    base = open_base(data)
+    matcher = Matcher(base, tables(), weights(), derivations())
+    judged = _judged(matcher, labelled.declared_lines(base, names))
+    _print("names declared in other years", judged, weights()[SURE_FROM])
+    _print_calibration(judged)
 
 
 def _print_calibration(judged: Sequence[Judged]) -> None:
@@ -272,7 +287,7 @@ def _labelled_of(base: ShardSet, lines: int, seed: int) -> list[LabelledLine]:
 def main() -> None:
     """Run a command."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.matching", description=__doc__)
-    parser.add_argument("command", choices=("split", "fit", "measure", "speed"))
+    parser.add_argument("command", choices=("split", "fit", "measure", "declared", "speed"))
     parser.add_argument("source", type=Path)
     parser.add_argument("work", type=Path, nargs="?")
     parser.add_argument("--lines", type=int, default=6_000)
@@ -285,6 +300,8 @@ def main() -> None:
         labelled.split(given.source, given.work)
     elif given.command == "fit":
         fit_weights(given.source, given.work, given.lines)
+    elif given.command == "declared":
+        measure_declared(given.source, given.work)
     elif given.command == "measure":
         measure(
             given.source, given.work, given.lines, given.seed, given.peers, given.noise, given.part
