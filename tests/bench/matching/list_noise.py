@@ -1,8 +1,8 @@
 """The second noise: what lists of suppliers, customers and payments do to a name, beside typing errors.
 
 Kinds and shares follow what others have written down. `[egapro]` is counted: in the French index of equality, names as
-companies type them, 5 799 companies have 14 691 declarations, and 1 980 times another name than the last one, of which
-34 % differ in the legal form or accents alone, 24 % by words at an end, 12 % in some words, 18 % in all of them (other
+companies type them, 5 799 companies have 14 691 declarations, and 1 980 other names than their last one, of which
+34 % differ in the legal form or an abbreviation alone, 24 % by words at an end, 12 % in some words, 18 % in all of them (other
 brands, new names, a form alone), 8 % by typing errors, 2 % by blanks, 2 % are initials, 0.3 % another order
 (`seeds/raw/fr/index-egalite-fh.csv.zip` is a part). `[edq]` are Oracle's entity matching rules for customer screening
 (suffixes, ordinals and cardinals, acronyms, "contains", typing errors), `[sas]` SAS' match definitions of
@@ -233,7 +233,7 @@ class ListNoise(Noise):
 
 Kind = Callable[[ListNoise, str, Mapping[str, Any]], str]
 KINDS: Final[Mapping[str, tuple[float, Kind]]] = {
-    # [egapro] 34 % form or accents alone, less the forms that the first noise takes out or changes; [han] [edq E040]
+    # [egapro] 34 % form alone, less the forms that the first noise takes out or changes; [han] [edq E040]
     "whole": (0.12, ListNoise.whole),
     "form_of_parts": (0.14, ListNoise.form_of_parts),
     "wrong_form": (0.05, ListNoise.wrong_form),  # [nk]
