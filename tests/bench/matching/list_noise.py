@@ -2,8 +2,8 @@
 
 Kinds and shares follow what others have written down. `[egapro]` is counted: in the French index of equality, names as
 companies type them, 5 799 companies have 14 691 declarations, and 1 980 other names than their last one, of which
-34 % differ in the legal form or an abbreviation alone, 24 % by words at an end, 12 % in some words, 18 % in all of them (other
-brands, new names, a form alone), 8 % by typing errors, 2 % by blanks, 2 % are initials, 0.3 % another order
+34 % differ in the legal form or an abbreviation alone, 24 % by words at an end, 12 % in some words, 18 % in all
+of them (other brands, new names, a form alone), 8 % by typing errors, 2 % by blanks, 2 % are initials, 0.3 % an order
 (`seeds/raw/fr/index-egalite-fh.csv.zip` is a part). `[edq]` are Oracle's entity matching rules for customer screening
 (suffixes, ordinals and cardinals, acronyms, "contains", typing errors), `[sas]` SAS' match definitions of
 organisations (initials), `[nk]` the kinds of the name benchmark of nomenklatura (no blanks, words parted, swapped
