@@ -84,13 +84,14 @@ def name_tables() -> NameTables:
         rows("lettres.csv"),
         rows("parentes.csv"),
         rows("messageries.csv"),
+        rows("remarques.csv"),
     )
 
 
 @cache
 def match_weights() -> Weights:
     """What evidence counts when lists are matched."""
-    return Weights.of_rows(rows("rapprochement.csv"))
+    return Weights.of_rows(rows("rapprochement.csv"), rows("rapprochement_notes.csv"))
 
 
 @cache

@@ -5,7 +5,7 @@ the bodies of the public lists, open files of changes. Its threads read its shar
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -45,9 +45,10 @@ _LONGEST: Final = 200
 _DOCUMENTS: Final = 64
 
 # A search that may take longer runs in a thread, so that other requests do not wait for it. The compiled search frees
-# Python's lock, so such threads run beside the event loop; there are as many as a small machine has processors.
+# Python's lock, so such threads run beside the event loop. There are as many as a small machine has processors, and one
+# more, so that lists, which take two where nothing else runs, always leave one to searches.
 EXPENSIVE_MICROSECONDS: Final = 1_000.0
-THREADS: Final = 2
+THREADS: Final = 3
 
 
 class GroupsRead(NamedTuple):
@@ -81,7 +82,8 @@ class OpenGeneration:
     _documents: dict[Hashable, Any] = field(default_factory=dict)
     _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)
     _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)
-    _lists: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(THREADS - 1))
+    _lists: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    _running: "set[asyncio.Future[Any]]" = field(default_factory=set)
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS))
 
     @property
@@ -181,6 +183,8 @@ class OpenGeneration:
         if cost < EXPENSIVE_MICROSECONDS:
             return make()
         made = asyncio.get_running_loop().run_in_executor(self._threads, self._make, make)
+        self._running.add(made)
+        made.add_done_callback(self._running.discard)
         try:
             return await asyncio.shield(made)
         finally:
@@ -197,9 +201,27 @@ class OpenGeneration:
             self.shards.give_back()
 
     async def in_shared_thread(self, make: Callable[[], T]) -> T:
-        """Like `in_thread`, for long jobs: they share one thread, so that searches keep the other."""
+        """Like `in_thread`, for long jobs: they share one thread, so that searches keep the others."""
         async with self._lists:
             return await self.in_thread(EXPENSIVE_MICROSECONDS, make)
+
+    async def in_shared_threads(self, jobs: Iterator[Callable[[], T]]) -> list[T]:
+        """The results of long jobs: one after the other as in `in_shared_thread`, two at a time while no thread works.
+
+        A search that comes then finds the third thread.
+        """
+        found: list[T] = []
+        for job in jobs:
+            at_once = [self.in_shared_thread(job)]
+            if not self._running and (other := next(jobs, None)) is not None:
+                at_once.append(self.in_thread(EXPENSIVE_MICROSECONDS, other))
+            # All of them end before an error is told: the lease of the caller must not end before.
+            made = await asyncio.gather(*at_once, return_exceptions=True)
+            for one in made:
+                if isinstance(one, BaseException):
+                    raise one
+                found.append(one)
+        return found
 
     def close(self) -> None:
         """Wait for the threads, then close every file."""

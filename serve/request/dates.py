@@ -1,18 +1,24 @@
 """Dates as lists have them, as the API writes them (extension X19). Pure.
 
-A notation that may mean two days means none: `03/04/2010` is refused, `13/04/2010` and `03.04.2010` are not.
+A notation that may mean two days means none: `03/04/2010` is refused, `13/04/2010` and `03.04.2010` are not. Names of
+months are data (`seeds/mois.csv`); one that means two months, as `listopad` does, means none.
 """
 
 import re
+from collections.abc import Mapping
 from datetime import date
+from functools import cache
 from typing import Final
 
+from serve.contract import seed_tables
 from shards.codec.folding import fold
 
 _YEAR: Final = r"(?P<year>[12]\d{3})"
 _MONTH: Final = r"(?P<month>0?[1-9]|1[0-2])"
 _DAY: Final = r"(?P<day>0?[1-9]|[12]\d|3[01])"
 _WORD: Final = r"(?P<word>[^\W\d_]{3,})"
+_YEAR_FIRST: Final = rf"{_YEAR}(?:\.| m\.|\.? gada)?"
+_ROMAN: Final = r"(?P<word>[ivxIVX]{1,4})"
 _NOTATIONS: Final = tuple(
     re.compile(pattern)
     for pattern in (
@@ -20,18 +26,24 @@ _NOTATIONS: Final = tuple(
         rf"{_YEAR}(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12]\d|3[01])",
         rf"{_DAY}\. ?{_MONTH}\. ?{_YEAR}",  # with points the day is first everywhere
         rf"{_MONTH}[-/. ]{_YEAR}",
-        rf"(?:{_DAY}(?:st|nd|rd|th|er|\.)?[- ])?(?:de )?{_WORD}[. -]+(?:de )?{_YEAR}",
+        rf"{_DAY}([-/. ]) ?{_ROMAN}\2 ?{_YEAR}",
+        rf"(?:le |the |el |am |den )?(?:{_DAY}(?:st|nd|rd|th|er|re|º|°|\.)?[- ])?(?:de |of )?"
+        rf"{_WORD}[. ,-]+(?:de )?{_YEAR}(?: ?[rgг]\.?)?",
         rf"{_WORD}\.? {_DAY}(?:st|nd|rd|th)?,? {_YEAR}",
+        rf"{_YEAR_FIRST} {_DAY}\. {_WORD}",
+        rf"{_YEAR_FIRST} {_WORD}(?: {_DAY}(?:\.| d\.)?)?",
     )
 )
 _TWO: Final = re.compile(r"(\d{1,2})[-/ ](\d{1,2})[-/ ]([12]\d{3})")
-_MONTHS: Final = (
-    "jan januar january janvier jaan", "feb fev februar february fevrier",
-    "mar mars marz march mrz", "apr avr april avril", "may mai", "jun juin june juni",
-    "jul juil july juillet juli", "aug aou august aout", "sep sept september septembre",
-    "oct okt october octobre oktober", "nov november novembre", "dec dez december decembre dezember",
-)  # fmt: skip
-_OF_WORD: Final = {word: n for n, words in enumerate(_MONTHS, 1) for word in words.split()}
+
+
+@cache
+def _months() -> Mapping[str, int]:
+    """The months that names mean in whatever language."""
+    found: dict[str, set[int]] = {}
+    for row in seed_tables.rows("mois.csv"):
+        found.setdefault(fold(row["ecriture"]), set()).add(int(row["mois"]))
+    return {word: months.pop() for word, months in found.items() if len(months) == 1}
 
 
 def iso_date(text: str) -> str | None:
@@ -50,7 +62,7 @@ def iso_date(text: str) -> str | None:
     for notation in _NOTATIONS:
         if matched := notation.fullmatch(text):
             parts = matched.groupdict()
-            month = int(parts.get("month") or 0) or _OF_WORD.get(fold(parts.get("word") or ""), 0)
+            month = int(parts.get("month") or 0) or _months().get(fold(parts.get("word") or ""), 0)
             if parts.get("word") and not month:
                 return None
             if parts.get("day"):

@@ -538,7 +538,7 @@ def market_arrays(**arrays: NDArray[Any]) -> types.MarketArrays:
     made, none = types.MarketArrays(), view(np.empty(0, np.uint32))
     for name, kind in types.MarketArrays.__annotations__.items():
         setattr(made, name, 0 if kind is types.i64 else none)
-    for name, column in columns.items():
+    for name, column in arrays.items():
         setattr(made, name, view(column))
     return made
 

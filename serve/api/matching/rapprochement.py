@@ -29,8 +29,8 @@ from shards.search.matching.line import LIKELY, SURE, Candidate, Line, MatchResu
 from shards.search.matching.matcher import Matcher
 from shards.search.search import ShardSet
 
-# Lines that are matched at one time beside the event loop, so that other requests come in between.
-_AT_ONCE: Final = 10
+# Lines that share their work, matched at one time beside the event loop, so that other requests come in between.
+_AT_ONCE: Final = 20
 
 
 def lines_of_body(
@@ -89,12 +89,11 @@ async def match_lines(
     generation: OpenGeneration, lines: Sequence[Line], limit: int
 ) -> list[MatchResult]:
     """The results of lines, made in the threads of the generation."""
-    found: list[MatchResult] = []
-    for first in range(0, len(lines), _AT_ONCE):
-        part = lines[first : first + _AT_ONCE]
-        work = partial(_match, generation.shards, part, limit)
-        found += await generation.in_shared_thread(work)
-    return found
+    jobs = (
+        partial(_match, generation.shards, lines[first : first + _AT_ONCE], limit)
+        for first in range(0, len(lines), _AT_ONCE)
+    )
+    return [result for part in await generation.in_shared_threads(jobs) for result in part]
 
 
 def _match(base: ShardSet, lines: Sequence[Line], limit: int) -> list[MatchResult]:
@@ -104,7 +103,7 @@ def _match(base: ShardSet, lines: Sequence[Line], limit: int) -> list[MatchResul
         seed_tables.match_weights(),
         seed_tables.derivations(),
     )
-    return [matcher.match(line, limit) for line in lines]
+    return matcher.match_all(lines, limit)
 
 
 def _for_visitor(lines: Sequence[ListedLine]) -> tuple[ListedLine, ...]:

@@ -15,6 +15,8 @@ from serve.guests.mcp.outputs import Schema
 from serve.guests.mcp.results import ToolCall, ToolResult
 from serve.request import line_list
 from serve.request.line_list import DEFAULT_CANDIDATES, MOST_CANDIDATES
+from shards.codec.record import FIELDS as COMPANY_FIELDS
+from shards.search.matching.evidence import REASONS
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 
 # A model reads every answer; a program sends longer lists to the route.
@@ -36,6 +38,11 @@ _SAID: Final = {
     "email": "E-mail address.",
 }
 _TEXT: Final[Schema] = {"type": "string"}
+_COLUMNS: Final[Schema] = {
+    "type": "array",
+    "items": {**_TEXT, "enum": list(COMPANY_FIELDS)},
+    "description": "Fields whose values are wanted of the company of each line that is sur or probable.",
+}
 INPUT: Final[Schema] = {
     "type": "object",
     "properties": {
@@ -58,6 +65,7 @@ INPUT: Final[Schema] = {
             "minimum": 1,
             "maximum": MOST_CANDIDATES,
         },
+        "colonnes": _COLUMNS,
     },
     "required": ["lignes"],
     "additionalProperties": False,
@@ -68,8 +76,13 @@ _CANDIDATE: Final[Schema] = {
         **{name: _TEXT for name in ("iso2", "id", "nom", "ville", "code_postal", "etat")},
         "note": {"type": "number", "description": "Probability that it is the company."},
         "raisons": {"type": "array", "items": _TEXT},
+        "raisons_codes": {
+            "type": "array",
+            "items": {**_TEXT, "enum": list(REASONS)},
+            "description": "Codes of the reasons, in that order.",
+        },
     },
-    "required": ["iso2", "id", "nom", "note", "raisons"],
+    "required": ["iso2", "id", "nom", "note", "raisons", "raisons_codes"],
     "additionalProperties": False,
 }
 OUTPUT: Final[Schema] = {
@@ -83,6 +96,7 @@ OUTPUT: Final[Schema] = {
                     "cle": _TEXT,
                     "verdict": {**_TEXT, "enum": [SURE, LIKELY, AMBIGUOUS, NONE]},
                     "candidats": {"type": "array", "items": _CANDIDATE},
+                    "valeurs": {"type": "object", "description": "Values of `colonnes`."},
                     "erreur": {"type": "object", "description": "Why the line is not matched."},
                 },
             },
@@ -94,6 +108,10 @@ OUTPUT: Final[Schema] = {
 }
 _FEWER: Final = (
     "Only the best candidates are shown, so that the answer fits: send fewer lines for more."
+)
+
+_FEWER_VALUES: Final = (
+    "The last lines are without their values, so that the answer fits: send fewer lines or columns."
 )
 
 
@@ -121,13 +139,18 @@ async def match(call: ToolCall) -> ToolResult:
 
 
 def _fitting(found: Sequence[LigneRapprochee | LigneRefusee]) -> dict[str, Any]:
-    """The answers, with as many candidates each as fit into one message."""
+    """The answers, with as many candidates each, then as many values, as fit into one message."""
     for most in range(MOST_CANDIDATES, 0, -1):
         shown: dict[str, Any] = {"resultats": [_candidate(one, most) for one in found]}
         if most < max((len(_candidates(one)) for one in found), default=0):
             shown["note"] = _FEWER
         if sizes.fits(shown):
-            break
+            return shown
+    for one in reversed(shown["resultats"]):
+        if one.pop("valeurs", None) is not None:
+            shown["note"] = _FEWER_VALUES
+            if sizes.fits(shown):
+                break
     return shown
 
 
@@ -145,9 +168,9 @@ def _candidate(one: LigneRapprochee | LigneRefusee, most: int) -> dict[str, Any]
 
 
 def _short(candidate: Candidat) -> dict[str, Any]:
-    """A candidate without nulls and codes, and without the end of a very long name."""
+    """A candidate without nulls, and without the end of a very long name."""
     return {
         name: value[:_LONGEST] if isinstance(value, str) else value
         for name, value in members(candidate).items()
-        if value is not None and name != "raisons_codes"
+        if value is not None
     }

@@ -68,6 +68,9 @@ class Found(NamedTuple):
     row: int
 
 
+Scored = tuple[float, int, int]  # as in Found
+
+
 def information(rows: int, with_word: int) -> float:
     """What it tells, in nats, that a name of a shard has a word."""
     return log((max(rows, LEAST_COMPANIES) + 1) / (with_word + 0.5))
@@ -81,9 +84,9 @@ def _most(words: Sequence[SoughtWord]) -> float:
     return sum(heaviest.values())
 
 
-def _least_kept(found: Sequence[Found]) -> float:
+def _least_kept(found: Sequence[Scored]) -> float:
     """Rows that weigh less are not kept beside these."""
-    scores = sorted((row.score for row in found), reverse=True)
+    scores = sorted([score for score, _, _ in found], reverse=True)
     if len(scores) < _FEW:
         return 0.0
     behind = min(scores[_FEW - 1], scores[0] - _BEHIND)
@@ -96,6 +99,8 @@ class CandidateRows:
     def __init__(self, arrays: GenerationArrays) -> None:
         self._arrays = arrays
         self._memory = Memory()
+        # By shard, the number of each text as a word, and of its rows.
+        self._known: dict[int, dict[str, Sequence[int]]] = {}
         made = types.Pool()
         self._words, self._groups = np.zeros(_WORDS, np.int64), np.zeros(_WORDS, np.int64)
         self._weights = np.zeros(_WORDS, np.float64)
@@ -126,23 +131,29 @@ class CandidateRows:
             (shard, self._words_of(spellings, numbers[at], shard, near=near))
             for at, shard in enumerate(chosen)
         ]
-        found: list[Found] = []
-        # The shards whose rows may weigh most come first: most of the others then have no row that would be kept.
-        for shard, words in sorted(asked, key=lambda pair: -_most(pair[1])):
-            if words and _most(words) >= _least_kept(found):
-                found += self._gather(shard, words, groups)
-        found.sort(key=lambda row: (-row.score, row.shard, row.row))
-        least = found[0].score - _BEHIND if found else 0.0
-        return [row for i, row in enumerate(found[:KEPT]) if i < _FEW or row.score >= least]
+        found: list[Scored] = []
+        least = 0.0
+        # The shards whose rows may weigh most come first: those after one that has no row to keep have none either.
+        for most, shard, words in sorted(
+            ((_most(words), shard, words) for shard, words in asked if words),
+            key=lambda each: -each[0],
+        ):
+            if most < least:
+                break
+            found += self._gather(shard, words, groups)
+            least = _least_kept(found)
+        found.sort(key=lambda row: (-row[0], *row[1:]))
+        least = found[0][0] - _BEHIND if found else 0.0
+        return [Found(*row) for i, row in enumerate(found[:KEPT]) if i < _FEW or row[0] >= least]
 
-    def _gather(self, shard: int, words: Sequence[SoughtWord], groups: int) -> list[Found]:
+    def _gather(self, shard: int, words: Sequence[SoughtWord], groups: int) -> list[Scored]:
         """The rows of a shard with the greatest weight."""
         for at, (word, group, weight) in enumerate(words):
             self._words[at], self._groups[at], self._weights[at] = word, group, weight
         self._pool.write(len(words), groups)
         count = candidates.gather(self._arrays.address, shard, self._pool.address)
         rows = self._rows[:count].tolist()
-        return list(map(Found, self._scores[:count].tolist(), [shard] * count, rows))
+        return list(zip(self._scores[:count].tolist(), [shard] * count, rows, strict=True))
 
     def sizes(self, words: Sequence[str], shard: int) -> dict[str, int]:
         """How many rows of a shard have each of these words in their names."""
@@ -190,18 +201,32 @@ class CandidateRows:
             for word in self._rows[:count].tolist():
                 yield word, int(starts[word + 1]) - int(starts[word]), group
 
-    def _numbers(self, texts: Sequence[str], chosen: Sequence[int]) -> list[list[tuple[int, int]]]:
-        """The number of each text as a word of each chosen shard, -1 if it is none, and the number of its rows."""
-        encoded = [text.encode() + b"\n" for text in texts]
+    def look_up(self, texts: Iterable[str], chosen: Sequence[int]) -> None:
+        """Find texts as words of shards, so that they are known."""
+        known = [self._known.setdefault(shard, {}) for shard in chosen]
+        unknown = [text for text in dict.fromkeys(texts) if any(text not in one for one in known)]
+        if not unknown:
+            return
+        encoded = [text.encode() + b"\n" for text in unknown]
         starts = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(text) for text in encoded], out=starts[1:])
         shards = np.array(chosen, np.int64)
-        found = np.empty((len(chosen), len(texts), 2), np.int64)
+        found = np.empty((len(chosen), len(unknown), 2), np.int64)
         candidates.lookup(
             self._arrays.address, _pointer(shards), len(chosen), b"".join(encoded), _pointer(starts),
-            len(texts), _pointer(found),
+            len(unknown), _pointer(found),
         )  # fmt: skip
-        return [[(word, size) for word, size in shard] for shard in found.tolist()]
+        for one, numbers in zip(known, found.tolist(), strict=True):
+            one.update(zip(unknown, numbers, strict=True))
+
+    def forget(self) -> None:
+        """Forget the words that were looked up."""
+        self._known.clear()
+
+    def _numbers(self, texts: Sequence[str], chosen: Sequence[int]) -> list[list[Sequence[int]]]:
+        """The number of each text as a word of each chosen shard, -1 if it is none, and the number of its rows."""
+        self.look_up(texts, chosen)
+        return [[self._known[shard][text] for text in texts] for shard in chosen]
 
 
 def _pointer(array: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> object:
@@ -214,7 +239,9 @@ def first_spellings(words: Sequence[str], others: Sequence[Sequence[str]]) -> li
     found = []
     for group, (word, more) in enumerate(zip(words, others, strict=True)):
         found.append(Spelling(word, group, 1.0))
-        found += [Spelling(text, group, 0.9) for text in more]
+        for text in more:
+            # In another alphabet it is the word itself, with errors of its own.
+            found.append(Spelling(text, group, 0.9 if text.isascii() == word.isascii() else 1.0))
     return found
 
 

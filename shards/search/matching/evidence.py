@@ -4,19 +4,21 @@ A piece of evidence is 0 where it is absent. Most are 0 or 1; what words tell is
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from math import log
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from rapidfuzz.distance import OSA
 
 from shards.codec.folding import fold, fold_id
 from shards.search.matching.legal_forms import LegalForm
 from shards.search.matching.line import Line
-from shards.search.matching.name_comparison import NameComparison
+from shards.search.matching.name_comparison import NameComparison, is_number
 
 Evidence = dict[str, float]
 Forms = frozenset[LegalForm]
+Place = tuple[int, int]  # a shard, by its place in the table, and a row
 
 _TOLD: Final = 10.0
 _MOST: Final = 2.0
@@ -33,6 +35,27 @@ REASONS: Final = (
     "date_differente", "activite_identique", "activite_differente", "site_identique",
     "site_du_nom", "pays_different",
 )  # fmt: skip
+
+
+class Numbered(NamedTuple):
+    """The companies with the identifier of a line, and those with its VAT number, in whatever spelling."""
+
+    by_id: frozenset[Place]
+    by_vat: frozenset[Place]
+
+    @property
+    def places(self) -> frozenset[Place]:
+        """All of them."""
+        return self.by_id | self.by_vat
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A company and what speaks for it."""
+
+    company: Mapping[str, Any]
+    evidence: Evidence
+    compared: NameComparison | None = None
 
 
 def of_name(
@@ -82,9 +105,34 @@ def of_name(
     }
 
 
+def of_added_words(
+    compared: NameComparison, kin: Collection[str], remarks: Collection[str]
+) -> Evidence:
+    """What words say that only the line has: `X Group` is another company than X, `X branch` is X."""
+    added = compared.lacking_words
+    if any(word in remarks for word in added):
+        return {"remarque": 1.0}
+    return (
+        {"parente": 1.0} if added and all(word in kin or is_number(word) for word in added) else {}
+    )
+
+
 def classes(forms: Forms) -> frozenset[str]:
     """The classes of legal forms; of some forms none is known."""
     return frozenset(form.classe for form in forms if form.classe)
+
+
+def beside_the_name(
+    line: Line, company: Mapping[str, Any], place: Place, numbered: Numbered
+) -> Evidence:
+    """What place, date, numbers and state say of the company at `place`."""
+    found = of_place(line, company)
+    found |= of_identifiers(
+        line, company, by_id=place in numbered.by_id, by_vat=place in numbered.by_vat
+    )
+    if company["etat"] == "cessee":
+        found["cessee"] = 1.0
+    return found
 
 
 def of_place(line: Line, company: Mapping[str, Any]) -> Evidence:

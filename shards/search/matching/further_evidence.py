@@ -19,19 +19,18 @@ _LABELS: Final = ("activite", "secteur", "sous_secteur", "nace_libelle", "descri
 
 
 def of_line(
-    line: Line, company: Mapping[str, Any], name: str, mail_providers: Collection[str]
+    line: Line, company: Mapping[str, Any], mail_providers: Collection[str]
 ) -> dict[str, float]:
     """The evidence; nothing where one side does not have a value.
 
     Args:
-        name: the words of the company's name without its legal form, joined.
         mail_providers: domains that anybody may have an e-mail address of.
     """
     codes = [
         line.adresse and company["adresse"] and _address(line.adresse, company),
         line.activite and _activity(line.activite, company),
         *(
-            _domain(domain, company, name)
+            _domain(domain, company)
             for given in (line.site_web, line.email)
             if (domain := domain_of(given)) and domain not in mail_providers
         ),
@@ -80,8 +79,10 @@ def _activity(given: str, company: Mapping[str, Any]) -> str:
     return "activite_identique" if words & stems else ""
 
 
-def _domain(domain: str, company: Mapping[str, Any], name: str) -> str:
+def _domain(domain: str, company: Mapping[str, Any]) -> str:
     if domain in (domain_of(company[field]) for field in ("site_web", "domaine", "email")):
         return "site_identique"
-    label = fold(domain.partition(".")[0]).replace(" ", "")
+    label, name = (
+        fold(text).replace(" ", "") for text in (domain.partition(".")[0], company["nom"])
+    )
     return "site_du_nom" if len(label) >= _STEM - 1 and label in name else ""

@@ -109,9 +109,11 @@ class LegalForms:
         """A folded name without the forms of a country (`""`: of all), at least one word; and these forms."""
         iso2 = iso2 if iso2 in self._known else ""
         known, longest, at_ends = self._known[iso2], self._longest[iso2], self._at_ends[iso2]
+        at = next((i for i, word in enumerate(folded) if word in longest), len(folded))
+        if at == len(folded):
+            return folded, frozenset()
         words = list(folded)
         forms: set[LegalForm] = set()
-        at = 0
         while at < len(words):
             most = longest.get(words[at], 0)
             size = _form_at(known, at_ends, words, at, most) if most else 0

@@ -3,21 +3,23 @@
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
 
 from shards.codec import record
 from shards.codec.folding import fold
 from shards.errors import reading
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.matching import candidate_rows, certainty, evidence, further_evidence
-from shards.search.matching.candidate_rows import CandidateRows, Found, folded_words, information
+from shards.search.matching.candidate_rows import CandidateRows, Found, Spelling, information
 from shards.search.matching.company_numbers import Derivation, in_any_spelling
-from shards.search.matching.evidence import Evidence, Forms
+from shards.search.matching.evidence import Forms, Numbered, Place, Weighed
+from shards.search.matching.legal_forms import Words
 from shards.search.matching.line import LIKELY, SURE, Candidate, Line, MatchResult
-from shards.search.matching.name_comparison import ComparedName, NameComparison, compare
+from shards.search.matching.name_comparison import NameComparison, compare
 from shards.search.matching.name_tables import CYRILLIC, UMLAUTS, BareName, NameTables
 from shards.search.matching.probability import LIKELY_FROM, Weights
+from shards.search.matching.stored_names import LineName, StoredNames
 from shards.search.search import ShardSet
 
 # Companies whose records are read for a line; those whose names are so many nats farther than the nearest one are not,
@@ -29,9 +31,6 @@ _FEW: Final = 5
 _ENOUGH: Final = 0.9
 # What stands within a word for a letter that was lost.
 _LOST: Final = re.compile(r"(?<=\w)[?\ufffd]+(?=\w)")
-
-
-Place = tuple[int, int]  # a shard, by its place in the table, and a row
 
 
 class Compared(NamedTuple):
@@ -57,37 +56,27 @@ class Compared(NamedTuple):
         return compared.lacking + compared.extra + 3 * compared.errors - compared.common
 
 
-class Numbered(NamedTuple):
-    """The companies with the identifier of a line, and those with its VAT number, in whatever spelling."""
-
-    by_id: frozenset[Place]
-    by_vat: frozenset[Place]
-
-    @property
-    def places(self) -> frozenset[Place]:
-        """All of them."""
-        return self.by_id | self.by_vat
-
-
-class LineName(NamedTuple):
-    """The name of a line without the legal forms of a country, and what its words tell there."""
+class Spelled(NamedTuple):
+    """The words of a line without the legal forms of the countries asked for, and their spellings."""
 
     bare: BareName
-    compared: ComparedName
-    told: Mapping[str, float]
+    first: list[Spelling]
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
-    """A company and what speaks for it."""
+@dataclass(slots=True)
+class Seen:
+    """What was found out about a line in some countries: near spellings find most of the same rows again."""
 
-    company: Mapping[str, Any]
-    evidence: Evidence
-    compared: NameComparison | None = None
+    line: Line
+    words: tuple[str, ...]
+    chosen: Sequence[int]
+    numbered: Numbered
+    compared: dict[Place, Compared] = field(default_factory=dict)
+    weighed: dict[tuple[Place, bool], Weighed] = field(default_factory=dict)
 
 
 class Matcher:
-    """Matches lines one at a time: working memory of one thread."""
+    """Matches lines, one at a time or a batch: working memory of one thread."""
 
     def __init__(
         self,
@@ -99,6 +88,37 @@ class Matcher:
         self._tables, self._weights, self._derivations = tables, weights, derivations
         self._arrays: GenerationArrays = base.own_session().arrays
         self._rows = CandidateRows(self._arrays)
+        self._names = StoredNames(self._arrays, tables)
+        self._spelled: dict[tuple[Words, tuple[int, ...]], Spelled] = {}
+        self._of_lines: dict[tuple[Words, int], LineName] = {}
+
+    @reading()
+    def match_all(self, lines: Sequence[Line], limit: int) -> list[MatchResult]:
+        """The results of `match` of a batch of lines, which shares the work that does not depend on one line.
+
+        Words are looked up once, for all lines that ask for the same countries; words and names of companies that
+        several lines come upon are read once.
+
+        Raises:
+            CorruptError: a shard refers to what it does not have.
+        """
+        self._forget()
+        asked: dict[tuple[int, ...], list[str]] = {}
+        for line in lines:
+            if words := _name_words(line):
+                chosen = self._chosen(line)
+                texts = asked.setdefault(tuple(chosen), [])
+                texts += [given.text for given in self._spellings(words, chosen).first]
+        for some, texts in asked.items():
+            self._rows.look_up(texts, some)
+        return [self._match(line, limit) for line in lines]
+
+    def _forget(self) -> None:
+        """Forget what was remembered for the lines before."""
+        self._rows.forget()
+        self._names.forget()
+        self._spelled.clear()
+        self._of_lines.clear()
 
     @reading()
     def match(self, line: Line, limit: int) -> MatchResult:
@@ -107,7 +127,11 @@ class Matcher:
         Raises:
             CorruptError: a shard refers to what it does not have.
         """
-        weighed = self.weigh(line)
+        self._forget()
+        return self._match(line, limit)
+
+    def _match(self, line: Line, limit: int) -> MatchResult:
+        weighed = self._weigh_anywhere(line)
         notes = self._weights.notes([found.evidence for found in weighed])
         ranked = sorted(
             zip(notes, weighed, strict=True),
@@ -154,9 +178,9 @@ class Matcher:
         if other.compared is None:
             return False
         shard = self._arrays.shards[self._arrays.numbers[other.company["iso2"]]]
-        towns = shard.code_texts("ville")
 
         def is_town(word: str) -> bool:
+            towns = shard.code_texts("ville")
             place = bisect_left(towns, word.encode())
             return place < len(towns) and towns[place] == word.encode()
 
@@ -168,6 +192,10 @@ class Matcher:
 
         Where the countries of the line have no answer, those of the others too.
         """
+        self._forget()
+        return self._weigh_anywhere(line)
+
+    def _weigh_anywhere(self, line: Line) -> list[Weighed]:
         chosen = self._chosen(line)
         found = self._weigh(line, chosen)
         notes = self._weights.notes([each.evidence for each in found])
@@ -186,18 +214,18 @@ class Matcher:
     def _weigh(self, line: Line, chosen: Sequence[int]) -> list[Weighed]:
         """The companies of some countries that a line may mean."""
         numbered = self._rows_by_number(line, chosen)
+        seen = Seen(line, _name_words(line), chosen, numbered)
         by_number = [Found(0.0, *place) for place in sorted(numbered.places)]
-        words = _name_words(line)
-        if not words:
+        if not seen.words:
             alone = [Compared(row, None, _NO_FORMS, {}) for row in by_number]
-            return self._read(line, alone, chosen, numbered)
-        found = self._compare_names(words, chosen, by_number, near=False)
-        weighed = self._read(line, found, chosen, numbered)
+            return self._read(seen, alone)
+        found = self._compare_names(seen, by_number, near=False)
+        weighed = self._read(seen, found)
         best = max(self._weights.notes([each.evidence for each in weighed]), default=0.0)
         if best >= _ENOUGH:
             return weighed
-        found += self._compare_names(words, chosen, [], near=True)
-        return self._read(line, found, chosen, numbered)
+        found += self._compare_names(seen, [], near=True)
+        return self._read(seen, found)
 
     def _chosen(self, line: Line) -> list[int]:
         numbers = self._arrays.numbers
@@ -216,89 +244,98 @@ class Matcher:
 
         return Numbered(found(line.id), found(line.tva))
 
-    def _compare_names(
-        self, words: tuple[str, ...], chosen: Sequence[int], more: Sequence[Found], *, near: bool
-    ) -> list[Compared]:
+    def _compare_names(self, seen: Seen, more: Sequence[Found], *, near: bool) -> list[Compared]:
         """Rows that share words with a line, with their names compared, the nearest first."""
-        bare = self._bare(words, chosen)
-        isos = {self._arrays.isos[number] for number in chosen}
-        umlauts, cyrillic = bool(isos & UMLAUTS), bool(isos & CYRILLIC)
-        others = [
-            self._tables.others(word, umlauts=umlauts, cyrillic=cyrillic) for word in bare.words
-        ]
-        spellings = candidate_rows.first_spellings(bare.words, others)
+        chosen, words = seen.chosen, seen.words
+        bare, first = self._spellings(words, chosen)
+        spellings = list(first)
         if near:
             spellings += candidate_rows.further_spellings(bare.words)
             spellings += candidate_rows.initials(words)
-            only = isos.pop() if len(isos) == 1 else ""
+            only = self._arrays.isos[chosen[0]] if len(chosen) == 1 else ""
             for place, word in enumerate(bare.words):
                 for rest in self._tables.forms.attached(word, only):
-                    spellings.append(candidate_rows.Spelling(rest, place, 0.9))
+                    spellings.append(Spelling(rest, place, 0.9))
         found = [*more, *self._rows.rows(spellings, chosen, near=near)]
-        names: dict[str, LineName] = {}
         rows = list({(row.shard, row.row): row for row in found}.values())
-        compared = [self._compare(words, row, names) for row in rows]
+        self._compare(seen, [row for row in rows if row[1:] not in seen.compared])
+        compared = [seen.compared[row.shard, row.row] for row in rows]
         return sorted(compared, key=lambda each: each.distance)
 
-    def _bare(self, words: tuple[str, ...], chosen: Sequence[int]) -> BareName:
+    def _spellings(self, words: Words, chosen: Sequence[int]) -> Spelled:
+        """The words that a line is looked up by first."""
+        known = self._spelled.get((words, tuple(chosen)))
+        if known is None:
+            bare = self._bare(words, chosen)
+            isos = {self._arrays.isos[number] for number in chosen}
+            umlauts, cyrillic = bool(isos & UMLAUTS), bool(isos & CYRILLIC)
+            others = [
+                self._tables.others(word, umlauts=umlauts, cyrillic=cyrillic) for word in bare.words
+            ]
+            known = Spelled(bare, candidate_rows.first_spellings(bare.words, others))
+            self._spelled[words, tuple(chosen)] = known
+        return known
+
+    def _bare(self, words: Words, chosen: Sequence[int]) -> BareName:
         isos = [self._arrays.isos[number] for number in chosen]
         return self._tables.bare(words, isos[0] if len(isos) == 1 else "")
 
-    def _compare(
-        self,
-        words: tuple[str, ...],
-        row: Found,
-        names: dict[str, LineName],
-    ) -> Compared:
-        """Compare a name with that of a row; `names` has that of the line without the forms of each country."""
-        shard = self._arrays.shards[row.shard]
-        line = names.get(shard.iso2)
-        if line is None:
-            line = names[shard.iso2] = self._line_name(words, row.shard)
-        nearest: Compared | None = None
-        for place, theirs in enumerate(folded_words(shard, row.row)):
-            sizes = dict(theirs)
-            other = self._tables.bare(tuple(word for word, _ in theirs), shard.iso2)
-            told = [(word, information(shard.rows, sizes.get(word, 0))) for word in other.words]
-            compared = compare(line.compared, told, other.forms, self._tables)
-            forms = line.bare.forms, other.forms
-            found = Compared(row, compared, forms, line.told, former=place > 0)
-            if nearest is None or found.distance < nearest.distance:
-                nearest = found
-        assert nearest is not None  # a row has a name
-        return nearest
+    def _compare(self, seen: Seen, rows: Sequence[Found]) -> None:
+        """Compare the name of a line with the present and former names of rows, country by country."""
+        for number in {row.shard: None for row in rows}:
+            line = self._line_name(seen.words, number)
+            of_rows = [
+                (row, self._names.of(number, row.row)) for row in rows if row.shard == number
+            ]
+            names = [name for _, names in of_rows for name in names]
+            compared = iter(compare(line.compared, names, self._tables))
+            for row, names_of_row in of_rows:
+                nearest: Compared | None = None
+                for place, name in enumerate(names_of_row):
+                    forms = line.compared.forms, name.forms
+                    found = Compared(row, next(compared), forms, line.told, former=place > 0)
+                    if nearest is None or found.distance < nearest.distance:
+                        nearest = found
+                assert nearest is not None  # a row has a name
+                seen.compared[row.shard, row.row] = nearest
 
-    def _line_name(self, words: tuple[str, ...], number: int) -> LineName:
+    def _line_name(self, words: Words, number: int) -> LineName:
         """The name of a line as it is compared with those of a shard."""
-        shard = self._arrays.shards[number]
-        bare = self._tables.bare(words, shard.iso2)
-        known = self._rows.sizes(bare.words, number)
-        told = [(word, information(shard.rows, known[word])) for word in bare.words]
-        compared = ComparedName.of(told, self._tables, known, umlauts=shard.iso2 in UMLAUTS)
-        return LineName(bare, compared, dict(told))
+        known = self._of_lines.get((words, number))
+        if known is None:
+            shard = self._arrays.shards[number]
+            bare = self._tables.bare(words, shard.iso2)
+            sizes = self._rows.sizes(bare.words, number)
+            told = {word: information(shard.rows, sizes[word]) for word in bare.words}
+            known = LineName(self._names.compared(number, bare, told, sizes), told)
+            self._of_lines[words, number] = known
+        return known
 
     # -- evidence ------------------------------------------------------------------------------
 
-    def _read(
-        self, line: Line, found: Sequence[Compared], chosen: Sequence[int], numbered: Numbered
-    ) -> list[Weighed]:
+    def _read(self, seen: Seen, found: Sequence[Compared]) -> list[Weighed]:
         """The records of the nearest rows, with all evidence."""
         best = list({each.place: each for each in found}.values())
         best = sorted(best, key=lambda each: each.distance)
         farthest = best[0].distance + _BEHIND if best else 0.0
-        by_number = numbered.places
+        by_number = seen.numbered.places
         # Rows found by a number are not cut by the distance of names.
         best = [
             each
             for i, each in enumerate(best)
             if i < _FEW or (i < _READ and each.distance <= farthest) or each.place in by_number
         ]
-        companies = sum(self._arrays.shards[number].rows for number in chosen)
+        companies = sum(self._arrays.shards[number].rows for number in seen.chosen)
         named = _named(best, by_number)
-        return [
-            self._weighed(line, each, companies, numbered, by_its_number=each.place in named)
-            for each in best
-        ]
+        weighed = []
+        for each in best:
+            key = each.place, each.place in named
+            if key not in seen.weighed:
+                seen.weighed[key] = self._weighed(
+                    seen.line, each, companies, seen.numbered, by_its_number=key[1]
+                )
+            weighed.append(seen.weighed[key])
+        return weighed
 
     def _weighed(
         self, line: Line, each: Compared, companies: int, numbered: Numbered, *, by_its_number: bool
@@ -310,13 +347,13 @@ class Matcher:
         """
         shard = self._arrays.shards[each.found.shard]
         company = record.company(shard.record(each.found.row, coordonnees=True))
-        further = _further_evidence(line, company, each, numbered)
-        name = "".join(fold(company["nom"]).split())
-        further |= further_evidence.of_line(line, company, name, self._tables.mail_providers)
+        further = evidence.beside_the_name(line, company, each.place, numbered)
+        further |= further_evidence.of_line(line, company, self._tables.mail_providers)
         if each.compared is None:
             return Weighed(company, {"sans_nom": 1.0} | further)
         town = evidence.town_told(each.compared, each.told, company)
         named = evidence.of_name(each.compared, each.forms, companies, town=town)
+        named |= evidence.of_added_words(each.compared, self._tables.kin, self._tables.remarks)
         if each.former:
             named["ancien_nom"] = 1.0
         found = named | further
@@ -342,20 +379,6 @@ def _name_words(line: Line) -> tuple[str, ...]:
 
 
 _NO_FORMS: Final = (Forms(), Forms())
-
-
-def _further_evidence(
-    line: Line, company: Mapping[str, Any], each: Compared, numbered: Numbered
-) -> Evidence:
-    """What else than the name speaks for a company."""
-    place = each.place
-    found = evidence.of_place(line, company)
-    found |= evidence.of_identifiers(
-        line, company, by_id=place in numbered.by_id, by_vat=place in numbered.by_vat
-    )
-    if company["etat"] == "cessee":
-        found["cessee"] = 1.0
-    return found
 
 
 def _candidate(note: float, found: Weighed) -> Candidate:

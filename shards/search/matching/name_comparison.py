@@ -1,36 +1,30 @@
 """Two names, word by word: what they share, what one of them lacks, and how spellings differ.
 
 How much a word tells is the logarithm of how rare it is in the country (nats), so "Bau" is worth little and
-"Zipfelhuber" much. Distances of words are those of rapidfuzz (optimal string alignment: two letters that change places
-are one error).
+"Zipfelhuber" much.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from rapidfuzz.distance import OSA
 
 from shards.search.matching.legal_forms import LegalForm
 from shards.search.matching.name_tables import NameTables
+from shards.search.matching.near_words import BEGINNING, SHORT, Near, near_words
 
-# Shorter words may only lack a letter that the other one has, if that has _LACKING letters, or have two exchanged;
-# longer ones differ by one error, and by two from the second length on.
-_LACKING: Final = 3
-_ONE_ERROR: Final = 4
-_TWO_ERRORS: Final = 8
-_PREFIX: Final = 3
-# The distance of a word from its first letters: more than one error, less than two.
-_BEGINNING: Final = 1.5
-# The distance of two short words of which one lacks a letter, behind that of other errors.
-_SHORT: Final = 1.25
-# A letter that is two of the Latin ones is lost where a list could not write it: œuvre is uvre.
-_LIGATURES: Final = ("oe", "ae")
+# Names of fewer letters have no error where blanks are elsewhere.
+_LONG: Final = 8
 # Words that tell less than this are in one name of two hundred or more.
 LIGHT: Final = 5.3
 _INITIALS: Final = range(3, 9)
 _ALIKE: Final = 0.7
 _ROMAN: Final = frozenset(("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"))
+
+_ELIDED: Final = frozenset("ld")
+_VOWELS: Final = frozenset("aeiouyh")
 
 Told = tuple[str, float]  # a word, and how much it tells
 
@@ -51,7 +45,7 @@ class NameComparison:
         abbreviations, beginnings: words that one name has short, by the table, or as the first letters of the other's.
         respaced: words that one name has as two.
         heaviest: the most that a word tells that both have.
-        alike: the names are much the same as texts.
+        differing: the texts of the words that are not the same.
         numbers: numbers, Roman ones and single letters that only one of them has.
     """
 
@@ -72,13 +66,20 @@ class NameComparison:
     respaced: int = 0
     reordered: bool = False
     heaviest: float = 0.0
-    alike: bool = False
+    differing: tuple[str, str] = ("", "")
     numbers: int = 0
 
     def add_common(self, told: float) -> None:
         """Count words that both have."""
         self.common += told
         self.heaviest = max(self.heaviest, told)
+
+    @property
+    def alike(self) -> bool:
+        """Are the words much the same as texts, where both names have others?"""
+        return all(self.differing) and (
+            OSA.normalized_similarity(*self.differing, score_cutoff=_ALIKE) >= _ALIKE
+        )
 
     @property
     def agrees(self) -> bool:
@@ -101,98 +102,150 @@ class NameComparison:
 
 @dataclass(frozen=True, slots=True)
 class ComparedName:
-    """The name of a line, as it is compared with the names of one country.
+    """A name without its legal forms, as it is compared with others of one country.
 
     Attributes:
-        told: its words.
+        told: its words, and how much each tells.
         keys: what each word must share with another one to be the same.
-        known: how many companies of the country have each word in their names.
-        umlauts: ae and ä are the same.
+        forms: its legal forms.
+        ascii: no word is in another alphabet.
+        known: of the name of a line, how many companies of the country have each word in their names.
     """
 
     told: Sequence[Told]
     keys: Sequence[str]
+    forms: frozenset[LegalForm]
+    ascii: bool
     known: Mapping[str, int]
-    umlauts: bool
 
-    @classmethod
-    def of(
-        cls, told: Sequence[Told], tables: NameTables, known: Mapping[str, int], *, umlauts: bool
-    ) -> "ComparedName":
-        """The name of these words."""
-        return cls(told, [tables.key(word, umlauts=umlauts) for word, _ in told], known, umlauts)
+
+class _Pair(NamedTuple):
+    """Two names, and what is left of both when words that are the same are taken out, in Latin letters."""
+
+    company: ComparedName
+    found: NameComparison
+    left: list[Told]
+    right: list[Told]
+    raw: Mapping[str, str]  # the words of other alphabets, by their Latin spelling
 
 
 def compare(
-    line: ComparedName,
-    company: Sequence[Told],
-    forms: Iterable[LegalForm],
-    tables: NameTables,
-) -> NameComparison:
-    """Compare the words of a line with those of a company, whose name has these legal forms."""
-    found = NameComparison()
-    left, right = _without_equal(line, company, tables, found)
-    found.alike = bool(left and right) and _are_alike(left, right)
+    line: ComparedName, companies: Sequence[ComparedName], tables: NameTables
+) -> list[NameComparison]:
+    """Compare the name of a line with those of companies; the distances of all words are found at once."""
+    pairs = [_without_equal(line, company, tables) for company in companies]
+    near = near_words(
+        {word for pair in pairs if pair.right for word, _ in pair.left},
+        {word for pair in pairs if pair.left for word, _ in pair.right},
+    )
+    line_articles = _elided(line.told)
+    for pair in pairs:
+        if pair.left or pair.right:
+            _compare_rest(line, pair, near, tables, line_articles)
+    return [pair.found for pair in pairs]
+
+
+def _compare_rest(
+    line: ComparedName, pair: _Pair, near: Near, tables: NameTables, articles: Collection[str]
+) -> None:
+    """Compare the words that are not the same."""
+    company, found, left, right, raw = pair
     if left:
-        _match_forms(left, right, forms, tables, found)
+        _match_forms(left, right, company.forms, near, tables, found)
     if left and right:
         _match_spacing(left, right, found)
     if left and right:
         _match_respaced(left, right, found)
         _match_respaced(right, left, found)
     if left and right:
-        _match_near(left, right, found, line.known)
+        known = {word: line.known.get(raw.get(word, word), 0) for word, _ in left}
+        _match_near(left, right, near, found, known)
     if left and right and not found.common:
         _match_initials(left, right, found)
     for word, told in left:
         found.lacking += told
         found.heavy_lacking += told >= LIGHT
-        found.lacking_words.append(word)
+        found.lacking_words.append(raw.get(word, word))
     for word, told in right:
         found.extra += told
         found.heavy_extra += told >= LIGHT
-        found.extra_words.append(word)
-    found.numbers = sum(map(is_number, found.lacking_words + found.extra_words))
-    return found
+        found.extra_words.append(raw.get(word, word))
+    numbers = [word for word in found.lacking_words + found.extra_words if is_number(word)]
+    if numbers:
+        no_numbers = _elided(company.told).union(articles)
+        found.numbers = sum(word not in no_numbers for word in numbers)
 
 
-def _without_equal(
-    line: ComparedName, company: Sequence[Told], tables: NameTables, found: NameComparison
-) -> tuple[list[Told], list[Told]]:
+def _elided(told: Sequence[Told]) -> set[str]:
+    """Articles without their vowel, which are no numbers: l of l'oeuvre."""
+    pairs = itertools.pairwise(word for word, _ in told)
+    return {one for one, other in pairs if one in _ELIDED and other[0] in _VOWELS}
+
+
+def _without_equal(line: ComparedName, company: ComparedName, tables: NameTables) -> _Pair:
     """What is left of both when words that are the same are taken out."""
+    found = NameComparison()
     left: list[Told] = []
-    right = list(company)
     places: list[int] = []
-    keys = [tables.key(word, umlauts=line.umlauts) for word, _ in company]
+    keys = company.keys
     taken: set[int] = set()
+    same_letters = line.ascii and company.ascii
     for (word, told), key in zip(line.told, line.keys, strict=True):
-        place = next((i for i, other in enumerate(keys) if other == key and i not in taken), None)
+        place = None
+        if key in keys:
+            place = next(
+                (i for i, other in enumerate(keys) if other == key and i not in taken), None
+            )
+        if place is None and not same_letters:
+            place = _in_another_alphabet(word, company.told, taken, tables)
         if place is None:
             left.append((word, told))
             continue
         taken.add(place)
         places.append(place)
-        found.abbreviations += tables.full(word) != word and company[place][0] != word
-        found.add_common(company[place][1])
+        theirs, told = company.told[place]
+        found.abbreviations += theirs != word and tables.full(word) != word
+        found.add_common(told)
     found.reordered = places != sorted(places)
-    return left, [pair for i, pair in enumerate(right) if i not in taken]
+    right = [pair for i, pair in enumerate(company.told) if i not in taken]
+    raw: dict[str, str] = {}
+    if not same_letters:
+        raw = {tables.latin(word): word for word, _ in (*left, *right)}
+        left, right = (
+            [(tables.latin(word), told) for word, told in words] for words in (left, right)
+        )
+    if left and right:
+        found.differing = _joined(left), _joined(right)
+    return _Pair(company, found, left, right, raw)
 
 
-def _are_alike(left: Sequence[Told], right: Sequence[Told]) -> bool:
-    texts = ("".join(word for word, _ in told) for told in (left, right))
-    return OSA.normalized_similarity(*texts, score_cutoff=_ALIKE) >= _ALIKE
+def _joined(told: Sequence[Told]) -> str:
+    return "".join([word for word, _ in told])
+
+
+def _in_another_alphabet(
+    word: str, company: Sequence[Told], taken: Collection[int], tables: NameTables
+) -> int | None:
+    """The place of a word that is this one in the letters of another alphabet."""
+    for place, (other, _) in enumerate(company):
+        if place not in taken and word.isascii() != other.isascii():
+            ours, theirs = tables.latin_spellings(word), tables.latin_spellings(other)
+            if not set(ours).isdisjoint(theirs):
+                return place
+    return None
 
 
 def _match_forms(
     left: list[Told],
     right: list[Told],
-    forms: Iterable[LegalForm],
+    forms: Collection[LegalForm],
+    near: Near,
     tables: NameTables,
     found: NameComparison,
 ) -> None:
     """Words of the line that are the legal form of the company, misspelt or behind a word without a blank."""
-    text = "".join(name for name, _ in right)
-    for form in sorted(forms):
+    text = _joined(right)
+    for form in sorted(forms) if len(forms) > 1 else forms:
         for place, (word, _) in enumerate(left):
             if text and tables.forms.is_attached(word, text, form):
                 found.respaced += 1
@@ -203,7 +256,7 @@ def _match_forms(
         for word, told in left[:]:
             if not tables.forms.misspelt(word, form):
                 continue
-            if all(_distance(word, other) is None for other, _ in right):
+            if all((word, other) not in near for other, _ in right):
                 found.form_errors = 1
                 left.remove((word, told))
                 return
@@ -213,9 +266,10 @@ def _match_spacing(left: list[Told], right: list[Told], found: NameComparison) -
     """All that is left is the same text with blanks elsewhere."""
     if len(left) == len(right) == 1:
         return
-    one, other = "".join(word for word, _ in left), "".join(word for word, _ in right)
+    one, other = _joined(left), _joined(right)
     if one == other or (
-        min(len(one), len(other)) >= _TWO_ERRORS
+        min(len(one), len(other)) >= _LONG
+        and abs(len(one) - len(other)) <= 1
         and _digits(one) == _digits(other)  # another number is no typing error
         and OSA.distance(one, other, score_cutoff=1) <= 1
     ):
@@ -232,6 +286,8 @@ def _digits(text: str) -> str:
 
 def _match_respaced(whole: list[Told], parts: list[Told], found: NameComparison) -> None:
     """A word of one name that is two neighbours of the other."""
+    if len(parts) == 1:
+        return
     for pair in list(whole):
         for i in range(len(parts) - 1):
             if parts[i][0] + parts[i + 1][0] == pair[0]:
@@ -259,62 +315,37 @@ def initials(told: Sequence[Told]) -> str:
 
 
 def _match_near(
-    left: list[Told], right: list[Told], found: NameComparison, known: Mapping[str, int]
+    left: list[Told],
+    right: list[Told],
+    near: Near,
+    found: NameComparison,
+    known: Mapping[str, int],
 ) -> None:
     """Words that differ by one or two errors, or of which one begins the other; the nearest first."""
-    pairs = sorted(
-        (cost, i, j)
+    pairs = [
+        (near[one, other], i, j)
         for i, (one, _) in enumerate(left)
         for j, (other, _) in enumerate(right)
-        if (cost := _distance(one, other)) is not None
-    )
+        if (one, other) in near
+    ]
+    if not pairs:
+        return
     gone_left: set[int] = set()
     gone_right: set[int] = set()
-    for cost, i, j in pairs:
+    for cost, i, j in sorted(pairs):
         if i in gone_left or j in gone_right:
             continue
         gone_left.add(i)
         gone_right.add(j)
         found.add_common(right[j][1])
-        if cost == _BEGINNING:
+        if cost == BEGINNING:
             found.beginnings += 1
         else:
             found.errors += int(cost)
-            found.short_errors += cost == _SHORT
-            found.known_errors += known.get(left[i][0], 0) > 0
+            found.short_errors += cost == SHORT
+            found.known_errors += known[left[i][0]] > 0
     left[:] = [pair for i, pair in enumerate(left) if i not in gone_left]
     right[:] = [pair for j, pair in enumerate(right) if j not in gone_right]
-
-
-def _distance(one: str, other: str) -> float | None:
-    """The number of errors between two words, _BEGINNING if one begins the other, None if they are too far apart."""
-    short, long = sorted((one, other), key=len)
-    if short.isdigit() or long.isdigit():
-        return None
-    if len(short) >= _ONE_ERROR:
-        most = 2 if len(short) >= _TWO_ERRORS else 1
-        errors = OSA.distance(one, other, score_cutoff=most)
-        if errors <= most:
-            return float(errors)
-    elif len(long) >= _LACKING and len(short) > 1 and _is_short_error(short, long):
-        return _SHORT
-    if any(_without_ligature(long, two) == short for two in _LIGATURES):
-        return 1.0
-    if long.startswith(short) and (len(short) >= _PREFIX or len(short) == 1):
-        return _BEGINNING
-    return None
-
-
-def _is_short_error(short: str, long: str) -> bool:
-    """Whether a short word lacks one letter of the other, or two letters of it changed places."""
-    if len(long) == len(short) and sorted(long) != sorted(short):
-        return False
-    return len(long) <= len(short) + 1 and OSA.distance(short, long, score_cutoff=1) == 1
-
-
-def _without_ligature(word: str, two: str) -> str:
-    head, _, tail = word.partition(two)
-    return head + tail
 
 
 def is_number(word: str) -> bool:

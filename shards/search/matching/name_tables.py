@@ -4,6 +4,7 @@ All of it is data of `seeds/`. Legal forms are in `legal_forms.py`; here are wor
 Greek and Cyrillic letters.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from shards.search.matching.legal_forms import LegalForm, LegalForms, Row, Words
 UMLAUTS: Final = frozenset(("AT", "CH", "DE", "DK", "EE", "FI", "LU", "NO", "SE"))
 # Where names are registered in Cyrillic letters.
 CYRILLIC: Final = frozenset(("BG",))
+_TENS: Final = re.compile(r"[2-9]0")
+_UNITS: Final = re.compile(r"[1-9](?:st|nd|rd|th)?")
 _DIGRAPHS: Final = (("ae", "a"), ("oe", "o"), ("ue", "u"), ("aa", "a"))
 
 
@@ -43,6 +46,7 @@ class NameTables:
         letters: Sequence[Row] = (),
         kin: Iterable[Row] = (),
         mail_providers: Iterable[Row] = (),
+        remarks: Iterable[Row] = (),
     ) -> None:
         """Take the legal forms, and read rows of the other tables, by column."""
         self.forms = forms
@@ -55,11 +59,15 @@ class NameTables:
             self._full[short] = full
             if full:
                 self._short.setdefault(full, []).append(short)
+        self._dropped = {word for word, full in self._full.items() if not full}
         self._latin = [(row["lettre"], row["latin"]) for row in letters]
         self._variant = [(row["lettre"], row["autre"] or row["latin"]) for row in letters]
-        self._cyrillic = _cyrillic(self._latin)
+        self._cyrillic = [_cyrillic(pairs) for pairs in (self._latin, self._variant)]
+        self._tens = {word for word, full in self._full.items() if _TENS.fullmatch(full)}
         # Words by which a sibling of a company is named: group, holding, branch.
         self.kin = frozenset(fold(row["mot"]) for row in kin)
+        # Words that whoever keeps a list writes behind a name: closed, branch, supplier.
+        self.remarks = frozenset(fold(row["mot"]) for row in remarks)
         self.mail_providers = frozenset(row["domaine"] for row in mail_providers)
 
     def bare(self, folded: Words, iso2: str) -> BareName:
@@ -68,8 +76,23 @@ class NameTables:
         At least one word stays.
         """
         words, forms = self.forms.without_forms(folded, iso2)
-        content = tuple(word for word in words if self._full.get(word, word))
-        return BareName(joined_letters(content or tuple(words)), forms)
+        content = words
+        if not self._dropped.isdisjoint(words):
+            content = tuple(word for word in words if word not in self._dropped) or words
+        if not self._tens.isdisjoint(content):
+            content = self._with_compounds(content)
+        return BareName(joined_letters(content) if 1 in map(len, content) else content, forms)
+
+    def _with_compounds(self, words: Words) -> Words:
+        """The words with tens and units as one number: twenty first is 21st."""
+        found: list[str] = []
+        for word in words:
+            unit = self.full(word)
+            if found and found[-1] in self._tens and unit != word and _UNITS.fullmatch(unit):
+                found[-1] = self.full(found[-1])[0] + unit
+            else:
+                found.append(word)
+        return tuple(found)
 
     def full(self, word: str) -> str:
         """The word that an abbreviation stands for, else the word itself."""
@@ -79,8 +102,16 @@ class NameTables:
         """What words that are the same have in common: the full word, in Latin letters, with plain umlauts."""
         full = self.full(word)
         if not full.isascii():
-            full = self.full(_replaced(full, self._latin))
+            full = self.full(self.latin(full))
         return plain(full) if umlauts else full
+
+    def latin(self, word: str) -> str:
+        """A word in Latin letters."""
+        return word if word.isascii() else _replaced(word, self._latin)
+
+    def latin_spellings(self, word: str) -> tuple[str, str]:
+        """A word in Latin letters, in two ways: viktoriya, viktoria."""
+        return self.latin(word), word if word.isascii() else _replaced(word, self._variant)
 
     def others(self, word: str, *, umlauts: bool, cyrillic: bool = False) -> list[str]:
         """Other spellings under which a word may be in the index of words."""
@@ -89,9 +120,9 @@ class NameTables:
         if umlauts:
             found.add(plain(word))
         if not word.isascii():
-            found |= {_replaced(word, self._latin), _replaced(word, self._variant)}
+            found |= set(self.latin_spellings(word))
         elif cyrillic:
-            found.add(_replaced(word, self._cyrillic))
+            found |= {_replaced(word, letters) for letters in self._cyrillic}
         return sorted(found - {word})
 
 

@@ -8,6 +8,7 @@ python -m tests.bench.matching measure DATA WORK [--lines 6000] [--seed 3] [--pe
 
 Weights are fitted on lines of both noises that mean one half of the companies of the three large registers; the other
 half and the other countries are for measuring.
+python -m tests.bench.matching declared DATA index-egalite-fh.csv
 python -m tests.bench.matching speed DATA [--lines 2000]
 """
 
@@ -15,19 +16,20 @@ import argparse
 import itertools
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from seeds import TABLES
 from shards.generations import pointer
-from shards.search.matching.line import SURE
-from shards.search.matching.matcher import Matcher, Weighed
-from shards.search.matching.probability import SURE_FROM
+from shards.search.matching.evidence import Weighed
+from shards.search.matching.line import LIKELY, SURE
+from shards.search.matching.matcher import Matcher
+from shards.search.matching.probability import SURE_FROM, Weights
 from shards.search.reader import Shard
 from shards.search.search import ShardSet
 from tests.bench.matching import labelled, peers
-from tests.bench.matching.fit import CONSTANT, Example, fit
+from tests.bench.matching.fit import CONSTANT, Example, fit, rising_curve
 from tests.bench.matching.labelled import Chosen, LabelledLine, LabelledLines
 from tests.bench.matching.list_noise import ListNoise
 from tests.bench.matching.noise import Noise, NoiseTables
@@ -35,16 +37,17 @@ from tests.bench.matching.peers import Answer
 from tests.bench.matching.seed_tables import derivations, rows, tables, weights
 
 _FIT_SEED = 2
-_EDGES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1.01)
+_TENTHS: Final = 10
 
 
 class Judged(NamedTuple):
-    """A line, the note of its best candidate, whether that is the right one, and whether it is called sure."""
+    """A line, the note of its best candidate, whether that is right, and whether it is called sure or likely."""
 
     line: LabelledLine
     note: float
     right: bool
     sure: bool = False
+    likely: bool = False
 
 
 def open_base(data: Path) -> ShardSet:
@@ -89,24 +92,33 @@ def _place(line: LabelledLine, weighed: Sequence[Weighed]) -> int | None:
 
 
 def fit_weights(data: Path, work: Path, lines: int) -> None:
-    """Write seeds/rapprochement.csv; the threshold of `sur` stays, and weights of what no line has."""
+    """Write the weights, but the threshold of `sur` and weights of what no line has, and the curve of the notes."""
     base = open_base(data)
     matcher = Matcher(base, tables(), weights(), derivations())
     examples = []
     for noise in _NOISES:
         for line in _labelled(base, work, noise, "fitted").draw(lines, _FIT_SEED):
             weighed = matcher.weigh(line.line)
-            if weighed:
-                place = _place(line, weighed)
-                examples.append(Example([each.evidence for each in weighed], place))
+            examples.append(Example([each.evidence for each in weighed], _place(line, weighed)))
     known = weights()
     names = [name for name in known if name not in (CONSTANT, SURE_FROM)]
     met = {name for one in examples for evidence in one.candidates for name in evidence}
-    found = {**fit(examples, [name for name in names if name in met]), SURE_FROM: known[SURE_FROM]}
-    found = {name: found.get(name, weight) for name, weight in known.items()}
+    fitted = fit(
+        [one for one in examples if one.candidates], [name for name in names if name in met]
+    )
+    found = Weights(known | fitted)
     found["tva_identique"] = found["id_identique"]  # a published VAT number says as much
-    lines_ = [f"{name},{value:g}" for name, value in found.items()]
-    (TABLES / "rapprochement.csv").write_text("\n".join(["indice,poids", *lines_, ""]))
+    _write("rapprochement.csv", "indice,poids", found.items())
+    judged = []
+    for one in examples:
+        likely = max(zip(found.probabilities(one.candidates), itertools.count()), default=(0.0, -1))
+        judged.append((likely[0], likely[1] == one.right))
+    _write("rapprochement_notes.csv", "probabilite,note", rising_curve(judged))
+
+
+def _write(name: str, head: str, pairs: Iterable[tuple[object, float]]) -> None:
+    lines = [f"{one},{other:g}" for one, other in pairs]
+    (TABLES / name).write_text("\n".join([head, *lines, ""]))
 
 
 def measure(
@@ -116,13 +128,8 @@ def measure(
     base = open_base(data)
     drawn = _labelled(base, work, noise, part).draw(lines, seed)
     matcher, known = Matcher(base, tables(), weights(), derivations()), weights()
-    judged = []
     start = time.process_time()
-    for line in drawn:
-        found = matcher.match(line.line, 3)
-        best = found.candidats[0] if found.candidats else None
-        right = best is not None and (best.iso2, best.id) == line.truth
-        judged.append(Judged(line, best.note if best else 0.0, right, found.verdict == SURE))
+    judged = _judged(matcher, drawn)
     took = time.process_time() - start
     _print(f"societes, {noise}, {part}, {lines} lines, seed {seed}", judged, known[SURE_FROM])
     print(f"{lines / took:.0f} lines/s of one core, {sum(s.rows for s in base.values())} companies")
@@ -134,7 +141,8 @@ def measure(
     # Only `make bench` installs Splink; a speed or a fit is measured without it.
     from tests.bench.matching import splink_peer
 
-    training = [(line.line, line.truth) for line in _labelled(base, work).draw(lines, _FIT_SEED)]
+    known_lines = _labelled(base, work, noise, "fitted").draw(lines, _FIT_SEED)
+    training = [(line.line, line.truth) for line in known_lines]
     predicted = splink_peer.predict(base, training, [line.line for line in drawn], tables())
     of_splink = _judge(drawn, predicted.answers)
     _print(f"Splink, all lines, trained on {lines} others", of_splink, None)
@@ -150,16 +158,37 @@ def measure(
         print(f"{with_peers / took:.1f} lines/s of one core")
 
 
+def _judged(matcher: Matcher, lines: Sequence[LabelledLine]) -> list[Judged]:
+    judged = []
+    for line in lines:
+        found = matcher.match(line.line, 3)
+        best = found.candidats[0] if found.candidats else None
+        right = best is not None and (best.iso2, best.id) == line.truth
+        sure, likely = found.verdict == SURE, found.verdict in (SURE, LIKELY)
+        judged.append(Judged(line, best.note if best else 0.0, right, sure, likely))
+    return judged
+
+
+def measure_declared(data: Path, names: Path) -> None:
+    """Print the same of names that French companies typed in other years (a file of Egapro)."""
+    base = open_base(data)
+    matcher = Matcher(base, tables(), weights(), derivations())
+    judged = _judged(matcher, labelled.declared_lines(base, names))
+    _print("names declared in other years", judged, weights()[SURE_FROM])
+    _print_calibration(judged)
+
+
 def _print_calibration(judged: Sequence[Judged]) -> None:
     """How often notes come true, and by how much they are wrong on average, weighted by lines."""
     wrong = 0.0
-    for low, high in itertools.pairwise(_EDGES):
-        part = [each for each in judged if low <= each.note < high]
+    for tenth in range(_TENTHS):
+        low, high = tenth / _TENTHS, (tenth + 1) / _TENTHS
+        part = [each for each in judged if min(int(each.note * _TENTHS), _TENTHS - 1) == tenth]
         if part:
             mean = sum(each.note for each in part) / len(part)
             share = sum(each.right for each in part) / len(part)
             wrong += abs(mean - share) * len(part) / len(judged)
-            print(f"| {low:.2f}–{min(high, 1):.2f} | {len(part)} | {mean:.3f} | {share:.3f} |")
+            print(f"| {low:.1f}–{high:.1f} | {len(part)} | {mean:.3f} | {share:.3f} |")
     print(f"expected calibration error {wrong:.4f}")
 
 
@@ -193,7 +222,10 @@ def _print(title: str, judged: Sequence[Judged], threshold: float | None) -> Non
         for precision in (0.997, 0.99, 0.95):
             share = _most_sure(judged, precision) / len(present)
             print(f"  sure at a precision of {precision:.1%}, threshold afterwards: {share:.1%}")
+        print(f"  F1 {_best_f1(judged, len(present)):.3f}, threshold afterwards")
         return
+    told = [each for each in judged if each.likely]
+    print(f"  F1 {_f1(sum(each.right for each in told), len(told), len(present)):.3f}")
     sure = [each for each in judged if each.sure]
     wrong = sum(not each.right for each in sure)
     missing = sum(not each.line.truth for each in sure)
@@ -212,6 +244,19 @@ def _most_sure(judged: Sequence[Judged], precision: float) -> int:
         if right >= precision * i:
             most = i
     return most
+
+
+def _f1(right: int, told: int, present: int) -> float:
+    """The harmonic mean of precision and recall of companies that are told."""
+    return 2 * right / max(1, told + present)
+
+
+def _best_f1(judged: Sequence[Judged], present: int) -> float:
+    best, right = 0.0, 0
+    for told, each in enumerate(sorted(judged, key=lambda each: -each.note), 1):
+        right += each.right
+        best = max(best, _f1(right, told, present))
+    return best
 
 
 def speed(data: Path, lines: int, seed: int) -> None:
@@ -242,7 +287,7 @@ def _labelled_of(base: ShardSet, lines: int, seed: int) -> list[LabelledLine]:
 def main() -> None:
     """Run a command."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.matching", description=__doc__)
-    parser.add_argument("command", choices=("split", "fit", "measure", "speed"))
+    parser.add_argument("command", choices=("split", "fit", "measure", "declared", "speed"))
     parser.add_argument("source", type=Path)
     parser.add_argument("work", type=Path, nargs="?")
     parser.add_argument("--lines", type=int, default=6_000)
@@ -255,6 +300,8 @@ def main() -> None:
         labelled.split(given.source, given.work)
     elif given.command == "fit":
         fit_weights(given.source, given.work, given.lines)
+    elif given.command == "declared":
+        measure_declared(given.source, given.work)
     elif given.command == "measure":
         measure(
             given.source, given.work, given.lines, given.seed, given.peers, given.noise, given.part

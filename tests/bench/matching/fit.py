@@ -1,9 +1,13 @@
-"""The weights of `seeds/rapprochement.csv`: maximum likelihood of a conditional logit, by Newton's method.
+"""The weights and the curve of the notes.
+
+`seeds/rapprochement.csv`: maximum likelihood of a conditional logit, by Newton's method.
+`seeds/rapprochement_notes.csv`: how often the best candidate of a probability is the right one.
 
 Each line chooses one of its candidates or none of them. The likelihood is concave, so the weights do not depend on
 where the search begins; a small ridge keeps those finite that rare evidence decides alone.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -14,6 +18,8 @@ from shards.search.matching.evidence import Evidence
 
 _RIDGE: Final = 0.3
 _STEPS: Final = 60
+# Groups of lines with nearly the same probability, from which the curve is made.
+_GROUPS: Final = 40
 CONSTANT: Final = "constante"
 
 Reals = NDArray[np.float64]
@@ -71,3 +77,23 @@ def _loss(values: Reals, line: NDArray[np.intp], right: Reals, weights: Reals, l
     whole = np.log1p(np.bincount(line, np.exp(strength), minlength=lines))
     ridge = 0.5 * _RIDGE * float(weights @ weights)
     return float(whole.sum() - strength @ right) + ridge
+
+
+def rising_curve(judged: Sequence[tuple[float, bool]]) -> list[tuple[float, float]]:
+    """A rising curve from probabilities to how often they come true: pool adjacent violators over groups of lines.
+
+    Args:
+        judged: the probability of the best candidate of each line, and whether it is the right one.
+    """
+    ordered = sorted(judged)
+    edges = [len(ordered) * i // _GROUPS for i in range(_GROUPS + 1)]
+    groups = [ordered[low:high] for low, high in itertools.pairwise(edges) if high > low]
+    pooled: list[tuple[float, float, int]] = []  # sums of probabilities and of right ones, lines
+    for group in groups:
+        pooled.append((sum(p for p, _ in group), sum(right for _, right in group), len(group)))
+        while len(pooled) > 1 and pooled[-2][1] * pooled[-1][2] >= pooled[-1][1] * pooled[-2][2]:
+            one, other = pooled.pop(), pooled.pop()
+            pooled.append((one[0] + other[0], one[1] + other[1], one[2] + other[2]))
+    points = [(round(p / n, 5), round(right / n, 5)) for p, right, n in pooled]
+    inside = [(p, note) for p, note in points if 0 < p < 1 and 0 < note < 1]
+    return [(0.0, 0.0), *inside, (1.0, 1.0)]

@@ -172,3 +172,23 @@ def present_lines(base: ShardSet, tables: NoiseTables, count: int, seed: int) ->
         line, changes = noise.line(company, [])
         found.append(LabelledLine(line, (iso2, company["id"]), changes, 0))
     return found
+
+
+def declared_lines(base: ShardSet, path: Path) -> list[LabelledLine]:
+    """Names that French companies declared in other years than the last one (Egapro, `index-egalite-fh*.csv`).
+
+    Others typed these lists: nothing was fitted on them. Where a company is not in the base, its line is of one that is
+    absent. Names that have no word or first letters in common with the last one are left out: a form alone, a new name.
+    """
+    found = []
+    shard = base["FR"]
+    frame = pl.read_csv(path, separator=";", infer_schema_length=0).sort("Année")
+    for (siren,), rows in frame.group_by("SIREN", maintain_order=True):
+        row = shard.find(str(siren))
+        *others, last = dict.fromkeys(fold(name) for name in rows["Raison Sociale"])
+        known = fold(shard.company(row)["nom"]) if row is not None else last
+        for name in others:
+            if name != known and set(name.split()) & set(known.split()):
+                truth = ("FR", str(siren)) if row is not None else None
+                found.append(LabelledLine(Line(name, ("FR",)), truth, (), 0))
+    return found

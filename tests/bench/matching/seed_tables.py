@@ -24,6 +24,7 @@ def tables() -> NameTables:
         rows("lettres.csv"),
         rows("parentes.csv"),
         rows("messageries.csv"),
+        rows("remarques.csv"),
     )
 
 
@@ -34,4 +35,4 @@ def derivations() -> tuple[Derivation, ...]:
 
 def weights() -> Weights:
     """The weights of `seeds/`."""
-    return Weights.of_rows(rows("rapprochement.csv"))
+    return Weights.of_rows(rows("rapprochement.csv"), rows("rapprochement_notes.csv"))

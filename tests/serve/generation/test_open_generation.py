@@ -2,6 +2,8 @@
 
 import asyncio
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -67,6 +69,58 @@ def test_long_lists_leave_a_thread_to_searches(open_edition: OpenGeneration) -> 
             await asyncio.gather(*lists)
 
     assert asyncio.run(scenario()) == "found"
+
+
+def test_a_list_takes_two_threads_where_nothing_else_runs(open_edition: OpenGeneration) -> None:
+    async def scenario() -> tuple[list[int], str]:
+        both = threading.Barrier(3)
+        jobs: list[Callable[[], int]] = [
+            lambda: both.wait(20) * 0 + 1,
+            lambda: both.wait(20) * 0 + 2,
+        ]
+        made = asyncio.create_task(open_edition.in_shared_threads(iter([*jobs, lambda: 3])))
+        await asyncio.sleep(0.05)
+        found = await asyncio.wait_for(open_edition.in_thread(DEAR, lambda: "found"), 5)
+        both.wait(20)
+        return await made, found
+
+    assert asyncio.run(scenario()) == ([1, 2, 3], "found")
+
+
+def test_a_list_takes_one_thread_while_a_search_has_another(open_edition: OpenGeneration) -> None:
+    running: list[int] = []
+    most: list[int] = []
+
+    def job() -> None:
+        running.append(1)
+        most.append(len(running))
+        time.sleep(0.01)
+        running.pop()
+
+    async def scenario() -> None:
+        held = threading.Event()
+        search = asyncio.create_task(open_edition.in_thread(DEAR, lambda: held.wait(20)))
+        await asyncio.sleep(0)
+        await open_edition.in_shared_threads(iter([job] * 4))
+        held.set()
+        await search
+
+    asyncio.run(scenario())
+    assert most == [1] * 4
+
+
+def test_an_error_of_a_list_is_told_when_its_threads_have_ended(
+    open_edition: OpenGeneration,
+) -> None:
+    ended = threading.Event()
+
+    def late() -> None:
+        time.sleep(0.05)
+        ended.set()
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(open_edition.in_shared_threads(iter([lambda: 1 // 0, late])))
+    assert ended.is_set()
 
 
 def test_a_walk_that_is_pinned_is_checked_with_the_words_of_its_own_generation(

@@ -13,7 +13,7 @@ from serve.guests.mcp import arguments, company_tool, sizes
 from serve.guests.mcp.tools import THIRD_PARTIES, tools
 from serve.guests.operations import OPERATIONS
 from serve.request.query_string import Pairs
-from shards.codec.record import CONTACTS
+from shards.codec.record import CONTACTS, FIELDS
 from tests.serve import world
 from tests.serve.client import Customer, Served, serving
 from tests.serve.guests.mcp.client import call, modern, refused, shown
@@ -495,6 +495,33 @@ def test_no_answer_is_larger_than_is_stated(crowded: Served) -> None:
     for tool, given in sent:
         params = {"name": tool, "arguments": given}
         assert len(modern(crowded, "tools/call", params, rich).body) <= sizes.LARGEST, tool
+
+
+def test_lines_have_codes_of_reasons_and_the_columns_asked_for(served: Served) -> None:
+    lines = [
+        {"cle": "1", "nom": "Mueller Maschinenbau", "pays": "DE"},
+        {"cle": "2", "nom": "Xyzzy"},
+    ]
+    asked = {"lignes": lines, "colonnes": ["nom", "nace_code", "email"]}
+
+    found = shown(served, "match_companies", served.customer("data").headers, **asked)["resultats"]
+
+    assert "nom_identique" in found[0]["candidats"][0]["raisons_codes"]
+    assert list(found[0]["valeurs"]) == ["nom", "nace_code", "email"]
+    assert found[0]["valeurs"]["nom"] == found[0]["candidats"][0]["nom"]
+    assert "valeurs" not in found[1]
+
+
+def test_values_that_do_not_fit_are_left_out_from_the_last_line_on(crowded: Served) -> None:
+    lines = [{"cle": str(i), "id": f"{i:08}", "pays": "EE"} for i in range(30)]
+    rich = crowded.customer("integral").headers
+
+    found = shown(crowded, "match_companies", rich, lignes=lines, colonnes=list(FIELDS))
+
+    with_values = ["valeurs" in one for one in found["resultats"]]
+    assert with_values == sorted(with_values, reverse=True)
+    assert 0 < sum(with_values) < len(lines)
+    assert "without their values" in found["note"]
 
 
 def test_rows_that_do_not_fit_are_on_the_next_page(crowded: Served) -> None:

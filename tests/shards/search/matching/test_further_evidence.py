@@ -8,7 +8,8 @@ from shards.search.matching.further_evidence import of_line
 from shards.search.matching.line import Line
 
 COMPANY: dict[str, Any] = {
-    "ville": "Köln", "code_postal": "50667", "adresse": "Hohe Straße 12", "nace_code": "10.71",
+    "nom": "Bäckerei Hübner", "ville": "Köln", "code_postal": "50667", "adresse": "Hohe Straße 12",
+    "nace_code": "10.71",
     "activite": "Manufacture of bread", "secteur": "Industries alimentaires", "sous_secteur": None,
     "nace_libelle": "Boulangerie", "description": None, "site_web": "https://www.hubner.de/",
     "domaine": None, "email": None,
@@ -35,4 +36,4 @@ COMPANY: dict[str, Any] = {
     ],
 )
 def test_what_a_line_says_of_a_company(line: Line, codes: set[str]) -> None:
-    assert set(of_line(line, COMPANY, "backereihubner", {"gmail.com"})) == codes
+    assert set(of_line(line, COMPANY, {"gmail.com"})) == codes

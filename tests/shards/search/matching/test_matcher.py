@@ -1,9 +1,13 @@
 """Lines and the companies they mean, among companies that are much like them."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from shards.kernel.text import candidates
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE, Line
 from shards.search.matching.matcher import Matcher
 from shards.search.reader import Shard
@@ -38,7 +42,9 @@ UK = [
     company("UK", "01000022", "MERIDIAN VALE GROUP LTD", ville="LEEDS"),
     company("UK", "01000023", "KESTREL MOOR LTD", ville="LEEDS"),
     company("UK", "01000024", "KESTREL MOOR (SHEFFIELD) LTD", ville="YORK"),
-    company("UK", "01000025", "PHOENIX LTD", ville="LEEDS"),
+    company("UK", "01000025", "PHOENIX LTD", ville="LEEDS", code_postal="LS1 4AP"),
+    company("UK", "01000026", "TWENTY ONE QUILLERS LTD"),
+    company("UK", "01000027", "PELAGONIA HELLAS AE"),
     *(
         company("UK", f"011{i:05}", f"PHOENIX {word} LTD")
         for i, word in enumerate(("ROOFING", "GARDENS", "TRAVEL", "BAKERY", "SUPPLY"))
@@ -50,6 +56,9 @@ DE = [
     company("DE", "M1201_HRB260632", "Siemens AG", ville="München"),
     company("DE", "B1204_HRB260632", "Quelle Nord GmbH", ville="Kiel"),
 ]
+BG = [
+    company("BG", "1", "ВИКТОРИЯ ООД"), company("BG", "2", "Хлебопекарна Изгрев ЕООД"),
+]  # fmt: skip
 FILLING = [
     company("UK", f"2{i:07}", f"{first} {second} LTD")
     for i, (first, second) in enumerate(
@@ -63,7 +72,7 @@ FILLING = [
 @pytest.fixture(scope="module")
 def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
     folder, base = tmp_path_factory.mktemp("shards"), ShardSet()
-    for iso2, found in (("DE", DE), ("EE", []), ("UK", UK + FILLING)):
+    for iso2, found in (("BG", BG), ("DE", DE), ("EE", []), ("UK", UK + FILLING)):
         write_shard(folder / iso2, iso2, found)
         base[iso2] = Shard(folder / iso2)
     yield Matcher(base, tables(), weights(), derivations())
@@ -111,6 +120,17 @@ def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
         ("Восток Shipyard", "01000018", "nom_identique"),
         ("M\ufffdller Stra?enbau", "HRB 1", "fautes"),
         ("l'uvre des jardins", "01000019", "faute"),
+        ("uvre des jardins", "01000019", "faute"),
+        # Other alphabets, with errors too.
+        ("Виктория", "1", "nom_identique"),
+        ("Viktoria OOD", "1", "nom_identique"),
+        ("Viktoriya", "1", "nom_identique"),
+        ("Hlebopekarna Izgrev", "2", "nom_identique"),
+        ("Hlebopekama Izgrev", "2", "fautes"),
+        ("Πελαγονία Ελλάς ΑΕ", "01000027", "faute"),
+        # Numbers of two words.
+        ("21 Quillers", "01000026", "nom_identique"),
+        ("Einundzwanzig Quillers", "01000026", "abreviation"),
     ],
 )
 def test_a_line_is_seen_through(matcher: Matcher, nom: str, id_: str, reason: str) -> None:
@@ -244,12 +264,28 @@ def test_a_name_alone_is_not_sure_where_it_says_little_or_has_a_sibling(
 @pytest.mark.parametrize(
     "line",
     [
-        Line("Kestrel Moor", ville="Leeds"), Line("Phoenix Ltd", ville="Leeds"),
+        Line("Kestrel Moor", ville="Leeds"),
+        Line("Phoenix Ltd", ville="Leeds", code_postal="LS1 4AP"),
         Line("HFMA", ville="Leeds"), Line("Meridian Vale Group"),
     ],
 )  # fmt: skip
 def test_something_else_than_the_name_makes_it_sure(matcher: Matcher, line: Line) -> None:
     assert matcher.match(line, 2).verdict == SURE
+
+
+def test_an_article_without_its_vowel_is_no_number(matcher: Matcher) -> None:
+    found = matcher.match(Line("uvre des jardins"), 1)
+
+    assert "nombre_different" not in found.candidats[0].raisons
+
+
+def test_a_remark_behind_a_name_is_told_from_the_name_of_a_sibling(matcher: Matcher) -> None:
+    notes = [
+        matcher.match(Line(f"Blue Heron Diving {word}"), 1).candidats[0].note
+        for word in ("branch", "supplier", "Group", "Holdings", "2")
+    ]
+
+    assert min(notes[:2]) > max(notes[2:])
 
 
 def test_initials_are_those_of_a_name(matcher: Matcher) -> None:
@@ -258,3 +294,47 @@ def test_initials_are_those_of_a_name(matcher: Matcher) -> None:
     assert found.candidats[0].id == "01000020"
     assert "initiales" in found.candidats[0].raisons
     assert found.verdict != SURE
+
+
+WORDS = [word for one in UK for word in one["nom"].split()] + [
+    "Mueller",
+    "Bue",
+    "7",
+    "21",
+    "Hübner",
+]
+LINES = st.builds(
+    Line,
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join),
+    st.sampled_from([(), ("UK",), ("DE",), ("BG", "UK")]),
+    st.sampled_from([None, None, "944111", "HRB 260632", "15615189"]),
+    ville=st.sampled_from([None, "Leeds", "York"]),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(LINES, max_size=8), st.integers(1, 3))
+def test_a_batch_is_matched_as_its_lines_are_one_by_one(
+    matcher: Matcher, lines: list[Line], limit: int
+) -> None:
+    assert matcher.match_all(lines, limit) == [matcher.match(line, limit) for line in lines]
+
+
+def test_words_are_looked_up_once_for_all_lines_of_a_batch(
+    matcher: Matcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up: list[int] = []
+    look_up = candidates.lookup
+
+    def counted(*given: Any) -> Any:
+        looked_up.append(given[5])
+        return look_up(*given)
+
+    lines = [Line(f"Royal Tool Control {i % 2}", ("UK",)) for i in range(20)]
+    monkeypatch.setattr(candidates, "lookup", counted)
+    matcher.match_all(lines, 1)
+    together = len(looked_up)
+    for line in lines:
+        matcher.match(line, 1)
+
+    assert together * 10 < len(looked_up) - together
