@@ -72,7 +72,7 @@ def compile_query(query: Query) -> CompiledQuery | None:
     if ranges is None:
         return None
     texts: tuple[tuple[str, bytes], ...] | None = ()
-    if query.formes or query.villes or query.codes_postaux or query.nace:
+    if any((query.formes, query.villes, query.codes_postaux, query.nace, query.activites)):
         texts = _texts(query)
     if texts is None:
         return None

@@ -1,6 +1,7 @@
 """The modules of `shards/kernel/` uncompiled, beside the compiled ones: two engines from one source."""
 
 import importlib
+import pkgutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from types import ModuleType
 from typing import Final
 
 import shards.kernel
+import shards.search
 
 _KERNEL: Final = "shards.kernel."
 # The modules that bind one of the kernel's, or another of these: they are imported anew with it.
@@ -37,7 +39,9 @@ class _Sources:
 
 
 def interpreted_modules() -> dict[str, ModuleType]:
-    """Modules of `shards.search` over interpreted ones, by name; what is imported already stays."""
+    """Modules of `shards.search` over interpreted ones, by name; all other modules stay over compiled ones."""
+    for found in pkgutil.walk_packages(shards.search.__path__, "shards.search."):
+        importlib.import_module(found.name)
     with _without(lambda name: name.startswith(_KERNEL) or name in _USERS):
         finder = _Sources()
         sys.meta_path.insert(0, finder)
