@@ -26,8 +26,9 @@ _NONE: Final = "\x1f"
 _JUDGED: Final = 200  # rows that decide on the separator
 _EVEN: Final = 0.9  # share of rows as wide as the first one
 _TO_GO_BY: Final = ("nom", "id", "tva")
-# Words before a heading that say nothing: `N° SIREN`, `Nr KRS`.
-_NUMBER: Final = frozenset({"n", "no", "nr", "num", "numero"})
+# Words of a heading that say that the column has numbers: `N° SIREN`, `KRS nr`, `HRB-Nr.`; and words between.
+_NUMBER: Final = frozenset({"n", "no", "nr", "num", "numero", "number", "nummer", "numer"})
+_BETWEEN: Final = frozenset({"d", "de", "du", "des", "of"})
 
 
 class ListFile(NamedTuple):
@@ -150,23 +151,42 @@ def _separator(text: str) -> str:
 def _columns(headings: Sequence[str]) -> dict[str, int]:
     """The column of each field: of several with one meaning, the first."""
     found: dict[str, int] = {}
-    known = _known_headings()
     for place, text in enumerate(headings):
-        field = known.get(_heading(text))
+        field = _field(text)
         if field is not None:
             found.setdefault(field, place)
     return found
 
 
-def _heading(text: str) -> str:
-    words = fold(text).split()
-    return " ".join(words[1:] if len(words) > 1 and words[0] in _NUMBER else words)
+def _field(heading: str) -> str | None:
+    """The field that a heading means; a column of numbers is none of names, so `N° client` means nothing.
+
+    >>> [_field(text) for text in ("Client", "N° client", "KRS nr", "N° de SIREN", "n° entreprise", "N°")]
+    ['nom', None, 'id', 'id', 'id', None]
+    """
+    known, (numbered, words) = _known_headings(), _words(heading)
+    if (numbered, words) in known:
+        return known[numbered, words]
+    plain = known.get((False, words))
+    return None if plain == "nom" and numbered else plain
+
+
+def _words(heading: str) -> tuple[bool, str]:
+    """Whether a heading speaks of numbers, and its words without those that say so."""
+    words = fold(heading).split()
+    left = [word for word in words if word not in _NUMBER]
+    if len(left) == len(words):
+        return False, " ".join(words)
+    return True, " ".join(word for word in left if word not in _BETWEEN)
 
 
 @cache
-def _known_headings() -> Mapping[str, str]:
-    """The field of each heading, folded."""
-    return {_heading(row["entete"]): row["champ"] for row in seed_tables.rows("entetes.csv")}
+def _known_headings() -> Mapping[tuple[bool, str], str]:
+    """The field of each heading, by its words."""
+    found: dict[tuple[bool, str], str] = {}
+    for row in seed_tables.rows("entetes.csv"):
+        found.setdefault(_words(row["entete"]), row["champ"])
+    return found
 
 
 def _nothing_to_go_by(headings: Sequence[str]) -> ApiError:

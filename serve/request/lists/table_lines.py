@@ -1,7 +1,7 @@
 """The rows of a list as lines to match, each under its number, as `POST /api/v1/rapprochement` takes them.
 
-A country may be written in many ways, a date in two more than the API takes. A row that cannot be a line has an error
-in its place. Pure.
+A country may be written in many ways. A date that may mean two days means what the other dates of its column mean. A
+row that cannot be a line has an error in its place. Pure.
 """
 
 import re
@@ -15,9 +15,9 @@ from serve.request.lists.list_file import ListFile
 from serve.request.place_names import PlaceNames
 from shards.codec.folding import fold
 
-# 13/12/1968, 13.12.1968, 13-12-1968: the day first, as everywhere in Europe; and a time after a date.
-_DAY_FIRST: Final = re.compile(r"(\d\d?)[/.-](\d\d?)[/.-](\d{4})")
-_TIME: Final = re.compile(r"(?<=\d)[T ]\d\d:\d\d.*$")
+# 03/04/2010: two days, unless the column tells which one.
+_TWO_NUMBERS: Final = re.compile(r"(\d\d?)[/ -](\d\d?)[/ -](\d{4})")
+_LAST_MONTH: Final = 12
 # A text that a spreadsheet was told to leave as it is: ="00944111", '00944111
 _KEPT: Final = re.compile(r"""^=?"(.*)"$|^'(.*)$""")
 
@@ -32,7 +32,11 @@ def lines(table: ListFile, names: PlaceNames, limit: int, country: str = "") -> 
     Raises:
         ApiError: 413: there are more rows.
     """
-    given = [_line(table, row, number, names, country) for number, row in enumerate(table.rows, 1)]
+    month_first = _is_month_first(table)
+    given = [
+        _line(table, row, number, names, country, month_first=month_first)
+        for number, row in enumerate(table.rows, 1)
+    ]
     asked = line_list.of_document({"lignes": given, "limite": limit}, names)
     return asked._replace(
         lines=tuple(
@@ -43,7 +47,13 @@ def lines(table: ListFile, names: PlaceNames, limit: int, country: str = "") -> 
 
 
 def _line(
-    table: ListFile, row: Sequence[str], number: int, names: PlaceNames, country: str
+    table: ListFile,
+    row: Sequence[str],
+    number: int,
+    names: PlaceNames,
+    country: str,
+    *,
+    month_first: bool | None,
 ) -> dict[str, str]:
     cells = {
         field: _KEPT.sub(r"\1\2", row[place].strip())
@@ -55,21 +65,23 @@ def _line(
         found["pays"] = names.pays_alike.get(fold(found["pays"]), found["pays"])
     elif country:
         found["pays"] = country
-    if found.get("date_creation"):
-        found["date_creation"] = _date(found["date_creation"])
+    if month_first is not None and (two := _TWO_NUMBERS.fullmatch(found.get("date_creation", ""))):
+        day, month = (two[2], two[1]) if month_first else (two[1], two[2])
+        found["date_creation"] = f"{two[3]}-{month:0>2}-{day:0>2}"
     return found
 
 
-def _date(text: str) -> str:
-    """A date as the API takes it, if it is one.
-
-    >>> _date("13/12/1968"), _date("1968-12-13 00:00:00"), _date("1968"), _date("hier")
-    ('1968-12-13', '1968-12-13', '1968', 'hier')
-    """
-    bare = _TIME.sub("", text)
-    if found := _DAY_FIRST.fullmatch(bare):
-        return f"{found[3]}-{found[2]:0>2}-{found[1]:0>2}"
-    return bare
+def _is_month_first(table: ListFile) -> bool | None:
+    """Whether the dates of a list have the month first; None where they tell both, or nothing."""
+    place = table.columns.get("date_creation")
+    told = set()
+    for row in table.rows:
+        if place is not None and place < len(row):
+            cell = _KEPT.sub(r"\1\2", row[place].strip())
+            if two := _TWO_NUMBERS.fullmatch(cell):
+                told |= {False} if int(two[1]) > _LAST_MONTH else set()
+                told |= {True} if int(two[2]) > _LAST_MONTH else set()
+    return told.pop() if len(told) == 1 else None
 
 
 def _check_width(one: ListedLine, cells: int, headings: int) -> ListedLine:
