@@ -18,6 +18,6 @@ def read_toml(path: Path, failure: Callable[[str], Exception]) -> dict[str, Any]
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise failure(f"cannot read {path}: {error.strerror}") from error
+        raise failure(f"{path} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise failure(f"{path} is not TOML: {error}") from error

@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final, NamedTuple, Self
 
 import lmdb
@@ -93,6 +94,7 @@ class Shard:
             dict_data=zstandard.ZstdCompressionDict(self.dictionary) if self.dictionary else None
         )
         self._comptes = zstandard.ZstdDecompressor()
+        self._decompressing = Lock()  # a decompressor is not for two threads at once
 
     # -- companies -----------------------------------------------------------------
 
@@ -381,7 +383,8 @@ class Shard:
     def _decompress(self, row: int, frames: Chunks, number: int, magic: bytes = b"") -> bytes:
         decompressor = self._records if frames is self.frames else self._comptes
         try:
-            return bytes(decompressor.decompress(magic + bytes(frames[number])))
+            with self._decompressing:
+                return bytes(decompressor.decompress(magic + bytes(frames[number])))
         except (zstandard.ZstdError, LookupError) as error:
             raise CorruptError(
                 f"{self.path}: row {row} is damaged ({error}); build or fetch the file again"

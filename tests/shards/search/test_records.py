@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -147,3 +148,16 @@ def test_a_short_list_is_not_given_back(base: ShardSet) -> None:
     base.give_back()
 
     assert np.count_nonzero(rows) > 0
+
+
+def test_threads_read_the_records_of_a_shard_at_once(base: ShardSet) -> None:
+    """A decompressor that two threads used at once mixed their records up, or called a whole file damaged"""
+    shard, rows = base["EE"], range(700)
+    wanted = [shard.record(row, coordonnees=True) for row in rows]
+
+    def read(_: int) -> list[bytes]:
+        return [shard.record(row, coordonnees=True) for row in rows]
+
+    with ThreadPoolExecutor(4) as threads:
+        for found in threads.map(read, range(40)):
+            assert found == wanted
