@@ -19,7 +19,7 @@ from serve.contract.errors import ApiError
 from serve.contract.objects.common import understood
 from serve.contract.objects.described import ABSENT
 from serve.contract.objects.record import Droits, Fiche
-from serve.contract.objects.search import Recherche, RechercheProposee, TexteVoulu
+from serve.contract.objects.search import Recherche, TexteVoulu
 from shards.codec import record as codec
 from shards.search.suggest.proposals import ProposedSearch
 from shards.search.suggest.spelling import Meant
@@ -96,15 +96,8 @@ class SearchResult(NamedTuple):
         plan = self.caller.plan
         shown = rights.visible_window(plan, self.total)
         meant = [TexteVoulu(q=one.q, total=one.total) for one in self.vouliez_vous_dire]
-        proposed = [
-            RechercheProposee(
-                activite=one.activite or ABSENT,
-                ville=one.ville or ABSENT,
-                q=one.q or ABSENT,
-                total=one.total,
-            )
-            for one in self.recherches_proposees
-        ]
+        # As dictionaries, since only an answer itself leaves out what is absent.
+        proposed: Any = [one.filters() for one in self.recherches_proposees]
         return Recherche(
             total=self.total,
             limit=self.limit,

@@ -137,11 +137,10 @@ def _schema(one: Parameter) -> dict[str, Any]:
 
 
 def _bare(one: Parameter) -> dict[str, Any]:
-    """The type of a filter alone, or of a key of a company with its form."""
-    found, kept = _schema(one), ("type",) if one in SCOPE else ("type", "pattern")
-    bare = {name: found[name] for name in kept if name in found}
+    """The type of a filter alone, or of a key of a company."""
     as_read = {} if one in SCOPE else {"description": "As for read_company."}
-    return bare | as_read | ({"items": {"type": "string"}} if one.separator else {})
+    items = {"items": {"type": "string"}} if one.separator else {}
+    return {"type": _schema(one)["type"]} | as_read | items
 
 
 def _description(one: Parameter) -> str:

@@ -15,8 +15,6 @@ from serve.guests.mcp.outputs import Schema
 from serve.guests.mcp.results import ToolCall, ToolResult
 from serve.request import line_list
 from serve.request.line_list import DEFAULT_CANDIDATES, MOST_CANDIDATES
-from shards.codec.record import FIELDS as COMPANY_FIELDS
-from shards.search.matching.evidence import REASONS
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 
 # A model reads every answer; a program sends longer lists to the route.
@@ -40,8 +38,8 @@ _SAID: Final = {
 _TEXT: Final[Schema] = {"type": "string"}
 _COLUMNS: Final[Schema] = {
     "type": "array",
-    "items": {**_TEXT, "enum": list(COMPANY_FIELDS)},
-    "description": "Fields whose values are wanted of the company of each line that is sur or probable.",
+    "items": _TEXT,
+    "description": "Fields of read_company, wanted of the company of each line that is sur or probable.",
 }
 INPUT: Final[Schema] = {
     "type": "object",
@@ -78,8 +76,8 @@ _CANDIDATE: Final[Schema] = {
         "raisons": {"type": "array", "items": _TEXT},
         "raisons_codes": {
             "type": "array",
-            "items": {**_TEXT, "enum": list(REASONS)},
-            "description": "Codes of the reasons, in that order.",
+            "items": _TEXT,
+            "description": "Codes of the reasons, in that order: a closed list, in the API description.",
         },
     },
     "required": ["iso2", "id", "nom", "note", "raisons", "raisons_codes"],

@@ -52,7 +52,7 @@ _ALWAYS: Final = ("iso2", "id", "nom")
 _TEXT: Final[Schema] = {"type": "string"}
 _BY_NAME: Final[Schema] = {"type": "object"}
 _COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
-_N: Final[Schema] = {**_COUNT, "description": "Companies, in the scope that was asked for."}
+_N: Final[Schema] = {**_COUNT, "description": "Companies."}
 _NOTE: Final = {"note": {**_TEXT, "description": "What to do next, in English."}}
 _CREDITS: Final = {"credits_debites": _COUNT, "credits_restants": _COUNT}
 # Keys of a caller's plan that a tool tells in its own way, or not at all.
