@@ -32,6 +32,7 @@ def data(tmp_path: Path) -> Path:
 def test_growth_measures_sizes_and_draws_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("matplotlib", reason="`make bench` installs it")
     monkeypatch.setattr("tests.bench.__main__._measure", _measured)
     monkeypatch.setattr("tests.bench.plot.draw", lambda *_: None)
     command = ["growth", "--sizes", "1000,4000", "--work", f"{tmp_path}/w"]
