@@ -34,7 +34,6 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
             near = await generation.in_thread(
                 _MICROSECONDS, lambda: identifiers.nearest(shards, number)
             )
-            # Records are read on the event loop: a shard's decompressor is not for two threads at once.
             raise errors.societe_introuvable("", number, company_names(shards, near))
         most = min(plan.resultats_par_recherche, plan.lignes_par_appel)
         companies = [shards[iso2].company(row) for iso2, row in found.places[:most]]

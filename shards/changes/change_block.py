@@ -25,7 +25,9 @@ _DETAILS: Final = "details"
 _END: Final = b"\n"  # not in JSON as it is stored here, which escapes it
 _LEVEL: Final = 3
 # What reading damaged bytes, or comparing a value of a wrong type, raises.
-_FAULTS: Final = (AttributeError, LookupError, TypeError, ValueError, zstandard.ZstdError)
+_FAULTS: Final = (
+    AttributeError, LookupError, MemoryError, TypeError, ValueError, zstandard.ZstdError,
+)  # fmt: skip
 
 Mask = NDArray[np.bool_]
 

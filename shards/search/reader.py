@@ -385,7 +385,11 @@ class Shard:
         try:
             with self._decompressing:
                 return bytes(decompressor.decompress(magic + bytes(frames[number])))
-        except (zstandard.ZstdError, LookupError) as error:
+        except (
+            zstandard.ZstdError,
+            LookupError,
+            MemoryError,
+        ) as error:  # a changed size may be immense
             raise CorruptError(
                 f"{self.path}: row {row} is damaged ({error}); build or fetch the file again"
             ) from error

@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from serve.contract.seed_tables import derivations, match_weights, name_tables
 from shards import format
 from shards.errors import CorruptError
 from shards.query import Query
@@ -35,7 +36,6 @@ from shards.search.matching.matcher import Matcher
 from shards.search.reader import Shard
 from shards.search.search import UNLIMITED, ShardSet
 from shards.search.suggest import spelling, suggestions
-from tests.bench.matching.seed_tables import derivations, tables, weights
 from tests.shards.altered import value_places
 from tests.shards.kernel.test_damage import FOUND, QUERIES, THRESHOLDS
 from tests.shards.search.test_search import tuned
@@ -53,7 +53,7 @@ ACCOUNTS: Final = [
     for order, (code, value) in enumerate((("Equity", 5.0), ("TotalAssets", 40.0), ("TurnoverRevenue", 80.0)))
 ]  # fmt: skip
 
-LEARNT: Final = (tables(), weights(), derivations())
+LEARNT: Final = (name_tables(), match_weights(), derivations())
 
 Question = Callable[[], object]
 

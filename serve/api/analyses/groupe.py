@@ -98,7 +98,6 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]
             _MICROSECONDS_AN_LEI * len(others),
             lambda: {lei: identifiers.maybe_numbered(generation.shards, lei) for lei in others},
         )
-        # Records are read on the event loop: a shard's decompressor is not for two threads at once.
         known = {lei: _company(generation, lei, found) for lei, found in places.items()}
         content = _group(subject, links, known, imports, request)
         return CallResult(200, content, headers)

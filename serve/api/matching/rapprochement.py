@@ -73,7 +73,6 @@ def rapprochement(
 
     async def run() -> "CallResult[Rapprochement]":
         found = await match_lines(generation, wanted, asked.limite)
-        # Records are read on the event loop: a shard's decompressor is not for two threads at once.
         left = iter([(result, values(result)) for result in found])
         answers = [
             _refused_line(one, lang) if one.line is None else _matched_line(one, *next(left), lang)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from seeds import TABLES
+from serve.contract.seed_tables import derivations, match_weights, name_tables, rows
 from shards.generations import pointer
 from shards.search.matching.evidence import Weighed
 from shards.search.matching.line import LIKELY, SURE
@@ -34,7 +35,6 @@ from tests.bench.matching.labelled import Chosen, LabelledLine, LabelledLines
 from tests.bench.matching.list_noise import ListNoise
 from tests.bench.matching.noise import Noise, NoiseTables
 from tests.bench.matching.peers import Answer
-from tests.bench.matching.seed_tables import derivations, rows, tables, weights
 
 _FIT_SEED = 2
 _TENTHS: Final = 10
@@ -63,7 +63,7 @@ def open_base(data: Path) -> ShardSet:
 def _labelled(base: ShardSet, work: Path, noise: str = "first", part: str = "all") -> LabelledLines:
     known = NoiseTables.of_rows(rows("formes_juridiques.csv"), rows("abreviations.csv"))
     absent = labelled.absent_companies(work)
-    return LabelledLines(base, absent, tables(), known, _NOISES[noise], _PARTS[part])
+    return LabelledLines(base, absent, name_tables(), known, _NOISES[noise], _PARTS[part])
 
 
 def _is_fitted(iso2: str, identifier: str) -> bool:
@@ -94,13 +94,13 @@ def _place(line: LabelledLine, weighed: Sequence[Weighed]) -> int | None:
 def fit_weights(data: Path, work: Path, lines: int) -> None:
     """Write the weights, but the threshold of `sur` and weights of what no line has, and the curve of the notes."""
     base = open_base(data)
-    matcher = Matcher(base, tables(), weights(), derivations())
+    matcher = Matcher(base, name_tables(), match_weights(), derivations())
     examples = []
     for noise in _NOISES:
         for line in _labelled(base, work, noise, "fitted").draw(lines, _FIT_SEED):
             weighed = matcher.weigh(line.line)
             examples.append(Example([each.evidence for each in weighed], _place(line, weighed)))
-    known = weights()
+    known = match_weights()
     names = [name for name in known if name not in (CONSTANT, SURE_FROM)]
     met = {name for one in examples for evidence in one.candidates for name in evidence}
     fitted = fit(
@@ -127,7 +127,7 @@ def measure(
     """Print precision, recall, calibration and speed."""
     base = open_base(data)
     drawn = _labelled(base, work, noise, part).draw(lines, seed)
-    matcher, known = Matcher(base, tables(), weights(), derivations()), weights()
+    matcher, known = Matcher(base, name_tables(), match_weights(), derivations()), match_weights()
     start = time.process_time()
     judged = _judged(matcher, drawn)
     took = time.process_time() - start
@@ -143,7 +143,7 @@ def measure(
 
     known_lines = _labelled(base, work, noise, "fitted").draw(lines, _FIT_SEED)
     training = [(line.line, line.truth) for line in known_lines]
-    predicted = splink_peer.predict(base, training, [line.line for line in drawn], tables())
+    predicted = splink_peer.predict(base, training, [line.line for line in drawn], name_tables())
     of_splink = _judge(drawn, predicted.answers)
     _print(f"Splink, all lines, trained on {lines} others", of_splink, None)
     _print(f"Splink, the first {with_peers} of them", of_splink[:with_peers], None)
@@ -172,9 +172,9 @@ def _judged(matcher: Matcher, lines: Sequence[LabelledLine]) -> list[Judged]:
 def measure_declared(data: Path, names: Path) -> None:
     """Print the same of names that French companies typed in other years (a file of Egapro)."""
     base = open_base(data)
-    matcher = Matcher(base, tables(), weights(), derivations())
+    matcher = Matcher(base, name_tables(), match_weights(), derivations())
     judged = _judged(matcher, labelled.declared_lines(base, names))
-    _print("names declared in other years", judged, weights()[SURE_FROM])
+    _print("names declared in other years", judged, match_weights()[SURE_FROM])
     _print_calibration(judged)
 
 
@@ -263,7 +263,7 @@ def speed(data: Path, lines: int, seed: int) -> None:
     """Print lines a second of one core, for lines that mean companies of DATA, half of them misspelt."""
     base = open_base(data)
     drawn = [each.line for each in _labelled_of(base, lines, seed)]
-    matcher = Matcher(base, tables(), weights(), derivations())
+    matcher = Matcher(base, name_tables(), match_weights(), derivations())
     for line in drawn[: len(drawn) // 10]:
         matcher.match(line, 3)
     times = []

@@ -21,10 +21,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from serve.contract.seed_tables import rows
 from shards.codec.folding import fold
 from shards.search.matching.line import Line
 from tests.bench.matching.noise import WRONG, Noise, NoiseTables
-from tests.bench.matching.seed_tables import rows
 
 # A change of the first noise too; another country than the right one; the VAT number; a name that says nothing.
 SECOND: Final = 0.35

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from serve.contract.seed_tables import rows
 from tests.bench.matching.list_noise import KINDS, ListNoise
 from tests.bench.matching.noise import NoiseTables
-from tests.bench.matching.seed_tables import rows
 
 COMPANY: dict[str, Any] = {
     "iso2": "UK", "id": "00944111", "nom": "FIRST EAST GRÜNWALD WORKSHOP OF YORK COMPANY LIMITED",

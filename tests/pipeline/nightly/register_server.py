@@ -37,9 +37,9 @@ class RegisterServer:
         self.ways[path] = list(ways) or [honest]
         return self.url + path
 
-    def headers(self, name: str) -> list[str | None]:
-        """The values of a header, request by request."""
-        return [headers.get(name) for _, headers in self.asked]
+    def headers(self, name: str, path: str | None = None) -> list[str | None]:
+        """The values of a header, request by request; by default those for every path."""
+        return [headers.get(name) for asked, headers in self.asked if path in (None, asked)]
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.asked.append((request.path_qs, dict(request.headers)))

@@ -17,6 +17,7 @@ from shards.search.libzstd import libzstd
 from shards.search.reader import Shard
 from shards.search.result_page import MergedRow, Places
 from shards.search.search import ShardSet
+from tests.shards.altered import altered, put_frame
 from tests.world import company, write_shard
 
 TEXT = "Œuvre «Ä» & Söhne, Łódź "
@@ -125,6 +126,16 @@ def test_a_damaged_record_is_refused_or_is_another_text(tmp_path: Path, seed: in
             except CorruptError:
                 refused += 1
     assert refused
+
+
+def test_a_record_whose_frame_claims_an_immense_size_is_damaged(tmp_path: Path) -> None:
+    """A changed byte of `starts` made a search end by a MemoryError (RFC 8878 §3.1.1.1: eight bytes of size)"""
+    write_shard(tmp_path / "EE", "EE", [company("EE", str(i), f"{TEXT}{i}") for i in range(3)])
+    with altered(tmp_path / "EE", format.RECORD) as txn:
+        put_frame(txn, 1, b"\xe0" + (1 << 62).to_bytes(8, "little"))
+
+    with Shard(tmp_path / "EE") as shard, pytest.raises(CorruptError, match="row 1 is damaged"):
+        shard.record(1, coordonnees=True)
 
 
 def test_what_a_search_filled_is_given_back_and_the_next_one_finds_the_same(

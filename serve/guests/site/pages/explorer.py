@@ -170,7 +170,6 @@ async def _near(generation: OpenGeneration, query: Query) -> Sequence[Mapping[st
     chosen = query.pays or tuple(generation.shards)
     shards = {iso2: generation.shards[iso2] for iso2 in chosen}
     places = await generation.in_thread(_NEAR_MICROSECONDS, lambda: identifiers.nearest(shards, q))
-    # Records are read on the event loop: a shard's decompressor is not for two threads at once.
     return [shards[iso2].company(row) for iso2, row in places]
 
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from pipeline.synth import lexicon
 from pipeline.synth.identifiers import ids
+from serve.contract.seed_tables import derivations, match_weights, name_tables
 from shards.codec.folding import fold_id
 from shards.search.matching.line import Line
 from shards.search.matching.matcher import Matcher
 from shards.search.reader import Shard
 from shards.search.search import ShardSet
-from tests.bench.matching.seed_tables import derivations, tables, weights
 from tests.world import company, write_shard
 
 # VAT numbers that contain the identifier, by country; `{}` stands for it.
@@ -54,7 +54,7 @@ def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
         ]
         write_shard(folder / iso2, iso2, found)
         base[iso2] = Shard(folder / iso2)
-    yield Matcher(base, tables(), weights(), derivations())
+    yield Matcher(base, name_tables(), match_weights(), derivations())
     for shard in base.values():
         shard.close()
 

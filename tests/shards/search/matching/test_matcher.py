@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from serve.contract.seed_tables import derivations, match_weights, name_tables
 from shards.kernel.text import candidates
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE, Line
 from shards.search.matching.matcher import Matcher
 from shards.search.reader import Shard
 from shards.search.search import ShardSet
-from tests.bench.matching.seed_tables import derivations, tables, weights
 from tests.world import company, write_shard
 
 UK = [
@@ -75,7 +75,7 @@ def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
     for iso2, found in (("BG", BG), ("DE", DE), ("EE", []), ("UK", UK + FILLING)):
         write_shard(folder / iso2, iso2, found)
         base[iso2] = Shard(folder / iso2)
-    yield Matcher(base, tables(), weights(), derivations())
+    yield Matcher(base, name_tables(), match_weights(), derivations())
     for shard in base.values():
         shard.close()
 

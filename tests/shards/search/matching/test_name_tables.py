@@ -2,16 +2,16 @@
 
 import pytest
 
+from serve.contract.seed_tables import name_tables
 from shards.codec.folding import fold
 from shards.search.matching.evidence import classes
 from shards.search.matching.legal_forms import Words
 from shards.search.matching.name_tables import NameTables
-from tests.bench.matching.seed_tables import tables
 
 
 @pytest.fixture(scope="module")
 def known() -> NameTables:
-    return tables()
+    return name_tables()
 
 
 def words(text: str) -> Words:
