@@ -7,6 +7,7 @@ place; an error of the build leaves the published generation in place.
 
 import errno
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -127,7 +128,7 @@ class NightlyRun:
             for source in config.sources:
                 said = self.fetches.of(source)
                 self.begin(f"import {source}")
-                since = self.clock()
+                since = time.monotonic()
                 imported.append(
                     imports.run(
                         source,
@@ -139,10 +140,11 @@ class NightlyRun:
                     )
                 )
                 files = [file for file in fetched if file.source == source]
-                now = self.clock()
-                seconds = (now - since).total_seconds()
+                seconds = time.monotonic() - since
                 found.sources.append(
-                    report.of_source(table[source][0], files, imported[-1], raw, now, seconds)
+                    report.of_source(
+                        table[source][0], files, imported[-1], raw, self.clock(), seconds
+                    )
                 )
         with self._time_stage(found, "build"):
             built = self._build(imported, found)
@@ -189,12 +191,12 @@ class NightlyRun:
 
     @contextmanager
     def _time_stage(self, found: NightlyReport, stage: str) -> Iterator[None]:
-        since = self.clock()
+        since = time.monotonic()  # the clock may be set while a stage runs
         self.begin(stage)
         try:
             yield
         finally:
-            found.etapes[stage] = (self.clock() - since).total_seconds()
+            found.etapes[stage] = round(time.monotonic() - since, 6)
 
 
 def _verified_shards(config: NightlyConfig) -> set[Inode]:

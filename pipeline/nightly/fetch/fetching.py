@@ -19,9 +19,10 @@ from pipeline.nightly.fetch import client, plausibility, published, receipt
 from pipeline.nightly.fetch.client import Client
 from pipeline.nightly.fetch.download import EditionDownload
 from pipeline.nightly.fetch.pace import SLOWEST, SlowServerError
+from pipeline.nightly.fetch.part_file import PartFile
 from pipeline.nightly.fetch.plausibility import ImplausibleError
 from pipeline.nightly.fetch.published import Edition, PublishedFile, SourceSettings
-from pipeline.nightly.fetch.receipt import Begun, Receipt
+from pipeline.nightly.fetch.receipt import Receipt, Validators
 from pipeline.registers import REGISTERS
 from shards.generations import atomic_files, locks
 from shards.generations import manifest as manifests
@@ -261,26 +262,31 @@ async def _edition(
         came=shared.came,
         report=shared.report,
     )
-    begun = await download.run(known)
-    if begun is None:
+    validators = await download.run(known)
+    if validators is None:
         return _keep_edition(known, shared)
     digest = await asyncio.to_thread(manifests.digest, path)
     if known and digest.blake3 == known.blake3:
         path.unlink()
-        receipt.end_begun(path)
-        tags = begun.validators
-        return _keep_edition(replace(known, etag=tags.etag, modifie=tags.modifie), shared)
+        PartFile(path).end()
+        confirmed = replace(known, etag=validators.etag, modifie=validators.modifie)
+        return _keep_edition(confirmed, shared)
     try:
         rows = await asyncio.to_thread(_checked_rows, file, edition, path, digest.size, shared)
     except ImplausibleError:
         path.replace(path.with_name(f"{path.name}.refused"))
-        receipt.end_begun(path)
+        PartFile(path).end()
         raise
-    return _take_edition(file, edition, begun, digest, rows, shared)
+    return _take_edition(file, edition, validators, digest, rows, shared)
 
 
 def _take_edition(
-    file: PublishedFile, edition: Edition, begun: Begun, digest: File, rows: int, shared: _Round
+    file: PublishedFile,
+    edition: Edition,
+    validators: Validators,
+    digest: File,
+    rows: int,
+    shared: _Round,
 ) -> FetchedFile:
     """Put a checked edition in its place, and its receipt beside it."""
     folder = shared.raw / file.source
@@ -290,8 +296,8 @@ def _take_edition(
         fichier=edition.name,
         modele=file.name,
         adresse=edition.address,
-        etag=begun.validators.etag,
-        modifie=begun.validators.modifie,
+        etag=validators.etag,
+        modifie=validators.modifie,
         octets=digest.size,
         lignes=rows,
         blake3=digest.blake3,
@@ -301,7 +307,7 @@ def _take_edition(
     )
     atomic_files.appear(path, folder / edition.name)
     receipt.write(folder, made)
-    receipt.end_begun(path)
+    PartFile(path).end()
     return FetchedFile(file.source, edition.name, "nouveau", receipt=made)
 
 

@@ -68,14 +68,6 @@ class Receipt:
         return Validators(self.etag, self.modifie, self.adresse)
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """What is known of a file that has not come whole: its validators, its size if announced."""
-
-    validators: Validators
-    octets: int | None
-
-
 def valid(folder: Path, name: str) -> Receipt | None:
     """The receipt of `name` in the folder of a source, if the file has the bytes it describes."""
     receipt = _read(_path(folder, name))
@@ -102,25 +94,6 @@ def remove(folder: Path, receipt: Receipt) -> None:
     """Delete an edition and its receipt."""
     (folder / receipt.fichier).unlink(missing_ok=True)
     _path(folder, receipt.fichier).unlink(missing_ok=True)
-
-
-def read_begun(path: Path) -> Begun | None:
-    """What is known of the unfinished file `path`; None if nothing is."""
-    try:
-        found = sealed.load(path.with_name(f"{path.name}.part.json").read_bytes())
-        return Begun(Validators(**found["validators"]), found["octets"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def write_begun(path: Path, begun: Begun) -> None:
-    """Record what is known of the unfinished file `path`."""
-    atomic_files.write(path.with_name(f"{path.name}.part.json"), sealed.dump(asdict(begun)))
-
-
-def end_begun(path: Path) -> None:
-    """Forget the unfinished file `path`."""
-    path.with_name(f"{path.name}.part.json").unlink(missing_ok=True)
 
 
 def _path(folder: Path, name: str) -> Path:

@@ -3,6 +3,7 @@
 python -m tests.pipeline.nightly.kill_at MODULE FUNCTION before|after ARGUMENT...
 """
 
+import functools
 import importlib
 import os
 import signal
@@ -12,8 +13,9 @@ from typing import Any
 
 def main() -> None:
     """Replace the function of the module, and run the command."""
-    module, name, when, *arguments = sys.argv[1:]
-    where = importlib.import_module(module)
+    module, path, when, *arguments = sys.argv[1:]
+    *owner, name = path.split(".")
+    where = functools.reduce(getattr, owner, importlib.import_module(module))
     function = getattr(where, name)
 
     def deadly(*args: Any, **kwargs: Any) -> None:

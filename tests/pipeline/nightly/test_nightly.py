@@ -2,19 +2,21 @@
 
 import csv
 import io
+import itertools
 import json
 import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipeline.__main__ import main
+from pipeline.nightly import nightly
 from shards.errors import CorruptError
 from shards.generations import generation_files, pointer
 from shards.search.reader import Shard
@@ -133,6 +135,32 @@ def test_a_new_edition_replaces_the_one_before(tmp_path: Path, server: RegisterS
     assert results(config) == {"ee": "nouveau", "ie-cro": "inchange"}
     assert last_report(config)["generation"] != last_report(config)["precedente"]
     assert len(list((tmp_path / "work" / "input" / "ee").iterdir())) == 1  # the old one is pruned
+
+
+def test_a_clock_that_is_set_back_and_forth_changes_no_night(
+    tmp_path: Path, server: RegisterServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stages took less than nothing; the newest edition is published at any hour"""
+    jumps = itertools.cycle([timedelta(), timedelta(days=-400), timedelta(days=3)])
+
+    class Jumping(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "Jumping":
+            return super().now(tz) + next(jumps)
+
+    monkeypatch.setattr(nightly, "datetime", Jumping)
+    config = configured(tmp_path, server, 'textfile = "societes.prom"')
+    names = []
+    for _ in range(3):
+        assert run(config) == 0
+        found = last_report(config)
+        assert min(found["etapes"].values()) >= 0
+        assert min(source["secondes"] for source in found["sources"]) >= 0
+        names.append(pointer.current(tmp_path / "data"))
+        server.publish(f"/{EE}", zipped(_renamed(unzipped(ESTONIA)), EE.removesuffix(".zip")))
+
+    assert names[0] != names[1] == names[2]
+    assert results(config) == {"ee": "inchange", "ie-cro": "inchange"}
 
 
 def test_a_generation_is_signed(tmp_path: Path, server: RegisterServer) -> None:
@@ -412,7 +440,7 @@ def test_old_reports_go(tmp_path: Path, server: RegisterServer) -> None:
 
 MOMENTS = [
     ("pipeline.nightly.fetch.receipt", "write", "before"),
-    ("pipeline.nightly.fetch.receipt", "end_begun", "before"),
+    ("pipeline.nightly.fetch.part_file", "PartFile.end", "before"),
     ("pipeline.importing", "_write", "before"),
     ("pipeline.nightly.imports", "_import", "after"),
     ("pipeline.publishing.reference_lists", "reference", "before"),

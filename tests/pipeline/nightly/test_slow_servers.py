@@ -3,7 +3,7 @@
 import asyncio
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,6 +70,33 @@ def test_a_slow_source_is_given_up_and_resumed_the_next_night(
 
     assert one(tmp_path, wanted).result == "nouveau"
     assert server.headers("Range") == [None, f"bytes={len(came)}-"]
+    assert (tmp_path / "raw" / "ee" / EE).read_bytes() == ESTONIA
+
+
+@pytest.mark.usefixtures("minute")
+@pytest.mark.parametrize(
+    ("damage", "resumed"),
+    [
+        (lambda came: bytes([came[0] ^ 1]) + came[1:], False),
+        (lambda came: came[:-1] + bytes([came[-1] ^ 128]), False),
+        (lambda came: came[:-1], False),
+        (lambda came: came + bytes(1 << 16), True),
+    ],
+    ids=["first byte", "last byte", "cut", "zeros of a power cut"],
+)
+def test_bytes_that_changed_between_two_nights_are_not_kept(
+    tmp_path: Path, server: RegisterServer, damage: Callable[[bytes], bytes], resumed: bool
+) -> None:
+    """A file that is no archive would be taken with them"""
+    server.publish(f"/{EE}", ESTONIA, ways.slow(0.1), ways.honest)
+    wanted = replace(settings(server), slowest=1_000_000)
+    one(tmp_path, wanted)
+    came = begun(tmp_path)
+    (tmp_path / "raw" / "ee" / ".fetch" / EE).write_bytes(damage(came))
+
+    assert one(tmp_path, wanted).result == "nouveau"
+
+    assert server.headers("Range") == [None, f"bytes={len(came)}-" if resumed else None]
     assert (tmp_path / "raw" / "ee" / EE).read_bytes() == ESTONIA
 
 
