@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import ssl
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ class Readers:
     """Connections to a server, and what they have found.
 
     Attributes:
+        trusted: for an address of https, the certificate to be believed.
         judge: returns the fault of a response, or None.
         answers: responses so far.
         faults: faults so far, and every request without a response.
@@ -35,6 +37,7 @@ class Readers:
     judge: Callable[[Response], str | None]
     answers: int = 0
     faults: list[str] = field(default_factory=list)
+    trusted: ssl.SSLContext | None = None
     _stopped: bool = False
 
     async def run(self, connections: int) -> None:
@@ -53,7 +56,9 @@ class Readers:
             try:
                 async with asyncio.timeout(_SECONDS):
                     if writer is None:
-                        reader, writer = await asyncio.open_connection(target.hostname, target.port)
+                        reader, writer = await asyncio.open_connection(
+                            target.hostname, target.port, ssl=self.trusted
+                        )
                     sent = f"GET {path} HTTP/1.1\r\nHost: {target.netloc}\r\n\r\n"
                     writer.write(sent.encode())
                     response = await _read(reader)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from serve.process import handover
 from serve.process import port as ports
 from tests.proof.reading import Readers, Response
 from tests.proof.tools import next_line
+from tests.serve import nginx as proxies
 from tests.serve import world
 from tests.serve.processes import ROOT, ask, eventually
 
@@ -74,6 +76,51 @@ def test_no_request_is_lost_when_a_server_takes_the_place_of_another(
         assert readers.answers >= REQUESTS
 
     asyncio.run(scenario())
+
+
+def test_a_proxy_loses_no_request_while_servers_change_and_says_in_json_that_none_is_there(
+    tmp_path: Path,
+) -> None:
+    """Behind the nginx of serve/deploy/: two hand-overs, then no server, then another"""
+    world.publish(tmp_path / "data")
+    (tmp_path / "serve.toml").write_text(GENEROUS)
+    free = ports.bind("127.0.0.1", 0)
+    port = free.getsockname()[1]
+    free.close()
+    nginx = proxies.configured(tmp_path, tmp_path / "data", port)
+    trusted = ssl.create_default_context(cafile=str(nginx.certificate))
+    away: set[bytes] = set()
+
+    def fault_or_away(response: Response) -> str | None:
+        if response.status != 503:
+            return fault_of(response)
+        away.add(response.body)
+        return None if response.headers.get("retry-after") == "5" else "503 without Retry-After"
+
+    async def scenario() -> None:
+        with proxies.running(nginx), server(tmp_path, port, "--workers", "2") as first:
+            address = next_line(first, START_S).strip()
+            readers = Readers(nginx.url, PATHS, fault_of, trusted=trusted)
+            reading = asyncio.create_task(readers.run(CONNECTIONS))
+            await _take_over(tmp_path, address, first, readers, "2", HANDOVERS)
+            await reading
+            assert readers.faults == []
+
+            readers = Readers(nginx.url, PATHS, fault_or_away, trusted=trusted)
+            reading = asyncio.create_task(readers.run(CONNECTIONS))
+            while not away and not readers.faults:
+                await asyncio.sleep(0.01)
+            with server(tmp_path, port) as second:
+                await asyncio.to_thread(next_line, second, START_S)
+                before = readers.answers
+                while readers.answers < before + 500 and not readers.faults:
+                    await asyncio.sleep(0.01)
+                readers.stop()
+                await reading
+            assert readers.faults == []
+
+    asyncio.run(scenario())
+    assert [orjson.loads(body)["erreur"]["code"] for body in away] == ["indisponible"]
 
 
 async def _take_over(
