@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import product
 from typing import Any, TypeVar
 
@@ -108,6 +109,7 @@ def former_name(company: Company, q: str) -> str | None:
     return next((name for name in names if folded(q) in folded(name)), None)
 
 
+@lru_cache(1 << 16)  # the same texts are asked for example after example
 def folded(text: str) -> str:
     """B15, one character after the other."""
     out = ""
@@ -344,7 +346,8 @@ def same_word(one: str, other: str) -> bool:
     return bool(may_be_singular(one) & may_be_singular(other))
 
 
-def may_be_singular(word: str) -> set[str]:
+@lru_cache(1 << 16)
+def may_be_singular(word: str) -> frozenset[str]:
     """The word, and what it may be a plural of: of three letters at least."""
     found = {word}
     for ending, endings in PLURALS.items():
@@ -352,7 +355,7 @@ def may_be_singular(word: str) -> set[str]:
             found |= {word[: -len(ending)] + one for one in endings.split(" ")}
     if word.endswith("s") and not word.endswith("ss"):
         found.add(word[:-1])
-    return {one for one in found if one == word or len(one) >= 3}
+    return frozenset(one for one in found if one == word or len(one) >= 3)
 
 
 def suggested_activities(
