@@ -279,9 +279,17 @@ def further_spellings(words: Sequence[str]) -> list[Spelling]:
 
 
 def initials(words: Sequence[str]) -> list[Spelling]:
-    """The initials of a name of several words, with the last word and without: it may be a legal form elsewhere."""
+    """The initials of a name of several words, with the last word and without: it may be a legal form elsewhere.
+
+    Also those of three to five neighbours in it, without short words: Crédit Agricole CIB.
+    """
     texts = ("".join(word[0] for word in some) for some in (words, words[:-1]))
-    return [Spelling(text, 0, 0.9) for text in texts if len(text) in _INITIALS]
+    found = [Spelling(text, 0, 0.9) for text in texts if len(text) in _INITIALS]
+    letters = "".join(word[0] for word in words if len(word) > 3)
+    for place in range(len(letters)):
+        ends = range(place + 3, min(place + 5, len(letters)) + 1)
+        found += [Spelling(letters[place:end], place, 0.9) for end in ends]
+    return found
 
 
 def _with_ligature(word: str) -> list[str]:

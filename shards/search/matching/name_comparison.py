@@ -20,6 +20,7 @@ _LONG: Final = 8
 # Words that tell less than this are in one name of two hundred or more.
 LIGHT: Final = 5.3
 _INITIALS: Final = range(3, 9)
+_LEFT_OUT: Final = 3  # words of so many letters are mostly left out of initials: CAF, Caisse d'Allocations Familiales
 _ALIKE: Final = 0.7
 _ROMAN: Final = frozenset(("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"))
 
@@ -41,6 +42,7 @@ class NameComparison:
         short_errors: those of them where a short word lacks a letter.
         form_errors: 1 if a word of the line is a word of the legal form with a typing error.
         initials: one name is the initials of the other.
+        inner_initials: words of one name that are the initials of neighbours in the other.
         known_errors: those of them where the word of the line is itself a word of the country.
         abbreviations, beginnings: words that one name has short, by the table, or as the first letters of the other's.
         respaced: words that one name has as two.
@@ -60,6 +62,7 @@ class NameComparison:
     short_errors: int = 0
     form_errors: int = 0
     initials: bool = False
+    inner_initials: int = 0
     known_errors: int = 0
     abbreviations: int = 0
     beginnings: int = 0
@@ -97,6 +100,7 @@ class NameComparison:
             or self.beginnings
             or self.respaced
             or self.initials
+            or self.inner_initials
         )
 
 
@@ -133,12 +137,12 @@ def compare(
     line: ComparedName, companies: Sequence[ComparedName], tables: NameTables
 ) -> list[NameComparison]:
     """Compare the name of a line with those of companies; the distances of all words are found at once."""
-    pairs = [_without_equal(line, company, tables) for company in companies]
+    line_articles = _elided(line.told)
+    pairs = [_without_equal(line, company, tables, line_articles) for company in companies]
     near = near_words(
         {word for pair in pairs if pair.right for word, _ in pair.left},
         {word for pair in pairs if pair.left for word, _ in pair.right},
     )
-    line_articles = _elided(line.told)
     for pair in pairs:
         if pair.left or pair.right:
             _compare_rest(line, pair, near, tables, line_articles)
@@ -162,6 +166,9 @@ def _compare_rest(
         _match_near(left, right, near, found, known)
     if left and right and not found.common:
         _match_initials(left, right, found)
+    if left and right and found.common:
+        _match_inner_initials(left, right, found)
+        _match_inner_initials(right, left, found)
     for word, told in left:
         found.lacking += told
         found.heavy_lacking += told >= LIGHT
@@ -182,8 +189,13 @@ def _elided(told: Sequence[Told]) -> set[str]:
     return {one for one, other in pairs if one in _ELIDED and other[0] in _VOWELS}
 
 
-def _without_equal(line: ComparedName, company: ComparedName, tables: NameTables) -> _Pair:
-    """What is left of both when words that are the same are taken out."""
+def _without_equal(
+    line: ComparedName, company: ComparedName, tables: NameTables, articles: Collection[str]
+) -> _Pair:
+    """What is left of both when words that are the same are taken out.
+
+    Articles that lost their vowel have no order, and those that both have are nothing how often they come.
+    """
     found = NameComparison()
     left: list[Told] = []
     places: list[int] = []
@@ -199,10 +211,12 @@ def _without_equal(line: ComparedName, company: ComparedName, tables: NameTables
         if place is None and not same_letters:
             place = _in_another_alphabet(word, company.told, taken, tables)
         if place is None:
-            left.append((word, told))
+            if word not in articles or key not in keys:
+                left.append((word, told))
             continue
         taken.add(place)
-        places.append(place)
+        if word not in articles:
+            places.append(place)
         theirs, told = company.told[place]
         found.abbreviations += theirs != word and tables.full(word) != word
         found.add_common(told)
@@ -307,6 +321,39 @@ def _match_initials(left: list[Told], right: list[Told], found: NameComparison) 
             left.clear()
             right.clear()
             return
+
+
+def _match_inner_initials(short: list[Told], long: list[Told], found: NameComparison) -> None:
+    """Words of one name that are the initials of neighbours in the other: MSA Poitou, Île-de-France as IDF."""
+    for pair in short[:]:
+        if len(pair[0]) not in _INITIALS or not pair[0].isalpha():
+            continue
+        for start in range(len(long) - 1):
+            if end := _end_of_initials(pair[0], long, start):
+                found.inner_initials += 1
+                found.add_common(min(pair[1], sum(told for _, told in long[start:end])))
+                short.remove(pair)
+                del long[start:end]
+                break
+
+
+def _end_of_initials(letters: str, words: Sequence[Told], start: int) -> int:
+    """Where the words end, from `start` on, whose initials these are; short ones may be left out; 0 if none are.
+
+    A `d` may be that of a `de` that is no word here: IDF, Île-de-France.
+    """
+    left = letters
+    for place in range(start, len(words)):
+        word = words[place][0]
+        if place > start and left[:1] == "d" and word[0] == left[1:2]:
+            left = left[1:]
+        if word[0] == left[0]:
+            left = left[1:]
+            if not left:
+                return place + 1
+        elif place == start or len(word) > _LEFT_OUT:
+            return 0
+    return 0
 
 
 def initials(told: Sequence[Told]) -> str:

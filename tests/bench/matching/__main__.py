@@ -2,12 +2,12 @@
 
 python -m tests.bench.matching split INPUT WORK
 python -m pipeline build --input WORK/kept/* --out DATA
-python -m tests.bench.matching fit DATA WORK
+python -m tests.bench.matching fit DATA WORK [--declared index-egalite-fh.csv]
 python -m tests.bench.matching measure DATA WORK [--lines 6000] [--seed 3] [--peers 300]
     [--noise first|lists] [--part all|other_half|other_countries]
 
-Weights are fitted on lines of both noises that mean one half of the companies of the three large registers; the other
-half and the other countries are for measuring.
+Weights are fitted on lines of both noises that mean one half of the companies of the three large registers, and on the
+names that one half of the French companies typed; the other halves and the other countries are for measuring.
 python -m tests.bench.matching declared DATA index-egalite-fh.csv
 python -m tests.bench.matching speed DATA [--lines 2000]
 """
@@ -68,7 +68,11 @@ def _labelled(base: ShardSet, work: Path, noise: str = "first", part: str = "all
 
 def _is_fitted(iso2: str, identifier: str) -> bool:
     """Whether weights are fitted on lines that mean this company."""
-    return iso2 in _FITTED and zlib.crc32(identifier[::-1].encode()) % 2 == 0
+    return iso2 in _FITTED and _is_fitted_number(identifier)
+
+
+def _is_fitted_number(identifier: str) -> bool:
+    return zlib.crc32(identifier[::-1].encode()) % 2 == 0
 
 
 def _is_other_half(iso2: str, identifier: str) -> bool:
@@ -91,8 +95,11 @@ def _place(line: LabelledLine, weighed: Sequence[Weighed]) -> int | None:
     return keys.index(line.truth) if line.truth in keys else None
 
 
-def fit_weights(data: Path, work: Path, lines: int) -> None:
-    """Write the weights, but the threshold of `sur` and weights of what no line has, and the curve of the notes."""
+def fit_weights(data: Path, work: Path, lines: int, declared: Path | None) -> None:
+    """Write the weights, but the threshold of `sur` and weights of what no line has, and the curve of the notes.
+
+    Lines that others typed (`declared`) count twice: as they are, and as lines of a company that is absent.
+    """
     base = open_base(data)
     matcher = Matcher(base, name_tables(), match_weights(), derivations())
     examples = []
@@ -100,6 +107,12 @@ def fit_weights(data: Path, work: Path, lines: int) -> None:
         for line in _labelled(base, work, noise, "fitted").draw(lines, _FIT_SEED):
             weighed = matcher.weigh(line.line)
             examples.append(Example([each.evidence for each in weighed], _place(line, weighed)))
+    for line in labelled.declared_lines(base, declared, _is_fitted_number) if declared else ():
+        weighed = matcher.weigh(line.line)
+        place = _place(line, weighed)
+        examples.append(Example([each.evidence for each in weighed], place))
+        others = [each.evidence for at, each in enumerate(weighed) if at != place]
+        examples.append(Example(others, None))
     known = match_weights()
     names = [name for name in known if name not in (CONSTANT, SURE_FROM)]
     met = {name for one in examples for evidence in one.candidates for name in evidence}
@@ -170,10 +183,11 @@ def _judged(matcher: Matcher, lines: Sequence[LabelledLine]) -> list[Judged]:
 
 
 def measure_declared(data: Path, names: Path) -> None:
-    """Print the same of names that French companies typed in other years (a file of Egapro)."""
+    """Print the same of names that French companies typed in other years (a file of Egapro), of the other half."""
     base = open_base(data)
     matcher = Matcher(base, name_tables(), match_weights(), derivations())
-    judged = _judged(matcher, labelled.declared_lines(base, names))
+    lines = labelled.declared_lines(base, names, lambda siren: not _is_fitted_number(siren))
+    judged = _judged(matcher, lines)
     _print("names declared in other years", judged, match_weights()[SURE_FROM])
     _print_calibration(judged)
 
@@ -293,13 +307,14 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=6_000)
     parser.add_argument("--seed", type=int, default=3)
     parser.add_argument("--peers", type=int, default=0)
+    parser.add_argument("--declared", type=Path)
     parser.add_argument("--noise", choices=tuple(_NOISES), default="first")
     parser.add_argument("--part", choices=tuple(_PARTS), default="all")
     given = parser.parse_args()
     if given.command == "split":
         labelled.split(given.source, given.work)
     elif given.command == "fit":
-        fit_weights(given.source, given.work, given.lines)
+        fit_weights(given.source, given.work, given.lines, given.declared)
     elif given.command == "declared":
         measure_declared(given.source, given.work)
     elif given.command == "measure":

@@ -174,16 +174,18 @@ def present_lines(base: ShardSet, tables: NoiseTables, count: int, seed: int) ->
     return found
 
 
-def declared_lines(base: ShardSet, path: Path) -> list[LabelledLine]:
+def declared_lines(base: ShardSet, path: Path, chosen: Callable[[str], bool]) -> list[LabelledLine]:
     """Names that French companies declared in other years than the last one (Egapro, `index-egalite-fh*.csv`).
 
-    Others typed these lists: nothing was fitted on them. Where a company is not in the base, its line is of one that is
+    Others typed these lists. Where a company is not in the base, its line is of one that is
     absent. Names that have no word or first letters in common with the last one are left out: a form alone, a new name.
     """
     found = []
     shard = base["FR"]
     frame = pl.read_csv(path, separator=";", infer_schema_length=0).sort("Année")
     for (siren,), rows in frame.group_by("SIREN", maintain_order=True):
+        if not chosen(str(siren)):
+            continue
         row = shard.find(str(siren))
         *others, last = dict.fromkeys(fold(name) for name in rows["Raison Sociale"])
         known = fold(shard.company(row)["nom"]) if row is not None else last

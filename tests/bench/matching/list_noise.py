@@ -197,6 +197,20 @@ class ListNoise(Noise):
         words = self._split_form(name, company["iso2"])[0].split()
         return "".join(word[0] for word in words if word[0].isalpha()) if len(words) > 2 else name
 
+    def inner_initials(self, name: str, company: Mapping[str, Any]) -> str:
+        """Initials in the place of three or four words, beside others."""
+        words, form = self._split_form(name, company["iso2"])
+        parts = [word for word in words.split() if word[0].isalpha()]
+        if len(parts) < 4:
+            return name
+        count = self._draw.randint(3, min(4, len(parts) - 1))
+        start = self._draw.randrange(len(parts) - count + 1)
+        short = "".join(word[0] for word in parts[start : start + count] if len(word) > 3)
+        if len(short) < 3:
+            return name
+        parts[start : start + count] = [short.upper()]
+        return " ".join([*parts, form]).rstrip()
+
     def cyrillic(self, name: str, company: Mapping[str, Any]) -> str:
         """In Cyrillic letters."""
         return self._in_letters(name, self._alphabets[0])
@@ -234,7 +248,7 @@ class ListNoise(Noise):
 Kind = Callable[[ListNoise, str, Mapping[str, Any]], str]
 KINDS: Final[Mapping[str, tuple[float, Kind]]] = {
     # [egapro] 34 % form alone, less the forms that the first noise takes out or changes; [han] [edq E040]
-    "whole": (0.12, ListNoise.whole),
+    "whole": (0.11, ListNoise.whole),
     "form_of_parts": (0.14, ListNoise.form_of_parts),
     "wrong_form": (0.05, ListNoise.wrong_form),  # [nk]
     "lost_letters": (0.04, ListNoise.lost_letters),
@@ -251,7 +265,8 @@ KINDS: Final[Mapping[str, tuple[float, Kind]]] = {
     "no_blanks": (0.04, ListNoise.no_blanks),
     "parted": (0.03, ListNoise.parted),
     # [egapro] 2 % initials; [sas], [edq] acronyms
-    "initials": (0.03, ListNoise.initials),
+    "initials": (0.02, ListNoise.initials),
+    "inner_initials": (0.02, ListNoise.inner_initials),
     # [nk], [edq E020]: named, not counted
     "numbers": (0.03, ListNoise.numbers),
     "cyrillic": (0.02, ListNoise.cyrillic),

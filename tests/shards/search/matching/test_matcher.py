@@ -45,6 +45,10 @@ UK = [
     company("UK", "01000025", "PHOENIX LTD", ville="LEEDS", code_postal="LS1 4AP"),
     company("UK", "01000026", "TWENTY ONE QUILLERS LTD"),
     company("UK", "01000027", "PELAGONIA HELLAS AE"),
+    company("UK", "01000028", "MUTUALITE SOCIALE AGRICOLE POITOU"),
+    company("UK", "01000029", "CAF DE LA COTE D'OPALE"),
+    company("UK", "01000030", "VOLTAIQUE ILE DE FRANCE"),
+    company("UK", "01000031", "CREDIT FLUVIAL CIB"),
     *(
         company("UK", f"011{i:05}", f"PHOENIX {word} LTD")
         for i, word in enumerate(("ROOFING", "GARDENS", "TRAVEL", "BAKERY", "SUPPLY"))
@@ -294,6 +298,33 @@ def test_initials_are_those_of_a_name(matcher: Matcher) -> None:
     assert found.candidats[0].id == "01000020"
     assert "initiales" in found.candidats[0].raisons
     assert found.verdict != SURE
+
+
+@pytest.mark.parametrize(
+    ("name", "id_"),
+    [
+        ("MSA Poitou", "01000028"),
+        ("Caisse d'Allocations Familiales de la Cote d'Opale", "01000029"),
+        ("Voltaique IDF", "01000030"),
+        ("Credit Fluvial Corporate Investment Bank", "01000031"),
+    ],
+)
+def test_initials_stand_for_some_words_of_a_name(matcher: Matcher, name: str, id_: str) -> None:
+    """Short words are mostly left out of them"""
+    found = matcher.match(Line(name), 1)
+
+    assert found.candidats[0].id == id_
+    assert "initiales" in found.candidats[0].raisons
+    assert found.candidats[0].note > 0.1
+
+
+@pytest.mark.parametrize("name", ["MSB Poitou", "Voltaique EDF", "Mutualite MSA Poitou"])
+def test_letters_that_are_not_the_initials_of_neighbours_are_none(
+    matcher: Matcher, name: str
+) -> None:
+    found = matcher.match(Line(name), 1)
+
+    assert "initiales" not in found.candidats[0].raisons
 
 
 WORDS = [word for one in UK for word in one["nom"].split()] + [
