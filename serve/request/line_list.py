@@ -9,7 +9,9 @@ from typing import Any, Final, NamedTuple
 
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.contract.limits import MOST_LINES
+from serve.contract.limits import DEFAULT_CANDIDATES, LONGEST_VALUE, MOST_CANDIDATES, MOST_LINES
+from serve.contract.objects.bodies import DemandeRapprochement, LigneDonnee
+from serve.contract.objects.described import names_of
 from serve.request import json_body
 from serve.request.dates import iso_date
 from serve.request.place_names import PlaceNames
@@ -18,15 +20,9 @@ from shards.codec.record import FIELDS as COMPANY_FIELDS
 from shards.search.matching.line import Line
 
 LARGEST: Final = 1 << 20  # bytes
-MOST_CANDIDATES: Final = 10
-DEFAULT_CANDIDATES: Final = 3
-LONGEST: Final = 300  # characters of a value
 
-MEMBERS: Final = ("lignes", "limite", "version", "colonnes")
-FIELDS: Final = (
-    "cle", "nom", "pays", "id", "tva", "ville", "code_postal", "date_creation", "adresse",
-    "activite", "site_web", "email",
-)  # fmt: skip
+MEMBERS: Final = names_of(DemandeRapprochement)
+FIELDS: Final = names_of(LigneDonnee)
 
 
 class ListedLine(NamedTuple):
@@ -217,8 +213,11 @@ def _text(given: Mapping[str, Any], name: str) -> str | None:
                 f"{name}: a text or a number is expected",
             )
         )
-    if len(value) > LONGEST:
+    if len(value) > LONGEST_VALUE:
         raise errors.ligne_invalide(
-            (f"{name} : plus de {LONGEST} caractères", f"{name}: more than {LONGEST} characters")
+            (
+                f"{name} : plus de {LONGEST_VALUE} caractères",
+                f"{name}: more than {LONGEST_VALUE} characters",
+            )
         )
     return value.strip() or None

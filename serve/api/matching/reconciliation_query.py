@@ -6,16 +6,14 @@ A value is a text, a number, or a cell that was reconciled before, with an ident
 from typing import Any, Final, NamedTuple
 
 from serve.contract import errors
+from serve.contract.limits import MOST_CANDIDATES
 from serve.request import json_body, line_list
 from serve.request.place_names import PlaceNames
 from shards.codec.folding import fold
 from shards.search.matching.line import Line
 
 # The properties that a query may have, besides the name.
-GIVEN: Final = (
-    "pays", "id", "tva", "ville", "code_postal", "date_creation", "adresse", "activite",
-    "site_web", "email",
-)  # fmt: skip
+GIVEN: Final = tuple(name for name in line_list.FIELDS if name not in ("cle", "nom"))
 ALIASES: Final = {"iso2": "pays"}
 DEFAULT_CANDIDATES: Final = 5
 # Properties that identify a company, so that the identifier of a reconciled cell is meant.
@@ -103,7 +101,7 @@ def _value(given: Any, pid: str) -> str | int | float | None:
 
 def _limit(given: Any) -> int:
     if isinstance(given, int) and not isinstance(given, bool) and given > 0:
-        return min(given, line_list.MOST_CANDIDATES)
+        return min(given, MOST_CANDIDATES)
     shown = str(given)[:50]
     why = (
         f"un entier supérieur à 0 est attendu, pas {shown}",
