@@ -52,11 +52,9 @@ def json_object(text: str, name: str) -> dict[str, Any]:
     try:
         found = json_body.loads(text.encode(), json_body.once)
     except ValueError as error:
-        raise errors.parametre_invalide(name, ("ce n'est pas du JSON", "it is not JSON")) from error
+        raise errors.parametre_invalide(name, errors.why("pas_du_json")) from error
     if not isinstance(found, dict):
-        raise errors.parametre_invalide(
-            name, ("un objet JSON est attendu", "a JSON object is expected")
-        )
+        raise errors.parametre_invalide(name, errors.why("objet_json"))
     return found
 
 
@@ -68,7 +66,7 @@ def _query(name: str, query: Any, names: PlaceNames) -> ReconciliationQuery:
     """
     if not isinstance(query, dict) or not isinstance(query.get("properties", []), list):
         raise errors.parametre_invalide(
-            "queries", (f"{name[:50]!r} n'est pas une requête", f"{name[:50]!r} is no query")
+            "queries", errors.why("pas_une_requete", shown=repr(name[:50]))
         )
     values: dict[str, Any] = {"cle": name, "nom": query.get("query")}
     for one in query.get("properties", []):
@@ -76,7 +74,7 @@ def _query(name: str, query: Any, names: PlaceNames) -> ReconciliationQuery:
         if pid not in GIVEN:
             admitted = ", ".join(GIVEN)
             shown = repr(str(pid)[:50])
-            why = (f"{shown} ; admis : {admitted}", f"{shown}; admitted: {admitted}")
+            why = errors.why("membre_inconnu", shown=shown, known=admitted)
             raise errors.parametre_invalide("pid", why)
         values[pid] = _value(one.get("v"), pid)
     if values.get("pays"):
@@ -103,8 +101,5 @@ def _limit(given: Any) -> int:
     if isinstance(given, int) and not isinstance(given, bool) and given > 0:
         return min(given, MOST_CANDIDATES)
     shown = str(given)[:50]
-    why = (
-        f"un entier supérieur à 0 est attendu, pas {shown}",
-        f"a whole number over 0 is expected, not {shown}",
-    )
+    why = errors.why("entier_positif_lu", shown=shown)
     raise errors.parametre_invalide("limit", why)
