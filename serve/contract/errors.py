@@ -79,23 +79,11 @@ class ApiError(Exception):
 
 def why(name: str, /, **values: object) -> Text:
     """Why what was sent cannot be used: the part of a message that says so (tables/refusals.csv)."""
-    return _filled(_REFUSALS[name], **values)
+    return _REFUSALS[name].fill(**values)
 
 
 def _message(name: str, /, **values: object) -> Text:
-    return _filled(MESSAGES[name][1], **values)
-
-
-def _filled(text: Text, /, **values: object) -> Text:
-    """A text with its values; one that is a pair is itself French and English."""
-    if not values:
-        return text
-    english = values
-    for key, value in values.items():
-        if isinstance(value, tuple):
-            english = {**english, key: value[1]}
-            values = {**values, key: value[0]}
-    return Text(text.fr.format_map(values), text.en.format_map(english))
+    return MESSAGES[name][1].fill(**values)
 
 
 def _error(
