@@ -16,7 +16,8 @@ from openpyxl import load_workbook
 
 from pipeline.registers import REGISTERS
 from seeds import TABLES
-from serve.guests.docs.openapi.bodies import BODIES
+from serve.contract.objects.bodies import EXAMPLES
+from serve.guests.operations import OPERATIONS
 from shards.generations import generation_files, groups, pointer, reference, register_sources
 from tests import demo
 from tests.serve import exports
@@ -253,9 +254,9 @@ def test_the_bodies_of_the_documentation_name_what_there_is(
     served: Served, visitor: Customer
 ) -> None:
     shown = {
-        (operation, name): one["value"]
-        for operation, body in BODIES.items()
-        for name, one in body["content"]["application/json"]["examples"].items()
+        (one.id, name): value
+        for one in OPERATIONS
+        for name, (_, value) in EXAMPLES.get(one.body, {}).items()
     }
     for one in shown["watchChanges", "ids"]["ids"]:
         _ask(served, visitor, f"societes/{one.replace(':', '/')}")

@@ -154,3 +154,18 @@ def test_few_places_catch_every_error() -> None:
     ]
 
     assert sorted(found) == CATCHING_ALL
+
+
+def test_only_billing_counts_calls_credits_and_exports() -> None:
+    """Whatever an entrance is, it counts by one set of rules (D5)."""
+    counting = {"take", "give_back", "take_and_charge", "reserve", "commit", "release"}
+    found = {
+        name(path)
+        for path in modules("serve")
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute)
+        and node.attr in counting
+        and ast.unparse(node.value).rpartition(".")[2] == "store"
+    }
+
+    assert found == {"serve/access/billing.py"}

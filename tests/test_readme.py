@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from serve.guests.mcp.tools import tools
 from tests import ROOT
 
 README: Final = (ROOT / "README.md").read_text()
@@ -91,6 +92,10 @@ def test_the_configuration_of_a_tool_client_is_json() -> None:
     assert [json.loads(text)["mcpServers"]["societes"]["url"] for text in found] == [
         f"{ADDRESS}/api/mcp"
     ]
+
+
+def test_the_readme_has_the_number_of_tools() -> None:
+    assert re.findall(r"use (\d+) read-only tools", README) == [str(len(tools()))]
 
 
 def test_every_file_that_a_document_links_is_there() -> None:

@@ -1,6 +1,7 @@
 """The operations of the API, in the order in which documents show them."""
 
-from typing import Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from serve.api import health, lists
 from serve.api.analyses.comparables import comparables
@@ -21,6 +22,7 @@ from serve.contract import parameters
 from serve.contract.objects import (
     account,
     analyses,
+    bodies,
     changes,
     groups,
     markets,
@@ -106,7 +108,8 @@ OPERATIONS: Final = (
     Operation(
         "watchChanges", "/api/v1/modifications", "modifications", "body", "Companies",
         watching, changes.ModificationsSuivies,
-        method="POST", account=True, largest=json_body.LARGEST, headers=["X-Donnees-Version"],
+        method="POST", account=True, body=bodies.DemandeModifications, largest=json_body.LARGEST,
+        headers=["X-Donnees-Version"],
     ),
     Operation(
         "readCompany", _RECORD, "societe", "call", "Companies",
@@ -141,7 +144,7 @@ OPERATIONS: Final = (
     Operation(
         "matchCompanies", "/api/v1/rapprochement", "rapprochement", "body", "Companies",
         lines_of_body, matching.Rapprochement, matching.RapprochementRefuse,
-        method="POST", largest=line_list.LARGEST,
+        method="POST", body=bodies.DemandeRapprochement, largest=line_list.LARGEST,
         headers=["Vary", "Content-Language", "X-Donnees-Version"],
     ),
     Operation(
@@ -157,26 +160,51 @@ OPERATIONS: Final = (
 
 
 def _reconciliation(
-    name: str, path: str, route: str, method: Literal["GET", "POST"] = "GET", text: str = ""
-) -> Operation:
-    return Operation(name, path, route, "reconciliation", "Companies", method=method, text=text)
+    name: str, path: str, route: str, answer: Any = None,
+    *, headers: Sequence[str] = ("Content-Language",), **more: Any,
+) -> Operation:  # fmt: skip
+    return Operation(
+        name, path, route, "reconciliation", "Companies", None, answer, matching.ReconciliationRefusee,
+        headers=headers, **more,
+    )  # fmt: skip
 
 
+_ASKED: Final[Mapping[str, Any]] = {"parameters": parameters.RECONCILIATION, "refusals": [413]}
+_FORM: Final[Mapping[str, Any]] = {
+    "method": "POST", "body": bodies.FormulaireReconciliation,
+    "headers": ["ETag", "Vary", "Content-Language", "X-Donnees-Version"],
+}  # fmt: skip
 # A protocol, whose manifest names what lies below it; `{jeton}` is the token of the caller.
 RECONCILIATION: Final = (
-    _reconciliation("reconcile", RECONCILIATION_PATH, "reconciliation"),
-    _reconciliation("reconcileFromForm", RECONCILIATION_PATH, "reconciliation", "POST"),
-    _reconciliation("reconcileAtAddress", _AT_ADDRESS, "reconciliation-adresse", text="reconcile"),
     _reconciliation(
-        "reconcileFromFormAtAddress", _AT_ADDRESS, "reconciliation-adresse", "POST",
-        "reconcileFromForm",
+        "reconcile", RECONCILIATION_PATH, "reconciliation", matching.ReconciliationReponse, **_ASKED
     ),
-    _reconciliation("proposeFields", f"{_AT_ADDRESS}/properties", "reconciliation-champs"),
     _reconciliation(
-        "suggestEntities", f"{_AT_ADDRESS}/suggest/{{quoi}}", "reconciliation-suggestions"
+        "reconcileFromForm", RECONCILIATION_PATH, "reconciliation", matching.ReconciliationReponse, **_FORM
     ),
-    _reconciliation("previewEntity", f"{_AT_ADDRESS}/preview/{{societe}}", "reconciliation-apercu"),
-    _reconciliation("viewEntity", f"{_AT_ADDRESS}/view/{{societe}}", "reconciliation-vue"),
+    _reconciliation(
+        "reconcileAtAddress", _AT_ADDRESS, "reconciliation-adresse", matching.ReconciliationReponse,
+        text="reconcile", **_ASKED,
+    ),
+    _reconciliation(
+        "reconcileFromFormAtAddress", _AT_ADDRESS, "reconciliation-adresse", matching.ReconciliationReponse,
+        text="reconcileFromForm", **_FORM,
+    ),
+    _reconciliation(
+        "proposeFields", f"{_AT_ADDRESS}/properties", "reconciliation-champs",
+        matching.ReconciliationChamps, parameters=(parameters.CHAMPS,),
+    ),
+    _reconciliation(
+        "suggestEntities", f"{_AT_ADDRESS}/suggest/{{quoi}}", "reconciliation-suggestions",
+        matching.ReconciliationSuggestions, parameters=(parameters.PREFIX,), refusals=[404],
+    ),
+    _reconciliation(
+        "previewEntity", f"{_AT_ADDRESS}/preview/{{societe}}", "reconciliation-apercu",
+        media=["text/html"], refusals=[404],
+    ),
+    _reconciliation(
+        "viewEntity", f"{_AT_ADDRESS}/view/{{societe}}", "reconciliation-vue", headers=(), refusals=[404]
+    ),
 )  # fmt: skip
 
 CHECKS: Final = (
@@ -187,5 +215,5 @@ CHECKS: Final = (
         "checkReady", "/readyz", "readyz", "check", "Service", health.readyz, listed.Pret,
         refusals=[503],
     ),
-    Operation("readMetrics", "/metrics", "metrics", "metrics", "Service"),
+    Operation("readMetrics", "/metrics", "metrics", "metrics", "Service", media=["text/plain"]),
 )  # fmt: skip

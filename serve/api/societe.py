@@ -127,22 +127,16 @@ def check_identifier(identifier: str) -> str:
     """
     if not identifier.strip():
         path = "/api/v1/societes/{pays}/{identifiant}"
-        raise errors.identifiant_invalide((f"il est vide ; {path}", f"it is empty; {path}"))
+        raise errors.identifiant_invalide(errors.why("identifiant_vide", path=path))
     if (length := len(identifier)) > LONGEST_ID:
         raise errors.identifiant_invalide(
-            (
-                f"{length} caractères, au plus {LONGEST_ID}",
-                f"{length} characters, at most {LONGEST_ID}",
-            )
+            errors.why("identifiant_trop_long", length=length, most=LONGEST_ID)
         )
     if any(unicodedata.category(char) == "Cc" for char in identifier):
         raise errors.identifiant_invalide(
-            (
-                f"{identifier!r} contient un caractère de contrôle",
-                f"{identifier!r} has a control character",
-            )
+            errors.why("caractere_de_controle", shown=repr(identifier))
         )
     if _NO_TEXT in identifier:
-        raise errors.identifiant_invalide(("ce n'est pas de l'UTF-8", "it is not UTF-8"))
+        raise errors.identifiant_invalide(errors.why("pas_de_l_utf8"))
     # An identifier typed on a Mac may arrive decomposed; it is the same one.
     return unicodedata.normalize("NFC", identifier)

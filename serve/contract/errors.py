@@ -1,8 +1,9 @@
 """The errors of the API: one function per code of §7 and contract G7, and one per further message of a code.
 
-The messages are French and English (X0), name the value and the remedy, and stand in tables/errors.csv. A row without
-a code is a part of a message. serve/contract/error_codes.py has the status and the keys beside `erreur` (G6).
-serve/http turns an ApiError into a response.
+The messages are French and English (X0), name the value and the remedy, and stand in tables/errors.csv; why something
+cannot be used stands in tables/refusals.csv. A row without a code is a part of a message.
+serve/contract/error_codes.py has the status and the keys beside `erreur` (G6). serve/http turns an ApiError into a
+response.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,7 @@ MESSAGES: Final[Mapping[str, tuple[str, Text]]] = {
     row["name"]: (row["code"], Text(row["fr"], row["en"]))
     for row in tables.read_rows(tables.TABLES / "errors.csv")
 }
+_REFUSALS: Final = tables.read_texts(tables.TABLES / "refusals.csv")
 
 # Names of the parts of a request that are no parameters.
 PARTS: Final = frozenset(("chaîne de requête", "en-tête", "requête"))
@@ -75,17 +77,13 @@ class ApiError(Exception):
         return {"code": self.code, "message": self.texts[LANGUAGES.index(lang)]}
 
 
+def why(name: str, /, **values: object) -> Text:
+    """Why what was sent cannot be used: the part of a message that says so (tables/refusals.csv)."""
+    return _REFUSALS[name].fill(**values)
+
+
 def _message(name: str, /, **values: object) -> Text:
-    """A message; a value that is a pair is itself French and English."""
-    text = MESSAGES[name][1]
-    if not values:
-        return text
-    english = values
-    for key, value in values.items():
-        if isinstance(value, tuple):
-            english = {**english, key: value[1]}
-            values = {**values, key: value[0]}
-    return Text(text.fr.format_map(values), text.en.format_map(english))
+    return MESSAGES[name][1].fill(**values)
 
 
 def _error(

@@ -60,7 +60,9 @@ class Operation:
         unavailable: the object of a 503 that has what is shown while nothing can be counted.
         account: only accounts have an answer.
         parameters: those of the query.
+        body: the object of a body that is JSON, or a form in the protocol of reconciliation.
         largest: bytes of a body.
+        media: the media types of a 200 that is no object of ours.
         credits: what is paid, by its name in `prices`; "" for nothing.
         headers: those of a 200 beside those of its kind.
         refusals: statuses of errors beside those of its kind.
@@ -84,7 +86,9 @@ class Operation:
     method: Literal["GET", "POST"] = "GET"
     account: bool = False
     parameters: tuple[Parameter, ...] = ()
+    body: Any = None
     largest: int | None = None
+    media: Sequence[str] = ()
     credits: str = ""
     headers: Sequence[str] = ()
     refusals: Sequence[int] = ()
@@ -118,13 +122,6 @@ class Operation:
         ('iso', 'id')
         """
         return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
-
-
-@cache
-def texts() -> Mapping[str, str]:
-    """The French texts of operations by the English ones."""
-    columns = [(name, column) for name in _rows() for column in ("summary", "description")]
-    return {text.en: text.fr for text in (_text(*column) for column in columns)}
 
 
 @cache

@@ -76,6 +76,7 @@ class Parameter:
         column: what it is of a query (shards/query.py) or a call, if that is not its name.
         bound: which bound on its column it is (`shards.query.Range`); "" for none.
         unit: of a number.
+        media: the media type that a text is of, if another than plain text.
         beside: a flag stands beside the bounds on this column in a form.
         required: the route has no answer without it.
         text: its row in tables/parameters.csv, if that is not its name.
@@ -97,6 +98,7 @@ class Parameter:
     bound: Literal["", "least", "most"] = ""
     unit: Literal["", "EUR"] = ""
     beside: str = ""
+    media: str = ""
     required: bool = False
     text: str = ""
 
@@ -154,6 +156,7 @@ class Parameter:
             "maximum": self.maximum,
             "pattern": pattern,
             "default": self.default,
+            "contentMediaType": self.media,
         }
         return {name: limit for name, limit in limits.items() if limit not in (None, "", [])}
 
@@ -281,6 +284,18 @@ VALEUR: Final = replace(
     example="GB09418436",
 )
 
+# Of the service for OpenRefine (X5).
+JETON: Final = Parameter("jeton", "visiteur")
+QUOI: Final = Parameter("quoi", "entity")
+SOCIETE: Final = Parameter("societe", "UK:09418436")
+_JSON: Final = "application/json"
+QUERIES: Final = Parameter("queries", '{"q0": {"query": "Royal Tool Control"}}', media=_JSON)
+EXTEND: Final = Parameter(
+    "extend", '{"ids": ["UK:00944111"], "properties": [{"id": "ville"}]}', media=_JSON
+)
+CHAMPS: Final = Parameter("limit", "10", pattern="^0*[1-9][0-9]*$", longest=9, text="limit-champs")
+PREFIX: Final = Parameter("prefix", "royal to")
+
 VERSION: Final = Parameter("version", "81c09a7b6c5d4e3f", "code", pattern=r"^[0-9a-f]{16}$")
 DEPUIS: Final = Parameter(
     "depuis", "81c09a7b6c5d4e3f", "code", pattern=r"^[0-9a-f]{16}$", required=True
@@ -320,6 +335,9 @@ SUB_SECTORS: Final = (SECTEUR_REQUIS, PAYS, VERSION)
 SOURCES: Final = (PAYS, VERSION)
 SUGGESTIONS: Final = (Q_REQUIS, PAYS, VERSION)
 RECORD: Final = (ISO, ID)
+# The variable parts of paths.
+PATH: Final = (*RECORD, VALEUR, JETON, QUOI, SOCIETE)
+RECONCILIATION: Final = (QUERIES, EXTEND)
 COMPARABLES: Final = (N, VERSION)
 MARCHE: Final = (*SCOPE, *FILTERS, VERSION)
 # Routes whose only parameter is the generation: countries, a record, its analysis, its group, a number.

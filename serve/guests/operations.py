@@ -4,6 +4,7 @@ from typing import Final
 
 from serve.api import operations
 from serve.contract import parameters
+from serve.contract.objects import bodies
 from serve.contract.operation import Operation
 from serve.request import json_body
 
@@ -16,7 +17,8 @@ FILES: Final = (
     ),
     Operation(
         "exportCompaniesFromBody", _EXPORT, "export", "file", "Companies",
-        method="POST", account=True, largest=json_body.LARGEST, refusals=[406],
+        method="POST", account=True, body=bodies.DemandeExport, largest=json_body.LARGEST,
+        refusals=[406],
     ),
 )  # fmt: skip
 
@@ -28,16 +30,22 @@ TOOLS: Final = Operation(
     ],
 )  # fmt: skip
 
+
+def _document(name: str, path: str, route: str, *media: str, opened: bool = True) -> Operation:
+    return Operation(name, path, route, "document", "Documents", media=media, opened=opened)
+
+
 DOCUMENTS: Final = (
-    Operation("readDescription", "/openapi.json", "openapi", "document", "Documents", opened=True),
-    Operation(
-        "readDocumentationText", "/docs.md", "docs-markdown", "document", "Documents", opened=True
-    ),
-    Operation("readSummary", "/llms.txt", "llms", "document", "Documents", opened=True),
-    Operation("readWhole", "/llms-full.txt", "llms-full", "document", "Documents", opened=True),
+    _document("readDescription", "/openapi.json", "openapi", "application/json"),
+    _document("readDocumentationText", "/docs.md", "docs-markdown", "text/markdown"),
+    _document("readSummary", "/llms.txt", "llms", "text/plain"),
+    _document("readWhole", "/llms-full.txt", "llms-full", "text/plain"),
     # What stands beside the pages of the documentation, which are those of the website.
-    Operation("readDocumentationFile", "/docs/{file}", "docs-file", "document", "Documents"),
-)
+    _document(
+        "readDocumentationFile", "/docs/{file}", "docs-file",
+        "text/javascript", "text/css", "image/png", "text/html", opened=False,
+    ),
+)  # fmt: skip
 
 OPERATIONS: Final = (
     *operations.OPERATIONS,

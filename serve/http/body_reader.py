@@ -29,10 +29,7 @@ async def json_body(message: web.BaseRequest, query: str, largest: int = LARGEST
         ApiError: 400: there are parameters in the query string; 415; and as `body`.
     """
     if query:
-        why = (
-            "les paramètres d'un POST sont dans son corps, en JSON",
-            "the parameters of a POST are in its body, as JSON",
-        )
+        why = errors.why("parametres_d_un_post")
         raise errors.parametre_invalide("chaîne de requête", why)
     check_kind(message.headers.get("Content-Type"), message.headers.get("Content-Encoding"))
     return await body(message, largest)
@@ -70,7 +67,7 @@ async def form_parts(message: web.BaseRequest, largest: int, most: int) -> list[
     except TimeoutError:
         raise _late(pace.seconds) from None
     except (*_NO_PARTS, HttpProcessingError, web.RequestPayloadError) as error:
-        why = ("ce n'est pas un formulaire multipart", "it is not a multipart form")
+        why = errors.why("pas_multipart")
         raise errors.corps_invalide(why) from error
     return found
 
@@ -92,7 +89,7 @@ async def body(message: web.BaseRequest, largest: int = LARGEST) -> bytes:
     except TimeoutError:
         raise _late(BODY_SECONDS) from None
     except web.RequestPayloadError as error:
-        raise errors.corps_invalide(("il ne peut être lu", "it cannot be read")) from error
+        raise errors.corps_invalide(errors.why("corps_illisible")) from error
     return bytes(raw)
 
 
@@ -172,6 +169,4 @@ async def _continue(message: web.BaseRequest, largest: int) -> None:
 
 def _late(seconds: float) -> ApiError:
     shown = f"{seconds:g} s"
-    return errors.corps_invalide(
-        (f"il n'est pas arrivé en {shown}", f"it did not come within {shown}")
-    )
+    return errors.corps_invalide(errors.why("corps_tardif", shown=shown))

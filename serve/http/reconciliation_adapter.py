@@ -111,9 +111,7 @@ def _limit(given: str | None) -> int | None:
         return None
     if given.isascii() and given.isdigit() and len(given) < 10 and int(given):
         return int(given)
-    raise errors.parametre_invalide(
-        "limit", ("un entier supérieur à 0 est attendu", "a whole number over 0 is expected")
-    )
+    raise errors.parametre_invalide("limit", errors.why("entier_positif"))
 
 
 async def _admit(request: HttpRequest, token: str) -> Admitted:
@@ -142,9 +140,7 @@ async def _parameters(request: HttpRequest) -> Mapping[str, str]:
     try:
         return found | _without_empty(parse_qsl(raw.decode(), errors="strict"))
     except ValueError as error:
-        raise errors.corps_invalide(
-            ("ce n'est pas un formulaire en UTF-8", "it is not a form in UTF-8")
-        ) from error
+        raise errors.corps_invalide(errors.why("pas_un_formulaire")) from error
 
 
 def _without_empty(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -87,10 +87,7 @@ def columns(found: Sequence[str]) -> tuple[str, ...]:
     known = export_tables.company_columns()
     if unknown := [name for name in found if name not in known]:
         shown = ", ".join(repr(name[:100]) for name in unknown[:5])
-        why = (
-            f"{shown} n'est pas une colonne. Colonnes : {', '.join(known)}",
-            f"{shown} is no column. Columns: {', '.join(known)}",
-        )
+        why = errors.why("pas_une_colonne", shown=shown, shown_2=", ".join(known))
         alike = suggestions(unknown, _alike())
         raise errors.parametre_invalide(COLONNES.name, why, valeurs=tuple(known), suggestions=alike)
     return tuple(found)

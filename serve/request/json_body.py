@@ -58,17 +58,10 @@ def members(raw: bytes) -> tuple[tuple[str, Any], ...]:
     try:
         document = loads(raw, tuple, parse_int=str, parse_float=str)
     except ValueError as error:
-        raise errors.corps_invalide(
-            ("ce n'est pas du JSON (UTF-8)", "it is not JSON (UTF-8)")
-        ) from error
+        raise errors.corps_invalide(errors.why("pas_du_json_utf8")) from error
     if not isinstance(document, tuple):
         example = '{"pays": "FR"}'
-        raise errors.corps_invalide(
-            (
-                f"ce n'est pas un objet JSON ; exemple : {example}",
-                f"it is not a JSON object; example: {example}",
-            )
-        )
+        raise errors.corps_invalide(errors.why("pas_un_objet_json", example=example))
     return document
 
 
@@ -103,6 +96,6 @@ def once(members: list[tuple[str, Any]]) -> dict[str, Any]:
 def text(name: str, value: Any) -> str:
     """A member that is a string or a number. Raises ApiError 400."""
     if not isinstance(value, str):
-        why = ("une chaîne ou un nombre est attendu", "a text or a number is expected")
+        why = errors.why("chaine_ou_nombre")
         raise errors.parametre_invalide(name[:100], why)
     return value

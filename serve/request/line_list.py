@@ -9,7 +9,9 @@ from typing import Any, Final, NamedTuple
 
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.contract.limits import MOST_LINES
+from serve.contract.limits import DEFAULT_CANDIDATES, LONGEST_VALUE, MOST_CANDIDATES, MOST_LINES
+from serve.contract.objects.bodies import DemandeRapprochement, LigneDonnee
+from serve.contract.objects.described import names_of
 from serve.request import json_body
 from serve.request.dates import iso_date
 from serve.request.place_names import PlaceNames
@@ -18,15 +20,9 @@ from shards.codec.record import FIELDS as COMPANY_FIELDS
 from shards.search.matching.line import Line
 
 LARGEST: Final = 1 << 20  # bytes
-MOST_CANDIDATES: Final = 10
-DEFAULT_CANDIDATES: Final = 3
-LONGEST: Final = 300  # characters of a value
 
-MEMBERS: Final = ("lignes", "limite", "version", "colonnes")
-FIELDS: Final = (
-    "cle", "nom", "pays", "id", "tva", "ville", "code_postal", "date_creation", "adresse",
-    "activite", "site_web", "email",
-)  # fmt: skip
+MEMBERS: Final = names_of(DemandeRapprochement)
+FIELDS: Final = names_of(LigneDonnee)
 
 
 class ListedLine(NamedTuple):
@@ -59,10 +55,7 @@ def read(raw: bytes, names: PlaceNames) -> LineList:
     try:
         document = json_body.loads(raw, json_body.once)
     except ValueError as error:
-        why = (
-            "ce n'est pas du JSON (UTF-8), ou un nom y est deux fois dans un objet",
-            "it is not JSON (UTF-8), or a name is there twice in one object",
-        )
+        why = errors.why("json_ambigu")
         raise errors.corps_invalide(why) from error
     return of_document(document, names)
 
@@ -71,10 +64,7 @@ def of_document(document: Any, names: PlaceNames) -> LineList:
     """The lines of a JSON value that is the body of a request. Raises ApiError as `read` does."""
     if not isinstance(document, dict) or not isinstance(document.get("lignes"), list):
         example = '{"lignes": [{"cle": "1", "nom": "Siemens"}]}'
-        why = (
-            f"il manque le tableau `lignes` ; exemple : {example}",
-            f"the array `lignes` is missing; example: {example}",
-        )
+        why = errors.why("lignes_absentes", example=example)
         raise errors.corps_invalide(why)
     if unknown := [name[:100] for name in document if name not in MEMBERS]:
         raise errors.parametre_inconnu(unknown, MEMBERS, {})
@@ -85,9 +75,7 @@ def of_document(document: Any, names: PlaceNames) -> LineList:
     _check_keys(lines)
     version = document.get("version")
     if version is not None and not isinstance(version, str):
-        raise errors.parametre_invalide(
-            "version", ("une chaîne est attendue", "a text is expected")
-        )
+        raise errors.parametre_invalide("version", errors.why("chaine"))
     limit = _limit(document.get("limite", DEFAULT_CANDIDATES))
     return LineList(lines, limit, version or None, _columns(document.get("colonnes")))
 
@@ -96,15 +84,12 @@ def _columns(value: Any) -> tuple[str, ...]:
     """Fields of a company, as a list or separated by commas, in the order in which they are named."""
     given = value.split(",") if isinstance(value, str) else [] if value is None else value
     if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
-        why = (
-            "un tableau de noms de champs est attendu",
-            "an array of names of fields is expected",
-        )
+        why = errors.why("noms_de_champs")
         raise errors.parametre_invalide("colonnes", why)
     names = [one.strip() for one in given if one.strip()]
     if unknown := [one[:50] for one in names if one not in COMPANY_FIELDS]:
         shown = repr(unknown[0])
-        why = (f"champ inconnu : {shown}", f"unknown field: {shown}")
+        why = errors.why("champ_inconnu", shown=shown)
         raise errors.parametre_invalide("colonnes", why)
     return tuple(dict.fromkeys(names))
 
@@ -116,10 +101,7 @@ def _limit(value: Any) -> int:
         return value
     raise errors.parametre_invalide(
         "limite",
-        (
-            f"un entier de 1 à {MOST_CANDIDATES} est attendu, pas {str(value)[:50]}",
-            f"a whole number from 1 to {MOST_CANDIDATES} is expected, not {str(value)[:50]}",
-        ),
+        errors.why("entier_entre", most=MOST_CANDIDATES, shown=str(value)[:50]),
     )
 
 
@@ -129,7 +111,7 @@ def _check_keys(lines: tuple[ListedLine, ...]) -> None:
     for key in keys:
         if key in seen:
             shown = repr(key[:100])
-            why = (f"{shown} est la clé de deux lignes", f"{shown} is the key of two lines")
+            why = errors.why("cle_double", shown=shown)
             raise errors.parametre_invalide("cle", why)
         seen.add(key)
 
@@ -139,23 +121,15 @@ def _list_line(given: Any, names: PlaceNames) -> ListedLine:
     key = None
     try:
         if not isinstance(given, Mapping):
-            raise errors.ligne_invalide(("un objet est attendu", "an object is expected"))
+            raise errors.ligne_invalide(errors.why("objet"))
         key = _text(given, "cle")
         if unknown := [name[:50] for name in given if name not in FIELDS]:
             known = ", ".join(FIELDS)
             raise errors.ligne_invalide(
-                (
-                    f"membre inconnu {unknown[0]!r} ; admis : {known}",
-                    f"unknown member {unknown[0]!r}; admitted: {known}",
-                )
+                errors.why("membre_inconnu", shown=repr(unknown[0]), known=known)
             )
         if key is None:
-            raise errors.ligne_invalide(
-                (
-                    "`cle` manque : elle distingue les lignes de la réponse",
-                    "`cle` is missing: it tells the lines of the answer apart",
-                )
-            )
+            raise errors.ligne_invalide(errors.why("cle_absente"))
         return ListedLine(key, _line(given, names))
     except ApiError as error:
         return ListedLine(key, None, error)
@@ -165,23 +139,11 @@ def _line(given: Mapping[str, Any], names: PlaceNames) -> Line:
     found = {name: _text(given, name) for name in FIELDS}
     nom, id_, tva = found["nom"], found["id"], found["tva"]
     if not (fold(nom or "") or fold_id(id_ or "") or fold_id(tva or "")):
-        raise errors.ligne_invalide(
-            (
-                "il faut `nom`, `id` ou `tva`, avec une lettre ou un chiffre",
-                "`nom`, `id` or `tva` is needed, with a letter or a digit",
-            )
-        )
+        raise errors.ligne_invalide(errors.why("ligne_vide"))
     given_date = found["date_creation"]
     date = iso_date(given_date) if given_date else None
     if given_date and not date:
-        raise errors.ligne_invalide(
-            (
-                f"date_creation {given_date[:50]!r} : ni AAAA, AAAA-MM, AAAA-MM-JJ, ni une autre "
-                "notation qui ne désigne qu’un jour",
-                f"date_creation {given_date[:50]!r}: neither YYYY, YYYY-MM, YYYY-MM-DD nor another "
-                "notation that means one day only",
-            )
-        )
+        raise errors.ligne_invalide(errors.why("date_creation", shown=repr(given_date[:50])))
     return Line(
         nom, _countries(found["pays"], names), id_, tva, found["ville"], found["code_postal"], date,
         found["adresse"], found["activite"], found["site_web"], found["email"],
@@ -194,10 +156,7 @@ def _countries(text: str | None, names: PlaceNames) -> tuple[str, ...]:
         code = names.country(word) or names.pays_alike.get(fold(word))
         if code is None:
             shown = repr(word.strip()[:50])
-            why = (
-                f"pays inconnu {shown} ; codes : /api/v1/pays",
-                f"unknown country {shown}; codes: /api/v1/pays",
-            )
+            why = errors.why("pays_de_ligne", shown=shown)
             raise errors.ligne_invalide(why)
         found.append(code)
     return tuple(dict.fromkeys(found))
@@ -211,14 +170,7 @@ def _text(given: Mapping[str, Any], name: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise errors.ligne_invalide(
-            (
-                f"{name} : une chaîne ou un nombre est attendu",
-                f"{name}: a text or a number is expected",
-            )
-        )
-    if len(value) > LONGEST:
-        raise errors.ligne_invalide(
-            (f"{name} : plus de {LONGEST} caractères", f"{name}: more than {LONGEST} characters")
-        )
+        raise errors.ligne_invalide(errors.why("membre_chaine_ou_nombre", name=name))
+    if len(value) > LONGEST_VALUE:
+        raise errors.ligne_invalide(errors.why("membre_trop_long", name=name, most=LONGEST_VALUE))
     return value.strip() or None

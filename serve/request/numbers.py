@@ -11,6 +11,8 @@ import re
 from calendar import monthrange
 from typing import Final
 
+from serve.contract import errors
+
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 # `50.0` is an integer in JSON Schema, and generated clients send it.
 _INTEGER: Final = re.compile(r"([+-]?)([0-9]+)(?:\.0*)?")
@@ -23,9 +25,9 @@ _DIGITS: Final = 4_300
 class NumberError(ValueError):
     """A text that is not a number or a date; `texts` say so in French and in English."""
 
-    def __init__(self, french: str, english: str) -> None:
-        super().__init__(french)
-        self.texts = (french, english)
+    def __init__(self, texts: errors.Texts) -> None:
+        super().__init__(texts[0])
+        self.texts = texts
 
 
 def parse_decimal(text: str) -> float:
@@ -37,14 +39,12 @@ def parse_decimal(text: str) -> float:
     if not _DECIMAL.fullmatch(text):
         shown, examples = repr(text[:100]), "1000000, 0.5, 1e6"
         raise NumberError(
-            f"{shown} n'est pas un nombre (exemples : {examples})",
-            f"{shown} is not a number (examples: {examples})",
+            errors.why("pas_un_nombre", shown=shown, examples=examples),
         )
     number = float(text)
     if not math.isfinite(number):
         raise NumberError(
-            f"{text[:100]!r} dépasse les nombres représentables",
-            f"{text[:100]!r} is beyond the numbers that can be represented",
+            errors.why("nombre_demesure", shown=repr(text[:100])),
         )
     return number + 0.0
 
@@ -58,8 +58,7 @@ def parse_integer(text: str) -> int:
     match = _INTEGER.fullmatch(text)
     if not match:
         raise NumberError(
-            f"{text[:100]!r} n'est pas un nombre entier (exemple : 50)",
-            f"{text[:100]!r} is not a whole number (example: 50)",
+            errors.why("pas_un_entier", shown=repr(text[:100])),
         )
     sign, digits = match.groups()
     return int(sign + (digits.lstrip("0") or "0")[:_DIGITS])
@@ -96,7 +95,6 @@ def _date(text: str) -> tuple[int, int, int]:
     except ValueError as error:
         shown, examples = repr(text[:100]), "2024, 2024-06, 2024-06-30"
         raise NumberError(
-            f"{shown} n'est pas une date (exemples : {examples})",
-            f"{shown} is no date (examples: {examples})",
+            errors.why("pas_une_date", shown=shown, examples=examples),
         ) from error
     return year, month, day

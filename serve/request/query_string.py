@@ -18,10 +18,7 @@ def pairs(raw: str) -> Pairs:
     try:
         return _pairs(raw)
     except UnicodeError as error:
-        why = (
-            "le texte n'est pas de l'UTF-8 encodé en %XX",
-            "the text is not UTF-8 encoded as %XX",
-        )
+        why = errors.why("pas_de_l_utf8_encode")
         raise errors.parametre_invalide("chaîne de requête", why) from error
 
 

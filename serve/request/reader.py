@@ -150,10 +150,10 @@ def _missing(parameter: Parameter) -> ApiError:
     """The error for a parameter without which a route has no answer."""
     needed, allowed = parameter.needed, parameter.enum
     known = ", ".join(allowed)
+    wanted = errors.why("une_de", needed=needed, known=known) if known else needed
     return values.invalid(
         parameter,
-        f"il est obligatoire ; envoyez {needed.fr}{f' : {known}' if known else ''}",
-        f"it is required; send {needed.en}{f': {known}' if known else ''}",
+        errors.why("a_envoyer", wanted=wanted),
         **({"valeurs": allowed} if allowed else {}),
     )
 
@@ -169,7 +169,7 @@ def _check_bounds(wanted: Range, declared: Sequence[Parameter], texts: Mapping[s
     }
     least, most = names["least"], names["most"]
     shown, above = texts[least][0][:100], f"{most} ({texts[most][0][:100]})"
-    why = (f"{shown} dépasse {above}", f"{shown} is above {above}")
+    why = errors.why("bornes_inversees", shown=shown, above=above)
     raise errors.parametre_invalide(least, why)
 
 
@@ -189,8 +189,7 @@ def _places(texts: Mapping[str, Texts], names: PlaceNames) -> dict[str, Any]:
     if sous_secteurs and not secteurs:
         raise values.invalid(
             SOUS_SECTEUR,
-            "ne s'applique qu'avec secteur ; ajoutez secteur=…",
-            "applies only together with secteur; add secteur=…",
+            errors.why("avec_secteur"),
         )
     found: dict[str, Any] = {"pays": countries, "secteurs": divisions}
     return found | ({"sous_secteurs": groups} if sous_secteurs else {})

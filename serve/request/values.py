@@ -53,8 +53,7 @@ def companies(given: Sequence[str], names: PlaceNames) -> tuple[AskedCompany, ..
             shown, example = repr(one[:100]), str(IDS.example).partition(",")[0]
             raise invalid(
                 IDS,
-                f"{shown} n'est pas de la forme pays:identifiant ; écrivez par exemple {example}",
-                f"{shown} is not of the form country:identifier; write, for example, {example}",
+                errors.why("forme_identifiant", shown=shown, example=example),
             )
     codes = {word: names.country(word) for _, word, _ in parts}
     if unknown := [word for word, code in codes.items() if code is None]:
@@ -66,8 +65,8 @@ def companies(given: Sequence[str], names: PlaceNames) -> tuple[AskedCompany, ..
     )
 
 
-def invalid(parameter: Parameter, french: str, english: str, **extra: Any) -> ApiError:
-    return errors.parametre_invalide(parameter.name, (french, english), **extra)
+def invalid(parameter: Parameter, why: errors.Texts, **extra: Any) -> ApiError:
+    return errors.parametre_invalide(parameter.name, why, **extra)
 
 
 def _single(texts: Texts, parameter: Parameter) -> str:
@@ -79,8 +78,7 @@ def _single(texts: Texts, parameter: Parameter) -> str:
         shown = ", ".join(repr(text[:100]) for text in different[:5])
         raise invalid(
             parameter,
-            f"plusieurs valeurs ({shown}) ; n'en gardez qu'une",
-            f"several values ({shown}); keep one of them",
+            errors.why("plusieurs_valeurs", shown=shown),
         )
     return different[0]
 
@@ -90,8 +88,7 @@ def _text(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
     if parameter.longest is not None and len(text) > parameter.longest:
         raise invalid(
             parameter,
-            f"{len(text)} caractères, au plus {parameter.longest} ; raccourcissez la recherche",
-            f"{len(text)} characters, at most {parameter.longest}; shorten the search",
+            errors.why("trop_long", count=len(text), longest=parameter.longest),
         )
     return text or None
 
@@ -102,8 +99,7 @@ def _code(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
     if text and not re.fullmatch(parameter.pattern, text):
         raise invalid(
             parameter,
-            f"{text[:100]!r} n'en est pas une valeur, comme l'est {parameter.example}",
-            f"{text[:100]!r} is no value of it, as {parameter.example} is",
+            errors.why("autre_forme", shown=repr(text[:100]), example=parameter.example),
         )
     return text or None
 
@@ -119,8 +115,7 @@ def _flag(texts: Texts, parameter: Parameter, _names: PlaceNames) -> bool | None
     if text and text != only:
         raise invalid(
             parameter,
-            f"{text[:100]!r} : seule la valeur {only} est admise ; sinon omettez le paramètre",
-            f"{text[:100]!r}: only the value {only} may be sent; else leave the parameter out",
+            errors.why("seule_valeur", shown=repr(text[:100]), only=only),
         )
     return bool(text) or None
 
@@ -146,7 +141,7 @@ def _integer(texts: Texts, parameter: Parameter, names: PlaceNames) -> int | Non
     least, most = parameter.minimum, parameter.maximum
     if least is not None and number < least:
         text = texts[0][:100]
-        raise invalid(parameter, f"{text} est inférieur à {least}", f"{text} is less than {least}")
+        raise invalid(parameter, errors.why("trop_petit", text=text, least=least))
     return number if most is None else min(number, most)
 
 
@@ -166,8 +161,7 @@ def items(texts: Texts, parameter: Parameter) -> list[str]:
     if parameter.most is not None and len(found) > parameter.most:
         raise invalid(
             parameter,
-            f"{len(found)} valeurs, au plus {parameter.most} ; répartissez-les sur plusieurs requêtes",
-            f"{len(found)} values, {parameter.most} at most; spread them over several requests",
+            errors.why("trop_de_valeurs", count=len(found), most=parameter.most),
         )
     return found
 
@@ -178,8 +172,7 @@ def _check_enum(found: Sequence[str], parameter: Parameter) -> Sequence[str]:
         shown, known = repr(unknown[0][:100]), ", ".join(parameter.enum)
         raise invalid(
             parameter,
-            f"{shown} est inconnu. Valeurs : {known}",
-            f"{shown} is unknown. Values: {known}",
+            errors.why("valeur_inconnue", shown=shown, known=known),
             valeurs=parameter.enum,
         )
     return found

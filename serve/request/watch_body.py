@@ -60,10 +60,7 @@ def read(raw: bytes, names: PlaceNames) -> Watch:
     ]
     walk = reader.read(pairs, parameters.WATCH, names)
     if len(subjects) != 1 or len(subjects[0][1]) != 1:
-        why = (
-            f"envoyez {IDS} ou {SEARCH}, l'un des deux et une seule fois",
-            f"send {IDS} or {SEARCH}, one of the two and only once",
-        )
+        why = errors.why("l_un_des_deux", ids=IDS, search=SEARCH)
         raise errors.parametre_invalide(IDS, why)
     ((name, (subject,)),) = subjects
     if name == IDS:
@@ -75,10 +72,7 @@ def read(raw: bytes, names: PlaceNames) -> Watch:
 def _search(subject: Any, names: PlaceNames) -> tuple[Query, Companies | None]:
     if not isinstance(subject, tuple):
         example = '{"pays": "FR", "ca_min": 1000000}'
-        why = (
-            f"un objet de filtres est attendu, comme {example}",
-            f"an object of filters is expected, such as {example}",
-        )
+        why = errors.why("objet_de_filtres", example=example)
         raise errors.parametre_invalide(SEARCH, why)
     pairs = [
         (name, json_body.text(name, one))
@@ -92,11 +86,8 @@ def _search(subject: Any, names: PlaceNames) -> tuple[Query, Companies | None]:
 def _companies(subject: Any, names: PlaceNames) -> Companies:
     sent = len(subject) if isinstance(subject, list) else 0
     if not 0 < sent <= MOST_IDS:
-        sizes = (f" ; {sent} sont envoyés", f"; {sent} were sent")
-        counted = sizes if isinstance(subject, list) else ("", "")
-        why = (
-            f"une liste de 1 à {MOST_IDS} identifiants est attendue, comme UK:00944111{counted[0]}",
-            f"a list of 1 to {MOST_IDS} identifiers is expected, such as UK:00944111{counted[1]}",
-        )
+        why = errors.why("liste_identifiants", most=MOST_IDS)
+        if isinstance(subject, list):
+            why = errors.why("attendus_et_envoyes", wanted=why, sent=sent)
         raise errors.parametre_invalide(IDS, why)
     return values.companies([one if isinstance(one, str) else repr(one) for one in subject], names)

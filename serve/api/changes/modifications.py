@@ -166,10 +166,7 @@ def _start(asked: Asked) -> int:
         return 0
     _, start, walk = asked.curseur.split(".")
     if walk != _walk(asked):
-        why = (
-            "il est d'une autre question ; gardez les autres paramètres, ou omettez-le",
-            "it belongs to another question; keep the other parameters, or leave it out",
-        )
+        why = errors.why("autre_question")
         raise errors.parametre_invalide("curseur", why)
     return int(start)
 

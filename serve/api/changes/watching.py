@@ -135,10 +135,7 @@ def _place(watch: Watch, generation: OpenGeneration) -> tuple[str, int]:
         return generation.id, 0
     jusque, start, digest = watch.walk.curseur.split(".")
     if digest != watch.digest:
-        why = (
-            "il est d'une autre question ; gardez le reste du corps, ou omettez-le",
-            "it belongs to another question; keep the rest of the body, or leave it out",
-        )
+        why = errors.why("autre_question_corps")
         raise errors.parametre_invalide("curseur", why)
     return jusque, int(start)
 

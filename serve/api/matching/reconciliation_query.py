@@ -6,16 +6,14 @@ A value is a text, a number, or a cell that was reconciled before, with an ident
 from typing import Any, Final, NamedTuple
 
 from serve.contract import errors
+from serve.contract.limits import MOST_CANDIDATES
 from serve.request import json_body, line_list
 from serve.request.place_names import PlaceNames
 from shards.codec.folding import fold
 from shards.search.matching.line import Line
 
 # The properties that a query may have, besides the name.
-GIVEN: Final = (
-    "pays", "id", "tva", "ville", "code_postal", "date_creation", "adresse", "activite",
-    "site_web", "email",
-)  # fmt: skip
+GIVEN: Final = tuple(name for name in line_list.FIELDS if name not in ("cle", "nom"))
 ALIASES: Final = {"iso2": "pays"}
 DEFAULT_CANDIDATES: Final = 5
 # Properties that identify a company, so that the identifier of a reconciled cell is meant.
@@ -54,11 +52,9 @@ def json_object(text: str, name: str) -> dict[str, Any]:
     try:
         found = json_body.loads(text.encode(), json_body.once)
     except ValueError as error:
-        raise errors.parametre_invalide(name, ("ce n'est pas du JSON", "it is not JSON")) from error
+        raise errors.parametre_invalide(name, errors.why("pas_du_json")) from error
     if not isinstance(found, dict):
-        raise errors.parametre_invalide(
-            name, ("un objet JSON est attendu", "a JSON object is expected")
-        )
+        raise errors.parametre_invalide(name, errors.why("objet_json"))
     return found
 
 
@@ -70,7 +66,7 @@ def _query(name: str, query: Any, names: PlaceNames) -> ReconciliationQuery:
     """
     if not isinstance(query, dict) or not isinstance(query.get("properties", []), list):
         raise errors.parametre_invalide(
-            "queries", (f"{name[:50]!r} n'est pas une requête", f"{name[:50]!r} is no query")
+            "queries", errors.why("pas_une_requete", shown=repr(name[:50]))
         )
     values: dict[str, Any] = {"cle": name, "nom": query.get("query")}
     for one in query.get("properties", []):
@@ -78,7 +74,7 @@ def _query(name: str, query: Any, names: PlaceNames) -> ReconciliationQuery:
         if pid not in GIVEN:
             admitted = ", ".join(GIVEN)
             shown = repr(str(pid)[:50])
-            why = (f"{shown} ; admis : {admitted}", f"{shown}; admitted: {admitted}")
+            why = errors.why("membre_inconnu", shown=shown, known=admitted)
             raise errors.parametre_invalide("pid", why)
         values[pid] = _value(one.get("v"), pid)
     if values.get("pays"):
@@ -103,10 +99,7 @@ def _value(given: Any, pid: str) -> str | int | float | None:
 
 def _limit(given: Any) -> int:
     if isinstance(given, int) and not isinstance(given, bool) and given > 0:
-        return min(given, line_list.MOST_CANDIDATES)
+        return min(given, MOST_CANDIDATES)
     shown = str(given)[:50]
-    why = (
-        f"un entier supérieur à 0 est attendu, pas {shown}",
-        f"a whole number over 0 is expected, not {shown}",
-    )
+    why = errors.why("entier_positif_lu", shown=shown)
     raise errors.parametre_invalide("limit", why)

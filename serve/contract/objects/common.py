@@ -185,3 +185,72 @@ class SocieteNommee:
     iso2: Annotated[str, Text("Le pays.", "Country.")]
     id: Annotated[str, Text("L’identifiant national.", "National identifier.")]
     nom: Annotated[str, Text("Le nom.", "Name.")]
+
+
+@part("Ce qui peut être à côté d’`erreur`.", "What may stand beside `erreur`.")
+class DetailsErreur:
+    pays_inconnus: Annotated[
+        Sequence[str], Text("Les pays inconnus.", "Countries that are unknown.")
+    ]
+    secteurs_inconnus: Annotated[
+        Sequence[str], Text("Les secteurs inconnus.", "Sectors that are unknown.")
+    ]
+    sous_secteurs_inconnus: Annotated[
+        Sequence[str], Text("Les sous-secteurs inconnus.", "Sub-sectors that are unknown.")
+    ]
+    formes_inconnues: Annotated[
+        Sequence[str],
+        Text("Les formes juridiques inconnues.", "Legal forms that are unknown."),
+    ]
+    nace_inconnus: Annotated[
+        Sequence[str], Text("Les codes NACE inconnus.", "NACE codes that are unknown.")
+    ]
+    activites_inconnues: Annotated[
+        Sequence[str],
+        Text("Les mots qui ne désignent aucune activité.", "Words that name no activity."),
+    ]
+    suggestions: Annotated[
+        Mapping[str, Sequence[str]],
+        Text(
+            "Pour une valeur inconnue, celles qui étaient peut-être voulues.",
+            "For an unknown value, those that may have been meant.",
+        ),
+    ]
+    parametre: Annotated[str, Text("Le paramètre inutilisable.", "Parameter that cannot be used.")]
+    valeurs: Annotated[
+        Sequence[str], Text("Les valeurs qu’il peut avoir.", "Values that it may have.")
+    ]
+    parametres_inconnus: Annotated[
+        Sequence[str], Text("Les paramètres inconnus.", "Parameters that are unknown.")
+    ]
+    parametres_admis: Annotated[
+        Sequence[str], Text("Les paramètres que la route a.", "Parameters that the route has.")
+    ]
+    proches: Annotated[
+        Sequence[str],
+        Text(
+            "Les sociétés les plus proches, par pays et identifiant (`UK:00944111`).",
+            "The nearest companies, as country and identifier (`UK:00944111`).",
+        ),
+    ]
+    credits: CoutEtSolde
+    quota: Quota
+    module: Annotated[str, Text("Le module que l’offre n’a pas.", "Module that the plan lacks.")]
+    offre: Annotated[str, Text("L’offre qui ouvre le module.", "Plan that opens the module.")]
+    version: Annotated[str, Text("La génération demandée.", "Generation that was asked for.")]
+    versions: Annotated[
+        Sequence[str],
+        Text(
+            "Les générations qui peuvent être demandées.",
+            "Generations that can be asked for.",
+        ),
+    ]
+    analyses: Annotated[
+        int, Text("Analyses que l’essai permet.", "Analyses that the trial allows.")
+    ]
+    reinitialisation: Annotated[
+        Moment,
+        Text(
+            "Le moment de la remise à zéro (UTC, ISO 8601).", "When it begins anew (UTC, ISO 8601)."
+        ),
+    ]

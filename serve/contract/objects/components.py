@@ -1,13 +1,13 @@
-"""All objects that have a name of their own in documents, and the French of their texts."""
+"""All objects that have a name of their own in documents."""
 
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Annotated, Any, Final, get_args, get_origin
 
 from serve.contract.objects import (
     account,
     analyses,
+    bodies,
     changes,
     common,
     groups,
@@ -32,18 +32,13 @@ _MODULES: Final = (
     groups,
     analyses,
     markets,
+    bodies,
 )
 
 
 def schemas(lang: Lang) -> dict[str, Schema]:
     """The schemas by name, module by module, with texts in `lang`."""
     return {name: component_schema(kind, lang) for name, kind in _components().items()}
-
-
-@cache
-def french() -> Mapping[str, str]:
-    """The French text of every English one."""
-    return dict(zip(_texts(schemas("en")), _texts(schemas("fr")), strict=True))
 
 
 def _components() -> dict[str, Any]:
@@ -59,15 +54,3 @@ def _declarations(module: ModuleType) -> Iterator[tuple[str, Any]]:
             _, *notes = get_args(value)
             if any(isinstance(one, Text) for one in notes):  # else it is described elsewhere
                 yield from ((one.name, value) for one in notes if isinstance(one, Component))
-
-
-def _texts(node: Any) -> Iterator[str]:
-    """The descriptions of a schema, in its order."""
-    if isinstance(node, Mapping):
-        if isinstance(said := node.get("description"), str):
-            yield said
-        for value in node.values():
-            yield from _texts(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _texts(value)

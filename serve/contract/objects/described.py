@@ -9,7 +9,7 @@ that documents refer to by its name, `part` one that is written out wherever it 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Annotated, Any, Final, NamedTuple, TypeVar, dataclass_transform
 
@@ -21,6 +21,7 @@ C = TypeVar("C")
 
 _TEXT: Final = "__text__"
 _NAME: Final = "__component_name__"
+_CLOSED: Final = "__closed__"
 
 
 class Absent(Enum):
@@ -78,15 +79,20 @@ Moment = Annotated[str, with_keywords(format="date-time")]
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-def component(fr: str, en: str, name: str = "") -> Callable[[type[C]], type[C]]:
-    """Make a class an object with a name of its own in documents: `name`, or else that of the class."""
-    return _decorator(Text(fr, en), lambda kind: name or kind.__name__)
+def component(
+    fr: str, en: str, name: str = "", *, closed: bool = False
+) -> Callable[[type[C]], type[C]]:
+    """Make a class an object with a name of its own in documents: `name`, or else that of the class.
+
+    An object of a body is `closed`: it has no other keys.
+    """
+    return _decorator(Text(fr, en), lambda kind: name or kind.__name__, closed)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-def part(fr: str, en: str) -> Callable[[type[C]], type[C]]:
+def part(fr: str, en: str, *, closed: bool = False) -> Callable[[type[C]], type[C]]:
     """Make a class an object that documents write out where it is used."""
-    return _decorator(Text(fr, en), lambda kind: "")
+    return _decorator(Text(fr, en), lambda kind: "", closed)
 
 
 def text_of(kind: type) -> Text:
@@ -98,6 +104,16 @@ def text_of(kind: type) -> Text:
 def component_name(kind: Any) -> str:
     """The name that documents have for the class of an object; "" for a part, and for what is no object."""
     return str(getattr(kind, _NAME, ""))
+
+
+def is_closed(kind: type) -> bool:
+    """Whether an object has no keys but those of its class."""
+    return bool(getattr(kind, _CLOSED))
+
+
+def names_of(kind: type) -> tuple[str, ...]:
+    """The names of the fields of the class of an object."""
+    return tuple(one.name for one in fields(kind))
 
 
 def members(answer: Any) -> dict[str, Any]:
@@ -125,12 +141,15 @@ class AnswerObject:
         return orjson.dumps(members(self))
 
 
-def _decorator(text: Text, named: Callable[[type], str]) -> Callable[[type[C]], type[C]]:
+def _decorator(
+    text: Text, named: Callable[[type], str], closed: bool
+) -> Callable[[type[C]], type[C]]:
     def decorate(kind: type[C]) -> type[C]:
         # Without slots: orjson writes the dictionary of an object, which is several times as fast.
         found = dataclass(frozen=True, kw_only=True)(kind)
         setattr(found, _TEXT, text)
         setattr(found, _NAME, named(kind))
+        setattr(found, _CLOSED, closed)
         return found
 
     return decorate

@@ -1,4 +1,4 @@
-"""The JSON Schema (2020-12) of an object of an answer, made from its class.
+"""The JSON Schema (2020-12) of an object of an answer or a body, made from its class.
 
 >>> from serve.contract.objects.lists import Perimetre
 >>> component_schema(Perimetre, "en")["properties"]["pays"]
@@ -6,7 +6,6 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -18,8 +17,11 @@ from serve.contract.objects.described import (
     KnownKeys,
     KnownValues,
     component_name,
+    is_closed,
+    names_of,
     text_of,
 )
+from serve.contract.parameters import Parameter, words
 from serve.contract.text import Lang, Text
 
 Schema = dict[str, Any]
@@ -33,6 +35,8 @@ _TODAY: Final = Text(
     "{text} Aujourd’hui {values} ; d’autres peuvent venir.",
     "{text} Today {values}; others may come.",
 )
+
+_DEFAULT: Final = Text("{text} Par défaut `{value}`.", "{text} By default `{value}`.")
 
 
 def component_schema(kind: Any, lang: Lang) -> Schema:
@@ -48,6 +52,8 @@ def schema(kind: Any, lang: Lang, notes: Sequence[Any] = ()) -> Schema:
     if get_origin(kind) is Annotated:
         bare, *inner = get_args(kind)
         return schema(bare, lang, [*inner, *notes])
+    if parameter := _note(notes, Parameter):
+        return _member(parameter, lang)
     if encoded := _note(notes, Encoded):
         return schema(encoded.kind, lang, [one for one in notes if one is not encoded])
     if get_origin(kind) in (Union, UnionType):
@@ -62,6 +68,15 @@ def schema(kind: Any, lang: Lang, notes: Sequence[Any] = ()) -> Schema:
 def reference(name: str) -> Schema:
     """A reference to a component of the document."""
     return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _member(parameter: Parameter, lang: Lang) -> Schema:
+    """A parameter as a field. Its default is only described: generated clients require what has one."""
+    found = parameter.schema(words())
+    text, default = parameter.description.of(lang), found.pop("default", None)
+    if default is not None:
+        text = _DEFAULT.of(lang).format(text=text, value=default)
+    return {**found, "description": text, "examples": [parameter.example]}
 
 
 def _union(kinds: Sequence[Any], lang: Lang, notes: Sequence[Any]) -> Schema:
@@ -107,17 +122,19 @@ def _entries(value: Schema, known: KnownKeys | None) -> Schema:
 def _object(kind: type, lang: Lang, text: Text) -> Schema:
     """An object; all keys but those that may be absent are required.
 
-    It is not closed: later versions may add properties (README.md, change policy).
+    That of an answer is not closed: later versions may add properties (README.md, change policy).
     """
     hints = get_type_hints(kind, include_extras=True)
-    names = [one.name for one in fields(kind)]
+    names = names_of(kind)
     found: Schema = {
         "type": "object",
         "description": text.of(lang),
         "properties": {name: schema(hints[name], lang) for name in names},
     }
     required = [name for name in names if not may_be_absent(hints[name])]
-    return {**found, "required": required} if required else found
+    if required:
+        found["required"] = required
+    return {**found, "additionalProperties": False} if is_closed(kind) else found
 
 
 def may_be_absent(kind: Any) -> bool:

@@ -1,10 +1,18 @@
-"""The answers to a list that is matched (X5)."""
+"""The answers to a list that is matched (X5), and those of the service for OpenRefine."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from serve.contract.objects.common import Erreur
-from serve.contract.objects.described import AnswerObject, KnownValues, component, with_keywords
+from serve.contract.objects.described import (
+    Absent,
+    AnswerObject,
+    Component,
+    KnownValues,
+    component,
+    part,
+    with_keywords,
+)
 from serve.contract.reasons import RAISONS
 from serve.contract.text import Text
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
@@ -106,3 +114,189 @@ class Rapprochement(AnswerObject):
 )
 class RapprochementRefuse(Rapprochement):
     erreur: Erreur
+
+
+# -- the service /api/v1/reconciliation: the answers of the Reconciliation Service API 0.2 ----------
+
+_Id = Annotated[str, Text("L’identifiant.", "Identifier.")]
+_Nom = Annotated[str, Text("Le nom.", "Name.")]
+
+
+@part("Le type de toutes les entités.", "The type of all entities.")
+class TypeEntite:
+    id: _Id
+    name: _Nom
+
+
+@part("Un champ.", "A field.")
+class ChampPropose:
+    id: _Id
+    name: _Nom
+
+
+@part("Où quelque chose est suggéré.", "Where something is suggested.")
+class AdresseService:
+    service_url: Annotated[str, Text("L’adresse du service.", "Address of the service.")]
+    service_path: Annotated[str, Text("Le chemin en dessous.", "Path below it.")]
+
+
+@part("La page d’une entité.", "The page of an entity.")
+class Vue:
+    url: Annotated[str, Text("L’adresse, avec `{{id}}`.", "Address with `{{id}}`.")]
+
+
+@part("Quelques lignes sur une entité.", "A few lines about an entity.")
+class ApercuEntite:
+    url: Annotated[str, Text("L’adresse, avec `{{id}}`.", "Address with `{{id}}`.")]
+    width: Annotated[int, Text("La largeur, en pixels.", "Width, in pixels.")]
+    height: Annotated[int, Text("La hauteur, en pixels.", "Height, in pixels.")]
+
+
+@part("Ce qui peut être suggéré.", "What can be suggested.")
+class Suggerable:
+    entity: AdresseService
+    property: AdresseService
+    type: AdresseService
+
+
+@part("Les valeurs de champs.", "Values of fields.")
+class Extension:
+    propose_properties: AdresseService
+    property_settings: Annotated[
+        Sequence[Mapping[str, Any]],
+        Text("Les réglages des champs : aucun.", "Settings of fields: none."),
+    ]
+
+
+@component("Le manifeste du service.", "The manifest of the service.")
+class Reconciliation:
+    versions: Annotated[
+        Sequence[str], Text("Les versions du protocole.", "Versions of the protocol.")
+    ]
+    name: Annotated[str, Text("Le nom du service.", "Name of the service.")]
+    identifierSpace: Annotated[  # noqa: N815
+        str,
+        Text(
+            "L’adresse dont relèvent les identifiants.",
+            "Address that identifiers belong to.",
+        ),
+    ]
+    schemaSpace: Annotated[  # noqa: N815
+        str, Text("L’adresse dont relèvent les champs.", "Address that fields belong to.")
+    ]
+    documentation: Annotated[str, Text("La documentation.", "Documentation.")]
+    defaultTypes: Annotated[  # noqa: N815
+        Sequence[TypeEntite],
+        Text("Les types d’entités : `societe`.", "Types of entities: `societe`."),
+    ]
+    batchSize: Annotated[  # noqa: N815
+        int,
+        with_keywords(minimum=1),
+        Text(
+            "Les requêtes d’un lot qui reçoivent une réponse.",
+            "Queries of a batch that are answered.",
+        ),
+    ]
+    view: Vue
+    preview: ApercuEntite
+    suggest: Suggerable
+    extend: Extension
+
+
+@part("Un trait.", "A feature.")
+class Trait:
+    id: Annotated[str, Text("Le trait : `note`.", "The feature: `note`.")]
+    value: Annotated[float, Text("Sa valeur.", "Its value.")]
+
+
+@component(
+    "Une société que la requête peut désigner.",
+    "A company that a query may mean.",
+    name="ReconciliationCandidat",
+)
+class CandidatReconciliation:
+    id: Annotated[str, Text("La société : `UK:00944111`.", "The company: `UK:00944111`.")]
+    name: _Nom
+    description: Annotated[str, Text("La ville, le pays et l’état.", "Town, country and state.")]
+    type: Annotated[Sequence[TypeEntite], Text("Son type.", "Its type.")]
+    score: Annotated[
+        float,
+        Text(
+            "La probabilité que ce soit la société, de 0 à 100.",
+            "Probability that it is the company, 0 to 100.",
+        ),
+    ]
+    match: Annotated[bool, Text("Si c’est sûr.", "Whether it is sure.")]
+    features: Annotated[
+        Sequence[Trait], Text("La probabilité, de 0 à 1.", "The probability, 0 to 1.")
+    ]
+
+
+@part("Les candidats d’une requête.", "The candidates of a query.")
+class CandidatsRequete:
+    result: Annotated[
+        Sequence[CandidatReconciliation],
+        Text("Les candidats, le plus probable d’abord.", "Candidates, the likeliest first."),
+    ]
+    erreur: Erreur | Absent
+
+
+ReconciliationResultats = Annotated[
+    Mapping[str, CandidatsRequete],
+    Component("ReconciliationResultats"),
+    Text("Par nom de requête, ses candidats.", "By the name of each query, its candidates."),
+]
+
+
+@component("Les valeurs de champs de sociétés.", "Values of fields of companies.")
+class ReconciliationValeurs:
+    meta: Annotated[
+        Sequence[ChampPropose],
+        Text("Les champs, dans l’ordre demandé.", "The fields, in the order asked for."),
+    ]
+    rows: Annotated[
+        Mapping[str, Mapping[str, Any]],
+        Text(
+            "Par société, puis par champ, ses valeurs : `str`, `int` ou `float`.",
+            "By company, then by field, its values: `str`, `int` or `float`.",
+        ),
+    ]
+
+
+@component("Les champs qui peuvent être demandés.", "The fields that can be asked for.")
+class ReconciliationChamps:
+    type: Annotated[str, Text("Le type : `societe`.", "The type: `societe`.")]
+    properties: Annotated[Sequence[ChampPropose], Text("Les champs.", "The fields.")]
+    limit: Annotated[
+        int | Absent,
+        Text(
+            "La limite envoyée ; absente sans elle.",
+            "The limit that was sent; absent without it.",
+        ),
+    ]
+
+
+@part("Une société, un champ ou un type.", "A company, a field or a type.")
+class Suggestion:
+    id: _Id
+    name: _Nom
+    description: Annotated[
+        str | Absent, Text("Ce qui le distingue des autres.", "What tells it from others.")
+    ]
+    notable: Annotated[
+        Sequence[TypeEntite] | Absent,
+        Text("D’une société : son type.", "Of a company: its type."),
+    ]
+
+
+@component("Ce qui commence par un texte.", "What begins with a text.")
+class ReconciliationSuggestions:
+    result: Annotated[Sequence[Suggestion], Text("Les suggestions.", "The suggestions.")]
+
+
+# A key that is not valid: what a visitor gets, and `erreur` beside it.
+ReconciliationRefusee = Annotated[
+    Mapping[str, Any],
+    Text("Ce que reçoit un visiteur, et `erreur`.", "What a visitor gets, and `erreur`."),
+]
+ReconciliationReponse = Reconciliation | ReconciliationResultats | ReconciliationValeurs

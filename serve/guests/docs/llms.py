@@ -15,6 +15,7 @@ from serve.api import static_pages
 from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
 from serve.contract import seed_tables
+from serve.contract.objects.described import component_name
 from serve.contract.objects.json_schema import component_schema
 from serve.contract.prices import fill_prices
 from serve.guests.docs.manual.manual import manual
@@ -114,10 +115,11 @@ def _summaries(base_url: str) -> Iterator[str]:
         again = one.method == "POST" and one.kind != "body"
         if one.kind in _ELSEWHERE or again or (one.kind == "reconciliation" and one.variables):
             continue
-        example = manual().reference.operations[one.id].request.target
+        example = manual().references["en"].operations[one.id].request.target
         shown = one.method == "GET" and one.key != "required" and not one.variables
         link = example if shown else f"/openapi.json#{one.id}"
-        said = component_schema(one.answer, "en")["description"] if one.answer else ""
+        named = component_name(one.answer)
+        said = component_schema(one.answer, "en")["description"] if named else ""
         call = f"`{one.method} {one.path}`"
         yield f"- [{one.summary.en}]({base_url}{link}): {call}{said and '. '}{said.removesuffix('.')}"
 

@@ -112,7 +112,7 @@ def pairs(
 def _missing(name: str) -> ApiError:
     if name == SECTEUR_REQUIS.name:
         return errors.secteur_requis()
-    return errors.parametre_invalide(name, ("il est obligatoire", "it is required"))
+    return errors.parametre_invalide(name, errors.why("obligatoire"))
 
 
 def clamp_limit(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -193,13 +193,12 @@ def _text(one: Parameter, value: Any) -> str:
     if one.kind != "object" and isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
     if one.kind == "object":
-        french, english = "un objet est attendu", "an object is expected"
+        wanted = errors.why("objet")
     elif one.separator:
-        french, english = "une liste de chaînes est attendue", "a list of texts is expected"
+        wanted = errors.why("liste_de_chaines")
     else:
-        french, english = "une chaîne ou un nombre est attendu", "a text or a number is expected"
-    sent = _SENT[type(value)]
-    why = (f"{french}, {sent[0]} est envoyé", f"{english}, {sent[1]} was sent")
+        wanted = errors.why("chaine_ou_nombre")
+    why = errors.why("attendu_et_envoye", wanted=wanted, sent=_SENT[type(value)])
     raise errors.parametre_invalide(one.name, why)
 
 

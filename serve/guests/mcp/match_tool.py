@@ -7,6 +7,7 @@ from serve.access import admission
 from serve.access.result import PreparedCall, Request
 from serve.api.matching.rapprochement import rapprochement
 from serve.contract import errors
+from serve.contract.limits import DEFAULT_CANDIDATES, MOST_CANDIDATES
 from serve.contract.objects.described import members
 from serve.contract.objects.matching import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
 from serve.generation.open_generation import OpenGeneration
@@ -14,7 +15,6 @@ from serve.guests.mcp import results, sizes
 from serve.guests.mcp.outputs import Schema
 from serve.guests.mcp.results import ToolCall, ToolResult
 from serve.request import line_list
-from serve.request.line_list import DEFAULT_CANDIDATES, MOST_CANDIDATES
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 
 # A model reads every answer; a program sends longer lists to the route.

@@ -87,7 +87,7 @@ def test_every_code_has_a_function_of_its_name() -> None:
     others = {name for name in functions if name[0] != "_"} - set(CODES)
     assert others == {
         "secteur_requis", "exports_simultanes", "trop_ancienne", "trop_de_lignes",
-        "lignes_d_un_visiteur", "pays_endommage",
+        "lignes_d_un_visiteur", "pays_endommage", "why",
     }  # fmt: skip
 
 

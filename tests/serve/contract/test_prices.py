@@ -5,7 +5,7 @@ import re
 
 from serve.contract import prices
 from serve.guests.docs import llms
-from serve.guests.docs.manual import french
+from serve.guests.docs.openapi import document
 from serve.guests.mcp.tools import tools
 from tests import ROOT
 from tests.serve.conformance import DOCUMENT
@@ -18,8 +18,8 @@ ALL = {"5", "10", "25"}  # §4.5, X11
 def said() -> str:
     """The texts for programs and for people that have prices."""
     described = [str(tool.definition) for tool in tools().values()]
-    pairs = [text for pair in french.sentences().items() for text in pair]
-    return "\n".join([str(DOCUMENT), llms.summary("https://x"), *described, *pairs])
+    french = str(document.document(lang="fr"))
+    return "\n".join([str(DOCUMENT), french, llms.summary("https://x"), *described])
 
 
 def test_the_prices_are_those_of_the_specification() -> None:

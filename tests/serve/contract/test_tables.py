@@ -78,6 +78,21 @@ def test_every_message_is_raised_and_every_error_has_its_row() -> None:
     assert used | errors.PARTS == set(errors.MESSAGES)
 
 
+def test_why_something_is_refused_is_said_with_all_its_values() -> None:
+    """X0: every row of refusals.csv is used, and every call gives the values that its row has."""
+    rows = tables.read_texts(tables.TABLES / "refusals.csv")
+    used = set()
+    for path in (ROOT / "serve").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "errors.why":
+                name = ast.literal_eval(node.args[0])
+                used.add(name)
+                given = {one.arg for one in node.keywords}
+                assert {field for field, _ in places(rows[name].en)} == given, (path, name)
+
+    assert used == set(rows)
+
+
 def test_every_function_of_an_error_is_called() -> None:
     """§7"""
     tree = ast.parse(Path(errors.__file__).read_text(encoding="utf-8"))

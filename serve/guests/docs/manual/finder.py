@@ -3,16 +3,17 @@
 Everything is gathered when the server starts: a few hundred entries, which a search reads one after the other.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple, TypeVar
 
 from serve.contract.error_codes import CODES
-from serve.guests.docs.manual.french import in_french
 from serve.guests.docs.manual.guides import GUIDES
-from serve.guests.docs.manual.reference import ManualReference, ValueRow
+from serve.guests.docs.manual.reference import ManualReference, ObjectPage, ValueRow
 from shards.codec.folding import fold
 
 MOST_HITS: Final = 30
+
+P = TypeVar("P")
 
 
 class ManualEntry(NamedTuple):
@@ -20,7 +21,7 @@ class ManualEntry(NamedTuple):
 
     Attributes:
         kind: `guide`, `route`, `objet`, `champ`, `parametre`, `erreur` or `entete`.
-        titles, texts: French and English; texts of the reference may be English alone.
+        titles, texts: French and English.
         words: the folded title, and everything that is searched.
     """
 
@@ -31,9 +32,9 @@ class ManualEntry(NamedTuple):
     words: tuple[str, str]
 
 
-def entries(reference: ManualReference) -> tuple[ManualEntry, ...]:
+def entries(french: ManualReference, english: ManualReference) -> tuple[ManualEntry, ...]:
     """Everything that can be found, pages before their parts."""
-    return tuple(_entries(reference))
+    return tuple(_entries(french, english))
 
 
 def find(known: Iterable[ManualEntry], text: str) -> list[ManualEntry]:
@@ -62,40 +63,48 @@ def _entry(
     return ManualEntry(kind, path, titles, texts, (title, fold(" ".join((*titles, *texts, more)))))
 
 
-def _entries(reference: ManualReference) -> Iterator[ManualEntry]:
+def _entries(french: ManualReference, english: ManualReference) -> Iterator[ManualEntry]:
     for guide in GUIDES:
         yield _entry("guide", f"/docs/guides/{guide.slug}", guide.title, guide.summary, guide.slug)
-    for one in reference.operations.values():
-        more = f"{one.method} {one.path} {one.name}"
-        titles, texts = _both(one.summary), _both(one.description)
-        yield _entry("route", f"/docs/routes/{one.name}", titles, texts, more)
-    for thing in reference.objects.values():
-        names = (thing.name, thing.name)
-        yield _entry("objet", f"/docs/objets/{thing.name}", names, _both(thing.description))
+    for fr, en in _pairs(french.operations, english.operations):
+        more = f"{en.method} {en.path} {en.name}"
+        titles, texts = (fr.summary, en.summary), (fr.description, en.description)
+        yield _entry("route", f"/docs/routes/{en.name}", titles, texts, more)
+    for thing in _pairs(french.objects, english.objects):
+        yield _described("objet", f"/docs/objets/{thing[1].name}", *thing)
     for code, error in CODES.items():
         path = f"/docs/guides/erreurs#{code}"
         yield _entry("erreur", path, (code, code), error.meaning, str(error.status))
-    for name, description in reference.headers.items():
-        yield _entry("entete", f"/docs/guides/http#{name}", (name, name), _both(description))
-    yield from _parts(reference)
+    for name, description in english.headers.items():
+        texts = (french.headers[name], description)
+        yield _entry("entete", f"/docs/guides/http#{name}", (name, name), texts)
+    yield from _parts(french, english)
 
 
-def _parts(reference: ManualReference) -> Iterator[ManualEntry]:
+def _parts(french: ManualReference, english: ManualReference) -> Iterator[ManualEntry]:
     """Parameters, once each, and the fields of objects; those of errors are on the page of errors."""
     known = set()
-    for one in reference.operations.values():
-        for row in (*one.parameters, *one.body):
-            if (row.name, row.description) not in known:
-                known.add((row.name, row.description))
-                yield _part("parametre", f"/docs/routes/{one.name}", row)
-    for thing in reference.objects.values():
-        if not thing.name.startswith("Erreur"):
-            yield from (_part("champ", f"/docs/objets/{thing.name}", row) for row in thing.values)
+    for fr, en in _pairs(french.operations, english.operations):
+        rows = zip((*fr.parameters, *fr.body), (*en.parameters, *en.body), strict=True)
+        for of_fr, of_en in rows:
+            if (of_en.name, of_en.description) not in known:
+                known.add((of_en.name, of_en.description))
+                path = f"/docs/routes/{en.name}#{of_en.name}"
+                yield _described("parametre", path, of_fr, of_en)
+    for thing, known_as in _pairs(french.objects, english.objects):
+        if not known_as.name.startswith("Erreur"):
+            for row in zip(thing.values, known_as.values, strict=True):
+                yield _described("champ", f"/docs/objets/{known_as.name}#{row[1].name}", *row)
 
 
-def _part(kind: str, path: str, row: ValueRow) -> ManualEntry:
-    return _entry(kind, f"{path}#{row.name}", (row.name, row.name), _both(row.description))
+def _described(
+    kind: str, path: str, french: ValueRow | ObjectPage, english: ValueRow | ObjectPage
+) -> ManualEntry:
+    """What is known by its name."""
+    texts = (french.description, english.description)
+    return _entry(kind, path, (english.name, english.name), texts)
 
 
-def _both(english: str) -> tuple[str, str]:
-    return in_french(english) or english, english
+def _pairs(french: Mapping[str, P], english: Mapping[str, P]) -> Iterator[tuple[P, P]]:
+    """The pages of both languages."""
+    return zip(french.values(), english.values(), strict=True)

@@ -1,8 +1,10 @@
 """The documentation for people, put together once when a server starts."""
 
+from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
+from serve.contract.text import Lang
 from serve.guests.docs.manual import finder, reference
 from serve.guests.docs.manual.finder import ManualEntry
 from serve.guests.docs.manual.reference import ManualReference
@@ -10,14 +12,15 @@ from serve.guests.docs.openapi import document
 
 
 class Manual(NamedTuple):
-    """The pages of the reference, and what the search of the documentation knows."""
+    """The pages of the reference by language, and what the search of the documentation knows."""
 
-    reference: ManualReference
+    references: Mapping[Lang, ManualReference]
     entries: tuple[ManualEntry, ...]
 
 
 @cache
 def manual() -> Manual:
     """The documentation; neither address nor limits of a server are in it, so that there is one for all."""
-    pages = reference.reference(document.document())
-    return Manual(pages, finder.entries(pages))
+    languages: tuple[Lang, ...] = get_args(Lang)
+    pages = {lang: reference.reference(document.document(lang=lang)) for lang in languages}
+    return Manual(pages, finder.entries(pages["fr"], pages["en"]))

@@ -1,8 +1,8 @@
 """The description of the API at /openapi.json: OpenAPI 3.1, made from what the server itself uses.
 
-Parameters, limits and words come from serve/contract/parameters.py, objects of answers from
+Parameters, limits and words come from serve/contract/parameters.py, objects of answers and bodies from
 serve/contract/objects, errors from serve/contract/tables, plans from quota/plans.py, operations from
-serve/guests/operations.py, examples from answers to the bundled data. Written here are the fields of a company,
-bodies, errors and sentences. Start at `document`, then `operations` and `answers`; `schema` and `headers`
+serve/guests/operations.py, examples from answers to the bundled data. Written here are headers and the sentences of
+`prose`. Start at `document`, then `operations` and `answers`; `schema` and `headers`
 are what they are made of. The tests validate every answer they get against the document.
 """

@@ -1,4 +1,7 @@
-"""The answers of an operation: success, 304 and errors. Pure."""
+"""The answers of an operation: success, 304 and errors. Pure.
+
+`lang` is the language of the texts of schemas. The descriptions of answers, which only programs read, are English.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from http import HTTPStatus
@@ -6,21 +9,14 @@ from typing import Any, Final
 
 from serve.contract import export_tables
 from serve.contract.error_codes import CODES, of_status
-from serve.contract.objects.described import component_name
+from serve.contract.objects.common import DetailsErreur, Erreur
+from serve.contract.objects.described import KnownValues, with_keywords
+from serve.contract.objects.json_schema import Schema, component_schema, schema
 from serve.contract.operation import Link, Operation
+from serve.contract.text import Lang, Text
 from serve.guests.docs.openapi import headers, prose
 from serve.guests.docs.openapi.examples import EXAMPLES, Example
-from serve.guests.docs.openapi.schema import (
-    Schema,
-    either,
-    moment,
-    one_of,
-    ref,
-    shape,
-    text,
-    texts,
-    whole,
-)
+from serve.guests.docs.openapi.schema import either, ref
 from serve.guests.operations import OPERATIONS
 
 JSON: Final = "application/json"
@@ -28,36 +24,10 @@ JSON: Final = "application/json"
 # Every code, those of later versions included.
 CODE_PATTERN: Final = "^[a-z]+(_[a-z]+)*$"
 
+_CODE: Final = Text("Le code de l’erreur.", "Code of the error.")
+
 # Routes whose 401 has the visitor's payload beside `erreur` (§5 rule 4).
 _REFUSED: Final = {one.route for one in OPERATIONS if one.refused}
-
-# The keys that may stand beside `erreur` (G6).
-EXTRA: Final[Mapping[str, Schema]] = {
-    "pays_inconnus": texts("Countries that are unknown."),
-    "secteurs_inconnus": texts("Sectors that are unknown."),
-    "sous_secteurs_inconnus": texts("Sub-sectors that are unknown."),
-    "formes_inconnues": texts("Legal forms that are unknown."),
-    "nace_inconnus": texts("NACE codes that are unknown."),
-    "activites_inconnues": texts("Words that name no activity."),
-    "suggestions": {
-        "type": "object",
-        "description": "For an unknown value, those that may have been meant.",
-        "additionalProperties": {"type": "array", "items": {"type": "string"}},
-    },
-    "parametre": text("Parameter that cannot be used."),
-    "valeurs": texts("Values that it may have."),
-    "parametres_inconnus": texts("Parameters that are unknown."),
-    "parametres_admis": texts("Parameters that the route has."),
-    "proches": texts("The nearest companies, as country and identifier (`UK:00944111`)."),
-    "credits": ref("Credits"),
-    "quota": ref("Quota"),
-    "module": text("Module that the plan lacks."),
-    "offre": text("Plan that opens the module."),
-    "version": text("Generation that was asked for."),
-    "versions": texts("Generations that can be asked for."),
-    "analyses": whole("Analyses that the trial allows."),
-    "reinitialisation": moment("When it begins anew"),
-}
 
 _HEADERS: Final[Mapping[int, tuple[str, ...]]] = {
     400: headers.CALLS,
@@ -76,16 +46,19 @@ STATUSES: Final = (400, 401, 402, 403, 404, 406, 409, 413, 414, 415, 429, 500, 5
 
 
 def answer(
-    description: str, schema: Schema, names: tuple[str, ...], *examples: str, kind: str = JSON
+    description: str, contents: Mapping[str, Schema], names: tuple[str, ...], *examples: str
 ) -> Schema:
-    """A 200 with a body and headers; `examples` are names of serve/guests/docs/openapi/examples.py."""
-    content: Schema = {"schema": schema}
-    if examples:
-        content["examples"] = {name: ref(name, "examples") for name in examples}
+    """A 200 with a body and headers.
+
+    Args:
+        contents: the schema of each media type.
+        examples: names of serve/guests/docs/openapi/examples.py.
+    """
+    shown = {"examples": {name: ref(name, "examples") for name in examples}} if examples else {}
     return {
         "description": description,
         "headers": headers.references(*names),
-        "content": {kind: content},
+        "content": {kind: {"schema": one, **shown} for kind, one in contents.items()},
     }
 
 
@@ -115,26 +88,25 @@ def export_file() -> Schema:
         "contentSchema": either(ref("Societe"), ref("LigneComptesExportee")),
     }
     kinds = {name: kind.partition(";")[0] for name, kind in export_tables.MEDIA_TYPES.items()}
-    made = answer(prose.EXPORT_FILE, binary, (*names, *headers.EXPORT, *headers.METER))
-    made["content"] = {
-        kinds[export_tables.WORKBOOK]: {"schema": binary},
-        kinds[export_tables.CSV]: {"schema": {"type": "string"}},
-        kinds[export_tables.NDJSON]: {"schema": line},
-        kinds[export_tables.PARQUET]: {"schema": binary},
-        export_tables.ZIP: {"schema": binary},
+    contents = {
+        kinds[export_tables.WORKBOOK]: binary,
+        kinds[export_tables.CSV]: {"type": "string"},
+        kinds[export_tables.NDJSON]: line,
+        kinds[export_tables.PARQUET]: binary,
+        export_tables.ZIP: binary,
     }
-    return made
+    return answer(prose.EXPORT_FILE, contents, (*names, *headers.EXPORT, *headers.METER))
 
 
-def refusals(operation: Operation, statuses: Collection[int]) -> dict[str, Schema]:
-    """The errors of an operation."""
-    found = common_refusals(statuses)
+def refusals(operation: Operation, statuses: Collection[int], lang: Lang) -> dict[str, Schema]:
+    """The errors of an operation; each may also answer 414 (a long request line) and 500."""
+    found = {str(one): ref(f"Erreur{one}", "responses") for one in sorted({*statuses, 414, 500})}
     if operation.refused:
-        shown = either(ref(component_name(operation.refused)), ref("Erreur401"))
+        shown = either(schema(operation.refused, lang), ref("Erreur401"))
         found["401"] = _error_answer(401, shown, operation.route)
     if operation.unavailable:
         # If the counters cannot be kept, the public identity is served and not charged (D10, G9).
-        shown = either(ref(component_name(operation.unavailable)), ref("Erreur503"))
+        shown = either(schema(operation.unavailable, lang), ref("Erreur503"))
         found["503"] = _error_answer(503, shown)
         found["503"]["headers"] |= headers.references("Content-Location")
     if operation.kind == "analysis":  # nothing is left to show
@@ -142,14 +114,9 @@ def refusals(operation: Operation, statuses: Collection[int]) -> dict[str, Schem
     return found
 
 
-def common_refusals(statuses: Collection[int]) -> dict[str, Schema]:
-    """Errors as every operation has them; each may also answer 414 (a long request line) and 500."""
-    return {str(one): ref(f"Erreur{one}", "responses") for one in sorted({*statuses, 414, 500})}
-
-
-def components() -> tuple[dict[str, Schema], dict[str, Schema]]:
+def components(lang: Lang) -> tuple[dict[str, Schema], dict[str, Schema]]:
     """The schemas and the responses of the errors, by name."""
-    schemas = {f"Erreur{status}": _error(status) for status in STATUSES}
+    schemas = {f"Erreur{status}": _error(status, lang) for status in STATUSES}
     responses = {
         f"Erreur{status}": _error_answer(
             status, ref("FicheEpuisee" if status == 402 else f"Erreur{status}")
@@ -159,26 +126,27 @@ def components() -> tuple[dict[str, Schema], dict[str, Schema]]:
     return schemas, responses
 
 
-def _error(status: int) -> Schema:
+def _error(status: int, lang: Lang) -> Schema:
     codes = of_status(status)
     keys = {key for code in codes for key in CODES[code].extra}
     if status == 401:
         # A 401 also has the other faults of a call (contract A1).
         others = (*of_status(400), *of_status(404))
         keys |= {key for code in others for key in CODES[code].extra}
-    erreur = shape(
-        "What went wrong; `code` is for programs, `message` for people.",
-        {
-            "code": {**one_of("Code of the error.", *codes), "pattern": CODE_PATTERN},
-            "message": text("What it is, and what to do."),
-        },
-    )
-    extra = {key: schema for key, schema in EXTRA.items() if key in keys}
-    return shape(_meanings(status), {"erreur": erreur, **extra}, tuple(extra))
+    erreur = component_schema(Erreur, lang)
+    notes = [KnownValues(tuple(codes)), with_keywords(pattern=CODE_PATTERN), _CODE]
+    erreur["properties"]["code"] = schema(str, lang, notes)
+    details = component_schema(DetailsErreur, lang)["properties"]
+    return {
+        "type": "object",
+        "description": _meanings(status, lang),
+        "properties": {"erreur": erreur, **{key: details[key] for key in details if key in keys}},
+        "required": ["erreur"],
+    }
 
 
-def _error_answer(status: int, schema: Schema, route: str = "") -> Schema:
-    content: dict[str, Any] = {"schema": schema}
+def _error_answer(status: int, shown: Schema, route: str = "") -> Schema:
+    content: dict[str, Any] = {"schema": shown}
     examples = [
         name
         for name, example in EXAMPLES.items()
@@ -198,6 +166,9 @@ def _place(example: Example) -> str:
     return example.route if example.status == 401 and example.route in _REFUSED else ""
 
 
-def _meanings(status: int) -> str:
-    meanings = "; ".join(f"`{code}`: {CODES[code].meaning.en}" for code in of_status(status))
+def _meanings(status: int, lang: Lang = "en") -> str:
+    between, after = ("; ", ":") if lang == "en" else (" ; ", " :")
+    meanings = between.join(
+        f"`{code}`{after} {CODES[code].meaning.of(lang)}" for code in of_status(status)
+    )
     return f"{HTTPStatus(status).phrase}. {meanings}."

@@ -10,14 +10,15 @@ from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
 from serve.contract import VERSION, parameters
 from serve.contract.objects import components
+from serve.contract.objects.json_schema import Schema
 from serve.contract.parameters import Parameter, SeedWords
-from serve.guests.docs.openapi import answers, bodies, prose
+from serve.contract.text import Lang, Text
+from serve.guests.docs.openapi import answers, prose
 from serve.guests.docs.openapi.examples import EXAMPLES
-from serve.guests.docs.openapi.headers import HEADERS
-from serve.guests.docs.openapi.matching import reconciliation
-from serve.guests.docs.openapi.objects import SOCIETE
+from serve.guests.docs.openapi.headers import headers
+from serve.guests.docs.openapi.objects import company
 from serve.guests.docs.openapi.operations import paths
-from serve.guests.docs.openapi.schema import Schema
+from serve.guests.docs.viewer import FILE
 from serve.guests.operations import OPERATIONS
 
 OPENAPI: Final = "3.1.0"
@@ -25,6 +26,11 @@ OPENAPI: Final = "3.1.0"
 _DEFAULT_DEBIT: Final = BurstLimits()
 # A character that `str.strip` leaves: the blanks of Unicode and the separators U+001C to U+001F are none.
 _NOT_BLANK: Final = r"[^\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+
+_IF_NONE_MATCH: Final = Text(
+    "L’`ETag` d’une réponse que l’appelant possède : s’il vaut toujours, 304.",
+    "The `ETag` of an answer that the caller has: if it is still true, 304.",
+)
 
 
 def page(base_url: str, debit: BurstLimits) -> StaticPage:
@@ -39,10 +45,16 @@ def page(base_url: str, debit: BurstLimits) -> StaticPage:
     )
 
 
-def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[str, Any]:
-    """The document; only the address and the burst limits depend on the server."""
+def document(
+    base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT, lang: Lang = "en"
+) -> dict[str, Any]:
+    """The document; only the address and the burst limits depend on the server.
+
+    The one that is served is English. In French are the texts that the pages of the documentation show: of operations,
+    parameters, objects, bodies, headers and examples.
+    """
     words = parameters.words()
-    error_schemas, error_responses = answers.components()
+    error_schemas, error_responses = answers.components(lang)
     return {
         "openapi": OPENAPI,
         "info": {
@@ -54,20 +66,18 @@ def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[st
         },
         "servers": [{"url": base_url or "/", "description": "This service"}],
         "tags": [{"name": name, "description": text} for name, text in prose.TAGS.items()],
-        "paths": paths(),
+        "paths": paths(lang),
         "components": {
             "schemas": {
-                **components.schemas("en"),
-                "Societe": SOCIETE,
-                **reconciliation.SHAPES,
-                **bodies.schemas(words),
+                **components.schemas(lang),
+                "Societe": company(lang),
                 **error_schemas,
             },
             "responses": error_responses,
-            "parameters": _parameters(words),
-            "headers": HEADERS,
+            "parameters": _parameters(words, lang),
+            "headers": headers(lang),
             "examples": {
-                name: {"summary": example.summary, "value": example.value}
+                name: {"summary": example.summary.of(lang), "value": example.value}
                 for name, example in EXAMPLES.items()
             },
             "securitySchemes": {
@@ -82,31 +92,31 @@ def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[st
     }
 
 
-def _parameters(words: SeedWords) -> dict[str, Schema]:
+def _parameters(words: SeedWords, lang: Lang) -> dict[str, Schema]:
     """Every parameter by the name with which operations refer to it."""
     found = {
-        one.component: _parameter(one, words)
+        one.component: _parameter(one, words, lang)
         for operation in OPERATIONS
         for one in operation.parameters
     }
-    for one in (*parameters.RECORD, parameters.VALEUR):
+    for one in (*parameters.PATH, FILE):
         needed = {"in": "path", "required": True, "example": one.example}
-        found[one.name] = {**_parameter(one, words), **needed}
+        found[one.name] = {**_parameter(one, words, lang), **needed}
     found["If-None-Match"] = {
         "name": "If-None-Match",
         "in": "header",
-        "description": "The `ETag` of an answer that the caller has: if it is still true, 304.",
+        "description": _IF_NONE_MATCH.of(lang),
         "schema": {"type": "string", "examples": ['"6d0f1b2c3a4e5f60718293a4"']},
     }
     return found
 
 
-def _parameter(parameter: Parameter, words: SeedWords) -> Schema:
+def _parameter(parameter: Parameter, words: SeedWords, lang: Lang) -> Schema:
     schema = parameter.schema(words)
     found: Schema = {
         "name": parameter.name,
         "in": "query",
-        "description": parameter.description.en,
+        "description": parameter.description.of(lang),
         # Examples beside the schema would make a viewer fill in every field of its form.
         "schema": {**schema, "examples": [parameter.example]},
     }

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import orjson
 
+from serve.contract.text import Text
+
 FILE: Final = Path(__file__).with_name("examples.json")
 
 
@@ -19,13 +21,16 @@ class Example:
 
     route: str
     status: int
-    summary: str
+    summary: Text
     value: Any
 
 
 def read() -> dict[str, Example]:
     """Read the examples, by name."""
-    return {name: Example(**entry) for name, entry in orjson.loads(FILE.read_bytes()).items()}
+    return {
+        name: Example(**{**entry, "summary": Text(**entry["summary"])})
+        for name, entry in orjson.loads(FILE.read_bytes()).items()
+    }
 
 
 EXAMPLES: Final = read()

@@ -1,49 +1,49 @@
 """The schema of a company (§2.1), whose record is stored JSON. Pure."""
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from serve.contract import seed_tables
-from serve.guests.docs.openapi.schema import (
-    Schema,
-    nullable,
-    number,
-    one_of,
-    shape,
-    text,
-    texts,
-    truth,
-    whole,
-)
+from serve.contract.objects.described import KnownValues, with_keywords
+from serve.contract.objects.json_schema import Schema, schema
+from serve.contract.text import Lang, Text
 from shards.codec.record import CONTACTS
 
 ETATS_SOCIETE: Final = ("active", "procedure", "cessee", "inconnu")
 
 _DATE: Final = r"^\d{4}(-\d{2}(-\d{2})?)?$"
-_CONTACT: Final = "Null without the contact right (`coordonnees`); never approximated."
-_TYPES: Final[Mapping[str, Callable[[str], Schema]]] = {
-    "string": text, "integer": whole, "number": number, "boolean": truth, "array": texts,
+_COMPANY: Final = Text(
+    "Une société. Chaque champ y est avec toute offre, null là où il n’est pas connu.",
+    "A company (société). Every field is there on every plan, null where it is not known.",
+)
+_CONTACT: Final = Text(
+    " Null sans le droit aux coordonnées (`coordonnees`) ; jamais approché.",
+    " Null without the contact right (`coordonnees`); never approximated.",
+)
+_TYPES: Final[Mapping[str, Any]] = {
+    "string": str, "integer": int, "number": float, "boolean": bool, "array": Sequence[str],
 }  # fmt: skip
 
 
-def _field(field: seed_tables.Field) -> Schema:
+def company(lang: Lang) -> Schema:
+    """A company, with texts in `lang`: the fields in the order in which they are served.
+
+    §2.1: "all fields are optional in the schema".
+    """
+    fields = {field.champ: _field(field, lang) for field in seed_tables.fields()}
+    return {"type": "object", "description": _COMPANY.of(lang), "properties": fields}
+
+
+def _field(field: seed_tables.Field, lang: Lang) -> Schema:
     """The schema of a field of a company (serve/contract/tables/fields.csv)."""
-    described = f"{field.definition['en']}." + (f" {_CONTACT}" if field.champ in CONTACTS else "")
+    # As in the other texts of documents, an apostrophe is a typographic one.
+    french = field.definition["fr"].replace("'", "’")
+    contact = _CONTACT if field.champ in CONTACTS else Text("", "")
+    text = Text(f"{french}.{contact.fr}", f"{field.definition['en']}.{contact.en}")
     if field.champ == "etat":
-        return one_of(described, *ETATS_SOCIETE)
+        return schema(str, lang, [KnownValues(ETATS_SOCIETE), text])
     if field.genre == seed_tables.DATE:
-        return nullable(text(described, pattern=_DATE))
+        return schema(str | None, lang, [with_keywords(pattern=_DATE), text])
     # §2.1 says `number`, though every score is whole today.
-    kind = number if field.champ == "score" else _TYPES[field.json_type]
-    return nullable(kind(described)) if field.nullable else kind(described)
-
-
-# In the order in which they are served (shards/codec/record.py); null if the register has no value.
-FIELDS: Final[dict[str, Schema]] = {field.champ: _field(field) for field in seed_tables.fields()}
-
-# §2.1: "all fields are optional in the schema".
-SOCIETE: Final = shape(
-    "A company (société). Every field is there on every plan, null where it is not known.",
-    FIELDS,
-    optional=tuple(FIELDS),
-)
+    kind = float if field.champ == "score" else _TYPES[field.json_type]
+    return schema(kind | None if field.nullable else kind, lang, [text])

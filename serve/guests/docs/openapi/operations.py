@@ -7,22 +7,22 @@ kind is described here, another operation of a known one by its declaration alon
 from collections.abc import Mapping
 from typing import Final
 
+from serve.contract.objects.bodies import EXAMPLES as BODY_EXAMPLES
 from serve.contract.objects.described import component_name
-from serve.contract.objects.json_schema import component_schema
+from serve.contract.objects.json_schema import Schema, component_schema, schema
 from serve.contract.operation import Operation
-from serve.guests.docs.openapi import answers, headers
+from serve.contract.text import Lang
+from serve.guests.docs.openapi import headers
 from serve.guests.docs.openapi.answers import (
+    JSON,
     answer,
     export_file,
     not_modified,
     refusals,
     with_links,
 )
-from serve.guests.docs.openapi.bodies import BODIES
 from serve.guests.docs.openapi.examples import EXAMPLES
-from serve.guests.docs.openapi.matching import reconciliation
-from serve.guests.docs.openapi.schema import Schema, ref
-from serve.guests.docs.viewer import FILES, TRIAL
+from serve.guests.docs.openapi.schema import ref
 from serve.guests.operations import OPERATIONS
 
 _SECURITY: Final[Mapping[str, list[Schema]]] = {
@@ -33,104 +33,110 @@ _SECURITY: Final[Mapping[str, list[Schema]]] = {
 _IF_NONE_MATCH: Final = ref("If-None-Match", "parameters")
 # The headers of a document.
 _PAGE: Final = ("ETag", "Cache-Control", "Vary")
+_FORM: Final = "application/x-www-form-urlencoded"
+# Of media types that are no objects of ours.
 _TEXT: Final[Schema] = {"type": "string"}
-_MEDIA: Final[Mapping[str, Mapping[str, Schema]]] = {
-    "readDescription": {answers.JSON: {"type": "object"}},
-    "readDocumentationText": {"text/markdown": _TEXT},
-    "readSummary": {"text/plain": _TEXT},
-    "readWhole": {"text/plain": _TEXT},
-    "readDocumentationFile": {
-        **{kind: _TEXT for _, kind in FILES.values()},
-        "text/html": _TEXT,
-        "image/png": {"type": "string", "format": "binary"},
-    },
-}
-_FILE: Final[Schema] = {
-    "name": "file",
-    "in": "path",
-    "required": True,
-    "description": "Name of the file.",
-    "schema": {"type": "string", "enum": [TRIAL, *FILES]},
-}
+_FILE: Final[Schema] = {"type": "string", "format": "binary"}
 
 
-def paths() -> Mapping[str, Mapping[str, Schema]]:
+def paths(lang: Lang) -> Mapping[str, Mapping[str, Schema]]:
     """The operations by path, then by method; those of MCP describe themselves (tools/list)."""
     found: dict[str, dict[str, Schema]] = {}
     for one in OPERATIONS:
         if one.kind != "tools":
-            found.setdefault(one.path, {})[one.method.lower()] = _operation(one)
+            found.setdefault(one.path, {})[one.method.lower()] = _operation(one, lang)
     return found
 
 
-def _operation(one: Operation) -> Schema:
-    own = reconciliation.parts().get(one.id)
-    parts = own or {"parameters": _parameters(one), "responses": _responses(one)}
-    if one.id in BODIES:
-        parts["requestBody"] = BODIES[one.id]
+def _operation(one: Operation, lang: Lang) -> Schema:
+    body = {"requestBody": _body(one, lang)} if one.body else {}
     return {
         "operationId": one.id,
         "tags": [one.tag],
-        "summary": one.summary.en,
-        "description": one.description.en,
+        "summary": one.summary.of(lang),
+        "description": one.description.of(lang),
         "security": _SECURITY[one.key],
-        **parts,
-        "responses": dict(sorted(parts["responses"].items())),
+        "parameters": _parameters(one),
+        "responses": dict(sorted(_responses(one, lang).items())),
+        **body,
+    }
+
+
+def _body(one: Operation, lang: Lang) -> Schema:
+    examples = {
+        name: {"summary": text.of(lang), "value": value}
+        for name, (text, value) in BODY_EXAMPLES.get(one.body, {}).items()
+    }
+    content = {"schema": schema(one.body, lang), **({"examples": examples} if examples else {})}
+    return {
+        "description": component_schema(one.body, lang)["description"],
+        "required": True,
+        "content": {_FORM if one.kind == "reconciliation" else JSON: content},
     }
 
 
 def _is_tagged(one: Operation) -> bool:
     """Whether its answers have a tag, so that a caller who has one is told so by a 304."""
-    return one.method == "GET" and one.kind in ("list", "free", "call", "analysis", "document")
+    kept = ("list", "free", "call", "analysis", "document", "reconciliation")
+    return one.method == "GET" and one.kind in kept and bool(one.answer or one.media)
 
 
 def _parameters(one: Operation) -> list[Schema]:
     """Those of the path, of the query and of the head."""
-    of_path = [ref(name, "parameters") for name in one.variables if name != _FILE["name"]]
-    file = [_FILE] if _FILE["name"] in one.variables else []
     return [
-        *of_path,
-        *file,
+        *(ref(name, "parameters") for name in one.variables),
         *(ref(given.component, "parameters") for given in one.parameters),
         *([_IF_NONE_MATCH] if _is_tagged(one) else []),
     ]
 
 
-def _responses(one: Operation) -> dict[str, Schema]:
-    refused = refusals(one, _statuses(one))
+def _responses(one: Operation, lang: Lang) -> dict[str, Schema]:
+    refused = refusals(one, _statuses(one), lang)
+    if one.kind == "file":
+        return {"200": export_file(), **refused}
     if one.kind == "document":
-        page = answer(f"{one.summary.en}.", {}, _PAGE)
-        page["content"] = {kind: {"schema": schema} for kind, schema in _MEDIA[one.id].items()}
         unchanged = {
             "description": "The caller has it already.",
             "headers": headers.references(*_PAGE),
         }
-        return {"200": page, "304": unchanged, **refused}
-    if one.kind == "file":
-        return {"200": export_file(), **refused}
-    if one.kind == "metrics":
-        figures = answer(
-            f"{one.summary.en}.", {"type": "string"}, ("Cache-Control",), kind="text/plain"
-        )
-        return {"200": figures, **refused}
+        return {"200": _media_answer(one, _PAGE), "304": unchanged, **refused}
     own = (*one.headers, *_counters(one))
+    if not (one.answer or one.media):  # it leads to a page
+        names = headers.references("Cache-Control", "X-Donnees-Version", "Location", *own)
+        return {"303": {"description": "The page of the company.", "headers": names}, **refused}
     always = headers.TAGGED if _is_tagged(one) else ("Cache-Control",)
-    examples = [
-        name for name, made in EXAMPLES.items() if made.route == one.route and made.status == 200
-    ]
-    said = component_schema(one.answer, "en")["description"]
-    made = answer(said, ref(component_name(one.answer)), (*always, *own), *examples)
-    if one.links:
-        made = with_links(made, one.links)
+    made = _media_answer(one, (*always, *own)) if one.media else _answer(one, (*always, *own), lang)
     # A 304 has no body, so it leads to no next page.
     kept = tuple(name for name in own if name != "Link")
     tagged = {"304": not_modified(*kept)} if _is_tagged(one) else {}
     return {"200": made, **tagged, **refused}
 
 
+def _answer(one: Operation, names: tuple[str, ...], lang: Lang) -> Schema:
+    """The 200 of an operation with an object."""
+    examples = [
+        name for name, made in EXAMPLES.items() if made.route == one.route and made.status == 200
+    ]
+    named = component_name(one.answer)
+    said = (
+        component_schema(one.answer, lang)["description"] if named else f"{one.summary.of(lang)}."
+    )
+    made = answer(said, {JSON: schema(one.answer, lang)}, names, *examples)
+    return with_links(made, one.links) if one.links else made
+
+
+def _media_answer(one: Operation, names: tuple[str, ...]) -> Schema:
+    """The 200 of an operation that is no object of ours."""
+    contents = {
+        kind: {"type": "object"} if kind == JSON else _TEXT if kind.startswith("text/") else _FILE
+        for kind in one.media
+    }
+    return answer(f"{one.summary.en}.", contents, names)
+
+
 def _counters(one: Operation) -> tuple[str, ...]:
     """The headers that report counters."""
-    if one.kind in ("list", "free", "check"):
+    if one.kind in ("list", "free", "check", "metrics"):
         return ()
     return (*headers.CALLS, *(headers.CREDITS if one.credits else ()))
 
@@ -139,10 +145,11 @@ def _statuses(one: Operation) -> set[int]:
     """The statuses of its errors, but for those that every path has."""
     found = set(one.refusals)
     if one.kind not in ("check", "metrics"):
-        found |= {400, *([404] if one.variables else [])}
+        # A token that is not known is a key that is not.
+        found |= {400, *([404] if one.variables and one.kind != "reconciliation" else [])}
     if one.kind not in ("check", "metrics", "document"):
-        # The account is not of a generation.
-        found |= {429, 503, *([] if one.kind == "account" else [409])}
+        # Neither the account nor the protocol is of a generation that a caller names.
+        found |= {429, 503, *([] if one.kind in ("account", "reconciliation") else [409])}
     if one.key:
         found |= {401, *([402] if one.credits else [])}
     if one.kind == "analysis":

@@ -11,6 +11,7 @@ from typing import Final
 
 from serve.api import static_pages
 from serve.api.static_pages import FOREVER, SHORT, StaticPage
+from serve.contract.parameters import Parameter
 
 _FOLDER: Final = Path(__file__).parent
 VENDORED: Final = _FOLDER / "vendor"
@@ -25,6 +26,8 @@ FILES: Final[Mapping[str, tuple[Path, str]]] = {
     f"favicon-{VERSION}.png": (VENDORED / "favicon-32x32.png", "image/png"),
     "start.js": (_FOLDER / "start.js", "text/javascript"),
 }
+# What stands for them in the path.
+FILE: Final = Parameter("file", TRIAL, "choice", enum=(TRIAL, *FILES))
 
 
 def viewer(base_url: str) -> Mapping[str, StaticPage]:

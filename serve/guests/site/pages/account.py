@@ -235,7 +235,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
 
 def _first_call(request: PageRequest, key: str) -> Sequence[CodeText]:
     """A search with a key that was just made, in the languages of the documentation."""
-    search = manual().reference.operations["searchCompanies"].request
+    search = manual().references["en"].operations["searchCompanies"].request
     return search.asking(limit=3).texts(request.origin, key)
 
 

@@ -22,6 +22,7 @@ from serve.contract.objects.described import (
     with_keywords,
 )
 from serve.contract.objects.json_schema import component_schema
+from serve.contract.parameters import LIMIT, VILLE
 from serve.contract.text import Text
 from tests.serve.conformance import nodes
 
@@ -122,19 +123,26 @@ def test_every_object_has_a_valid_schema_whose_fields_are_described(lang: Any) -
     """A reference is described where it leads."""
     for name, schema in components.schemas(lang).items():
         Draft202012Validator.check_schema(schema)
-        fields = [one for node in nodes(schema) for one in node.get("properties", {}).values()]
+        objects = [node for node in nodes(schema) if node.get("type") == "object"]
+        fields = [one for node in objects for one in node.get("properties", {}).values()]
         bare = [one for one in fields if one.keys().isdisjoint(("description", "$ref", "anyOf"))]
         assert not bare, name
 
 
-def test_no_text_has_two_translations() -> None:
-    """The pages of the manual find the French of a text by its English."""
-    found: dict[str, str] = {}
-    pairs = zip(_said("en"), _said("fr"), strict=True)
-
-    assert not [(en, fr) for en, fr in pairs if found.setdefault(en, fr) != fr]
+@component("Une demande.", "A request.", closed=True)
+class Asked:
+    ville: Annotated[str | Absent, VILLE]
+    limit: Annotated[int | Absent, LIMIT]
 
 
-def _said(lang: Any) -> list[str]:
-    described = [node.get("description") for node in nodes(components.schemas(lang))]
-    return [one for one in described if isinstance(one, str)]
+def test_a_field_of_a_body_is_a_parameter_and_nothing_else_may_be_sent() -> None:
+    """Its default is only described: generated clients require what has one."""
+    described = component_schema(Asked, "fr")
+
+    assert described["additionalProperties"] is False
+    assert "required" not in described
+    assert described["properties"]["ville"]["description"] == VILLE.description.fr
+    limit = described["properties"]["limit"]
+    assert "default" not in limit
+    assert limit["maximum"] == LIMIT.maximum
+    assert limit["description"].endswith(" Par défaut `50`.")

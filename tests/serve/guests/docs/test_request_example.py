@@ -17,7 +17,7 @@ from tests.serve.client import Served, serving
 # Those of an answer in JSON whose key may be any; a generation that nobody has is told in the page.
 RUN = [
     one.name
-    for one in manual().reference.operations.values()
+    for one in manual().references["en"].operations.values()
     if one.tag in ("Companies", "Lists", "Account") and one.request.json
 ]
 
@@ -30,7 +30,7 @@ def demo(demo_data: Path) -> Iterator[Served]:
 
 @pytest.mark.parametrize("name", RUN)
 def test_curl_and_python_say_the_same(demo: Served, name: str) -> None:
-    call = manual().reference.operations[name].request
+    call = manual().references["en"].operations[name].request
     served = str(demo.context.published.generation)
     texts = {
         one.slug: one.text.replace("81c09a7b6c5d4e3f", served)
@@ -70,7 +70,7 @@ def _finds_something(answer: Any) -> bool:
 
 def test_a_key_that_is_given_stands_in_every_language(demo: Served) -> None:
     key = demo.customer("data").key
-    call = manual().reference.operations["searchCompanies"].request
+    call = manual().references["en"].operations["searchCompanies"].request
     texts = {one.slug: one.text for one in call.texts(f"http://127.0.0.1:{demo.port}", key)}
 
     assert [text.count(f"Bearer {key}") for text in texts.values()] == [1, 1, 1]

@@ -15,7 +15,7 @@ import pytest
 from pipeline import canonical
 from serve.contract import export_tables
 from serve.contract.objects.record import LigneComptesExportee
-from serve.guests.docs.openapi.objects import SOCIETE
+from serve.guests.docs.openapi.objects import company
 from serve.guests.files.tables import table_files
 from serve.guests.files.workbook.export_request import ExportResult
 from serve.request.export_options import FileOptions
@@ -41,7 +41,7 @@ def test_the_columns_are_those_of_a_company_with_the_types_of_the_canonical_sche
     columns = export_tables.company_columns()
     statements = {one.name: types[one.type] for one in export_tables.STATEMENT_COLUMNS}
 
-    assert tuple(columns) == FIELDS == tuple(SOCIETE["properties"])
+    assert tuple(columns) == FIELDS == tuple(company("en")["properties"])
     for name, kind in canonical.COMPANIES.items():
         assert name not in columns or types[columns[name].type] == kind, name
     assert statements == dict(canonical.COMPTES)

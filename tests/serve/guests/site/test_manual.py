@@ -7,7 +7,6 @@ from typing import Final
 
 import pytest
 
-from serve.guests.docs.manual import french
 from serve.guests.docs.manual.guides import GUIDES
 from serve.guests.docs.manual.manual import manual
 from tests.serve.client import Served
@@ -15,7 +14,7 @@ from tests.serve.conformance import DOCUMENT, nodes
 from tests.serve.guests.site.test_small_pages import FORBIDDEN
 from tests.serve.guests.site.visitor import Visitor, member
 
-REFERENCE: Final = manual().reference
+REFERENCE: Final = manual().references["en"]
 ENGLISH: Final = {"Accept-Language": "en"}
 TOOLS: Final = "/docs/guides/modeles"  # what models read is English
 
@@ -150,23 +149,12 @@ def test_no_other_page_is_there(served: Served, path: str) -> None:
     assert Visitor(served).get(path).status == 404
 
 
-def test_every_text_of_the_reference_has_its_french(served: Served) -> None:
-    """In serve/guests/docs/manual/french.csv, by the whole text or by sentence: add rows for new ones."""
-    pages = [Visitor(served).get(path).html for path in paths() if path != TOOLS]
-
-    english = {one for html in pages for one in re.findall(r'<span lang="en">(.*?)</span>', html)}
-    assert not english
+def test_every_text_of_the_reference_has_its_french() -> None:
+    """Beside the English one, in serve/contract or serve/guests/docs/openapi."""
     assert not [en for fr, en in {one.texts for one in manual().entries} if en and fr == en]
-
-
-def test_a_translation_is_that_of_a_sentence_of_the_description() -> None:
-    """A sentence that was changed has no French until it is translated again: replace its row."""
-    said = " ".join(
-        [text for node in nodes(DOCUMENT) for text in node.values() if isinstance(text, str)]
-        + [one.texts[1] for one in manual().entries]
-    )
-
-    assert not [english for english in french.sentences() if english not in said]
+    french = manual().references["fr"].operations.values()
+    recorded = [one.summary for page in french for one in page.recorded]
+    assert not [one for one in recorded if one.startswith(("The ", "Plan ", "Without "))]
 
 
 def test_the_try_it_page_takes_the_language_of_a_link_as_every_page_does(served: Served) -> None:

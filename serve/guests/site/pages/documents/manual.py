@@ -4,7 +4,6 @@ Examples name this server and the data that it serves, so they can be run as the
 as a digest, so the pages name the caller's keys and let the variable KEY stand for them.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +18,9 @@ from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.parameters import DEPUIS
 from serve.contract.prices import RECORD_CREDITS, analysis_credits
 from serve.guests.docs.documents import documents
-from serve.guests.docs.manual import finder, french, guides
+from serve.guests.docs.manual import finder, guides
 from serve.guests.docs.manual.manual import manual
+from serve.guests.docs.manual.reference import ManualReference
 from serve.guests.docs.manual.request_example import CodeText, RequestExample
 from serve.guests.mcp.tools import tools
 from serve.guests.site.page_request import PageRequest, last
@@ -65,7 +65,7 @@ async def guide(request: PageRequest) -> Response:
 
 async def operation(request: PageRequest) -> Response:
     """A route of the API. Raises ApiError 404."""
-    found = manual().reference.operations.get(request.segments[0])
+    found = _reference(request).operations.get(request.segments[0])
     if found is None:
         raise errors.route_inconnue()
     return await _page(request, "operation", operation=found, codes=CODES)
@@ -73,14 +73,14 @@ async def operation(request: PageRequest) -> Response:
 
 async def described_object(request: PageRequest) -> Response:
     """An object of answers or bodies. Raises ApiError 404."""
-    found = manual().reference.objects.get(request.segments[0])
+    found = _reference(request).objects.get(request.segments[0])
     if found is None:
         raise errors.route_inconnue()
     return await _page(request, "object", described=found)
 
 
 async def _page(request: PageRequest, template: str, **values: Any) -> Response:
-    reference = manual().reference
+    reference = _reference(request)
     session = request.session
     keys = await request.store.keys_of(session.account.id) if session else ()
     return page(
@@ -92,7 +92,6 @@ async def _page(request: PageRequest, template: str, **values: Any) -> Response:
             request, _call(reference.operations[name].request.asking(**query), key)
         ),
         example=lambda call: _texts(request, call),
-        own_words=_own_words(request),
         json=_json,
         **values,
     )  # fmt: skip
@@ -112,9 +111,9 @@ def _texts(request: PageRequest, call: RequestExample) -> list[CodeText]:
     ]
 
 
-def _own_words(request: PageRequest) -> Callable[[str], str | None]:
-    """A text of the description in the visitor's language; None where it has no French."""
-    return french.in_french if request.lang == "fr" else str
+def _reference(request: PageRequest) -> ManualReference:
+    """The reference in the visitor's language."""
+    return manual().references["fr" if request.lang == "fr" else "en"]
 
 
 def _json(value: Any) -> str:

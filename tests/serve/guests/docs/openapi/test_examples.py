@@ -27,28 +27,42 @@ LARGE: Final = f"{SEARCH}/FR/383474814"
 SUBSIDIARY: Final = f"{SEARCH}/NL/O1A2ET91OUYOZUUJI538"
 BAD: Final = {"Authorization": "Bearer soc_live_revoked"}
 
-# Name, route, what is special about it, the path, who asks.
+# Name, route, what is special about it (in French and English, if it is no code), the path, who asks.
 ASKED: Final = (
-    ("pays", "pays", "The first three of 25 countries", "/api/v1/pays", "visiteur"),
-    ("secteurs", "secteurs", "The first three of 84 sectors", "/api/v1/secteurs", "visiteur"),
-    ("sous-secteurs", "sous-secteurs", "Restaurants in Estonia",
+    ("pays", "pays",
+     ("Les trois premiers de 25 pays", "The first three of 25 countries"), "/api/v1/pays", "visiteur"),
+    ("secteurs", "secteurs",
+     ("Les trois premiers de 84 secteurs", "The first three of 84 sectors"), "/api/v1/secteurs", "visiteur"),
+    ("sous-secteurs", "sous-secteurs",
+     ("Les restaurants d’Estonie", "Restaurants in Estonia"),
      "/api/v1/sous-secteurs?secteur=restauration&pays=EE", "visiteur"),
-    ("sources", "sources", "The sources of Estonia and the United Kingdom",
+    ("sources", "sources",
+     ("Les sources de l’Estonie et du Royaume-Uni", "The sources of Estonia and the United Kingdom"),
      "/api/v1/sources?pays=EE,UK", "visiteur"),
-    ("suggestions", "suggestions", "The beginning of a name",
+    ("suggestions", "suggestions",
+     ("Le début d’un nom", "The beginning of a name"),
      "/api/v1/suggestions?q=royal%20to", "data"),
-    ("societes-visiteur", "societes", "Without a key", f"{SEARCH}?pays=EE,UK&q=steel", "visiteur"),
-    ("societes-data", "societes", "Plan `data`",
+    ("societes-visiteur", "societes",
+     ("Sans clé", "Without a key"), f"{SEARCH}?pays=EE,UK&q=steel", "visiteur"),
+    ("societes-data", "societes",
+     ("Offre `data`", "Plan `data`"),
      f"{SEARCH}?pays=UK&secteur=restauration&tri=recent&limit=1", "data"),
-    ("societes-nommees", "societes", "Two companies named, one of them unknown",
+    ("societes-nommees", "societes",
+     ("Deux sociétés nommées, dont une inconnue", "Two companies named, one of them unknown"),
      f"{SEARCH}?ids=GB:09418436,EE:0&etat=active&cree_min=2015", "data"),
-    ("repartition", "repartition", "Restaurants by country and state",
+    ("repartition", "repartition",
+     ("Les restaurants par pays et par état", "Restaurants by country and state"),
      "/api/v1/repartition?par=pays,etat&secteur=restauration", "visiteur"),
-    ("societe-visiteur", "societe", "Without a key", COMPANY, "visiteur"),
-    ("comparables", "comparables", "The nearest company", f"{LARGE}/comparables?n=1", "visiteur"),
-    ("groupe", "groupe", "A subsidiary and its parents", f"{SUBSIDIARY}/groupe", "visiteur"),
-    ("societe-data", "societe", "Plan `data`, the first lines", COMPANY, "data"),
-    ("compte", "compte", "Plan `data`", "/api/v1/compte", "data"),
+    ("societe-visiteur", "societe",
+     ("Sans clé", "Without a key"), COMPANY, "visiteur"),
+    ("comparables", "comparables",
+     ("La société la plus proche", "The nearest company"), f"{LARGE}/comparables?n=1", "visiteur"),
+    ("groupe", "groupe",
+     ("Une filiale et ses mères", "A subsidiary and its parents"), f"{SUBSIDIARY}/groupe", "visiteur"),
+    ("societe-data", "societe",
+     ("Offre `data`, les premières lignes", "Plan `data`, the first lines"), COMPANY, "data"),
+    ("compte", "compte",
+     ("Offre `data`", "Plan `data`"), "/api/v1/compte", "data"),
     ("pays_inconnu", "societes", "`pays=EL`", f"{SEARCH}?pays=EL", "visiteur"),
     ("forme_inconnue", "societes", "`forme=Private Ltd Company`",
      f"{SEARCH}?forme=Private+Ltd+Company", "visiteur"),
@@ -56,13 +70,19 @@ ASKED: Final = (
     ("activite_inconnue", "societes", "`activite=bakary`", f"{SEARCH}?activite=bakary", "visiteur"),
     ("parametre_inconnu", "societes", "`payss=EE`", f"{SEARCH}?payss=EE", "visiteur"),
     ("parametre_invalide", "societes", "`tri=name`", f"{SEARCH}?tri=name", "visiteur"),
-    ("cle_invalide-societes", "societes", "A key that is not valid",
+    ("cle_invalide-societes", "societes",
+     ("Une clé qui n’est pas valable", "A key that is not valid"),
      f"{SEARCH}?pays=EE&q=steel", "refused"),
-    ("cle_invalide-societe", "societe", "A key that is not valid", COMPANY, "refused"),
-    ("compte_requis", "export", "An export without a key", "/api/v1/export", "visiteur"),
-    ("credits_epuises", "societe", "No credits left", COMPANY, "poor"),
-    ("societe_introuvable", "societe", "No such company", f"{SEARCH}/UK/0", "data"),
-    ("quota_api", "societes", "The calls of the day are used up", SEARCH, "spent"),
+    ("cle_invalide-societe", "societe",
+     ("Une clé qui n’est pas valable", "A key that is not valid"), COMPANY, "refused"),
+    ("compte_requis", "export",
+     ("Un export sans clé", "An export without a key"), "/api/v1/export", "visiteur"),
+    ("credits_epuises", "societe",
+     ("Plus aucun crédit", "No credits left"), COMPANY, "poor"),
+    ("societe_introuvable", "societe",
+     ("Une société qui n’existe pas", "No such company"), f"{SEARCH}/UK/0", "data"),
+    ("quota_api", "societes",
+     ("Les appels du jour sont épuisés", "The calls of the day are used up"), SEARCH, "spent"),
 )  # fmt: skip
 
 
@@ -80,9 +100,13 @@ def test_the_examples_are_golden(demo: Served) -> None:
     for name, route, summary, path, who in ASKED:
         reply = demo.ask(path, headers=callers[who])
         value = _cut(reply.json) if route != "compte" else _anonymous(reply.json)
+        french, english = (summary, summary) if isinstance(summary, str) else summary
         examples[name] = {
-            "route": route, "status": reply.status, "summary": summary, "value": value,
-        }  # fmt: skip
+            "route": route,
+            "status": reply.status,
+            "summary": {"fr": french, "en": english},
+            "value": value,
+        }
 
     golden.check_file(FILE, orjson.dumps(examples, option=orjson.OPT_INDENT_2).decode() + "\n")
 

@@ -1,0 +1,207 @@
+"""The bodies of requests. Nothing unknown is ignored, so all but a form are closed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
+
+from serve.contract import parameters
+from serve.contract.limits import (
+    DEFAULT_CANDIDATES,
+    LONGEST_VALUE,
+    MOST_CANDIDATES,
+    MOST_LINES,
+)
+from serve.contract.objects.described import Absent, component, part, with_keywords
+from serve.contract.parameters import Parameter
+from serve.contract.text import Text
+from shards.codec.record import FIELDS
+
+
+def _of_parameters(name: str, given: Sequence[Parameter]) -> type:
+    """A class with a field for each parameter."""
+    fields = {one.name: Annotated[Any | Absent, one] for one in given}
+    return type(name, (), {"__annotations__": fields})
+
+
+DemandeExport: Final[type] = component(
+    "Ce qu’il faut exporter ; un objet vide est la base entière.",
+    "What to export; an empty object is the whole base.",
+    closed=True,
+)(_of_parameters("DemandeExport", parameters.EXPORT))
+
+_Filtres: Final[type] = part(
+    "Les filtres d’une recherche ; un objet vide est la base entière.",
+    "The filters of a search; an empty object is the whole base.",
+    closed=True,
+)(_of_parameters("Filtres", parameters.WATCHED))
+
+
+@component(
+    "Ce qu’il faut suivre, `ids` ou `recherche`, et depuis quand.",
+    "What to watch, either `ids` or `recherche`, and since when.",
+    closed=True,
+)
+class DemandeModifications:
+    depuis: Annotated[str, parameters.DEPUIS]
+    limit: Annotated[int | Absent, parameters.LIMIT]
+    curseur: Annotated[str | Absent, parameters.CURSEUR]
+    ids: Annotated[
+        Sequence[str] | Absent,
+        with_keywords(minItems=1, maxItems=parameters.MOST_IDS),
+        Text(
+            "Les sociétés, chacune par pays et identifiant : `UK:00944111`.",
+            "Companies, each as country and identifier: `UK:00944111`.",
+        ),
+    ]
+    recherche: _Filtres | Absent  # type: ignore[valid-type]
+
+
+_Donnee = Annotated[
+    str | Absent, with_keywords(type=["string", "number", "null"], maxLength=LONGEST_VALUE)
+]
+
+
+@part("Une ligne.", "A line.", closed=True)
+class LigneDonnee:
+    cle: Annotated[
+        _Donnee,
+        Text(
+            "La clé de la ligne, à laquelle on reconnaît sa réponse. Elle est obligatoire, et "
+            "chacune ne sert qu’une fois.",
+            "Key of the line, by which its answer is known. Must be given, once each.",
+        ),
+    ]
+    nom: Annotated[
+        _Donnee,
+        Text(
+            "Le nom, avec ou sans sa forme juridique.",
+            "Name, with or without its legal form.",
+        ),
+    ]
+    pays: Annotated[
+        _Donnee,
+        Text(
+            "Les pays où elle peut être, par code ou par nom français ou anglais, séparés par des "
+            "virgules ; tous si absent.",
+            "Countries it may be in, as codes or French or English names, separated by commas; any "
+            "if absent.",
+        ),
+    ]
+    id: Annotated[
+        _Donnee,
+        Text(
+            "Le numéro d’immatriculation, sous toute graphie.",
+            "Registration number, in any spelling.",
+        ),
+    ]
+    tva: Annotated[_Donnee, Text("Le numéro de TVA.", "VAT number.")]
+    ville: Annotated[_Donnee, Text("La ville.", "Town.")]
+    code_postal: Annotated[_Donnee, Text("Le code postal.", "Postcode.")]
+    date_creation: Annotated[
+        _Donnee,
+        Text(
+            "La date de création, dans toute notation qui désigne un seul jour, mois ou an : "
+            "`13/12/1968`, mais pas `03/04/1968`.",
+            "Date of creation, in any notation that means one day, month or year: "
+            "`13/12/1968`, not `03/04/1968`.",
+        ),
+    ]
+    adresse: Annotated[_Donnee, Text("La rue et le numéro.", "Street and number.")]
+    activite: Annotated[
+        _Donnee,
+        Text(
+            "L’activité : un code de la NACE, ou des mots.",
+            "Activity: a code of the NACE, or words.",
+        ),
+    ]
+    site_web: Annotated[_Donnee, Text("Le site web.", "Website.")]
+    email: Annotated[
+        _Donnee,
+        Text(
+            "L’adresse électronique ; seul son domaine est comparé.",
+            "E-mail address; only its domain is compared.",
+        ),
+    ]
+
+
+@component("Les lignes à rapprocher.", "The lines to match.", closed=True)
+class DemandeRapprochement:
+    lignes: Annotated[
+        Sequence[LigneDonnee],
+        with_keywords(maxItems=MOST_LINES),
+        Text(
+            "Les lignes ; chacune a besoin de `cle`, et de `nom`, `id` ou `tva`.",
+            "The lines; each needs `cle`, and `nom`, `id` or `tva`.",
+        ),
+    ]
+    limite: Annotated[
+        int | Absent,
+        with_keywords(minimum=1, maximum=MOST_CANDIDATES),
+        Text(
+            f"Candidats d’une ligne au plus. Par défaut `{DEFAULT_CANDIDATES}`.",
+            f"Candidates of a line at most. By default `{DEFAULT_CANDIDATES}`.",
+        ),
+    ]
+    colonnes: Annotated[
+        Sequence[Annotated[str, with_keywords(enum=list(FIELDS))]] | Absent,
+        with_keywords(type=["array", "string", "null"]),
+        Text(
+            "Les champs de la société dont les valeurs accompagnent une ligne `sur` ou "
+            "`probable` ; les coordonnées selon les droits.",
+            "Fields of the company whose values are sent with a line that is `sur` or `probable`; "
+            "contacts by right.",
+        ),
+    ]
+    version: Annotated[
+        str | Absent | None,
+        Text("La génération qui doit répondre.", "Generation that must answer."),
+    ]
+
+
+FormulaireReconciliation: Final[type] = component(
+    "Les paramètres de GET, en formulaire.", "The parameters of GET, as a form."
+)(_of_parameters("FormulaireReconciliation", parameters.RECONCILIATION))
+
+
+# The examples of a body, by the text that says what is asked for.
+EXAMPLES: Final[Mapping[type, Mapping[str, tuple[Text, Mapping[str, Any]]]]] = {
+    DemandeModifications: {
+        "ids": (
+            Text("Deux sociétés", "Two companies"),
+            {"depuis": parameters.DEPUIS.example, "ids": ["UK:00944111", "EE:16325572"]},
+        ),
+        "recherche": (
+            Text(
+                "Les restaurants de plus d’un million d’euros",
+                "Restaurants of over a million euros",
+            ),
+            {
+                "depuis": parameters.DEPUIS.example,
+                "recherche": {"pays": "FR,UK", "secteur": "restauration", "ca_min": 1_000_000},
+            },
+        ),
+    },
+    DemandeExport: {
+        "export": (
+            Text(
+                "Les sociétés britanniques dont le nom contient `steel`, en anglais",
+                "British companies with `steel` in their name, in English",
+            ),
+            {"pays": "UK", "q": "steel", "limit": 50, "lang": "en"},
+        ),
+    },
+    DemandeRapprochement: {
+        "lines": (
+            Text("Une société britannique", "A British company"),
+            {
+                "lignes": [
+                    {
+                        "cle": "1",
+                        "nom": "Royal Tool Control Limited",
+                        "pays": "UK",
+                        "ville": "Sheffield",
+                    }
+                ]
+            },
+        ),
+    },
+}
