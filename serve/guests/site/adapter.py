@@ -38,7 +38,6 @@ from serve.request import query_string
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _FORM_WITH_FILE: Final = "multipart/form-data"
-_FIELDS: Final = 32
 _LOG_IN: Final = "/connexion"
 
 _NO_FORM: Final[Mapping[str, str]] = MappingProxyType({})
@@ -208,21 +207,21 @@ async def _form(request: HttpRequest, route: WebRoute) -> tuple[dict[str, str], 
         return {"signature": message.headers.get(route.signature, "")}, await body(message)
     kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if route.file and kind == _FORM_WITH_FILE:
-        return await _form_with_file(request, route.file)
+        return await _form_with_file(request, route)
     if kind != _FORM:
         raise errors.type_non_supporte(kind[:100], _FORM)
     raw = await body(message)
     try:
         pairs = parse_qsl(
-            raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=_FIELDS
+            raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=route.fields
         )
     except ValueError as error:
         raise _no_form() from error
     return dict(pairs), b""
 
 
-async def _form_with_file(request: HttpRequest, largest: int) -> tuple[dict[str, str], bytes]:
-    parts = await form_parts(request.message, largest, _FIELDS)
+async def _form_with_file(request: HttpRequest, route: WebRoute) -> tuple[dict[str, str], bytes]:
+    parts = await form_parts(request.message, route.file, route.fields)
     try:
         fields = {part.name: part.content.decode() for part in parts if part.filename is None}
     except ValueError as error:

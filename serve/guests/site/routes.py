@@ -6,6 +6,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from serve.access.result import Response
+from serve.contract.limits import MOST_LINES
 from serve.guests.site import assets, crawlers
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.pages import (
@@ -14,7 +15,6 @@ from serve.guests.site.pages import (
     entry,
     explorer,
     export_form,
-    matching,
     members,
     one_time_links,
     payment,
@@ -22,8 +22,10 @@ from serve.guests.site.pages import (
     suggestions,
 )
 from serve.guests.site.pages.documents import legal, manual, sources, status
+from serve.guests.site.pages.lists import chosen, columns, matching
 from serve.request.lists import list_file
 
+FIELDS: Final = 32
 PageHandler = Callable[[PageRequest], Awaitable[Response]]
 
 
@@ -37,6 +39,7 @@ class WebRoute:
         personal: only for people who are logged in; others are redirected to the log-in.
         remembers: has a form for visitors, whose browser must be recognized when it is sent.
         file: the largest form with a file, in bytes; 0 where no form has one.
+        fields: as many as a form may have.
         signature: the header with the signature of a message that is no form; "" for forms.
         guarded: a form must come from a page of this server (all but those that do nothing).
     """
@@ -47,6 +50,7 @@ class WebRoute:
     personal: bool = False
     remembers: bool = False
     file: int = 0
+    fields: int = FIELDS
     signature: str = ""
     guarded: bool = True
 
@@ -85,7 +89,15 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
         remembers=True,
     ),
     "/rapprochement": WebRoute(
-        "liste", matching.show, matching.match, remembers=True, file=list_file.LARGEST
+        "liste",
+        matching.show,
+        matching.match,
+        remembers=True,
+        file=list_file.LARGEST,
+        fields=FIELDS + columns.MOST,
+    ),
+    "/rapprochement/societes": WebRoute(
+        "liste-societes", post=chosen.use, remembers=True, fields=FIELDS + MOST_LINES
     ),
     "/compte/facturation": WebRoute("facturation", post=payment.invoices, personal=True),
     "/paiement/evenements": WebRoute(

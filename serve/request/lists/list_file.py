@@ -56,11 +56,19 @@ class ListFile(NamedTuple):
         return tuple(text for place, text in enumerate(self.headings) if place not in used)
 
 
-def read(raw: bytes, encoding: str = "", separator: str = "") -> ListFile:
-    """The table of a file; encoding and separator are found out unless they are given.
+def read(
+    raw: bytes,
+    encoding: str = "",
+    separator: str = "",
+    columns: Mapping[int, str] | None = None,
+) -> ListFile:
+    """The table of a file; encoding, separator and columns are found out unless they are given.
+
+    Args:
+        columns: what columns mean whatever their headings say: a field by its place, "" for none.
 
     Raises:
-        ApiError: 400: it is no list with names or identifiers; 413: it is too long.
+        ApiError: 400: it is no list; 413: it is too long.
 
     >>> found = read("Firma;PLZ\\nMüller GmbH;10115".encode("cp1252"))
     >>> found.encoding, found.separator, found.columns
@@ -81,16 +89,22 @@ def read(raw: bytes, encoding: str = "", separator: str = "") -> ListFile:
     if not rows:
         raise errors.corps_invalide(("la liste est vide", "the list is empty"))
     headings = tuple(cell.strip() for cell in rows[0])
-    columns = _columns(headings)
-    if len(headings) == 1 and not columns:
-        headings, columns = ("nom",), {"nom": 0}
+    known = _columns(headings)
+    if len(headings) == 1 and not known:
+        headings, known = ("nom",), {"nom": 0}
     else:
         rows = rows[1:]
-    if not any(field in columns for field in _TO_GO_BY):
-        raise _nothing_to_go_by(headings)
     if len(rows) > MOST_ROWS:
         raise errors.trop_de_lignes(len(rows), MOST_ROWS)
-    return ListFile(name, separator, headings, rows, columns, blank)
+    return ListFile(
+        name, separator, headings, rows, _chosen(columns or {}, known, len(headings)), blank
+    )
+
+
+def check_columns(table: ListFile) -> None:
+    """Raise ApiError 400 if the list has no column of names or identifiers."""
+    if not any(field in table.columns for field in _TO_GO_BY):
+        raise _nothing_to_go_by(table.headings)
 
 
 def write(headings: Sequence[str], rows: Sequence[Sequence[str]], separator: str = ";") -> str:
@@ -158,6 +172,18 @@ def _columns(headings: Sequence[str]) -> dict[str, int]:
     return found
 
 
+def _chosen(columns: Mapping[int, str], known: Mapping[str, int], width: int) -> dict[str, int]:
+    """The column of each field: those that were chosen, then those of other columns that are known.
+
+    >>> _chosen({0: "", 1: "nom", 9: "id"}, {"nom": 0, "ville": 2}, 3)
+    {'nom': 1, 'ville': 2}
+    """
+    pairs = [(place, field) for place, field in columns.items() if field and place < width]
+    found = {field: place for place, field in reversed(sorted(pairs))}
+    others = {field: place for field, place in known.items() if place not in columns}
+    return dict(sorted((others | found).items(), key=lambda one: one[1]))
+
+
 def _field(heading: str) -> str | None:
     """The field that a heading means; a column of numbers is none of names, so `N° client` means nothing.
 
@@ -194,8 +220,8 @@ def _nothing_to_go_by(headings: Sequence[str]) -> ApiError:
     return errors.corps_invalide(
         (
             f"aucune colonne de nom, d'identifiant ou de TVA parmi {shown} : nommez-en une "
-            "`nom`, `id` ou `tva`, ou choisissez un autre séparateur",
+            "`nom`, `id` ou `tva`, choisissez-la au-dessus d’elle, ou un autre séparateur",
             f"no column of names, identifiers or VAT numbers among {shown}: call one `name`, "
-            "`id` or `vat`, or choose another separator",
+            "`id` or `vat`, choose one above it, or choose another separator",
         )
     )

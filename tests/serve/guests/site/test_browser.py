@@ -313,6 +313,47 @@ def test_a_long_list_is_matched_in_pieces_and_downloaded_whole(
         assert opened.is_calm()
 
 
+def test_columns_are_chosen_verdicts_filtered_and_another_candidate_opened(
+    shop: Served, chromium: Browser
+) -> None:
+    """X5, with a script and without one; the list has no heading that is known."""
+    lines = "Soc Generale;FR\n" * 60 + "Żabka nirgends;\n" * 60
+    file = {"name": "liste.csv", "mimeType": "text/csv", "buffer": f"Wer;Wo\n{lines}".encode()}
+    for scripted in (True, False):
+        with window(chromium, base(shop), viewport=DESK, java_script_enabled=scripted) as opened:
+            page = opened.page
+            sign_up(opened)
+            opened.open("/rapprochement")
+            page.get_by_label("ou choisissez un fichier CSV").set_input_files(files=[file])
+            page.get_by_role("button", name="Rapprocher", exact=True).click()
+            expect(page.get_by_role("alert")).to_contain_text("aucune colonne de nom")
+            page.locator("[name=colonne_0]").select_option("nom")
+            page.locator("[name=colonne_1]").select_option("pays")
+            page.get_by_role("button", name="Rapprocher de nouveau").click()
+            expect(page.locator("#verdicts tbody tr")).to_have_count(120)
+            expect(page.locator("#verdicts tbody tr:visible")).to_have_count(50)
+            expect(page.get_by_role("alert")).to_have_count(0)
+
+            page.locator("#bilan [data-verdict=aucun]").click()
+            shown = page.locator("#verdicts .page:visible")
+            expect(shown).to_have_count(2)
+            if not scripted and shown.first.get_attribute("open") is None:
+                shown.first.locator("summary").first.click()
+            expect(page.locator("#verdicts tbody tr:visible")).to_have_count(50)
+            expect(page.locator("#verdicts tr:visible .num").nth(1)).to_have_text("61")
+
+            page.locator("#bilan [value=tous]").check()
+            row = page.locator("#verdicts tr", has=page.get_by_text("Société Générale")).first
+            if not row.is_visible():
+                page.locator("#verdicts .page", has=row).first.locator("summary").first.click()
+            row.get_by_role("radio").first.check()
+            page.get_by_role("button", name="Ouvrir comme recherche").click()
+            page.wait_for_url("**/?ids=*")
+            expect(page.locator("tbody th a").first).to_contain_text("Société Générale")
+            assert {one for one in opened.complaints if "400" not in one} == set()
+            assert not opened.elsewhere
+
+
 def test_without_javascript_everything_is_there(
     shop: Served, chromium: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

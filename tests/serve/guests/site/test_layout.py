@@ -105,6 +105,28 @@ def test_verdicts_stay_on_the_page_beside_a_name_of_300_characters(
             assert is_within(page), width
 
 
+def test_columns_and_candidates_fit_a_phone(shop: Served, chromium: Browser) -> None:
+    heading = ";".join(["nom", "pays", *(f"Sehr lange Überschrift {n}" for n in range(30))])
+    for scripted in (True, False):
+        with window(
+            chromium,
+            base(shop),
+            viewport={"width": 360, "height": 780},
+            java_script_enabled=scripted,
+        ) as opened:
+            page = opened.open("/rapprochement")
+            page.locator("#texte").fill(f"{heading}\nSociété Générale;FR\n{'x' * 300};FR")
+            page.get_by_role("button", name="Rapprocher", exact=True).click()
+            page.locator("#verdicts").wait_for()
+            for summary in page.locator("#verdicts details:not([open]) > summary").all():
+                if summary.is_visible():
+                    summary.click()
+            assert is_within(page)
+            for one in page.locator("#verdicts input:visible, #verdicts button:visible").all():
+                box = one.bounding_box()
+                assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 360
+
+
 def test_a_select_is_no_wider_than_its_choices(shop: Served, chromium: Browser) -> None:
     with window(chromium, base(shop), viewport={"width": 1440, "height": 900}) as opened:
         sign_up(opened)

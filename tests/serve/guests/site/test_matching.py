@@ -41,9 +41,18 @@ def understood(seen: Seen) -> dict[str, str]:
     return {term: html.unescape(re.sub("<[^>]*>", "", value)) for term, value in pairs}
 
 
+def rows_of(seen: Seen) -> list[tuple[int, str]]:
+    """The rows of the review in their order: the number of the line, and the rest of the row."""
+    review = seen.html.partition('id="choix"')[2].partition("</form>")[0]
+    return [
+        (int(n), row)
+        for n, row in re.findall(r'<tr><td class="num">(\d+)</td>(.*?)</tr>', review, re.S)
+    ]
+
+
 def verdicts(seen: Seen) -> list[str]:
-    rows = seen.html.partition("<tbody>")[2].split("<tr>")[1:]
-    return [re.findall(r'class="badge \w*">([^<]*)<', row)[0] for row in rows]
+    """The verdict of each line, in the order of the list."""
+    return [re.findall(r'class="badge \w*">([^<]*)<', row)[0] for _, row in sorted(rows_of(seen))]
 
 
 def table_of(raw: bytes, separator: str = ";") -> Sequence[dict[str, str]]:
@@ -206,9 +215,10 @@ def test_a_reading_gives_the_lines_that_the_plan_allows_in_pieces(served: Served
     assert [piece.count("Mueller") for piece in pieces] == [1_000, 1_000, 500]
     assert all(piece.startswith("nom;pays") for piece in pieces)
     some = matched(free, raw, sortie="lecture")  # 50 calls a day
-    assert some.html.count("Mueller") == 500
+    assert some.html.partition("morceau")[2].count("Mueller") == 500
     assert "500 lignes sur 2500" in some.figures
-    assert matched(Visitor(served), raw, sortie="lecture").html.count("Mueller") == 2
+    read = matched(Visitor(served), raw, sortie="lecture").html
+    assert read.partition("morceau")[2].count("Mueller") == 2
 
 
 def test_a_further_piece_continues_the_rows_and_the_file(served: Served) -> None:

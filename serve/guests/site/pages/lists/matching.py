@@ -2,13 +2,15 @@
 
 The list is pasted or sent as a file; it is matched and counted as `POST /api/v1/rapprochement` does, 1 000 lines at a
 time. Without a script a form sends the list and the page shows the verdicts. With one (assets/match.js), a longer list
-is read once (`sortie=lecture`), comes back in pieces, and each piece is sent by itself.
+is read once (`sortie=lecture`), comes back in pieces, and each piece is sent by itself. What was understood of a list
+has a choice above each column, also where nothing was (`columns`). Verdicts are folded by 50, to be reviewed first.
 """
 
 import re
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from serve.access import admission
 from serve.access.admission import Call
@@ -20,7 +22,8 @@ from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.objects.matching import LigneRapprochee, LigneRefusee, Rapprochement
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.guests.site.page_request import PageRequest
-from serve.guests.site.pages import match_csv
+from serve.guests.site.pages import export_form
+from serve.guests.site.pages.lists import columns, match_csv
 from serve.guests.site.render import page
 from serve.guests.site.search import facet_bars
 from serve.request.line_list import LineList
@@ -34,6 +37,21 @@ _NUMBER: Final = re.compile(r"[1-9]\d{0,4}", re.ASCII)
 # What a form may ask for: a page of verdicts, a file of them, or what was understood of the list, in pieces.
 _PAGE, _CSV, _READING = "page", "csv", "lecture"
 _OUTPUTS: Final = (_PAGE, _CSV, _READING)
+# To be reviewed first; a page of the review has so many rows.
+_REVIEWED: Final = ("ambigu", "probable", "erreur", "aucun", "sur")
+_ROWS: Final = 50
+_NOTHING: Final = {"table": None, "pieces": None, "results": None, "error": "", "part": None}
+
+# The number of a line, its cells, and the answer to it.
+_Row = tuple[int, Sequence[str], LigneRapprochee | LigneRefusee]
+
+
+class _ReviewPage(NamedTuple):
+    """Rows of one verdict, from the `first` of it on."""
+
+    first: int
+    rows: Sequence[_Row]
+    is_open: bool
 
 
 async def show(request: PageRequest) -> Response:
@@ -75,12 +93,20 @@ async def _answer(request: PageRequest) -> Response:
         raise errors.parametre_invalide(
             "debut", (f"un rang est attendu, pas {shown}", f"a row is expected, not {shown}")
         )
+    chosen = columns.chosen(form)
     sent = len(request.file) + len(form.get("texte", ""))
     request.server.gate.lists(request.trace.address, request.now, sent)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
-        reading = partial(_read, request)
+        reading = partial(_read, request, chosen)
         table = await generation.in_thread(EXPENSIVE_MICROSECONDS, reading)
+        try:
+            columns.check(chosen)
+            list_file.check_columns(table)
+        except ApiError as error:
+            return await _page(
+                request, table=table, error=request.t(*error.texts), status=error.status
+            )
         if output == _READING:
             return await _page(request, table=table, pieces=await _pieces(request, table))
         asked = table_lines.lines(table, generation.names, _CANDIDATES, form.get("pays", ""))
@@ -94,20 +120,34 @@ async def _answer(request: PageRequest) -> Response:
         }
         return Response(200, text, headers, outcome)
     beyond = sum(map(_is_beyond, matched.resultats))  # lines after those that a visitor may have
-    results = list(zip(table.rows, matched.resultats, strict=True))
+    answered = list(zip(table.rows, matched.resultats, strict=True))[: len(table.rows) - beyond]
+    results = [(number, *one) for number, one in enumerate(answered, int(first))]
+    counts = _count_verdicts(matched)
     return await _page(
         request,
         table=table,
         outcome=outcome,
-        results=results[: len(results) - beyond],
+        results=len(results),
+        pages=_pages(results),
         beyond=beyond,
-        first=int(first),
-        verdicts=_count_verdicts(matched),
+        verdicts=counts,
+        exports=await export_form.meter(request),
         csv=b64encode(text).decode(),
     )
 
 
-def _read(request: PageRequest) -> ListFile:
+async def offer_part(
+    request: PageRequest, output: str, taken: Sequence[str], chosen: int
+) -> Response:
+    """A page that says how many of the chosen companies one search may name, and offers these.
+
+    Raises:
+        StoreUnavailable
+    """
+    return await _page(request, part=taken, chosen=chosen, output=output)
+
+
+def _read(request: PageRequest, chosen: Mapping[int, str] | None) -> ListFile:
     """The list of a form: its file, or the text in it."""
     form = request.form
     text, file = form.get("texte", ""), request.file
@@ -121,8 +161,8 @@ def _read(request: PageRequest) -> ListFile:
         raise errors.corps_trop_grand(list_file.LARGEST)
     separator = {"tab": "\t"}.get(given := form.get("separateur", ""), given)
     if file:
-        return list_file.read(file, form.get("encodage", ""), separator)
-    return list_file.read(text.encode(), "UTF-8", separator)
+        return list_file.read(file, form.get("encodage", ""), separator, chosen)
+    return list_file.read(text.encode(), "UTF-8", separator, chosen)
 
 
 async def _match(request: PageRequest, asked: LineList) -> tuple[Rapprochement, str]:
@@ -157,11 +197,31 @@ async def _lines_left(request: PageRequest) -> int:
 
 def _count_verdicts(matched: Rapprochement) -> dict[str, int]:
     """How many lines have each verdict, or an error."""
-    found = dict.fromkeys(("sur", "probable", "ambigu", "aucun", "erreur"), 0)
+    found = dict.fromkeys(_REVIEWED, 0)
     for one in matched.resultats:
         if not _is_beyond(one):
-            found[one.verdict if isinstance(one, LigneRapprochee) else "erreur"] += 1
+            found[_verdict(one)] += 1
     return found
+
+
+def _pages(results: Sequence[_Row]) -> dict[str, Sequence[_ReviewPage]]:
+    """The pages of each verdict, those to be reviewed first; as many are open as show no more than one page."""
+    room = _ROWS
+    found: dict[str, Sequence[_ReviewPage]] = {}
+    for name in _REVIEWED:
+        rows = [row for row in results if _verdict(row[2]) == name]
+        pages: list[_ReviewPage] = []
+        for first in range(0, len(rows), _ROWS):
+            part = rows[first : first + _ROWS]
+            is_open = room == _ROWS or len(part) <= room
+            room = room - len(part) if is_open else 0
+            pages.append(_ReviewPage(first + 1, part, is_open))
+        found[name] = pages
+    return found
+
+
+def _verdict(one: LigneRapprochee | LigneRefusee) -> str:
+    return one.verdict if isinstance(one, LigneRapprochee) else "erreur"
 
 
 def _is_beyond(one: LigneRapprochee | LigneRefusee) -> bool:
@@ -169,10 +229,19 @@ def _is_beyond(one: LigneRapprochee | LigneRefusee) -> bool:
     return isinstance(one, LigneRefusee) and one.erreur.code == "compte_requis"
 
 
+def _listed(request: PageRequest, table: ListFile | None) -> str:
+    """The text of the form: as it was sent, or that of a file, which no browser sends twice."""
+    if request.form.get("debut"):  # a piece, of which only the rows are shown
+        return ""
+    if table and request.file and request.form.get("sortie") != _READING:
+        return list_file.write(table.headings, table.rows, table.separator or ";")
+    return request.form.get("texte", "")
+
+
 async def _page(
     request: PageRequest, *, status: int = 200, outcome: str = "", **values: Any
 ) -> Response:
-    shown = {"table": None, "pieces": None, "results": None, "error": ""} | values
+    shown = _NOTHING | {"listed": _listed(request, values.get("table"))} | values
     with request.server.published.lease() as generation:
         return page(
             request, "matching.html",
@@ -182,6 +251,8 @@ async def _page(
             names=facet_bars.labels(request, generation.reference),
             countries=generation.names.pays,
             encodings=list(encodings.CHOICES),
+            line_fields=columns.FIELDS,
+            most_columns=columns.MOST,
             most=list_file.MOST_ROWS,
             most_at_once=MOST_LINES,
             per_call=LINES_PER_CALL,

@@ -1,0 +1,53 @@
+"""The choice above each column of a list: the fields `colonne_0`, `colonne_1`, … of a form. Pure."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from serve.contract import errors
+from serve.request import line_list
+
+# Columns that have a choice; those after them mean what their heading says.
+MOST: Final = 100
+# The key of a line is the number of its row.
+FIELDS: Final = tuple(field for field in line_list.FIELDS if field != "cle")
+_NAME: Final = re.compile(r"colonne_(0|[1-9]\d?)", re.ASCII)
+
+
+def chosen(form: Mapping[str, str]) -> dict[int, str] | None:
+    """The field of each column by its place, "" for none; None where nobody chose.
+
+    Raises:
+        ApiError: 400: a field that no line has.
+    """
+    if not form.get("colonnes"):
+        return None
+    found: dict[int, str] = {}
+    for name, value in form.items():
+        place = _NAME.fullmatch(name)
+        if place and value and value not in FIELDS:
+            known, shown = ", ".join(FIELDS), repr(value[:50])
+            raise errors.parametre_invalide(
+                name,
+                (
+                    f"champ inconnu {shown} ; admis : {known}",
+                    f"unknown field {shown}; admitted: {known}",
+                ),
+            )
+        if place:
+            found[int(place[1])] = value
+    return found
+
+
+def check(chosen: Mapping[int, str] | None) -> None:
+    """Raise ApiError 400 if two columns are to be one field."""
+    seen: dict[str, int] = {}
+    for place, field in sorted((chosen or {}).items()):
+        if field and (other := seen.setdefault(field, place)) != place:
+            raise errors.parametre_invalide(
+                f"colonne_{place}",
+                (
+                    f"`{field}` est déjà la colonne {other + 1} : choisissez un autre champ, ou aucun",
+                    f"`{field}` is column {other + 1} already: choose another field, or none",
+                ),
+            )
