@@ -20,9 +20,9 @@ Bounds = tuple[float, float]
 # Between the folded identifier and the folded names of `noms`: in neither of them, nor in what is looked for.
 END_OF_NAME: Final = "\n"
 
-# Headcounts are stored in 32 bits, negated; the greatest 32-bit number is the key of null.
-_LEAST_HEADCOUNT: Final = -(2**31) + 2
-_GREATEST_HEADCOUNT: Final = 2**31
+# Whole numbers are stored in 32 bits, negated; the greatest 32-bit number is the key of null.
+_LEAST: Final = -(2**31) + 2
+_GREATEST: Final = 2**31
 _LATEST: Final = 99_991_231
 
 
@@ -35,7 +35,7 @@ class StoredRow(NamedTuple):
     avec_comptes: bool
 
 
-class Column(NamedTuple):
+class SearchColumn(NamedTuple):
     """A value of a company, and the filters that compare it.
 
     Attributes:
@@ -74,11 +74,11 @@ def _descending(wanted: Range) -> Bounds:
     return -high, -low
 
 
-def _headcount(wanted: Range) -> Bounds:
-    """The bounds as keys; crossed if no 32-bit headcount is within them."""
-    low = _LEAST_HEADCOUNT if wanted.least is None else max(_LEAST_HEADCOUNT, wanted.least)
-    high = _GREATEST_HEADCOUNT if wanted.most is None else min(_GREATEST_HEADCOUNT, wanted.most)
-    return (-high, -low) if low <= _GREATEST_HEADCOUNT and high >= _LEAST_HEADCOUNT else (1, 0)
+def _whole_numbers(wanted: Range) -> Bounds:
+    """Keys of whole numbers of 32 bits that descend; crossed if none is within the bounds."""
+    low = _LEAST if wanted.least is None else max(_LEAST, wanted.least)
+    high = _GREATEST if wanted.most is None else min(_GREATEST, wanted.most)
+    return (-high, -low) if low <= _GREATEST and high >= _LEAST else (1, 0)
 
 
 def _creation_keys(wanted: Range) -> Bounds:
@@ -110,52 +110,52 @@ def _names(company: Company, _: StoredRow) -> str:
 
 
 # Those with few distinct values come first: the filters of a search run in this order.
-COLUMNS: Final[Mapping[str, Column]] = {
-    "iso2": Column(("iso2",), among="pays"),
-    "secteur": Column(("secteur", "nace_code"), lambda _, row: row.secteur, among="secteurs"),
-    "sous_secteur": Column(
+COLUMNS: Final[Mapping[str, SearchColumn]] = {
+    "iso2": SearchColumn(("iso2",), among="pays"),
+    "secteur": SearchColumn(("secteur", "nace_code"), lambda _, row: row.secteur, among="secteurs"),
+    "sous_secteur": SearchColumn(
         ("sous_secteur", "nace_code"), lambda _, row: row.sous_secteur, among="sous_secteurs"
     ),
-    "etat": Column(
+    "etat": SearchColumn(
         ("etat",), lambda company, _: company["etat"] or "inconnu", among="etats",
         number=types.ETAT, codes="etat", forgotten="inconnu",
     ),
-    "forme": Column(("forme",), among="formes", number=types.FORME, codes="forme"),
-    "nace": Column(
+    "forme": SearchColumn(("forme",), among="formes", number=types.FORME, codes="forme"),
+    "nace": SearchColumn(
         ("nace_code",), among="activites", beginning="nace", number=types.NACE, codes="nace"
     ),
-    "site_web": Column(
+    "site_web": SearchColumn(
         ("site_web",), lambda company, _: company["site_web"] is not None, flag="site_web",
         forgotten=False,
     ),
-    "avec_comptes": Column(
+    "avec_comptes": SearchColumn(
         ("comptes",), lambda _, row: row.avec_comptes, flag="avec_comptes",
         number=types.COMPTES, codes="etat", forgotten=False,
     ),
-    "ville": Column(
+    "ville": SearchColumn(
         ("ville",), lambda company, _: fold(company["ville"] or ""), among="villes",
         compared=COMPARED["ville"], number=types.VILLE, codes="ville", forgotten="",
     ),
-    "code_postal": Column(
+    "code_postal": SearchColumn(
         ("code_postal",), lambda company, _: COMPARED["code_postal"](company["code_postal"] or ""),
         beginning="codes_postaux", compared=COMPARED["code_postal"],
         number=types.CODE_POSTAL, codes="code_postal", forgotten="",
     ),
-    "ca_eur": Column(("ca_eur",), flag="avec_ca", keys=_descending),
-    "effectif": Column(("effectif",), keys=_headcount),
+    "ca_eur": SearchColumn(("ca_eur",), flag="avec_ca", keys=_descending),
+    "effectif": SearchColumn(("effectif",), keys=_whole_numbers),
     # As yyyymmdd; a date of the data that is less precise counts as its first day.
-    "creation": Column(
+    "creation": SearchColumn(
         ("date_creation",), _first_day, keys=_creation_keys, number=types.CREATION, codes="recent"
     ),
     # In euros at the rate of their year.
-    "actif_eur": Column(
+    "actif_eur": SearchColumn(
         ("total_actif_last", "exercice_actif", "devise", "unite_mult"),
         lambda _, row: row.actif_eur, keys=_ascending, number=types.ACTIF, codes="actif",
     ),
-    "id": Column(
+    "id": SearchColumn(
         ("id",), lambda company, _: f"{company['iso2']}:{company['id']}", among="ids",
         compared=":".join,
     ),
-    "noms": Column(("nom", "noms_anterieurs", "id"), _names),
+    "noms": SearchColumn(("nom", "noms_anterieurs", "id"), _names),
 }  # fmt: skip
 RANGED: Final = tuple(name for name, one in COLUMNS.items() if one.keys)

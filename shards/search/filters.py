@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from shards.codec.folding import fold, fold_id
 from shards.query import Query, Range
-from shards.search.columns import COLUMNS, END_OF_NAME, Column, Company, StoredRow
+from shards.search.columns import COLUMNS, END_OF_NAME, Company, SearchColumn, StoredRow
 from shards.search.reader import Shard
 
 Values = Mapping[str, Any]
@@ -45,7 +45,7 @@ def filters(query: Query) -> list[Filter]:
     return found if query.q is None else [*found, Filter("noms", _has_name(query.q))]
 
 
-def _tests(name: str, column: Column, query: Query) -> Iterator[Test]:
+def _tests(name: str, column: SearchColumn, query: Query) -> Iterator[Test]:
     """What a query demands of a column."""
     if column.flag and getattr(query, column.flag):
         yield _is_known
