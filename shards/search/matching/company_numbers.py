@@ -96,12 +96,12 @@ def find_one(shard: Shard, identifier: str, derivations: Sequence[Derivation]) -
 
     Of several with the same letters and digits it is the one that is written so.
     """
-    shards, folded = {shard.iso2: shard}, fold_id(identifier)
-    places = find(shards, identifier, derivations).places
+    places = find({shard.iso2: shard}, identifier, derivations).places
     if len(places) == 1:
         return places[0].row
-    alike = places or (() if folded else with_identifier(shards, folded))
-    written = (row for _, row in alike if shard.company(row)["id"] == identifier)
+    if not fold_id(identifier):
+        places = list(with_identifier({shard.iso2: shard}, ""))
+    written = (row for _, row in places if shard.company(row)["id"] == identifier)
     return next(written, None)
 
 
