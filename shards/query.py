@@ -20,7 +20,7 @@ DEEPEST: Final = 1_000
 
 
 class Range(NamedTuple):
-    """Inclusive bounds on a column (`shards.search.compiled_query.RANGED`); None is no bound.
+    """Inclusive bounds on a column (`shards.search.columns.RANGED`); None is no bound.
 
     A null passes none (contract B22).
     """

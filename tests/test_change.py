@@ -4,22 +4,12 @@ The copy is run, so that a change which needs a further file fails: the new rout
 documents tell of both.
 """
 
-import shutil
-import subprocess
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-_LEFT_OUT: Final = shutil.ignore_patterns(
-    ".*", "__pycache__", "build", "*.c", "*.html", "node_modules", "raw"
-)
-
-# A file by its path, and the text that is put before (or, where there is none, at the end of) what it names.
-Edit = Mapping[str, tuple[tuple[str, str], ...]]
+from tests.changed_copy import Edit, copy_program, edit, folders_said, run_changed
 
 ROUTE: Final[Edit] = {
     "serve/api/total.py": (
@@ -100,63 +90,6 @@ with serving(data) as served:
     assert "`GET /api/v1/total`" in served.ask("/llms.txt").body.decode()
     assert "Tout compter" in served.ask("/docs/routes/countEverything").body.decode()
 assert tools()["count_everything"].description.startswith("How many companies there are. Counts as one API call.")
-"""
-
-BOUNDS: Final[Edit] = {
-    "serve/contract/parameters.py": (
-        (
-            "AVEC_COMPTES: Final",
-            """SALARIES_MIN: Final = Parameter("salaries_min", 10, "integer", column="effectif", bound="least")
-SALARIES_MAX: Final = Parameter("salaries_max", 50, "integer", column="effectif", bound="most")
-""",
-        ),
-        (
-            "IDS, ETAT, VILLE, CODE_POSTAL, FORME, NACE, CREE_MIN",
-            "SALARIES_MIN, SALARIES_MAX, ",
-        ),
-    ),
-    "serve/contract/tables/parameters.csv": (
-        (
-            "",
-            "salaries_min,Les salariés au moins.,Employees at least.,Salariés au moins,Employees at least,"
-            "Salariés,Employees,Salariés ≥ {},Employees ≥ {},,,\n"
-            "salaries_max,Les salariés au plus.,Employees at most.,Salariés au plus,Employees at most,"
-            ",,Salariés ≤ {},Employees ≤ {},,,\n",
-        ),
-    ),
-}
-_FOUND: Final = """
-import io
-import sys
-from pathlib import Path
-import openpyxl
-from serve.guests.mcp.tools import tools
-from tests.serve import conformance, world
-from tests.serve.client import serving
-from tests.serve.guests.mcp.client import shown
-
-data = Path(sys.argv[1])
-data.mkdir()
-world.publish(data)
-with serving(data) as served:
-    customer = served.customer("data")
-    key = customer.headers
-    path = "/api/v1/societes?salaries_min=3&salaries_max=40"
-    reply, same = served.ask(path, headers=key), served.ask(path.replace("salaries", "effectif"), headers=key)
-    assert reply.json["total"] == same.json["total"] > 0
-    assert reply.json["societes"] == same.json["societes"]
-    conformance.check("GET", path, 200, reply.headers, reply.body)
-    crossed = served.ask("/api/v1/societes?salaries_min=4&salaries_max=3", headers=key)
-    assert crossed.json["parametre"] == "salaries_min"
-    assert "salaries_max (3)" in crossed.json["erreur"]["message"]
-    page = served.ask("/?salaries_min=3", headers={"Accept": "text/html"}).body.decode()
-    assert "<legend>Salariés</legend>" in page
-    assert 'name="salaries_max"' in page
-    assert "Salariés ≥ 3" in page
-    assert shown(served, "search_companies", key, salaries_min=3)["total"] > 0
-    book = served.ask("/api/v1/export?salaries_min=3&lang=en", headers=key)
-    scope = openpyxl.load_workbook(io.BytesIO(book.body))["Scope"]
-    assert ("Employees", "from 3") in {tuple(line[:2]) for line in scope.iter_rows(values_only=True)}
 """
 
 KEY: Final[Edit] = {
@@ -288,28 +221,13 @@ with serving(folder / "data") as served:
 def test_a_field_is_a_column_of_the_input_a_key_of_the_record_and_its_texts(tmp_path: Path) -> None:
     """With the format version: shards of the version before do not have it."""
     copy = tmp_path / "copy"
-    _copy(copy)
+    copy_program(copy)
 
-    touched = _edit(copy, FIELD)
-    _run(copy, _SERVED, str(tmp_path))
+    touched = edit(copy, FIELD)
+    run_changed(copy, _SERVED, str(tmp_path))
 
     assert len(touched) == 4
-    assert _said("a company field") >= {Path(one).parent.as_posix() for one in touched}
-
-
-@pytest.mark.slow
-def test_bounds_on_a_column_of_the_engine_are_their_declaration_and_their_texts(
-    tmp_path: Path,
-) -> None:
-    """Parser, errors, documents, tools, form, chips and the sheet of the scope follow."""
-    copy = tmp_path / "copy"
-    _copy(copy)
-
-    touched = _edit(copy, BOUNDS)
-    _run(copy, _FOUND, str(tmp_path / "data"))
-
-    assert len(touched) == 2
-    assert _said("a filter") >= {Path(one).parent.as_posix() for one in touched}
+    assert folders_said("a company field") >= {Path(one).parent.as_posix() for one in touched}
 
 
 @pytest.mark.slow
@@ -317,70 +235,30 @@ def test_a_route_with_a_tool_is_its_function_its_object_its_declaration_and_its_
     tmp_path: Path,
 ) -> None:
     copy = tmp_path / "copy"
-    _copy(copy)
+    copy_program(copy)
 
-    touched = _edit(copy, ROUTE)
-    _run(copy, _TOLD, str(tmp_path / "data"))
+    touched = edit(copy, ROUTE)
+    run_changed(copy, _TOLD, str(tmp_path / "data"))
 
     assert len(touched) == 4
-    assert _said("a route, with its tool") >= {Path(one).parent.as_posix() for one in touched}
+    assert folders_said("a route, with its tool") >= {
+        Path(one).parent.as_posix() for one in touched
+    }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("change", "edit", "program", "files"),
+    ("change", "edited", "program", "files"),
     [("a key of a response", KEY, _KEYED, 2), ("an error code, a message", CODE, _REFUSED, 3)],
 )
 def test_a_key_or_an_error_is_its_declaration_and_what_fills_or_raises_it(
-    tmp_path: Path, change: str, edit: Edit, program: str, files: int
+    tmp_path: Path, change: str, edited: Edit, program: str, files: int
 ) -> None:
     copy = tmp_path / "copy"
-    _copy(copy)
+    copy_program(copy)
 
-    touched = _edit(copy, edit)
-    _run(copy, program, str(tmp_path / "data"))
+    touched = edit(copy, edited)
+    run_changed(copy, program, str(tmp_path / "data"))
 
     assert len(touched) == files
-    assert _said(change) >= {Path(one).parent.as_posix() for one in touched}
-
-
-def _copy(folder: Path) -> None:
-    """The program with its compiled modules, and the tests that run it."""
-    folder.mkdir()
-    for room in ("pipeline", "quota", "seeds", "serve", "shards", "tests"):
-        shutil.copytree(ROOT / room, folder / room, ignore=_LEFT_OUT)
-    for page in ("serve/guests/site/templates", "serve/guests/docs/viewer"):
-        shutil.copytree(ROOT / page, folder / page, dirs_exist_ok=True)
-    shutil.copy(ROOT / "pyproject.toml", folder)
-
-
-def _edit(folder: Path, edit: Edit) -> list[str]:
-    for name, changes in edit.items():
-        file = folder / name
-        text = file.read_text(encoding="utf-8") if file.exists() else ""
-        for before, added in changes:
-            assert text.count(before) == 1 or not before, f"{name}: {before!r}"
-            text = text.replace(before, added + before) if before else text + added
-        file.write_text(text, encoding="utf-8")
-    return list(edit)
-
-
-def _run(folder: Path, program: str, *arguments: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", program, *arguments],
-        cwd=folder,
-        env={"PATH": "", "PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-
-
-def _said(change: str) -> set[str]:
-    """The folders that ARCHITECTURE.md names for a change."""
-    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    [line] = [line for line in text.splitlines() if line.startswith(f"| {change} |")]
-    places = [part for part in line.split("`")[1::2] if "/" in part]
-    return {(Path(one) if one.endswith("/") else Path(one).parent).as_posix() for one in places}
+    assert folders_said(change) >= {Path(one).parent.as_posix() for one in touched}

@@ -25,8 +25,8 @@ LONGEST_FILE: Final = 400
 # The files that are longer, each with the reason to keep it in one piece.
 LONGER_FILES: Final = {
     "pipeline/publishing/country.py": "the steps of a country in their order, read from top to bottom",
-    "pipeline/registers/declared/declaration.py": "the language of declarations: a class for each table",
-    "pipeline/registers/declared/source_file.py": "the ways to read a file, each held to its declaration",
+    "pipeline/registers/toml_registers/declaration.py": "the language of declarations: a class for each table",
+    "pipeline/registers/toml_registers/source_file.py": "the ways to read a file, each held to its declaration",
     "quota/commands.py": "a function for each command",
     "serve/config.py": "a line for each setting, and their one reader",
     "shards/kernel/codes.py": "a condition for each column of codes, over the same blocks",

@@ -1,13 +1,13 @@
 """Registers: one TOML file per register of companies, and one reader for all of them.
 
-Read `ee.toml`, a short one, then `declared/` (the language and its reader), which uses `packing`
+Read `ee.toml`, a short one, then `toml_registers/` (the language and its reader), which uses `packing`
 (files and zips) and `record_stream` (records of JSON and XML). `register` is the interface of a
 source. `statements/` has the chart of accounts and the British filings, `annual_accounts/` the
 accounts that other countries publish as documents.
 
 To add a register of companies:
 
-1. Write `registers/<source>.toml` in the language of `declared/declaration`: every published
+1. Write `registers/<source>.toml` in the language of `toml_registers/declaration`: every published
    column or key is either used, or ignored with its reason. One in neither list stops an import.
 2. Put an excerpt, as published, under `seeds/raw/<iso2>/` with its origin and licence in
    `seeds/README.md`, and hold it to rows written by hand in `tests/pipeline/registers/`.
@@ -33,9 +33,9 @@ from pipeline.registers.annual_accounts import (
     se_comptes,
     sk_ruz,
 )
-from pipeline.registers.declared import declaration_reader
 from pipeline.registers.register import Register
 from pipeline.registers.statements import uk_accounts
+from pipeline.registers.toml_registers import declaration_reader
 
 FOLDER: Final = Path(__file__).parent
 _DECLARED: Final = [declaration_reader.register(path) for path in sorted(FOLDER.glob("*.toml"))]

@@ -3,11 +3,11 @@
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.api.societe import check_identifier, company_names
-from serve.contract import errors, parameters
+from serve.contract import errors, parameters, seed_tables
 from serve.contract.objects.search import Identification, SocieteNumerotee
-from serve.generation import identifiers
 from serve.generation.open_generation import OpenGeneration
 from serve.request import reader
+from shards.search.matching import company_numbers
 
 # A number without a match is compared with its neighbours in 25 countries: about 30 ms.
 _MICROSECONDS = 30_000.0
@@ -25,14 +25,14 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
     number = check_identifier(request.segments[0])
     plan = request.caller.plan
     shards = generation.shards
-    found = identifiers.find(shards, number)
+    found = company_numbers.find(shards, number, seed_tables.derivations())
     tag = etag(generation.id, plan.slug, request.caller.souscrit, "identifiants", number)
     headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
 
     async def run() -> "CallResult[Identification]":
         if not found.places:
             near = await generation.in_thread(
-                _MICROSECONDS, lambda: identifiers.nearest(shards, number)
+                _MICROSECONDS, lambda: company_numbers.nearest(shards, number)
             )
             raise errors.societe_introuvable("", number, company_names(shards, near))
         most = min(plan.resultats_par_recherche, plan.lignes_par_appel)

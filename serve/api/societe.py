@@ -9,15 +9,15 @@ from urllib.parse import quote
 from serve.access.envelope import COMPTES_MESSAGE, CREDITS_MESSAGE, Record
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
-from serve.contract import errors, parameters
+from serve.contract import errors, parameters, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.parameters import LONGEST_ID
 from serve.contract.prices import RECORD_CREDITS
-from serve.generation import identifiers
 from serve.generation.open_generation import OpenGeneration
 from serve.request import reader
 from serve.request.place_names import PlaceNames, suggestions
 from shards.codec import record
+from shards.search.matching import company_numbers
 from shards.search.matching.company_numbers import CompanyPlace
 from shards.search.reader import Shard
 
@@ -98,13 +98,15 @@ def locate(request: Request, generation: OpenGeneration) -> tuple[Shard, int | N
     """The shard of the country, and the row of the company in it if there is one."""
     word, identifier = request.segments
     shard = generation.shards[_country(word, generation.names)]
-    return shard, identifiers.row(shard, check_identifier(identifier))
+    identifier = check_identifier(identifier)
+    return shard, company_numbers.find_one(shard, identifier, seed_tables.derivations())
 
 
 async def absent(shard: Shard, identifier: str) -> CallResult[Any]:
     """The 404, which names the companies that may be meant."""
     shards = {shard.iso2: shard}
-    places = identifiers.find(shards, identifier).places or identifiers.nearest(shards, identifier)
+    alike = company_numbers.find(shards, identifier, seed_tables.derivations()).places
+    places = alike or company_numbers.nearest(shards, identifier)
     raise errors.societe_introuvable(shard.iso2, identifier, company_names(shards, places))
 
 

@@ -12,9 +12,8 @@ from serve.contract import activities
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.memo import remembering
-from shards.search import former_names
 from shards.search.search import records, search, search_within
-from shards.search.suggest import proposals, spelling
+from shards.search.suggest import former_names, proposals, spelling
 
 # A longer Link header is left out: proxies refuse responses with larger headers, and the client knows
 # its own query.

@@ -1,6 +1,6 @@
 """Some neighbours among the changes of a country: what filters compare, before and after, and every changed value.
 
-A block answers a search without decoding the companies that do not match: each value of `shards.search.filters` is a
+A block answers a search without decoding the companies that do not match: each of `shards.search.columns` is a
 column of codes into the list of its distinct values, so a filter runs once per distinct value and not per company.
 """
 
@@ -14,7 +14,8 @@ import zstandard
 from numpy.typing import NDArray
 
 from shards.errors import CorruptError
-from shards.search.filters import VALUES, Filter, Values
+from shards.search.columns import COLUMNS
+from shards.search.filters import Filter, Values
 
 # Changes of a block; a list of its columns takes a few megabytes of memory.
 BLOCK: Final = 4_096
@@ -49,7 +50,7 @@ def pack(changes: Sequence[StoredChange]) -> bytes:
     """The bytes of a block."""
     compress = zstandard.ZstdCompressor(level=_LEVEL).compress
     sides = [change.before for change in changes] + [change.after for change in changes]
-    packed: dict[str, Any] = {name: compress(_column(name, sides)) for name in VALUES}
+    packed: dict[str, Any] = {name: compress(_column(name, sides)) for name in COLUMNS}
     details = [orjson.dumps(change.details) for change in changes]
     packed[_DETAILS] = [
         compress(b"[%b]" % b",".join(details[first : first + TOGETHER]))
@@ -113,7 +114,7 @@ class ChangeBlock:
     def values(self) -> list[tuple[Values | None, Values | None]]:
         """What filters compare of each change, before and after."""
         try:
-            columns = {name: self._column(name) for name in VALUES}
+            columns = {name: self._column(name) for name in COLUMNS}
             sides = [
                 {name: distinct[codes[place] - 1] for name, (distinct, codes) in columns.items()}
                 if columns["iso2"][1][place]

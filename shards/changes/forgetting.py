@@ -18,7 +18,8 @@ from shards.changes.change_file import SUFFIX, ChangeFile, ChangeWriter
 from shards.codec.folding import fold_id
 from shards.errors import ShardError
 from shards.generations import atomic_files
-from shards.search.filters import VALUES, Values
+from shards.search.columns import COLUMNS
+from shards.search.filters import Values
 
 # Stands for a text; a number before is none. So a change remains one.
 ERASED: Final = "—"
@@ -26,10 +27,7 @@ ERASED: Final = "—"
 # By identifier: the fields that are forgotten; None for all of the company.
 Forgotten = Mapping[str, Collection[str] | None]
 
-_BARE: Final[Values] = {
-    **dict.fromkeys(VALUES),
-    **{"etat": "inconnu", "ville": "", "code_postal": "", "site_web": False, "avec_comptes": False},
-}
+_BARE: Final[Values] = {name: one.forgotten for name, one in COLUMNS.items()}
 
 
 def forget(data: Path, countries: Mapping[str, Forgotten]) -> list[Path]:
@@ -112,8 +110,8 @@ def _bare(side: Values | None, identifier: str, fields: Collection[str] | None) 
     if fields is None:
         return {**_BARE, **own, "noms": fold_id(identifier)}
     found = {
-        name: "" if name in fields and name in ("ville", "code_postal") else side[name]
-        for name in VALUES
+        name: "" if name in fields and one.forgotten == "" else side[name]
+        for name, one in COLUMNS.items()
     }
     if "noms_anterieurs" in fields:
         found["noms"] = "\n".join(side["noms"].split("\n")[:2])

@@ -121,8 +121,8 @@ def set_codes(
         source.code_low[ACTIF] = question.assets_low[source.shard]
         source.code_high[ACTIF] = question.assets_high[source.shard]
     if (asked >> CREATION) & 1:
-        source.code_low[CREATION] = date_place(shard, question.date_low, 0)
-        source.code_high[CREATION] = date_place(shard, question.date_high, 1)
+        source.code_low[CREATION] = date_place(shard, question.least_keys[CREATION], 0)
+        source.code_high[CREATION] = date_place(shard, question.greatest_keys[CREATION], 1)
     for i in range(question.value_count):
         column: i64 = question.value_columns[i]
         if column == NACE:

@@ -318,8 +318,6 @@ class KernelQuery:
     prefix_high: u64
     columns: i64  # a bit a column of codes that has a condition
     states: i64  # a bit a state
-    date_low: i64  # keys of `recent`
-    date_high: i64
     value_count: i64  # texts of forms, towns, postcodes, activities
     given: i64  # 1 where there are `ids`
     census: i64  # a bit a kind: count the matches in each of its slots, too
@@ -343,6 +341,8 @@ class KernelQuery:
     junctions: Keys  # of each blank the characters around it
     value_columns: Ints
     value_starts: Ints  # in `values`, one more than there are
+    least_keys: Ints  # by column of codes that is an order
+    greatest_keys: Ints
     assets_low: Ints  # by shard: codes
     assets_high: Ints
     given_starts: Ints  # by shard, in `given_rows`; one more than there are shards

@@ -21,7 +21,7 @@ from shards.generations.reference import Reference
 from shards.publish import naive_search
 from shards.publish.naive_search import KnownCompany
 from shards.query import ORDERS, Query, Range
-from shards.search.compiled_query import RANGED
+from shards.search.columns import RANGED
 from shards.search.reader import Shard
 from shards.search.search import ShardSet, search
 

@@ -3,24 +3,48 @@
 `compile_query` does once what does not depend on the shard; `shards/kernel` does the rest for each shard.
 """
 
-from collections.abc import Callable, Mapping
-from math import inf
+from collections.abc import Mapping
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from shards.codec.codes import COMPARED
 from shards.codec.folding import fold, fold_id
 from shards.codec.strings import END
+from shards.kernel import types
 from shards.query import STATES, Query, Range
+from shards.search.columns import COLUMNS, Bounds
 
 # These run for every search, and between two of them the processor forgets what it had at hand. So values are named
 # tuples, and what a search does not ask is not looked at (decision 215).
 
-# Headcounts are stored in 32 bits, negated; the greatest 32-bit number is the key of null.
-_LEAST_HEADCOUNT: Final = -(2**31) + 2
-_GREATEST_HEADCOUNT: Final = 2**31
-_LATEST: Final = 99_991_231
+_NOTHING: Final[tuple[Mapping[str, Bounds], "Texts", int]] = ({}, (), 0)
+# The filters that a column of codes answers, bounds apart, each with the bit of the column.
+_CODED: Final = tuple(
+    (filter_, 1 << one.number)
+    for one in COLUMNS.values()
+    if one.number >= 0 and not one.keys
+    for filter_ in (one.among, one.beginning, one.flag)
+    if filter_
+)
+# The columns in which the kernel looks the texts of a filter up, with what ends a whole text.
+_TEXTS: Final = tuple(
+    (one.number, one.beginning or one.among, b"" if one.beginning else END, one.compared)
+    for name, one in COLUMNS.items()
+    if name in COMPARED
+)
+# The columns with bounds: their keys, and the bit of their column of codes.
+_RANGED: Final = {
+    name: (one.keys, 1 << one.number if one.number >= 0 else 0)
+    for name, one in COLUMNS.items()
+    if one.keys
+}
+# The flags that want a value of such a column to be known.
+_KNOWN: Final = tuple((one.flag, name) for name, one in COLUMNS.items() if one.keys and one.flag)
+_asked: Final = attrgetter(
+    "ranges", *[filter_ for filter_, _ in _CODED], *[flag for flag, _ in _KNOWN]
+)
 
-Bounds = tuple[float, float]
+Texts = tuple[tuple[int, bytes], ...]
 
 
 class NameTerm(NamedTuple):
@@ -43,9 +67,9 @@ class CompiledQuery(NamedTuple):
         ranges: by column, the least and the greatest key: of `ca_desc` (both infinite if any known turnover passes), of
             `effectif_desc`, of `recent`; of total assets the amounts in euros.
         states: a bit for each of `shards.query.STATES`.
-        texts: columns of `codes.COMPARED`, each with a text; a whole one ends with 0A.
+        texts: numbers of columns of codes, each with a text; a whole one ends with 0A.
         ids: countries and identifiers.
-        coded: whether a column of codes is looked at.
+        coded: a bit for each column of codes that is looked at.
     """
 
     tri: str
@@ -55,10 +79,9 @@ class CompiledQuery(NamedTuple):
     ranges: Mapping[str, Bounds]
     site_web: bool
     states: int | None
-    texts: tuple[tuple[str, bytes], ...]
-    statements: bool
+    texts: Texts
     ids: tuple[tuple[str, str], ...] | None
-    coded: bool
+    coded: int
 
 
 def compile_query(query: Query) -> CompiledQuery | None:
@@ -68,15 +91,10 @@ def compile_query(query: Query) -> CompiledQuery | None:
     q = None if query.q is None else _name_term(query.q)
     if q is not None and not q.parts:
         return None
-    ranges = _ranges(query) if query.ranges or query.avec_ca else _NONE
-    if ranges is None:
+    found = _conditions(query) if any(_asked(query)) else _NOTHING
+    if found is None:
         return None
-    texts: tuple[tuple[str, bytes], ...] | None = ()
-    if any((query.formes, query.villes, query.codes_postaux, query.nace, query.activites)):
-        texts = _texts(query)
-    if texts is None:
-        return None
-    dated = "creation" in ranges or "actif_eur" in ranges
+    ranges, texts, coded = found
     return CompiledQuery(
         tri=query.tri,
         secteurs=tuple(sorted(set(query.secteurs))) if query.secteurs else (),
@@ -86,23 +104,31 @@ def compile_query(query: Query) -> CompiledQuery | None:
         site_web=query.site_web,
         states=sum(1 << STATES.index(etat) for etat in set(query.etats)) if query.etats else None,
         texts=texts,
-        statements=query.avec_comptes,
         ids=query.ids,
-        coded=bool(texts or query.etats or query.avec_comptes or dated),
+        coded=coded,
     )
 
 
-def _ranges(query: Query) -> Mapping[str, Bounds] | None:
-    """The keys of all bounds; None if some are crossed."""
-    found = {}
+def _conditions(query: Query) -> tuple[Mapping[str, Bounds], Texts, int] | None:
+    """The ranges, texts and columns of codes of a query; None if nothing can match them."""
+    ranges, coded = {}, 0
     for one in query.ranges:
         if one.least is not None or one.most is not None:
-            low, high = found[one.column] = _KEYS[one.column](one)
+            keys, bit = _RANGED[one.column]
+            low, high = ranges[one.column] = keys(one)
             if low > high:
                 return None
-    if query.avec_ca:
-        found.setdefault("ca_eur", (-inf, inf))
-    return found
+            coded |= bit
+    for flag, name in _KNOWN:
+        if getattr(query, flag) and name not in ranges:
+            keys, bit = _RANGED[name]
+            ranges[name] = keys(Range(name))
+            coded |= bit
+    for filter_, bit in _CODED:
+        if getattr(query, filter_):
+            coded |= bit
+    texts = _texts(query)
+    return None if texts is None else (ranges, texts, coded)
 
 
 def _name_term(q: str) -> NameTerm:
@@ -110,70 +136,20 @@ def _name_term(q: str) -> NameTerm:
     return NameTerm(parts, fold_id(q).encode())
 
 
-def _texts(query: Query) -> tuple[tuple[str, bytes], ...] | None:
+def _texts(query: Query) -> Texts | None:
     """The texts of forms, towns, postcodes and activities; None if a filter has none that a company may have."""
     activities = query.nace
     if query.activites:  # whole classes, so that none begins another
         activities = tuple(one for one in query.activites if one.startswith(query.nace or ""))
         if not activities:
             return None
-    found: list[tuple[str, bytes]] = []
-    for name, values, end in (
-        ("forme", query.formes, END),
-        ("ville", query.villes, END),
-        ("code_postal", query.codes_postaux, b""),
-        ("nace", activities, b""),
-    ):
+    found: list[tuple[int, bytes]] = []
+    for number, filter_, end, compared in _TEXTS:
+        values = activities if number == types.NACE else getattr(query, filter_)
         if not values:
             continue
-        texts = sorted({COMPARED[name](value) for value in values} - {""})
+        texts = sorted({compared(value) for value in values} - {""})
         if not texts:
             return None
-        found += [(name, text.encode() + end) for text in texts]
+        found += [(number, text.encode() + end) for text in texts]
     return tuple(found)
-
-
-def _descending(wanted: Range) -> Bounds:
-    """Keys of an order that descends: the negated bounds."""
-    low, high = _ascending(wanted)
-    return -high, -low
-
-
-def _ascending(wanted: Range) -> Bounds:
-    least, most = wanted.least, wanted.most
-    return -inf if least is None else float(least), inf if most is None else float(most)
-
-
-def _headcount(wanted: Range) -> Bounds:
-    """The bounds as keys; crossed if no 32-bit headcount is within them."""
-    low = _LEAST_HEADCOUNT if wanted.least is None else max(_LEAST_HEADCOUNT, wanted.least)
-    high = _GREATEST_HEADCOUNT if wanted.most is None else min(_GREATEST_HEADCOUNT, wanted.most)
-    return (-high, -low) if low <= _GREATEST_HEADCOUNT and high >= _LEAST_HEADCOUNT else (1, 0)
-
-
-def _creation_keys(wanted: Range) -> Bounds:
-    """The bounds as keys of `recent`, where an unknown month or day is 00 and counts as the first one."""
-    low = 0 if wanted.least is None else int(wanted.least)
-    high = _LATEST if wanted.most is None else int(wanted.most)
-    if low % 10_000 <= 101:  # from the first of January on
-        low -= low % 10_000
-    elif low % 100 <= 1:
-        low -= low % 100
-    if high % 100 == 0:  # before the first day of a month
-        high -= 1
-    if high % 10_000 <= 100:
-        high -= high % 10_000 + 1
-    return -min(high, _LATEST), -min(low, _LATEST)
-
-
-# The columns that a search may bound, each with the keys of its bounds: turnover in euros, headcount, the date of
-# creation as yyyymmdd (a date of the data that is less precise counts as its first day), total assets in euros at the
-# rate of their year.
-_KEYS: Final[Mapping[str, Callable[[Range], Bounds]]] = {
-    "ca_eur": _descending,
-    "effectif": _headcount,
-    "creation": _creation_keys,
-    "actif_eur": _ascending,
-}
-RANGED: Final = tuple(_KEYS)
-_NONE: Final[Mapping[str, Bounds]] = {}

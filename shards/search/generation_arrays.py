@@ -19,15 +19,9 @@ from shards.errors import CorruptError, reading
 from shards.kernel import types
 from shards.kernel.memory import Memory, address_of, view
 from shards.query import ORDERS
+from shards.search.columns import COLUMNS
 from shards.search.libzstd import libzstd
 from shards.search.reader import Shard
-
-# The number of each column of codes in the compiled search.
-CODE_COLUMNS: Final = {
-    "etat": types.ETAT, "forme": types.FORME, "ville": types.VILLE, "nace": types.NACE,
-    "code_postal": types.CODE_POSTAL, "comptes": types.COMPTES, "actif": types.ACTIF,
-    "creation": types.CREATION, "tranche": types.TRANCHE,
-}  # fmt: skip
 
 CellCode = tuple[str, str]  # of a sector and of a sub-sector
 _NO_CODE: Final = "\U0010ffff"  # for none: comes after every other code
@@ -150,10 +144,13 @@ def _set_codes(made: types.ShardArrays, shard: Shard) -> None:
         [none] * types.COLUMNS for _ in range(4)
     )
     made.code_width, made.code_count, made.code_sizes = ([0] * types.COLUMNS for _ in range(3))
-    held = {name: shard.codes(name) for name in (*COMPARED, "etat", "actif", "tranche")}
-    held |= {"comptes": held["etat"], "creation": shard.rank("recent")}
-    for name, codes in held.items():
-        column, width = CODE_COLUMNS[name], codes.dtype.itemsize
+    held = {types.TRANCHE: shard.codes("tranche")} | {
+        one.number: shard.rank(one.codes) if one.codes in ORDERS else shard.codes(one.codes)
+        for one in COLUMNS.values()
+        if one.number >= 0
+    }
+    for column, codes in held.items():
+        width = codes.dtype.itemsize
         made.code_width[column] = width
         if width == 1:
             made.small[column] = _column(shard, codes)
@@ -165,7 +162,7 @@ def _set_codes(made: types.ShardArrays, shard: Shard) -> None:
     _set_ends(made, types.ETAT, np.append(0, counts.cumsum()).astype(np.uint32))
     _set_ends(made, types.COMPTES, ends)
     for name in COMPARED:
-        column, texts = CODE_COLUMNS[name], shard.code_texts(name)
+        column, texts = COLUMNS[name].number, shard.code_texts(name)
         made.code_texts[column], made.code_sizes[column] = memoryview(texts.data), len(texts.data)
         made.code_starts[column] = view(texts.starts)
         _set_ends(made, column, shard.code_array(f"{name}.ends"))
@@ -184,8 +181,8 @@ def _set_runs(made: types.ShardArrays, shard: Shard) -> None:
     made.run_ends = [view(np.empty(0, np.uint32))] * types.KINDS
     made.run_marks = [view(np.empty(0, np.uint16))] * types.KINDS
     made.run_count = [0] * types.KINDS
-    names = ("forme", "ville", "tranche")
-    ends = {CODE_COLUMNS[name]: shard.code_array(f"{name}.ends") for name in names}
+    names = {types.FORME: "forme", types.VILLE: "ville", types.TRANCHE: "tranche"}
+    ends = {kind: shard.code_array(f"{name}.ends") for kind, name in names.items()}
     _same(shard, len(ends[types.TRANCHE]), bands.HEADCOUNT_CODES + 1)
     ends[types.ETAT] = np.asarray(made.code_ends[types.ETAT])
     ends[types.NACE] = shard.code_array("nace.code_ends")

@@ -31,8 +31,9 @@ from shards.kernel.search import run
 from shards.kernel.text.near import run as near
 from shards.kernel.text.suggest import run as suggest
 from shards.query import DEEPEST, ORDERS, Query
+from shards.search.columns import COLUMNS
 from shards.search.compiled_query import CompiledQuery, NameTerm, compile_query
-from shards.search.generation_arrays import CODE_COLUMNS, GenerationArrays
+from shards.search.generation_arrays import GenerationArrays
 from shards.search.id_lookup import rows_equal_to
 from shards.search.libzstd import libzstd
 from shards.search.reader import Shard
@@ -372,6 +373,8 @@ class KernelSession:
         self._given_starts = np.zeros(shards + 1, np.int64)
         self._given_rows = np.zeros(self._values, np.int64)
         made.assets_low, made.assets_high = view(self._lows), view(self._highs)
+        self._least_keys = made.least_keys = _longs(types.COLUMNS)
+        self._greatest_keys = made.greatest_keys = _longs(types.COLUMNS)
         made.given_starts, made.given_rows = view(self._given_starts), view(self._given_rows)
         made.text = made.endings = made.prefix = made.values = memoryview(b"")
         self._question = self._memory.place_mutable(made, _CHANGING)
@@ -408,8 +411,7 @@ class KernelSession:
         turnover, headcount = ranges.get("ca_eur"), ranges.get("effectif")
         low, high = turnover or (0.0, 0.0)
         least, most = headcount or (0, 0)
-        values, columns = self._write_codes(asked) if asked.coded else (b"", 0)
-        earliest, latest = ranges.get("creation", (0, 0))
+        values = self._write_codes(asked) if asked.coded else b""
         if asked.ids is not None:
             self._write_ids(asked.ids)
         self._question.write(
@@ -417,8 +419,7 @@ class KernelSession:
             asked.site_web, turnover is not None, low == -inf and high == inf, low, high,
             headcount is not None, int(least), int(most),
             words, len(text), words == 2 and len(text.decode()) == 3, *heads,
-            columns, asked.states or 0, int(earliest), int(latest),
-            len(asked.texts), asked.ids is not None, census, budget,
+            asked.coded, asked.states or 0, len(asked.texts), asked.ids is not None, census, budget,
         )  # fmt: skip
         return text, endings, prefix, values
 
@@ -429,23 +430,20 @@ class KernelSession:
         self._chosen[: len(chosen)] = array("q", chosen)
         self._countries, self._country_count = pays, len(chosen)
 
-    def _write_codes(self, asked: CompiledQuery) -> tuple[bytes, int]:
-        """Write the conditions on codes; returns their texts, and a bit a column."""
-        columns = {name for name, _ in asked.texts}
-        columns |= {"etat"} if asked.states is not None else set()
-        columns |= {"comptes"} if asked.statements else set()
-        columns |= {"creation"} if "creation" in asked.ranges else set()
-        for number, (name, text) in enumerate(asked.texts):
-            self._value_columns[number] = CODE_COLUMNS[name]
-            self._value_starts[number + 1] = self._value_starts[number] + len(text)
-        if assets := asked.ranges.get("actif_eur"):
-            columns.add("actif")
-            least, most = assets
-            for number, listed in enumerate(self._arrays.amounts):
-                self._lows[number] = amount_bound(listed, least, after=False)
-                self._highs[number] = amount_bound(listed, most, after=True)
-        bits = sum(1 << CODE_COLUMNS[name] for name in columns)
-        return b"".join([text for _, text in asked.texts]), bits
+    def _write_codes(self, asked: CompiledQuery) -> bytes:
+        """Write the conditions on codes; returns their texts."""
+        for place, (number, text) in enumerate(asked.texts):
+            self._value_columns[place] = number
+            self._value_starts[place + 1] = self._value_starts[place] + len(text)
+        for name, (least, most) in asked.ranges.items():
+            number = COLUMNS[name].number
+            if number == types.ACTIF:
+                for shard, listed in enumerate(self._arrays.amounts):
+                    self._lows[shard] = amount_bound(listed, least, after=False)
+                    self._highs[shard] = amount_bound(listed, most, after=True)
+            elif number >= 0:
+                self._least_keys[number], self._greatest_keys[number] = int(least), int(most)
+        return b"".join([text for _, text in asked.texts])
 
     def _write_ids(self, ids: Sequence[tuple[str, str]]) -> None:
         """Write the rows of these companies, by shard; those that do not exist have none."""

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.registers import FOLDER
-from pipeline.registers.declared import declaration
+from pipeline.registers.toml_registers import declaration
 from tests import ROOT
 from tests.bench import processes
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from pipeline import console, seeds
-from pipeline.registers.declared import account_lines, column_mapping, entity, filed_accounts
 from pipeline.registers.statements import outcome, uk_accounts
+from pipeline.registers.toml_registers import account_lines, column_mapping, entity, filed_accounts
 from pipeline.stages import rejections
 from pipeline.stages.accounts import doubtful_accounts, statement_lines
 from pipeline.stages.codes import sectors

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline import console, importing, registers
 from pipeline.canonical import InputError
-from pipeline.registers.declared import declaration
+from pipeline.registers.toml_registers import declaration
 from seeds import TABLES
 
 RAW = TABLES / "raw"

@@ -25,11 +25,11 @@ from serve.api.societe import absent, locate, path_of
 from serve.contract import parameters, reasons
 from serve.contract.objects.common import SocieteNommee
 from serve.contract.objects.groups import AncienLien, Groupe, Lien, SocieteDuGroupe, SourceDesLiens
-from serve.generation import identifiers
 from serve.generation.open_generation import OpenGeneration
 from serve.request import reader
 from shards.generations.groups import NATURES, Groups, Relationship
 from shards.generations.register_sources import RegisterImport
+from shards.search.matching import company_numbers
 from shards.search.matching.company_numbers import CompanyPlace
 
 MOST_CHILDREN: Final = 100
@@ -96,7 +96,7 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]
         others = dict.fromkeys(_leis(links)) if links else {}
         places = await generation.in_thread(
             _MICROSECONDS_AN_LEI * len(others),
-            lambda: {lei: identifiers.maybe_numbered(generation.shards, lei) for lei in others},
+            lambda: {lei: company_numbers.maybe_numbered(generation.shards, lei) for lei in others},
         )
         known = {lei: _company(generation, lei, found) for lei, found in places.items()}
         content = _group(subject, links, known, imports, request)

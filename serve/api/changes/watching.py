@@ -31,7 +31,8 @@ from shards.codec.folding import fold_id
 from shards.codec.record import CONTACTS
 from shards.errors import ShardError
 from shards.search import filters
-from shards.search.filters import VALUES, Filter
+from shards.search.columns import COLUMNS
+from shards.search.filters import Filter
 
 # What a kind of change is called where companies are watched, not a search.
 _OF_COMPANIES: Final = {LEAVING: DELETED, ENTERING: CREATED, STAYING: CHANGED}
@@ -288,7 +289,7 @@ def _cause(change: NetChange, wanted: Sequence[Filter]) -> str | list[str]:
     """The cause of an entry or exit: `creee`, `supprimee`, or the changed fields that filters compare."""
     if change.nature != CHANGED:
         return change.nature
-    compared = {field for one in wanted for field in VALUES[one.value]}
+    compared = {field for one in wanted for field in COLUMNS[one.value].fields}
     return [field for field in change.champs if field in compared] or list(change.champs)
 
 

@@ -24,12 +24,12 @@ from shards.generations.generation_files import Generation
 
 NICENESS: Final = 10
 
-# A generation is closed after so long without an order: it may have been removed meanwhile.
+# A generation is closed after so long without a job: it may have been removed meanwhile.
 IDLE_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ExportJob:
     """A file to make: its request, its path, and a folder for temporary files."""
 
     request: ExportRequest
@@ -45,7 +45,7 @@ class Failed:
 
 
 class Data:
-    """The generation of the last order, kept open for the next one."""
+    """The generation of the last job, kept open for the next one."""
 
     def __init__(self) -> None:
         self._open: Generation | None = None
@@ -70,7 +70,7 @@ class Data:
 
 
 def run(pipe: Connection) -> None:
-    """Answer each Order with an ExportResult or Failed, until the pipe is closed."""
+    """Answer each ExportJob with an ExportResult or Failed, until the pipe is closed."""
     # Ctrl-C reaches the whole process group: the server decides when its workers end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICENESS)
@@ -80,8 +80,8 @@ def run(pipe: Connection) -> None:
             if not pipe.poll(IDLE_SECONDS):
                 data.close()
                 _trim()
-            order: Order = pipe.recv()
-            pipe.send(answer(order, data))
+            job: ExportJob = pipe.recv()
+            pipe.send(answer(job, data))
             _trim()
 
 
@@ -92,11 +92,11 @@ def _trim() -> None:
         trim(0)
 
 
-def answer(order: Order, data: Data) -> ExportResult | Failed:
+def answer(job: ExportJob, data: Data) -> ExportResult | Failed:
     """Make a file; Failed if the disk is full or the data are gone or damaged."""
-    make = table_files.make if order.request.file.is_table else book.make
+    make = table_files.make if job.request.file.is_table else book.make
     try:
-        generation = data.open(order.request.folder, order.request.missing)
-        return make(order.request, generation, order.path, order.temporary)
+        generation = data.open(job.request.folder, job.request.missing)
+        return make(job.request, generation, job.path, job.temporary)
     except (OSError, ShardError) as error:
         return Failed(f"{type(error).__name__}: {error}")

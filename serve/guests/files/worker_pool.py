@@ -25,14 +25,14 @@ from typing import BinaryIO, Final
 from serve.guests.files import worker as export_process
 from serve.guests.files.temp_files import TempFiles
 from serve.guests.files.workbook.export_request import ExportRequest, ExportResult
-from serve.guests.files.worker import Failed, Order
+from serve.guests.files.worker import ExportJob, Failed
 
 # Seconds to wait for a free process and for its file; a full workbook takes about three.
 WAITING: Final = 60.0
 MAKING: Final = 120.0
 # Seconds between two checks that the client is still connected.
 LOOKING: Final = 0.25
-# Seconds after which a process without an order is ended: it holds 80 MiB, and starting one takes under a second.
+# Seconds after which a process without a job is ended: it holds 80 MiB, and starting one takes under a second.
 KEPT: Final = 300.0
 
 _NAME: Final = "export"
@@ -156,12 +156,12 @@ class WorkerPool:
         finally:
             self._idle.append(worker)
             self._free.release()
-            orders = worker.orders
-            asyncio.get_running_loop().call_later(KEPT, self._end_unused, worker, orders)
+            jobs = worker.jobs
+            asyncio.get_running_loop().call_later(KEPT, self._end_unused, worker, jobs)
 
-    def _end_unused(self, worker: "_PoolWorker", orders: int) -> None:
-        """End a process that has had no order since; nobody can take it meanwhile, for this thread hands them out."""
-        if worker in self._idle and worker.orders == orders:
+    def _end_unused(self, worker: "_PoolWorker", jobs: int) -> None:
+        """End a process that has had no job since; nobody can take it meanwhile, for this thread hands them out."""
+        if worker in self._idle and worker.jobs == jobs:
             worker.kill()
 
     async def _made_by(self, worker: "_PoolWorker", request: ExportRequest) -> ExportFile:
@@ -169,15 +169,15 @@ class WorkerPool:
             folder = self._spool.folder()
         except OSError as error:
             raise MakingError(f"no room: {error}") from error
-        order, given_up = Order(request, folder / _NAME, folder), threading.Event()
+        job, given_up = ExportJob(request, folder / _NAME, folder), threading.Event()
         loop = asyncio.get_running_loop()
-        made = loop.run_in_executor(self._threads, worker.make, order, given_up)
+        made = loop.run_in_executor(self._threads, worker.make, job, given_up)
         try:
             async with asyncio.timeout(MAKING):
                 result = await asyncio.shield(made)
             if isinstance(result, Failed):
                 raise MakingError(result.why)
-            return ExportFile(result, order.path.open("rb"), order.path.stat().st_size)
+            return ExportFile(result, job.path.open("rb"), job.path.stat().st_size)
         except TimeoutError:
             raise MakingError(f"it took more than {MAKING:g} s") from None
         finally:
@@ -199,7 +199,7 @@ class _PoolWorker:
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
         self._starting = threading.Lock()
-        self.orders = 0
+        self.jobs = 0
 
     @property
     def pid(self) -> int | None:
@@ -207,9 +207,9 @@ class _PoolWorker:
         process = self._process  # another thread may be ending it
         return process.pid if process else None
 
-    def make(self, order: Order, given_up: threading.Event) -> ExportResult | Failed:
-        """Send `order` to the process, which is started if it does not run, and wait for its result."""
-        self.orders += 1
+    def make(self, job: ExportJob, given_up: threading.Event) -> ExportResult | Failed:
+        """Send `job` to the process, which is started if it does not run, and wait for its result."""
+        self.jobs += 1
         with self._starting:
             if given_up.is_set():
                 return Failed("it was given up")
@@ -218,7 +218,7 @@ class _PoolWorker:
             process, pipe = self._process, self._pipe
         assert process is not None and pipe is not None
         try:
-            pipe.send(order)
+            pipe.send(job)
             result: ExportResult | Failed = pipe.recv()
         except (EOFError, OSError):
             process.join()

@@ -1,6 +1,7 @@
 """Companies by any of their numbers, in any spelling: identifier, VAT number, SIRET, LEI (extensions X5, X6).
 
-A number is compared by its letters and digits. An identifier is found with other leading zeros than the register
+`find` says which way comes first, `find_each` looks up the companies that a search names. A number is compared by its
+letters and digits. An identifier is found with other leading zeros than the register
 writes, with the code of its country in front, or both. How other numbers contain identifiers is a table
 (`seeds/numeros.csv`).
 """
@@ -11,13 +12,20 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from shards.codec.folding import SPELLINGS, fold_id
+from shards.errors import reading
 from shards.search import id_lookup
 from shards.search.reader import Shard
 
+IDENTIFIER: Final = "immatriculation"
+LEI: Final = "lei"
+SIRET: Final = "siret"
 VAT: Final = "tva"
+TYPES: Final = (IDENTIFIER, VAT, SIRET, LEI)
 
 # Letters and digits of a number that is looked up with zeros.
 LONGEST: Final = 24
+_NEAREST: Final = 3
+_LEI: Final = re.compile(r"[0-9A-Z]{18}[0-9]{2}")
 _ZEROS: Final = 7  # that a spreadsheet may have lost
 _LETTERS_THEN_ZEROS: Final = re.compile(r"([A-Z]*+)0*+(.*)")
 
@@ -53,6 +61,93 @@ class CompanyPlace(NamedTuple):
 
     iso2: str
     row: int
+
+
+class Match(NamedTuple):
+    """What a number is, and the companies that have it; none if it is unknown."""
+
+    type: str
+    places: Sequence[CompanyPlace]
+
+
+def find(shards: Shards, number: str, derivations: Sequence[Derivation]) -> Match:
+    """The companies of `shards` with this number.
+
+    The first of these that finds some: identifiers as written; numbers in records; numbers that contain an identifier;
+    identifiers with other zeros, or with the code of the country; numbers of any court.
+    """
+    folded = fold_id(number)
+    if not folded:
+        return Match(IDENTIFIER, ())
+    if exact := list(with_identifier(shards, folded)):
+        return Match(IDENTIFIER, exact)
+    if in_records := list(with_number(shards, folded)):
+        return Match(LEI if is_lei(folded) else VAT, in_records)
+    for one in derivations:
+        if places := list(with_derived_number(shards, folded, one)):
+            return Match(one.type, places)
+    found = dict.fromkeys(respelt(shards, folded)) or dict.fromkeys(of_any_court(shards, folded))
+    return Match(IDENTIFIER, list(found))
+
+
+@reading()
+def find_one(shard: Shard, identifier: str, derivations: Sequence[Derivation]) -> int | None:
+    """The row of a company of a country, in any spelling that means one company only (contract E2, extensions X6).
+
+    Of several with the same letters and digits it is the one that is written so.
+    """
+    places = find({shard.iso2: shard}, identifier, derivations).places
+    if len(places) == 1:
+        return places[0].row
+    if not fold_id(identifier):
+        places = list(with_identifier({shard.iso2: shard}, ""))
+    written = (row for _, row in places if shard.company(row)["id"] == identifier)
+    return next(written, None)
+
+
+def find_each(
+    shards: Shards, wanted: Iterable[tuple[str, str]], derivations: Sequence[Derivation]
+) -> list[tuple[str, str] | None]:
+    """Companies by country and identifier in any spelling, with the stored identifier; None for unknown ones."""
+    return [_stored(shards[iso2], identifier, derivations) for iso2, identifier in wanted]
+
+
+def _stored(
+    shard: Shard, identifier: str, derivations: Sequence[Derivation]
+) -> tuple[str, str] | None:
+    row = find_one(shard, identifier, derivations)
+    return None if row is None else (shard.iso2, str(shard.company(row)["id"]))
+
+
+def is_lei(number: str) -> bool:
+    """Is this shaped as a LEI?
+
+    >>> is_lei("2138 00WS KXQ2 B5PQ HK86"), is_lei("Société Générale 1864")
+    (True, False)
+    """
+    return bool(_LEI.fullmatch(fold_id(number)))
+
+
+def maybe_numbered(shards: Shards, number: str) -> list[CompanyPlace]:
+    """The companies that may have this LEI or VAT number; no record is read, so any thread may ask."""
+    return [
+        CompanyPlace(iso2, row)
+        for iso2, shard in shards.items()
+        for row in shard.maybe_numbered(number)
+    ]
+
+
+def nearest(shards: Shards, number: str, most: int = _NEAREST) -> list[CompanyPlace]:
+    """Up to `most` companies whose identifier is the number but for zeros, or for one typing error."""
+    folded = fold_id(number)
+    if not folded or len(folded) > LONGEST:
+        return []
+    found = dict.fromkeys(respelt(shards, folded))
+    for one in _near_numbers(folded):
+        if len(found) >= most:
+            break
+        found |= dict.fromkeys(with_identifier(shards, one))
+    return list(found)[:most]
 
 
 def in_any_spelling(
@@ -148,3 +243,19 @@ def _with_zeros(folded: str) -> Iterator[str]:
             yield matched[1] + "0" * zeros + matched[2]
     else:
         yield folded
+
+
+def _near_numbers(folded: str) -> Iterator[str]:
+    """The numbers that differ by one typing error: two neighbours exchanged, one character other, missing or too many.
+
+    >>> sorted(_near_numbers("1"))[:4]
+    ['', '0', '01', '10']
+    """
+    for place in range(len(folded)):
+        head, here, tail = folded[:place], folded[place], folded[place + 1 :]
+        if tail and tail[0] != here:
+            yield head + tail[0] + here + tail[1:]
+        yield head + tail
+        yield from (head + other + tail for other in "0123456789" if other != here)
+    for place in range(len(folded) + 1):
+        yield from (folded[:place] + more + folded[place:] for more in "0123456789")

@@ -1,13 +1,12 @@
 """The conditions and orders of a query in SQL, as far as the SQL engines agree on them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from shards.codec import codes
 from shards.codec.folding import fold, fold_id
 from shards.query import Query
-from shards.search.compiled_query import RANGED
+from shards.search.columns import COLUMNS
 from tests.bench.peers.companies import SORTED_BY
 
 _LAST: Final = chr(0x10FFFF)  # in no identifier, so it ends a range of prefixes
@@ -30,51 +29,41 @@ TRUE: Final = Condition("TRUE")
 NOBODY: Final = Condition("FALSE")
 
 
+# What the peers call a column, where it has another name there.
+_NAMES: Final = {
+    "secteur": "division", "sous_secteur": "groupe", "ville": "town", "code_postal": "postcode",
+    "nace": "nace_code", "avec_comptes": "with_statements",
+}  # fmt: skip
+_EVERYTHING: Final = Query()
+
+
 def filters(query: Query) -> Condition:
-    """All conditions of `query` except its `q`."""
-    found = TRUE
-    if query.pays:
-        found &= _among("iso2", query.pays)
+    """All conditions of `query` except its `q`, its `ids` and those of extensions X2."""
     # A sub-sector belongs to one sector, and those of the query to the sectors of the query.
-    if query.sous_secteurs is not None:
-        found &= _among("groupe", query.sous_secteurs)
-    elif query.secteurs:
-        found &= _among("division", query.secteurs)
-    found &= _bounded(query, ("ca_eur", "effectif"))
-    if query.avec_ca:
-        found &= Condition("ca_eur IS NOT NULL")
-    if query.site_web:
-        found &= Condition("site_web")
-    return found
+    query = query if query.sous_secteurs is None else replace(query, secteurs=())
+    return _conditions(query, [n for n, one in COLUMNS.items() if one.number < 0 and n != "id"])
 
 
 def coded(query: Query) -> Condition:
     """The conditions of extensions X2, on columns that only DuckDB and ClickHouse have."""
-    found = TRUE
-    if query.etats:
-        found &= _among("etat", query.etats)
-    if query.villes:
-        found &= _among("town", sorted({fold(ville) for ville in query.villes} - {""}))
-    if query.codes_postaux:
-        found &= _beginning("postcode", [codes.area(code) for code in query.codes_postaux])
-    if query.formes:
-        found &= _among("forme", query.formes)
-    if query.nace:
-        found &= _beginning("nace_code", query.nace)
-    found &= _bounded(query, [column for column in RANGED if column not in ("ca_eur", "effectif")])
-    if query.avec_comptes:
-        found &= Condition("with_statements")
-    return found
+    return _conditions(query, [name for name, one in COLUMNS.items() if one.number >= 0])
 
 
-def _bounded(query: Query, columns: Sequence[str]) -> Condition:
+def _conditions(query: Query, columns: Sequence[str]) -> Condition:
+    """The conditions on columns, as `shards.search.columns` declares them."""
     found = TRUE
     for column in columns:
+        name, one = _NAMES.get(column, column), COLUMNS[column]
+        if one.flag and getattr(query, one.flag):
+            found &= Condition(f"{name} IS NOT NULL" if one.keys else name)
+        for filter_, condition in ((one.among, _among), (one.beginning, _beginning)):
+            if filter_ and (wanted := getattr(query, filter_)) != getattr(_EVERYTHING, filter_):
+                found &= condition(name, sorted({*map(one.compared, wanted)} - {""}))
         _, least, most = query.within(column)
         if least is not None:
-            found &= Condition(f"{column} >= ?", (least,))
+            found &= Condition(f"{name} >= ?", (least,))
         if most is not None:
-            found &= Condition(f"{column} <= ?", (most,))
+            found &= Condition(f"{name} <= ?", (most,))
     return found
 
 

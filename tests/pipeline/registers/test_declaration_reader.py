@@ -12,8 +12,8 @@ import pytest
 from pipeline import console
 from pipeline.canonical import InputError
 from pipeline.registers import FOLDER, REGISTERS
-from pipeline.registers.declared import declaration, declaration_reader
-from pipeline.registers.declared.declaration import DeclarationError
+from pipeline.registers.toml_registers import declaration, declaration_reader
+from pipeline.registers.toml_registers.declaration import DeclarationError
 
 TOML = """
 main = "companies"

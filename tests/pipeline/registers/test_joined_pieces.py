@@ -16,9 +16,9 @@ from polars.testing import assert_frame_equal
 from pipeline import importing
 from pipeline.canonical import InputError
 from pipeline.registers import REGISTERS
-from pipeline.registers.declared import declaration, declaration_reader, main_rows
-from pipeline.registers.declared.source_file import _RecordLength
 from pipeline.registers.register import LEAST_MEMORY, RegisterRows
+from pipeline.registers.toml_registers import declaration, declaration_reader, main_rows
+from pipeline.registers.toml_registers.source_file import _RecordLength
 from seeds import TABLES
 
 TOML = """

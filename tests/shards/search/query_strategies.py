@@ -6,7 +6,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from shards.query import ORDERS, STATES, Query, Range
-from shards.search.compiled_query import RANGED
+from shards.search.columns import RANGED
 from tests.world import (
     ACTIVITIES,
     COUNTRIES,

@@ -1,5 +1,5 @@
 """The pages: a file per page or pair of pages, each a function from a `PageRequest` to a `Response`.
 
-Read `explorer` (search) and `record` (one company) first: they show results of the API. `entry` and `account` are for
+Read `explorer` (search) and `record` (one company) first: they show results of the API. `login` and `account` are for
 people with an account; `documents` has what is only read.
 """

@@ -15,9 +15,10 @@ from serve.access.admission import Call
 from serve.access.envelope import SearchResult
 from serve.access.result import CallResult, Response
 from serve.api.societes import societes
+from serve.contract import seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.objects.common import understood
-from serve.generation import company_ids, identifiers
+from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.site import error_pages, formatting
 from serve.guests.site.page_request import PageRequest, without
@@ -39,6 +40,7 @@ from serve.guests.site.search.filter_options import OptionCounts
 from serve.guests.site.search.result_table import ORDER_NAMES
 from serve.guests.site.search.search_form import SearchForm
 from shards.query import Query
+from shards.search.matching import company_numbers
 
 ROWS: Final = 25  # of a page
 
@@ -110,12 +112,12 @@ def _by_number(request: PageRequest, generation: OpenGeneration) -> Sequence[Map
     filled = {name: value for name, value in request.pairs if value.strip()}
     typed = filled.get("q", "")
     digits, letters = (sum(map(test, typed)) for test in (str.isdigit, str.isalpha))
-    is_number = digits >= max(_NUMBER_DIGITS, letters) or identifiers.is_lei(typed)
+    is_number = digits >= max(_NUMBER_DIGITS, letters) or company_numbers.is_lei(typed)
     if filled.keys() - _BESIDE or not is_number:
         return ()
     request.server.gate.lists(request.trace.address, request.now)
-    places = identifiers.find(generation.shards, typed).places[:ROWS]
-    return [generation.shards[iso2].company(row) for iso2, row in places]
+    found = company_numbers.find(generation.shards, typed, seed_tables.derivations())
+    return [generation.shards[iso2].company(row) for iso2, row in found.places[:ROWS]]
 
 
 def _spelt(request: PageRequest) -> PageRequest:
@@ -169,7 +171,9 @@ async def _near(generation: OpenGeneration, query: Query) -> Sequence[Mapping[st
         return ()
     chosen = query.pays or tuple(generation.shards)
     shards = {iso2: generation.shards[iso2] for iso2 in chosen}
-    places = await generation.in_thread(_NEAR_MICROSECONDS, lambda: identifiers.nearest(shards, q))
+    places = await generation.in_thread(
+        _NEAR_MICROSECONDS, lambda: company_numbers.nearest(shards, q)
+    )
     return [shards[iso2].company(row) for iso2, row in places]
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.canonical import InputError
-from pipeline.registers.declared import declaration, declaration_reader
-from pipeline.registers.declared.declaration import DeclarationError
+from pipeline.registers.toml_registers import declaration, declaration_reader
+from pipeline.registers.toml_registers.declaration import DeclarationError
 
 TOML = """
 main = "comptes"

@@ -11,30 +11,30 @@ import pytest
 
 from serve.guests.files import worker
 from serve.guests.files.workbook.export_request import ExportResult
-from serve.guests.files.worker import Data, Failed, Order
+from serve.guests.files.worker import Data, ExportJob, Failed
 from tests.serve import world
 from tests.serve.guests.files.workbook.workbooks import asked
 
 
 @pytest.fixture
-def order(tmp_path: Path) -> Order:
+def job(tmp_path: Path) -> ExportJob:
     data = tmp_path / "data"
     wanted = asked(data, world.publish(data), limit=2)
-    return Order(wanted, tmp_path / "a.xlsx", tmp_path)
+    return ExportJob(wanted, tmp_path / "a.xlsx", tmp_path)
 
 
-def test_it_says_what_it_made(order: Order) -> None:
-    assert worker.answer(order, Data()) == ExportResult(lignes=2, total=41, comptes=1)
-    assert order.path.read_bytes().startswith(b"PK")
+def test_it_says_what_it_made(job: ExportJob) -> None:
+    assert worker.answer(job, Data()) == ExportResult(lignes=2, total=41, comptes=1)
+    assert job.path.read_bytes().startswith(b"PK")
 
 
-def test_it_says_why_there_is_no_file(order: Order, tmp_path: Path) -> None:
+def test_it_says_why_there_is_no_file(job: ExportJob, tmp_path: Path) -> None:
     data = Data()
 
-    nowhere = worker.answer(Order(order.request, tmp_path / "absent" / "a.xlsx", tmp_path), data)
+    nowhere = worker.answer(ExportJob(job.request, tmp_path / "absent" / "a.xlsx", tmp_path), data)
     data.close()
-    order.request.folder.rename(tmp_path / "away")
-    gone = worker.answer(order, data)
+    job.request.folder.rename(tmp_path / "away")
+    gone = worker.answer(job, data)
 
     assert isinstance(nowhere, Failed)
     assert "absent" in nowhere.why
@@ -57,7 +57,9 @@ def test_it_keeps_a_generation_open_until_another_is_asked_for(tmp_path: Path) -
     data.close()
 
 
-def test_it_answers_until_its_pipe_is_closed(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_answers_until_its_pipe_is_closed(
+    job: ExportJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(worker, "IDLE_SECONDS", 0.01)  # the generation is closed, and opened again
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # of the main thread only
     monkeypatch.setattr(os, "nice", lambda _: None)
@@ -67,7 +69,7 @@ def test_it_answers_until_its_pipe_is_closed(order: Order, monkeypatch: pytest.M
 
     for _ in range(2):
         time.sleep(0.05)
-        ours.send(order)
+        ours.send(job)
         assert isinstance(ours.recv(), ExportResult)
     ours.close()
     thread.join(10)

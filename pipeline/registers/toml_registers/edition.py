@@ -17,9 +17,9 @@ import polars as pl
 
 from pipeline.canonical import TEXT, InputError
 from pipeline.registers import file_date, packing
-from pipeline.registers.declared.declaration import EditionPattern, FileKind
-from pipeline.registers.declared.source_file import FilePart
 from pipeline.registers.register import FileDate
+from pipeline.registers.toml_registers.declaration import EditionPattern, FileKind
+from pipeline.registers.toml_registers.source_file import FilePart
 
 COLUMN: Final = "date_source"
 _HEAD: Final = 1 << 16  # bytes

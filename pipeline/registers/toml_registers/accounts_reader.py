@@ -10,11 +10,6 @@ from pathlib import Path
 
 import polars as pl
 
-from pipeline.registers.declared import account_lines, edition, filed_accounts
-from pipeline.registers.declared.account_lines import NO_AMOUNT, UNKNOWN, UNREADABLE, AccountLines
-from pipeline.registers.declared.declaration import Declaration
-from pipeline.registers.declared.filed_accounts import REPLACED, StagedFile
-from pipeline.registers.declared.source_file import ROW, FilePart
 from pipeline.registers.register import (
     EXAMPLES,
     REJECTED,
@@ -25,6 +20,16 @@ from pipeline.registers.register import (
     row_count,
 )
 from pipeline.registers.statements.statement import UNLIKELY_LENGTH
+from pipeline.registers.toml_registers import account_lines, edition, filed_accounts
+from pipeline.registers.toml_registers.account_lines import (
+    NO_AMOUNT,
+    UNKNOWN,
+    UNREADABLE,
+    AccountLines,
+)
+from pipeline.registers.toml_registers.declaration import Declaration
+from pipeline.registers.toml_registers.filed_accounts import REPLACED, StagedFile
+from pipeline.registers.toml_registers.source_file import ROW, FilePart
 
 
 def read(

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serve.generation import identifiers
+from serve.contract.seed_tables import derivations
+from shards.search.matching import company_numbers
 from tests import oracle
 from tests.shards.search.open_shards import OpenShards
 from tests.world import Company, company, lei
@@ -19,6 +20,7 @@ IDENTIFIERS = (
     "0327961538",
     "32796153",
     "12345674",
+    "-",
 )
 VAT = (None, "EE102413223", "GB1", "FR32327961538")
 
@@ -49,9 +51,26 @@ NUMBERS = (
 def test_a_number_finds_the_companies_of_the_oracle(found: list[Company], number: str) -> None:
     """X6"""
     with OpenShards(found) as world:
-        match = identifiers.find(world.shards, number)
+        match = company_numbers.find(world.shards, number, derivations())
         places = {(iso2, world.shards[iso2].company(row)["id"]) for iso2, row in match.places}
 
     kind, wanted = oracle.numbered(found, number)
     assert places == {(one["iso2"], one["id"]) for one in wanted}
-    assert match.type == (kind if wanted else identifiers.IDENTIFIER)
+    assert match.type == (kind if wanted else company_numbers.IDENTIFIER)
+
+
+@given(companies(), NUMBERS | st.sampled_from(("-", "—")))
+def test_a_spelling_means_one_company_of_a_country_or_that_which_is_written_so(
+    found: list[Company], number: str
+) -> None:
+    """E2, X6"""
+    with OpenShards(found) as world:
+        asked = [(iso2, number) for iso2 in world.shards]
+        known = company_numbers.find_each(world.shards, asked, derivations())
+
+    for (iso2, _), place in zip(asked, known, strict=True):
+        of_country = [one for one in found if one["iso2"] == iso2]
+        wanted = oracle.numbered(of_country, number)[1]
+        if len(wanted) != 1:
+            wanted = [one for one in of_country if one["id"] == number]
+        assert place == (next(((iso2, one["id"]) for one in wanted), None))

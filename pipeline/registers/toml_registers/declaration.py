@@ -66,9 +66,9 @@ from typing import Any, Final, Literal, TypeVar, cast, get_args
 from pipeline import seeds
 from pipeline.canonical import COMPANIES, EVERY_COUNTRY
 from pipeline.errors import BuildError
-from pipeline.registers.declared import json_paths
-from pipeline.registers.declared.json_paths import PathError
 from pipeline.registers.register import MAX_REJECTED
+from pipeline.registers.toml_registers import json_paths
+from pipeline.registers.toml_registers.json_paths import PathError
 from seeds import TABLES
 from seeds.toml_file import read_toml
 

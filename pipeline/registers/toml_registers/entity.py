@@ -17,8 +17,6 @@ from typing import Final
 import polars as pl
 
 from pipeline.canonical import COMPANIES
-from pipeline.registers.declared.declaration import Repeated
-from pipeline.registers.declared.source_file import FilePart
 from pipeline.registers.register import (
     EXAMPLES,
     REJECTED,
@@ -27,6 +25,8 @@ from pipeline.registers.register import (
     reason_counts,
     row_count,
 )
+from pipeline.registers.toml_registers.declaration import Repeated
+from pipeline.registers.toml_registers.source_file import FilePart
 
 NO_ID: Final = "sans identifiant"
 NO_NAME: Final = "sans nom"

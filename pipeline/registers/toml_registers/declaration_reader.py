@@ -18,7 +18,8 @@ from typing import Literal
 import polars as pl
 
 from pipeline.canonical import InputError
-from pipeline.registers.declared import (
+from pipeline.registers.register import Register, RegisterRows
+from pipeline.registers.toml_registers import (
     accounts_reader,
     column_mapping,
     declaration,
@@ -30,10 +31,9 @@ from pipeline.registers.declared import (
     source_file,
     sql,
 )
-from pipeline.registers.declared.declaration import Declaration
-from pipeline.registers.declared.main_rows import StoredJoin
-from pipeline.registers.declared.source_file import FilePart
-from pipeline.registers.register import Register, RegisterRows
+from pipeline.registers.toml_registers.declaration import Declaration
+from pipeline.registers.toml_registers.main_rows import StoredJoin
+from pipeline.registers.toml_registers.source_file import FilePart
 
 
 def register(path: Path) -> Register:
@@ -105,7 +105,7 @@ def read(
         read_rows = entity.register_rows(staged, main, detail=_orphans(declared, joins, [staged]))
         return replace(read_rows, dates={file: told for file in files} | dates if told else dates)
     except pl.exceptions.PolarsError as error:
-        failure.blame(declared, mapped)
+        failure.locate_failure(declared, mapped)
         names = ", ".join(part.name for part in parts)
         raise InputError(f"{names}: cannot be read: {sql.first_line(error)}") from error
 

@@ -13,11 +13,11 @@ from typing import Final
 import polars as pl
 
 from pipeline.canonical import InputError
-from pipeline.registers.declared import column_mapping, sql
-from pipeline.registers.declared.declaration import Declaration, FiledAccounts
-from pipeline.registers.declared.entity import NO_ID
-from pipeline.registers.declared.source_file import ROW, FilePart
 from pipeline.registers.statements.statement import DAYS
+from pipeline.registers.toml_registers import column_mapping, sql
+from pipeline.registers.toml_registers.declaration import Declaration, FiledAccounts
+from pipeline.registers.toml_registers.entity import NO_ID
+from pipeline.registers.toml_registers.source_file import ROW, FilePart
 
 NO_CLOSE: Final = "date de clôture illisible"
 NO_SCALE: Final = "unité inconnue"

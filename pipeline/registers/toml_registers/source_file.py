@@ -29,11 +29,11 @@ import pyarrow.parquet as pq
 
 from pipeline.canonical import InputError
 from pipeline.registers import packing, record_stream
-from pipeline.registers.declared import json_paths
-from pipeline.registers.declared.declaration import UNESCAPED, FileKind
-from pipeline.registers.declared.json_paths import PathError
 from pipeline.registers.packing import Member
 from pipeline.registers.record_stream import RecordError
+from pipeline.registers.toml_registers import json_paths
+from pipeline.registers.toml_registers.declaration import UNESCAPED, FileKind
+from pipeline.registers.toml_registers.json_paths import PathError
 
 CHUNK: Final = 1 << 20  # bytes
 BATCH: Final = 50_000  # records

@@ -9,13 +9,15 @@ from collections.abc import Iterable, Iterator
 import polars as pl
 
 from pipeline.canonical import InputError
-from pipeline.registers.declared import source_file, sql
-from pipeline.registers.declared.declaration import Declaration
-from pipeline.registers.declared.entity import Entity
-from pipeline.registers.declared.source_file import ROW, FilePart
+from pipeline.registers.toml_registers import source_file, sql
+from pipeline.registers.toml_registers.declaration import Declaration
+from pipeline.registers.toml_registers.entity import Entity
+from pipeline.registers.toml_registers.source_file import ROW, FilePart
 
 
-def blame(declared: Declaration, mapped: Iterable[tuple[FilePart, pl.LazyFrame, Entity]]) -> None:
+def locate_failure(
+    declared: Declaration, mapped: Iterable[tuple[FilePart, pl.LazyFrame, Entity]]
+) -> None:
     """Name the file, the row and the expression that make a plan fail.
 
     Raises:

@@ -13,8 +13,13 @@ from typing import Final
 import polars as pl
 
 from pipeline.canonical import COMPTES, GROUP, InputError
-from pipeline.registers.declared.declaration import Declaration, FiledAccounts, Legend, Sum
-from pipeline.registers.declared.filed_accounts import (
+from pipeline.registers.statements import chart, taxonomy
+from pipeline.registers.statements.chart import GROUP_PLACES
+from pipeline.registers.statements.statement import MONTHS, MOST_MONTHS
+from pipeline.registers.statements.statement_rows import COMPUTED, OF_GROUP
+from pipeline.registers.statements.taxonomy import Taxonomy
+from pipeline.registers.toml_registers.declaration import Declaration, FiledAccounts, Legend, Sum
+from pipeline.registers.toml_registers.filed_accounts import (
     ELEMENT,
     KEY,
     LENGTH,
@@ -24,13 +29,8 @@ from pipeline.registers.declared.filed_accounts import (
     chosen_rows,
     repeated_keys,
 )
-from pipeline.registers.declared.main_rows import store_rows
-from pipeline.registers.declared.source_file import ROW, FilePart
-from pipeline.registers.statements import chart, taxonomy
-from pipeline.registers.statements.chart import GROUP_PLACES
-from pipeline.registers.statements.statement import MONTHS, MOST_MONTHS
-from pipeline.registers.statements.statement_rows import COMPUTED, OF_GROUP
-from pipeline.registers.statements.taxonomy import Taxonomy
+from pipeline.registers.toml_registers.main_rows import store_rows
+from pipeline.registers.toml_registers.source_file import ROW, FilePart
 from shards.codec.folding import fold
 
 UNKNOWN: Final = "postes inconnus"

@@ -1,0 +1,161 @@
+"""The columns that searches compare, each declared once.
+
+A column says what of a company it holds, which filters of a `Query` compare it, and where the kernel has it. Filters
+(`filters`), keys (`compiled_query`), arrays (`generation_arrays`) and the history of changes follow from it.
+"""
+
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import Any, Final, NamedTuple
+
+from shards.codec.codes import COMPARED
+from shards.codec.folding import fold, fold_id
+from shards.codec.sort_keys import date_key
+from shards.kernel import types
+from shards.query import Range
+
+Company = Mapping[str, Any]  # the fields of §2.1
+Bounds = tuple[float, float]
+
+# Between the folded identifier and the folded names of `noms`: in neither of them, nor in what is looked for.
+END_OF_NAME: Final = "\n"
+
+# Whole numbers are stored in 32 bits, negated; the greatest 32-bit number is the key of null.
+_LEAST: Final = -(2**31) + 2
+_GREATEST: Final = 2**31
+_LATEST: Final = 99_991_231
+
+
+class StoredRow(NamedTuple):
+    """What a shard has of a company beside its record."""
+
+    secteur: str | None
+    sous_secteur: str | None
+    actif_eur: float | None
+    avec_comptes: bool
+
+
+class SearchColumn(NamedTuple):
+    """A value of a company, and the filters that compare it.
+
+    Attributes:
+        fields: of a company, that it is made from (§2.1, extensions X2); `comptes` are its statement lines.
+        value: how; None where it is the first of the fields.
+        among: the filter of a query (`shards.query.Query`) with all values that pass.
+        beginning: the filter with the beginnings of texts that pass.
+        flag: the filter that a value passes which is neither null nor false.
+        compared: a value of these filters as it is compared; an empty text is no company's.
+        keys: bounds as the least and the greatest key in the kernel; None of a column without bounds.
+        number: of the column of codes that the kernel tests; -1 where it has none.
+        codes: its codes in a shard (FORMAT.md §7): a column, or an order, in which a code is a place.
+        forgotten: its value of a company that is forgotten.
+    """
+
+    fields: tuple[str, ...]
+    value: Callable[[Company, StoredRow], Any] | None = None
+    among: str = ""
+    beginning: str = ""
+    flag: str = ""
+    compared: Callable[[Any], str] = str
+    keys: Callable[[Range], Bounds] | None = None
+    number: int = -1
+    codes: str = ""
+    forgotten: Any = None
+
+
+def _ascending(wanted: Range) -> Bounds:
+    least, most = wanted.least, wanted.most
+    return -inf if least is None else float(least), inf if most is None else float(most)
+
+
+def _descending(wanted: Range) -> Bounds:
+    """Keys of an order that descends: the negated bounds."""
+    low, high = _ascending(wanted)
+    return -high, -low
+
+
+def _whole_numbers(wanted: Range) -> Bounds:
+    """Keys of whole numbers of 32 bits that descend; crossed if none is within the bounds."""
+    low = _LEAST if wanted.least is None else max(_LEAST, wanted.least)
+    high = _GREATEST if wanted.most is None else min(_GREATEST, wanted.most)
+    return (-high, -low) if low <= _GREATEST and high >= _LEAST else (1, 0)
+
+
+def _creation_keys(wanted: Range) -> Bounds:
+    """The bounds as keys of `recent`, where an unknown month or day is 00 and counts as the first one."""
+    low = 0 if wanted.least is None else int(wanted.least)
+    high = _LATEST if wanted.most is None else int(wanted.most)
+    if low % 10_000 <= 101:  # from the first of January on
+        low -= low % 10_000
+    elif low % 100 <= 1:
+        low -= low % 100
+    if high % 100 == 0:  # before the first day of a month
+        high -= 1
+    if high % 10_000 <= 100:
+        high -= high % 10_000 + 1
+    return -min(high, _LATEST), -min(low, _LATEST)
+
+
+def _first_day(company: Company, _: StoredRow) -> int | None:
+    """The date of creation as yyyymmdd; a month or day that is unknown counts as the first one."""
+    date = date_key(company["date_creation"])
+    if not date:
+        return None
+    return date + (100 if date // 100 % 100 == 0 else 0) + (1 if date % 100 == 0 else 0)
+
+
+def _names(company: Company, _: StoredRow) -> str:
+    names = (company["nom"], *(company["noms_anterieurs"] or ()))
+    return END_OF_NAME.join((fold_id(company["id"]), *map(fold, names)))
+
+
+# Those with few distinct values come first: the filters of a search run in this order.
+COLUMNS: Final[Mapping[str, SearchColumn]] = {
+    "iso2": SearchColumn(("iso2",), among="pays"),
+    "secteur": SearchColumn(("secteur", "nace_code"), lambda _, row: row.secteur, among="secteurs"),
+    "sous_secteur": SearchColumn(
+        ("sous_secteur", "nace_code"), lambda _, row: row.sous_secteur, among="sous_secteurs"
+    ),
+    "etat": SearchColumn(
+        ("etat",), lambda company, _: company["etat"] or "inconnu", among="etats",
+        number=types.ETAT, codes="etat", forgotten="inconnu",
+    ),
+    "forme": SearchColumn(("forme",), among="formes", number=types.FORME, codes="forme"),
+    "nace": SearchColumn(
+        ("nace_code",), among="activites", beginning="nace", number=types.NACE, codes="nace"
+    ),
+    "site_web": SearchColumn(
+        ("site_web",), lambda company, _: company["site_web"] is not None, flag="site_web",
+        forgotten=False,
+    ),
+    "avec_comptes": SearchColumn(
+        ("comptes",), lambda _, row: row.avec_comptes, flag="avec_comptes",
+        number=types.COMPTES, codes="etat", forgotten=False,
+    ),
+    "ville": SearchColumn(
+        ("ville",), lambda company, _: fold(company["ville"] or ""), among="villes",
+        compared=COMPARED["ville"], number=types.VILLE, codes="ville", forgotten="",
+    ),
+    "code_postal": SearchColumn(
+        ("code_postal",), lambda company, _: COMPARED["code_postal"](company["code_postal"] or ""),
+        beginning="codes_postaux", compared=COMPARED["code_postal"],
+        number=types.CODE_POSTAL, codes="code_postal", forgotten="",
+    ),
+    "ca_eur": SearchColumn(("ca_eur",), flag="avec_ca", keys=_descending),
+    "effectif": SearchColumn(("effectif",), keys=_whole_numbers),
+    # As yyyymmdd; a date of the data that is less precise counts as its first day.
+    "creation": SearchColumn(
+        ("date_creation",), _first_day, keys=_creation_keys, number=types.CREATION, codes="recent"
+    ),
+    # In euros at the rate of their year.
+    "actif_eur": SearchColumn(
+        ("total_actif_last", "exercice_actif", "devise", "unite_mult"),
+        lambda _, row: row.actif_eur, keys=_ascending, number=types.ACTIF, codes="actif",
+    ),
+    "id": SearchColumn(
+        ("id",), lambda company, _: f"{company['iso2']}:{company['id']}", among="ids",
+        compared=":".join,
+    ),
+    "noms": SearchColumn(("nom", "noms_anterieurs", "id"), _names),
+}  # fmt: skip
+RANGED: Final = tuple(name for name, one in COLUMNS.items() if one.keys)
