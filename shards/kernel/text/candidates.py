@@ -234,9 +234,16 @@ def consider(shard: ShardArrays, pool: Pool, row: i64) -> i64:
 def consider_all(shard: ShardArrays, pool: Pool, word: i64) -> i64:
     """Weigh the rows of a word, as many as are allowed."""
     first: i64 = shard.posting_starts[word]
-    for i in range(first, postings_end(shard, word, first)):
+    end: i64 = postings_end(shard, word, first)
+    for i in range(first, end):
         if pool.weighed >= POOLED:
             return 0
+        if cython.compiled:
+            if i + FAR_AHEAD < end:
+                prefetch(cython.address(shard.token_starts[shard.postings[i + FAR_AHEAD]]))
+            if i + AHEAD < end and shard.postings[i + AHEAD] < shard.rows:
+                token: i64 = shard.token_starts[shard.postings[i + AHEAD]]
+                prefetch(cython.address(shard.tokens[token]))
         consider(shard, pool, shard.postings[i])
     return 0
 
