@@ -158,7 +158,7 @@ def _compare_rest(
     if left and right:
         _match_respaced(left, right, found)
         _match_respaced(right, left, found)
-    if left and right:
+    if left and right and near:
         _match_near(left, right, near, found, line.known, raw)
     if left and right and not found.common:
         _match_initials(left, right, found)
@@ -216,8 +216,7 @@ def _without_equal(
         if word not in articles:
             places.append(place)
         theirs, told = company.told[place]
-        if theirs != word:
-            found.abbreviations += tables.full(word) != word
+        found.abbreviations += theirs != word and tables.full(word) != word
         found.add_common(told)
     if len(places) > 1:
         found.reordered = places != sorted(places)
@@ -370,8 +369,6 @@ def _match_near(
     raw: Mapping[str, str],
 ) -> None:
     """Words that differ by one or two errors, or of which one begins the other; the nearest first."""
-    if not near:
-        return
     pairs = [
         (near[one, other], i, j)
         for i, (one, _) in enumerate(left)
@@ -393,8 +390,7 @@ def _match_near(
         else:
             found.errors += int(cost)
             found.short_errors += cost == SHORT
-            word = left[i][0]
-            found.known_errors += known.get(raw.get(word, word), 0) > 0
+            found.known_errors += known.get(raw.get(left[i][0], left[i][0]), 0) > 0
     left[:] = [pair for i, pair in enumerate(left) if i not in gone_left]
     right[:] = [pair for j, pair in enumerate(right) if j not in gone_right]
 

@@ -27,7 +27,7 @@ class LineName(NamedTuple):
     told: Mapping[str, float]
 
 
-class _Words(dict[int, Told]):
+class _ToldWords(dict[int, Told]):
     """The words of a shard by their numbers, and how much each tells."""
 
     def __init__(self, shard: Shard) -> None:
@@ -60,7 +60,7 @@ class StoredNames:
 
     def __init__(self, arrays: GenerationArrays, tables: NameTables) -> None:
         self._shards, self._tables = arrays.shards, tables
-        self._words: dict[int, _Words] = {}
+        self._words: dict[int, _ToldWords] = {}
         self._keys = {umlauts: _Keys(tables, umlauts=umlauts) for umlauts in (False, True)}
         self._rows: dict[tuple[int, int], tuple[ComparedName, ...]] = {}
 
@@ -87,7 +87,7 @@ class StoredNames:
         index = shard.words
         known = self._words.get(number)
         if known is None:
-            known = self._words[number] = _Words(shard)
+            known = self._words[number] = _ToldWords(shard)
         first, end = index.token_starts[row : row + 2].tolist()
         tokens: list[int] = index.tokens[first:end].tolist()
         names = []
