@@ -150,6 +150,8 @@ NEAR_ENDINGS: Final = 4096  # words with the same end that are compared with a m
 NEAREST_HALF: Final = 1  # letters before that end, at least
 WORD_END: Final = 10  # FORMAT.md §8: END
 POOLED: Final = 30000  # rows that are weighed for a line in a shard
+AHEAD: Final = 6  # rows of a word whose names are fetched before they are weighed
+FAR_AHEAD: Final = 16  # and those whose places are
 COMMON: Final = (
     128  # one row in so many is found: all that are found are marked, and counted by their marks
 )

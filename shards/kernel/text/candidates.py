@@ -1,8 +1,7 @@
 """Candidates for a name that is written differently: words that are nearly the same, and rows that share words.
 
 A line of a list has a few words. `lookup` finds them in every shard, `nearby` the words that differ from one of
-them by a typing error, and `gather` the rows whose names share the most weight with the line. All of it reads the
-index of words that searches use; there is no index of its own.
+them by a typing error, and `gather` the rows whose names share the most weight with the line; by the index of words.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ if not cython.compiled:
 def word_of(shard: ShardArrays, text: u8s, start: i64, length: i64) -> i64:
     """The number of the word text[start:][:length], whose last byte is the END of a word; -1 if there is none."""
     word: i64 = first_word(shard, text, start, length, 0)
-    if word >= shard.word_count:
-        return -1
-    if compare(shard.words, shard.words_size, shard.word_starts[word], text, start, length):
+    if word >= shard.word_count or compare(
+        shard.words, shard.words_size, shard.word_starts[word], text, start, length
+    ):
         return -1
     return word
 
@@ -71,9 +70,8 @@ def add_near(
     size: i64 = shard.word_starts[word + 1] - 1 - place
     if size < 0 or place + size > shard.words_size:
         damaged()
-    if size > length + unit or length > size + unit:
-        return 1
-    if is_near(shard.words, place, size, text, start, length, unit) == 0:
+    far: i64 = size > length + unit or length > size + unit
+    if far or is_near(shard.words, place, size, text, start, length, unit) == 0:
         return 1
     for i in range(pool.count):
         if pool.rows[i] == word:
@@ -100,9 +98,9 @@ def near_words(
 ) -> i64:
     """Collect the words that are near text[start:][:length]; an END follows the text.
 
-    With one error, the first or the second half is still right: either the word begins with the first half, which is
-    a range of the sorted words, or it ends with the second, which is a range of the sorted suffixes. Not so where two
-    characters changed places across the middle: the caller looks for that one word.
+    With one error, the first or the second half is still right: either the word begins with the first half, or it ends
+    with the second: ranges of the sorted words and suffixes. Where two characters changed places across the middle, the
+    caller looks for that one word.
     """
     half: i64 = length >> 1
     first: i64 = first_word(shard, text, start, half, 0)
@@ -193,10 +191,7 @@ def weigh_name(shard: ShardArrays, pool: Pool, first: i64, end: i64, least: f64)
 
 
 def consider(shard: ShardArrays, pool: Pool, row: i64) -> i64:
-    """Weigh a row by the words of its name, and keep it if it is among the best.
-
-    Of the present name and the former ones the best counts.
-    """
+    """Weigh a row by the best of its names, present and former, and keep it if it is among the best."""
     if row >= shard.rows:
         damaged()
     first: i64 = shard.token_starts[row]
@@ -234,9 +229,15 @@ def consider(shard: ShardArrays, pool: Pool, row: i64) -> i64:
 def consider_all(shard: ShardArrays, pool: Pool, word: i64) -> i64:
     """Weigh the rows of a word, as many as are allowed."""
     first: i64 = shard.posting_starts[word]
-    for i in range(first, postings_end(shard, word, first)):
+    end: i64 = postings_end(shard, word, first)
+    for i in range(first, end):
         if pool.weighed >= POOLED:
             return 0
+        if cython.compiled and i + FAR_AHEAD < end:
+            prefetch(cython.address(shard.token_starts[shard.postings[i + FAR_AHEAD]]))
+            if shard.postings[i + AHEAD] < shard.rows:
+                token: i64 = shard.token_starts[shard.postings[i + AHEAD]]
+                prefetch(cython.address(shard.tokens[token]))
         consider(shard, pool, shard.postings[i])
     return 0
 

@@ -36,7 +36,7 @@ _LONGEST_ATTACHED: Final = 12
 _REST: Final = 3
 # A label of ISO 20275 with fewer words is no sign of a legal form: "Trust", "Fonds".
 _LABEL_WORDS: Final = 2
-# Words that were compared with a form, at most.
+# Words that were compared with a form, and ends of names, at most.
 _REMEMBERED: Final = 4_096
 
 
@@ -73,6 +73,7 @@ class LegalForms:
         self._texts: dict[Words, set[str]] = {}
         self._single: dict[Words, set[str]] = {}
         self._misspelt: dict[tuple[str, Words], bool] = {}
+        self._behind: dict[tuple[str, int, Words], tuple[Words, frozenset[LegalForm]]] = {}
         self._add(given, everywhere, _spellings)
         self._add(given, everywhere, self._of_parts)
         # Those of no country are the forms at an end of a name only.
@@ -84,6 +85,7 @@ class LegalForms:
                 known.setdefault(words, form)
         # Most words begin no form: the words of the longest one that each word begins.
         self._longest = {iso2: _longest(known) for iso2, known in self._known.items()}
+        self._most_words = max(map(len, self._known[""]), default=0)
 
     def _add(
         self,
@@ -108,12 +110,32 @@ class LegalForms:
     def without_forms(self, folded: Words, iso2: str) -> tuple[Words, frozenset[LegalForm]]:
         """A folded name without the forms of a country (`""`: of all), at least one word; and these forms."""
         iso2 = iso2 if iso2 in self._known else ""
-        known, longest, at_ends = self._known[iso2], self._longest[iso2], self._at_ends[iso2]
-        at = next((i for i, word in enumerate(folded) if word in longest), len(folded))
-        if at == len(folded):
+        longest = self._longest[iso2]
+        if longest.keys().isdisjoint(folded):
             return folded, frozenset()
+        at = 0
+        while folded[at] not in longest:
+            at += 1
+        if not at:
+            return self._taken_out(folded, iso2)
+        # Many names end alike. Of the words before, none begins a form: only how many there are counts, and no more
+        # than the longest form has.
+        before = min(at, self._most_words)
+        key = iso2, before, folded[at:]
+        found = self._behind.get(key)
+        if found is None:
+            if len(self._behind) >= _REMEMBERED:
+                self._behind.clear()
+            words, forms = self._taken_out(folded[at - before :], iso2)
+            found = self._behind[key] = words[before:], forms
+        return folded[:at] + found[0], found[1]
+
+    def _taken_out(self, folded: Words, iso2: str) -> tuple[Words, frozenset[LegalForm]]:
+        """The same, without a memory."""
+        known, longest, at_ends = self._known[iso2], self._longest[iso2], self._at_ends[iso2]
         words = list(folded)
         forms: set[LegalForm] = set()
+        at = 0
         while at < len(words):
             most = longest.get(words[at], 0)
             size = _form_at(known, at_ends, words, at, most) if most else 0

@@ -40,20 +40,13 @@ class Compared(NamedTuple):
     compared: NameComparison | None
     forms: tuple[Forms, Forms]
     told: Mapping[str, float]
+    distance: float = 0.0  # rows are read in this order
     former: bool = False
 
     @property
     def place(self) -> Place:
         """The row."""
         return self.found.shard, self.found.row
-
-    @property
-    def distance(self) -> float:
-        """Rows are read in this order."""
-        if self.compared is None:
-            return 0.0
-        compared = self.compared
-        return compared.lacking + compared.extra + 3 * compared.errors - compared.common
 
 
 class Spelled(NamedTuple):
@@ -292,10 +285,11 @@ class Matcher:
             for row, names_of_row in of_rows:
                 nearest: Compared | None = None
                 for place, name in enumerate(names_of_row):
-                    forms = line.compared.forms, name.forms
-                    found = Compared(row, next(compared), forms, line.told, former=place > 0)
-                    if nearest is None or found.distance < nearest.distance:
-                        nearest = found
+                    one = next(compared)
+                    distance = one.lacking + one.extra + 3 * one.errors - one.common
+                    if nearest is None or distance < nearest.distance:
+                        forms = line.compared.forms, name.forms
+                        nearest = Compared(row, one, forms, line.told, distance, place > 0)
                 assert nearest is not None  # a row has a name
                 seen.compared[row.shard, row.row] = nearest
 

@@ -6,7 +6,6 @@ How much a word tells is the logarithm of how rare it is in the country (nats), 
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rapidfuzz.distance import OSA
@@ -30,7 +29,6 @@ _VOWELS: Final = frozenset("aeiouyh")
 Told = tuple[str, float]  # a word, and how much it tells
 
 
-@dataclass(slots=True)
 class NameComparison:
     """How a name of a line and that of a company compare.
 
@@ -54,8 +52,8 @@ class NameComparison:
     common: float = 0.0
     lacking: float = 0.0
     extra: float = 0.0
-    lacking_words: list[str] = field(default_factory=list)
-    extra_words: list[str] = field(default_factory=list)
+    lacking_words: Sequence[str] = ()
+    extra_words: Sequence[str] = ()
     heavy_lacking: int = 0
     heavy_extra: int = 0
     errors: int = 0
@@ -104,8 +102,7 @@ class NameComparison:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedName:
+class ComparedName(NamedTuple):
     """A name without its legal forms, as it is compared with others of one country.
 
     Attributes:
@@ -161,23 +158,22 @@ def _compare_rest(
     if left and right:
         _match_respaced(left, right, found)
         _match_respaced(right, left, found)
-    if left and right:
-        known = {word: line.known.get(raw.get(word, word), 0) for word, _ in left}
-        _match_near(left, right, near, found, known)
+    if left and right and near:
+        _match_near(left, right, near, found, line.known, raw)
     if left and right and not found.common:
         _match_initials(left, right, found)
     if left and right and found.common:
         _match_inner_initials(left, right, found)
         _match_inner_initials(right, left, found)
-    for word, told in left:
+    for _, told in left:
         found.lacking += told
         found.heavy_lacking += told >= LIGHT
-        found.lacking_words.append(raw.get(word, word))
-    for word, told in right:
+    for _, told in right:
         found.extra += told
         found.heavy_extra += told >= LIGHT
-        found.extra_words.append(raw.get(word, word))
-    numbers = [word for word in found.lacking_words + found.extra_words if is_number(word)]
+    found.lacking_words = [raw.get(word, word) for word, _ in left]
+    found.extra_words = [raw.get(word, word) for word, _ in right]
+    numbers = [word for word in (*found.lacking_words, *found.extra_words) if is_number(word)]
     if numbers:
         no_numbers = _elided(company.told).union(articles)
         found.numbers = sum(word not in no_numbers for word in numbers)
@@ -205,9 +201,11 @@ def _without_equal(
     for (word, told), key in zip(line.told, line.keys, strict=True):
         place = None
         if key in keys:
-            place = next(
-                (i for i, other in enumerate(keys) if other == key and i not in taken), None
-            )
+            place = keys.index(key)
+            if place in taken:
+                place = next(
+                    (i for i, other in enumerate(keys) if other == key and i not in taken), None
+                )
         if place is None and not same_letters:
             place = _in_another_alphabet(word, company.told, taken, tables)
         if place is None:
@@ -220,7 +218,8 @@ def _without_equal(
         theirs, told = company.told[place]
         found.abbreviations += theirs != word and tables.full(word) != word
         found.add_common(told)
-    found.reordered = places != sorted(places)
+    if len(places) > 1:
+        found.reordered = places != sorted(places)
     right = [pair for i, pair in enumerate(company.told) if i not in taken]
     raw: dict[str, str] = {}
     if not same_letters:
@@ -261,7 +260,7 @@ def _match_forms(
     text = _joined(right)
     for form in sorted(forms) if len(forms) > 1 else forms:
         for place, (word, _) in enumerate(left):
-            if text and tables.forms.is_attached(word, text, form):
+            if 0 < len(text) < len(word) and tables.forms.is_attached(word, text, form):
                 found.respaced += 1
                 found.add_common(sum(weight for _, weight in right))
                 right.clear()
@@ -367,6 +366,7 @@ def _match_near(
     near: Near,
     found: NameComparison,
     known: Mapping[str, int],
+    raw: Mapping[str, str],
 ) -> None:
     """Words that differ by one or two errors, or of which one begins the other; the nearest first."""
     pairs = [
@@ -390,7 +390,7 @@ def _match_near(
         else:
             found.errors += int(cost)
             found.short_errors += cost == SHORT
-            found.known_errors += known[left[i][0]] > 0
+            found.known_errors += known.get(raw.get(left[i][0], left[i][0]), 0) > 0
     left[:] = [pair for i, pair in enumerate(left) if i not in gone_left]
     right[:] = [pair for j, pair in enumerate(right) if j not in gone_right]
 

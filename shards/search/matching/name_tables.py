@@ -7,8 +7,7 @@ Greek and Cyrillic letters.
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from shards.codec.folding import fold
 from shards.search.matching.legal_forms import LegalForm, LegalForms, Row, Words
@@ -22,8 +21,7 @@ _UNITS: Final = re.compile(r"[1-9](?:st|nd|rd|th)?")
 _DIGRAPHS: Final = (("ae", "a"), ("oe", "o"), ("ue", "u"), ("aa", "a"))
 
 
-@dataclass(frozen=True, slots=True)
-class BareName:
+class BareName(NamedTuple):
     """A name without its legal forms.
 
     Attributes:

@@ -41,7 +41,9 @@ class Weights(dict[str, float]):
 
     def strength(self, evidence: Evidence) -> float:
         """The log odds of a candidate with this evidence, against none."""
-        return self["constante"] + sum(self[name] * value for name, value in evidence.items())
+        return self["constante"] + sum(
+            [self[name] * value for name, value in evidence.items() if value]
+        )
 
     def probabilities(self, candidates: Sequence[Evidence]) -> list[float]:
         """The probability of each candidate, as the weights have it."""

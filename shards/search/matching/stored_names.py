@@ -5,17 +5,19 @@ with each other.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from shards.format import FORMER_NAME
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.matching.candidate_rows import information
 from shards.search.matching.name_comparison import ComparedName, Told
 from shards.search.matching.name_tables import UMLAUTS, BareName, NameTables
+from shards.search.reader import Shard
 
 # What is remembered at most: some 300 bytes a word, some 600 a row.
 _WORDS: Final = 65_536
 _ROWS: Final = 8_192
+_UNKNOWN: Final[Mapping[str, int]] = {}
 
 
 class LineName(NamedTuple):
@@ -25,21 +27,50 @@ class LineName(NamedTuple):
     told: Mapping[str, float]
 
 
+class _ToldWords(dict[int, Told]):
+    """The words of a shard by their numbers, and how much each tells."""
+
+    def __init__(self, shard: Shard) -> None:
+        super().__init__()
+        self._index, self._rows = shard.words, shard.rows
+
+    def __missing__(self, word: int) -> Told:
+        index = self._index
+        begin, stop = index.words.starts[word : word + 2].tolist()
+        low, high = index.starts[word : word + 2].tolist()
+        text = bytes(index.words.data[begin : stop - 1]).decode()
+        found = self[word] = text, information(self._rows, high - low)
+        return found
+
+
+class _Keys(dict[str, str]):
+    """What words must share to be the same."""
+
+    def __init__(self, tables: NameTables, *, umlauts: bool) -> None:
+        super().__init__()
+        self._tables, self._umlauts = tables, umlauts
+
+    def __missing__(self, word: str) -> str:
+        found = self[word] = self._tables.key(word, umlauts=self._umlauts)
+        return found
+
+
 class StoredNames:
     """The names of the companies of a generation, with the memory of one thread."""
 
     def __init__(self, arrays: GenerationArrays, tables: NameTables) -> None:
         self._shards, self._tables = arrays.shards, tables
-        self._words: dict[tuple[int, int], Told] = {}
-        self._keys: dict[bool, dict[str, str]] = {False: {}, True: {}}
+        self._words: dict[int, _ToldWords] = {}
+        self._keys = {umlauts: _Keys(tables, umlauts=umlauts) for umlauts in (False, True)}
         self._rows: dict[tuple[int, int], tuple[ComparedName, ...]] = {}
 
     def forget(self) -> None:
         """Make room, where it is short, before another batch."""
-        remembered: tuple[dict[Any, Any], ...] = (self._words, *self._keys.values())
-        for known in remembered:
-            if len(known) > _WORDS:
-                known.clear()
+        if sum(map(len, self._words.values())) > _WORDS:
+            self._words.clear()
+        for keys in self._keys.values():
+            if len(keys) > _WORDS:
+                keys.clear()
         self._rows.clear()
 
     def of(self, number: int, row: int) -> tuple[ComparedName, ...]:
@@ -52,29 +83,28 @@ class StoredNames:
         return found
 
     def _read(self, number: int, row: int) -> tuple[ComparedName, ...]:
-        index = self._shards[number].words
-        first, end = index.token_starts[row : row + 2].tolist()
-        names: list[list[Told]] = [[]]
-        for word in index.tokens[first:end].tolist():
-            if word == FORMER_NAME:
-                names.append([])
-            else:
-                names[-1].append(self._words.get((number, word)) or self._word(number, word))
-        return tuple(self._name(number, words) for words in names)
-
-    def _word(self, number: int, word: int) -> Told:
-        """A word of a shard by its number, and how much it tells."""
         shard = self._shards[number]
         index = shard.words
-        begin, stop = index.words.starts[word : word + 2].tolist()
-        low, high = index.starts[word : word + 2].tolist()
-        text = bytes(index.words.data[begin : stop - 1]).decode()
-        found = self._words[number, word] = text, information(shard.rows, high - low)
-        return found
+        known = self._words.get(number)
+        if known is None:
+            known = self._words[number] = _ToldWords(shard)
+        first, end = index.token_starts[row : row + 2].tolist()
+        tokens: list[int] = index.tokens[first:end].tolist()
+        names = []
+        while FORMER_NAME in tokens:
+            end = tokens.index(FORMER_NAME)
+            names.append(self._name(number, [known[word] for word in tokens[:end]]))
+            tokens = tokens[end + 1 :]
+        names.append(self._name(number, [known[word] for word in tokens]))
+        return tuple(names)
 
     def _name(self, number: int, words: Sequence[Told]) -> ComparedName:
         shard = self._shards[number]
-        bare = self._tables.bare(tuple(word for word, _ in words), shard.iso2)
+        texts = tuple([word for word, _ in words])
+        bare = self._tables.bare(texts, shard.iso2)
+        count = len(bare.words)
+        if bare.words == texts[:count]:
+            return self._compared(number, bare, words[:count])
         told = dict(words)
         for word in bare.words:
             if word not in told:  # joined letters and numbers
@@ -86,15 +116,19 @@ class StoredNames:
         number: int,
         bare: BareName,
         told: Mapping[str, float],
-        known: Mapping[str, int] | None = None,
+        known: Mapping[str, int] = _UNKNOWN,
     ) -> ComparedName:
         """A name as it is compared in the country of a shard, from what its words tell there."""
-        umlauts = self._shards[number].iso2 in UMLAUTS
-        known_keys = self._keys[umlauts]
-        for word in bare.words:
-            if word not in known_keys:
-                known_keys[word] = self._tables.key(word, umlauts=umlauts)
+        return self._compared(number, bare, [(word, told[word]) for word in bare.words], known)
+
+    def _compared(
+        self,
+        number: int,
+        bare: BareName,
+        told: Sequence[Told],
+        known: Mapping[str, int] = _UNKNOWN,
+    ) -> ComparedName:
+        known_keys = self._keys[self._shards[number].iso2 in UMLAUTS]
         keys = [known_keys[word] for word in bare.words]
-        words = [(word, told[word]) for word in bare.words]
         is_ascii = "".join(bare.words).isascii()
-        return ComparedName(words, keys, bare.forms, is_ascii, known or {})
+        return ComparedName(told, keys, bare.forms, is_ascii, known)

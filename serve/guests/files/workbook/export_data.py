@@ -11,6 +11,8 @@ from functools import cached_property
 from itertools import groupby, islice
 from typing import Any, Final
 
+import numpy as np
+
 from serve.generation import country_sources
 from serve.generation.country_sources import CountrySources
 from serve.guests.files.workbook.cell_values import sheet_names
@@ -22,6 +24,7 @@ from shards.generations.reference import Reference
 from shards.search.counts.facets import FacetCount, FacetRow, count_facets
 from shards.search.reader import Shard
 from shards.search.result_page import MergedRow
+from shards.search.search import ShardSet, records
 
 Values = tuple[Any, ...]  # of a company, in the order of FIELDS
 
@@ -107,11 +110,13 @@ def company_json(
             yield from shards[iso2].records(batch, coordonnees=coordonnees)
 
 
-def _records(
-    shards: Mapping[str, Shard], rows: Sequence[MergedRow], *, coordonnees: bool
-) -> Iterator[Values]:
-    for known in company_json(shards, rows, coordonnees=coordonnees):
-        yield tuple(record.company(known).values())
+def _records(base: ShardSet, rows: Sequence[MergedRow], *, coordonnees: bool) -> Iterator[Values]:
+    numbers = {iso2: number for number, iso2 in enumerate(sorted(base))}
+    for start in range(0, len(rows), _BATCH):
+        batch = [(numbers[iso2], row) for iso2, row in rows[start : start + _BATCH]]
+        joined = records(base, np.array(batch, np.int64), coordonnees=coordonnees)
+        for known in record.companies(joined):
+            yield tuple(known.values())
 
 
 def _assets(shards: Mapping[str, Shard], rows: Sequence[MergedRow]) -> list[float | None]:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from html import escape
+from pathlib import Path
 from typing import Final
 
 from xlsxwriter.format import Format
@@ -33,11 +34,24 @@ class RowWorksheet(Worksheet):  # type: ignore[misc]  # xlsxwriter has no types
         if first > self.previous_row:
             self._write_single_row(first)  # what xlsxwriter holds of the row before
         before, after = self._row_tag()
-        row = first - 1
-        for row, cells in enumerate(rows, first):
-            self.fh.write(f"{before}{row + 1}{after}{''.join(cells)}</row>")
-        if row >= first:
-            self.dim_rowmax = self.previous_row = row
+        made = [
+            f"{before}{number}{after}{''.join(cells)}</row>"
+            for number, cells in enumerate(rows, first + 1)
+        ]
+        if made:
+            self.fh.write("".join(made))
+            self.dim_rowmax = self.previous_row = first + len(made) - 1
+
+    def _write_optimized_sheet_data(self) -> None:
+        """Copy the temporary file of the rows into the package as bytes; xlsxwriter decodes and encodes it again."""
+        if self.dim_rowmin is None:
+            super()._write_optimized_sheet_data()
+            return
+        self._xml_start_tag("sheetData")
+        self.row_data_fh.close()
+        self.fh.copy(Path(self.row_data_filename))
+        Path(self.row_data_filename).unlink()
+        self._xml_end_tag("sheetData")
 
     def _row_tag(self) -> tuple[str, str]:
         """The start tag of a row of the default height, before and after its number."""
@@ -90,7 +104,7 @@ class RowWorksheet(Worksheet):  # type: ignore[misc]  # xlsxwriter has no types
     def add_link(self, row: int, col: int, target: str) -> None:
         """Link a cell to `target`; the text of the cell is written separately."""
         self.ignore_write_string = True
-        self.write_url(row, col, target)
+        self._write_url(row, col, target)
         self.ignore_write_string = False
 
 

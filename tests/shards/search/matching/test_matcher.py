@@ -1,5 +1,6 @@
 """Lines and the companies they mean, among companies that are much like them."""
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -349,6 +350,29 @@ def test_a_batch_is_matched_as_its_lines_are_one_by_one(
     matcher: Matcher, lines: list[Line], limit: int
 ) -> None:
     assert matcher.match_all(lines, limit) == [matcher.match(line, limit) for line in lines]
+
+
+@pytest.mark.slow
+def test_batches_of_many_lines_are_matched_as_their_lines_are_one_by_one(matcher: Matcher) -> None:
+    chance = random.Random(2)
+    lines = [
+        Line(
+            _misspelt(" ".join(chance.sample(WORDS, chance.randrange(1, 5))), chance),
+            chance.choice([(), ("UK",), ("DE",), ("BG", "UK")]),
+            id=chance.choice([None, None, None, "944111", "15615189"]),
+            ville=chance.choice([None, "Leeds", "York"]),
+        )
+        for _ in range(2_000)
+    ]
+    for first in range(0, len(lines), 40):
+        batch = lines[first : first + 40]
+        assert matcher.match_all(batch, 3) == [matcher.match(line, 3) for line in batch]
+
+
+def _misspelt(name: str, chance: random.Random) -> str:
+    """A name of which, now and then, a letter is lost."""
+    place = chance.randrange(2 * len(name))
+    return name[:place] + name[place + 1 :]
 
 
 def test_words_are_looked_up_once_for_all_lines_of_a_batch(

@@ -4,7 +4,6 @@ A list has half a million cells. So the type of a cell is chosen once per column
 that comes again is remembered.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -22,8 +21,8 @@ JOIN: Final = "; "  # between the texts of a list
 # None is empty.
 Cells = Callable[[Sequence[str], Sequence[Any]], list[str]]
 
-# A text that has nothing of this needs no look at its characters: `clean`, `is_active`, `inline`.
-_SPECIAL: Final = re.compile(r"[&<>\x00-\x1f\x7f-\x9f\ufffe\uffff]|^[\s=+\-@]|\s$|_x", re.UNICODE)
+# Beginnings of texts that `is_active` or `inline` mark.
+_MARKED: Final = (" ", "=", "+", "-", "@")
 # Texts that a column remembers.
 _REMEMBERED: Final = 4_096
 
@@ -101,7 +100,7 @@ class _Tails(dict[str, str]):
         self._quoted = f'" s="{index(sheet.styles.palette.quote_prefixed(style))}" t="inlineStr">'
 
     def __missing__(self, value: str) -> str:
-        if _SPECIAL.search(value) is None and 2 * len(value) < LONGEST_CELL:
+        if _is_plain(value):
             self[value] = tail = f"{self._plain}<is><t>{value}</t></is></c>"
             return tail
         fit = self._sheet.fit(value)
@@ -109,6 +108,17 @@ class _Tails(dict[str, str]):
         if fit is value:  # else it is counted each time
             self[value] = tail
         return tail
+
+
+def _is_plain(value: str) -> bool:
+    """Whether nothing of a text is changed or marked by `clean`, `is_active` and `inline`."""
+    return (
+        value.isprintable()
+        and not ("&" in value or "<" in value or ">" in value or "_x" in value)
+        and not value.startswith(_MARKED)
+        and not value.endswith(" ")
+        and 2 * len(value) < LONGEST_CELL
+    )
 
 
 def _link_cells(
