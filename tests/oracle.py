@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import product
+from itertools import combinations, product
 from typing import Any, TypeVar
 
 from shards.query import Query
@@ -449,7 +449,15 @@ def meant(companies: Sequence[Company], query: Query) -> list[tuple[str, int]]:
     found = [
         (far, -len(search(companies, replace(query, q=text))), text) for text, far in texts.items()
     ]
-    return [(text, -total) for _, total, text in sorted(found) if total][:3]
+    nearest = [(text, -total) for _, total, text in sorted(found) if total]
+    if 2 <= len(words) <= 8 and all(
+        search(companies, Query(pays=query.pays, q=word)) for word in words
+    ):
+        for fewer in (combinations(words, len(words) - 1), combinations(words, 1)):
+            new = {" ".join(some) for some in fewer} - {text for text, _ in nearest}
+            totals = [(-len(search(companies, replace(query, q=text))), text) for text in new]
+            nearest += [(text, -total) for total, text in sorted(totals) if total]
+    return nearest[:3]
 
 
 def _near(word: str, known: set[str]) -> list[tuple[int, str]]:

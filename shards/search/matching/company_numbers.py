@@ -218,12 +218,17 @@ def respelt(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
     if len(folded) > LONGEST:
         return
     for iso2, shard in shards.items():
-        spellings = [folded, *(folded[2:] for code in _codes(iso2) if folded.startswith(code))]
         width = shard.idents.width if shard.rows else 0
-        for spelling in filter(None, spellings):
-            for one in _with_zeros(spelling):
-                if width in (0, len(one)):
-                    yield from with_identifier({iso2: shard}, one)
+        for one in spellings(iso2, folded):
+            if width in (0, len(one)):
+                yield from with_identifier({iso2: shard}, one)
+
+
+def spellings(iso2: str, folded: str) -> Iterator[str]:
+    """A number with other zeros, with and without the code of its country."""
+    bare = (folded[2:] for code in _codes(iso2) if folded.startswith(code))
+    for spelling in filter(None, [folded, *bare]):
+        yield from _with_zeros(spelling)
 
 
 def _codes(iso2: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Texts that a search may have meant that finds nothing: the nearest words, identifiers with their zeros (X4)."""
+"""Texts that a search may have meant that finds nothing: nearest words, fewer words, respelt identifiers (X4)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,6 +10,7 @@ from shards.codec.folding import fold, fold_id
 from shards.errors import reading
 from shards.query import Query
 from shards.search import id_lookup
+from shards.search.matching import company_numbers
 from shards.search.reader import Shard
 from shards.search.search import ShardSet, search
 
@@ -21,7 +22,8 @@ FARTHEST: Final = 2
 _LEAST_LETTERS: Final = 3
 _TWO_ERRORS: Final = 5
 _MOST_LETTERS: Final = 30
-_LONGEST_ID: Final = 14
+# Words of a text of which one is left out.
+_MOST_WORDS: Final = 8
 
 
 class Meant(NamedTuple):
@@ -44,8 +46,9 @@ def nearest(base: ShardSet, query: Query) -> list[Meant]:
     """At most three texts that find something where `query` finds nothing: by distance, then by their totals.
 
     Each word of `q` is kept or replaced by a word of names (in the countries of the search) at a Damerau-Levenshtein
-    distance of at most 1 where it has 3 or 4 letters, 2 from 5 to 30 letters; in all, at most 2. Identifiers, whose
-    zeros at the beginning are missing or too many, come first.
+    distance of at most 1 where it has 3 or 4 letters, 2 from 5 to 30 letters; in all, at most 2. Identifiers that
+    are written with other zeros, or with the code of their country, come first. Last, where every word is known but
+    no company has them all: the text without one word, then each word alone.
 
     Raises:
         CorruptError: a shard refers to what it does not have.
@@ -67,7 +70,13 @@ def nearest(base: ShardSet, query: Query) -> list[Meant]:
         texts = nlargest(TRIED, given, key=lambda text: text[1])
         counted = [_count_meant(base, query, text) for text, _ in texts]
         found += sorted(counted, key=lambda one: (-one.total, one.q))
-    return [one for one in found if one.total][:MOST]
+    found = [one for one in found if one.total]
+    for fewer in _fewer_words(words) if not any(unknown) else ():
+        if len(found) < MOST:
+            new = sorted(fewer - {one.q for one in found})
+            counted = [_count_meant(base, query, text) for text in new]
+            found += sorted((one for one in counted if one.total), key=lambda one: -one.total)
+    return found[:MOST]
 
 
 def errors_allowed(word: str) -> int:
@@ -119,18 +128,25 @@ def _texts(
                     yield " ".join(text), min(one.n for one in chosen)
 
 
-def _identifiers(base: ShardSet, query: Query) -> list[str]:
-    """The identifiers that exist and differ from `q` by zeros at their beginning, the nearest first."""
-    given = fold_id(query.q or "")
-    bare = given.lstrip("0")
-    if not bare.isdecimal() or len(given) > _LONGEST_ID:
+def _fewer_words(words: Sequence[str]) -> list[set[str]]:
+    """The texts without one of the words, and each word alone."""
+    if not 2 <= len(words) <= _MOST_WORDS:
         return []
-    countries = query.pays or tuple(base)
-    spelt = [bare.rjust(size, "0") for size in range(len(bare), _LONGEST_ID + 1)]
-    known = [
-        one for one in spelt if one != given and any(_has(base[iso2], one) for iso2 in countries)
-    ]
-    return sorted(known, key=lambda one: abs(len(one) - len(given)))[:MOST]
+    return [{" ".join(some) for some in combinations(words, n)} for n in (len(words) - 1, 1)]
+
+
+def _identifiers(base: ShardSet, query: Query) -> list[str]:
+    """The identifiers that exist and differ from `q` by zeros or the code of a country, the nearest first."""
+    given = fold_id(query.q or "")
+    if len(given) > company_numbers.LONGEST or not any(map(str.isdigit, given)):
+        return []
+    known = {
+        one
+        for iso2 in query.pays or tuple(base)
+        for one in company_numbers.spellings(iso2, given)
+        if one != given and _has(base[iso2], one)
+    }
+    return sorted(known, key=lambda one: (abs(len(one) - len(given)), one))[:MOST]
 
 
 def _has(shard: Shard, identifier: str) -> bool:

@@ -43,7 +43,10 @@ def test_the_nearest_texts_are_those_of_the_oracle(
         ("voulangerie", [("boulangerie", 2)]),  # the first letter
         ("boulngrie", [("boulangerie", 2)]),  # two errors
         ("bolngrie", []),  # three
-        ("boulangerie lefebvr", [("boulangerie lefebvre", 1)]),
+        (
+            "boulangerie lefebvr",  # a part of a word is known too
+            [("boulangerie lefebvre", 1), ("boulangerie", 2), ("lefebvr", 1)],
+        ),
         ("lefbvre boulangrie", []),  # not neighbours
         ("la boulagnrie", [("la boulangerie", 1)]),
         ("lz boulangerie", []),  # two letters
@@ -54,6 +57,15 @@ def test_the_nearest_texts_are_those_of_the_oracle(
         ("944111", [("00944111", 1)]),
         ("0000944111", [("00944111", 1)]),
         ("944112", []),
+        ("GB00944111", [("00944111", 1)]),
+        ("uk 944111", [("00944111", 1)]),
+        ("SC12345", [("SC012345", 1)]),
+        ("GBSC12345", [("SC012345", 1)]),
+        ("lefebvre la", [("la", 3), ("lefebvre", 1)]),  # two words that do not meet
+        (
+            "boulangerie lefebvre la",
+            [("boulangerie lefebvre", 1), ("la", 3), ("boulangerie", 2)],
+        ),
         ("…", []),
     ],
 )
@@ -62,6 +74,7 @@ def test_an_error_is_seen_through(q: str, expected: list[tuple[str, int]]) -> No
         company("FR", "1", "Boulangerie Lefebvre"),
         company("FR", "2", "La Boulangerie"),
         company("UK", "00944111", "Lab"),
+        company("UK", "SC012345", "Coal"),
     ]
     with OpenShards(found) as world:
         nearest = [tuple(one) for one in spelling.nearest(world.shards, Query(q=q))]
