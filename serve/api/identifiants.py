@@ -2,7 +2,7 @@
 
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
-from serve.api.societe import check_identifier, company_names
+from serve.api.societe import check_identifier, company_names, refuse_deleted
 from serve.contract import errors, parameters, seed_tables
 from serve.contract.objects.search import Identification, SocieteNumerotee
 from serve.generation.open_generation import OpenGeneration
@@ -31,6 +31,7 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
 
     async def run() -> "CallResult[Identification]":
         if not found.places:
+            await refuse_deleted(generation, shards, number)
             near = await generation.in_thread(
                 _MICROSECONDS, lambda: company_numbers.nearest(shards, number)
             )

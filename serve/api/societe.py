@@ -1,7 +1,7 @@
 """GET /api/v1/societes/{iso}/{id}: one company (§4.5)."""
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
@@ -13,6 +13,7 @@ from serve.contract import errors, parameters, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.parameters import LONGEST_ID
 from serve.contract.prices import RECORD_CREDITS
+from serve.generation import deletions
 from serve.generation.open_generation import OpenGeneration
 from serve.request import reader
 from serve.request.place_names import PlaceNames, suggestions
@@ -69,7 +70,7 @@ def _prepare_record(
     )
     shard, row = locate(request, generation)
     if row is None:
-        return PreparedCall(partial(absent, shard, request.segments[1]))
+        return PreparedCall(partial(absent, generation, shard, request.segments[1]))
     caller, offer = request.caller, request.offer
     plan = caller.plan
     company = f"{shard.iso2}/{shard.company(row)['id']}"
@@ -102,12 +103,28 @@ def locate(request: Request, generation: OpenGeneration) -> tuple[Shard, int | N
     return shard, company_numbers.find_one(shard, identifier, seed_tables.derivations())
 
 
-async def absent(shard: Shard, identifier: str) -> CallResult[Any]:
-    """The 404, which names the companies that may be meant."""
+async def absent(generation: OpenGeneration, shard: Shard, identifier: str) -> CallResult[Any]:
+    """The 404, which says when the company was deleted, or names the companies that may be meant."""
     shards = {shard.iso2: shard}
     alike = company_numbers.find(shards, identifier, seed_tables.derivations()).places
+    if not alike:
+        await refuse_deleted(generation, shards, identifier)
     places = alike or company_numbers.nearest(shards, identifier)
     raise errors.societe_introuvable(shard.iso2, identifier, company_names(shards, places))
+
+
+async def refuse_deleted(
+    generation: OpenGeneration, countries: Collection[str], identifier: str
+) -> None:
+    """Say that the company with this identifier was deleted, if it was.
+
+    Raises:
+        ApiError: 404.
+    """
+    find = partial(deletions.find, generation, countries, identifier)
+    deletion = await generation.in_thread(deletions.MICROSECONDS, find)
+    if deletion is not None:
+        raise errors.societe_supprimee(*deletion)
 
 
 def company_names(shards: Mapping[str, Shard], places: Sequence[CompanyPlace]) -> list[str]:

@@ -237,6 +237,15 @@ def societe_introuvable(iso2: str, identifiant: str, proches: Sequence[str] = ()
     return _error("societe_introuvable", {"proches": proches}, **values)
 
 
+def societe_supprimee(iso2: str, identifiant: str, date: str | None) -> ApiError:
+    """A company that was deleted; `date`: that of the data that lack it."""
+    extra: dict[str, Any] = {"proches": [], "supprimee_le": date}
+    values = {"iso2": iso2, "identifiant": identifiant}
+    if date:
+        return _error("societe_supprimee_le", extra, date=date, **values)
+    return _error("societe_supprimee", extra, **values)
+
+
 def route_inconnue() -> ApiError:
     return _error("route_inconnue", routes=_ROUTES)
 

@@ -3,6 +3,6 @@
 Start at `open_generation`, which holds everything that changes with a generation; then
 `current_generation`, which follows DATA/CURRENT. `generation_status` is what /readyz and /metrics
 report; `country_sources` says where the companies come from, `legal_forms` which forms they have;
-`company_ids` looks up the companies that a search names; `statement_table` arranges the statements of a
-company for the workbook and the web page.
+`company_ids` looks up the companies that a search names, `deletions` those that were deleted;
+`statement_table` arranges the statements of a company for the workbook and the web page.
 """

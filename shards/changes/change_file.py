@@ -14,9 +14,9 @@ folded identifier, then by identifier. Integers are little-endian.
 import mmap
 import struct
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, takewhile
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Final, NamedTuple
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from shards.changes import change_block
 from shards.changes.change_block import BLOCK, ChangeBlock, Mask, StoredChange
+from shards.codec.folding import fold_id
 from shards.errors import CorruptError, WrongFormatError
 from shards.generations import atomic_files
 from shards.search.filters import Filter
@@ -45,6 +46,7 @@ STATEMENTS: Final = "comptes"  # the name of the statement lines among the chang
 _MAGIC: Final = b"societes-diff\0\0\0"
 _HEADER: Final = struct.Struct("<16sH2sI3Q")
 _START: Final = np.dtype("<u8")
+_ENDS: Final = struct.Struct("<2Q")  # two starts: where a piece begins and ends
 _PIECE: Final = 1 << 20
 
 
@@ -149,18 +151,8 @@ class ChangeFile:
             CorruptError: the file is truncated.
         """
         with path.open("rb") as file:
-            packed = file.read(_HEADER.size)
-            if len(packed) < _HEADER.size or not packed.startswith(_MAGIC):
-                raise WrongFormatError(f"{path} holds no changes of companies; build it again")
+            self.iso2, self._stored = _read_header(file, path)
             self._map = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-        _, version, iso2, _, *counts = _HEADER.unpack(packed)
-        if version != CHANGES_VERSION:
-            self._map.close()
-            raise WrongFormatError(
-                f"{path} has format {version}, this code reads {CHANGES_VERSION}; build it again"
-            )
-        self.iso2: str = iso2.decode()
-        self._stored = ChangeCounts(*counts)
         self._backwards = backwards
         self._path = path
         self._starts = self._read_starts(path)
@@ -270,6 +262,47 @@ class ChangeFile:
             self._map.close()
             raise CorruptError(f"{path} is not whole; build or fetch it again")
         return starts
+
+
+def find_deleted(path: Path, folded: str) -> dict[str, int]:
+    """The deleted companies with a folded identifier, and the numbers of these changes.
+
+    The file is searched as it is mapped: to open it would copy the starts of all changes.
+
+    Raises:
+        FileNotFoundError, WrongFormatError, CorruptError: as of ChangeFile.
+    """
+    with path.open("rb") as file:
+        _, counts = _read_header(file, path)
+        pieces = sum(counts) + sum(map(_blocks, counts)) + 1
+        data = _HEADER.size + _START.itemsize * pieces
+        with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+
+            def identifier(number: int) -> str:
+                place = _HEADER.size + _START.itemsize * number
+                begin, end = _ENDS.unpack_from(mapped, place)
+                return str(orjson.loads(mapped[data + begin : data + end])["id"])
+
+            numbers = range(counts.supprimees)
+            try:
+                first = bisect_left(numbers, folded, key=lambda one: fold_id(identifier(one)))
+                found = ((identifier(one), one) for one in numbers[first:])
+                return dict(takewhile(lambda one: fold_id(one[0]) == folded, found))
+            except (LookupError, OverflowError, TypeError, ValueError, struct.error) as error:
+                raise CorruptError(f"{path} is damaged ({error!r}); fetch it again") from error
+
+
+def _read_header(file: IO[bytes], path: Path) -> tuple[str, ChangeCounts]:
+    """The country and the counts of a file."""
+    packed = file.read(_HEADER.size)
+    if len(packed) < _HEADER.size or not packed.startswith(_MAGIC):
+        raise WrongFormatError(f"{path} holds no changes of companies; build it again")
+    _, version, iso2, _, *counts = _HEADER.unpack(packed)
+    if version != CHANGES_VERSION:
+        raise WrongFormatError(
+            f"{path} has format {version}, this code reads {CHANGES_VERSION}; build it again"
+        )
+    return iso2.decode(), ChangeCounts(*counts)
 
 
 def _blocks(count: int) -> int:

@@ -17,6 +17,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -168,6 +169,12 @@ def way(
     if start == end:
         return ()
     return next((path for path in _ways(steps, start) if path[-1].after == end), None)
+
+
+def history(steps: Mapping[str, Sequence[ChangeStep]], end: str) -> list[ChangeStep]:
+    """The steps that led to a generation, the latest first, as far as they are kept."""
+    back = {start: [one for one in found if one.backwards] for start, found in steps.items()}
+    return [path[-1].reverse() for path in islice(_ways(back, end), KEPT)]
 
 
 def prune(data: Path, published: str) -> None:

@@ -51,7 +51,7 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
     generation = generation.at_version(wanted.version)
     shard, row = locate(request, generation)
     if row is None:
-        return PreparedCall(partial(absent, shard, request.segments[1]))
+        return PreparedCall(partial(absent, generation, shard, request.segments[1]))
     caller = request.caller
     plan = caller.plan
     limit = rights.window(plan, wanted.n, 0).limit

@@ -82,7 +82,7 @@ def entreprise(
     caller = request.caller
     terms = modules.terms(caller, ENTREPRISE, plans)
     if row is None:
-        return PreparedCall(partial(absent, shard, request.segments[1]))
+        return PreparedCall(partial(absent, generation, shard, request.segments[1]))
     company = f"{shard.iso2}/{shard.company(row)['id']}"
     tag = etag(
         generation.id,

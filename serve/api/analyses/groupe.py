@@ -69,7 +69,7 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]
     )
     shard, row = locate(request, generation)
     if row is None:
-        return PreparedCall(partial(absent, shard, request.segments[1]))
+        return PreparedCall(partial(absent, generation, shard, request.segments[1]))
     plan = request.caller.plan
     limit = rights.window(plan, MOST_CHILDREN, 0).limit
     record = shard.company(row)

@@ -233,6 +233,13 @@ class DetailsErreur:
             "The nearest companies, as country and identifier (`UK:00944111`).",
         ),
     ]
+    supprimee_le: Annotated[
+        str | None,
+        Text(
+            "D’une société radiée du fichier : la date des données qui ne l’ont plus ; null si elle n’est plus connue.",
+            "Of a company removed from the data: the date of the data without it; null if not known any more.",
+        ),
+    ]
     credits: CoutEtSolde
     quota: Quota
     module: Annotated[str, Text("Le module que l’offre n’a pas.", "Module that the plan lacks.")]

@@ -54,6 +54,7 @@ ALL = [
     errors.module_non_inclus("marche", "integral"),
     errors.essai_epuise(3, "corporate", "2026-12-01T00:00:00Z"),
     errors.societe_introuvable("FR", "1"),
+    errors.societe_supprimee("FR", "1", "2026-11-20"),
     errors.route_inconnue(),
     errors.methode_non_autorisee("PUT", "GET"),
     errors.format_non_acceptable("application/json", ["text/csv"]),
@@ -87,7 +88,7 @@ def test_every_code_has_a_function_of_its_name() -> None:
     others = {name for name in functions if name[0] != "_"} - set(CODES)
     assert others == {
         "secteur_requis", "exports_simultanes", "trop_ancienne", "trop_de_lignes",
-        "lignes_d_un_visiteur", "pays_endommage", "why",
+        "lignes_d_un_visiteur", "pays_endommage", "societe_supprimee", "why",
     }  # fmt: skip
 
 

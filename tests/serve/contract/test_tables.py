@@ -22,6 +22,7 @@ VARIANTS = (
     errors.secteur_inconnu([], {}, ["X"]),
     errors.secteur_inconnu(["X"], {}),
     errors.societe_introuvable("", "1", ["FR:1"]),
+    errors.societe_supprimee("FR", "1", None),
     errors.trop_de_requetes(QUOTA, 60, "jour"),
     errors.indisponible(errors.NO_COUNTERS, maybe_counted=True),
 )
