@@ -114,6 +114,8 @@ def first(pairs: Pairs, name: str) -> str:
 
 
 def _remedy(error: ApiError) -> str:
+    if "supprimee_le" in error.extra:
+        return "It is not there any more: tell the user so."
     if error.code == "trop_de_requetes" and counter_headers.is_of_day(error.headers):
         return _tomorrow()
     allowed = error.extra.get("parametres_admis")

@@ -78,6 +78,7 @@ def test_the_page_and_the_tool_say_it_too(tmp_path: Path) -> None:
         told = call(served, "read_company", {}, iso2="EE", id="10000019")
         assert told["isError"]
         assert f"was removed from the data on {DAY}" in told["content"][0]["text"]
+        assert "Try one of" not in told["content"][0]["text"]
 
 
 def test_a_company_that_came_back_is_there(tmp_path: Path) -> None:
