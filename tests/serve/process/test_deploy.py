@@ -225,7 +225,7 @@ def test_nginx_names_no_key_when_the_server_is_gone(tmp_path: Path) -> None:
             for path in ("/api/v1/reconciliation/soc_rec_", "/invitation/", "/mot-de-passe/")
         ]
 
-    assert all(b" 502 " in answer.splitlines()[0] for answer in answers)
+    assert all(b" 503 " in answer.splitlines()[0] for answer in answers)
     assert not [path for path in tmp_path.glob("*.log") if "Secret" in path.read_text()]
 
 
