@@ -176,7 +176,7 @@ sanitize: $(READY) ## the tests of the compiled search under AddressSanitizer an
 	  tar -xf - -C build/sanitized
 	cd build/sanitized && CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
 	  LDFLAGS="-fsanitize=address,undefined" $(CURDIR)/$(PY) setup.py --quiet build_ext --inplace
-	cd build/sanitized && ASAN_OPTIONS=detect_leaks=0 \
+	cd build/sanitized && ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	  $(CURDIR)/$(PY) -m pytest tests/shards/kernel tests/shards/search/test_records.py tests/shards/search/test_search.py
 
