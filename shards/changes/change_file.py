@@ -254,7 +254,7 @@ class ChangeFile:
 
     def _read_starts(self, path: Path) -> NDArray[np.uint64]:
         """A copy of the starts, because the map cannot be closed while an array is a view of it."""
-        count = sum(self._stored) + sum(map(_blocks, self._stored)) + 1
+        count = _starts_of(self._stored)
         size = _HEADER.size + _START.itemsize * count
         stored = self._map[_HEADER.size : size]
         starts = np.frombuffer(stored[: len(stored) // 8 * 8], dtype=_START)
@@ -274,8 +274,7 @@ def find_deleted(path: Path, folded: str) -> dict[str, int]:
     """
     with path.open("rb") as file:
         _, counts = _read_header(file, path)
-        pieces = sum(counts) + sum(map(_blocks, counts)) + 1
-        data = _HEADER.size + _START.itemsize * pieces
+        data = _HEADER.size + _START.itemsize * _starts_of(counts)
         with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
 
             def identifier(number: int) -> str:
@@ -303,6 +302,11 @@ def _read_header(file: IO[bytes], path: Path) -> tuple[str, ChangeCounts]:
             f"{path} has format {version}, this code reads {CHANGES_VERSION}; build it again"
         )
     return iso2.decode(), ChangeCounts(*counts)
+
+
+def _starts_of(counts: ChangeCounts) -> int:
+    """The starts in a file: of its entries, of its blocks, and its end."""
+    return sum(counts) + sum(map(_blocks, counts)) + 1
 
 
 def _blocks(count: int) -> int:

@@ -385,11 +385,8 @@ class Shard:
         try:
             with self._decompressing:
                 return bytes(decompressor.decompress(magic + bytes(frames[number])))
-        except (
-            zstandard.ZstdError,
-            LookupError,
-            MemoryError,
-        ) as error:  # a changed size may be immense
+        # The size that a changed frame claims may be immense.
+        except (zstandard.ZstdError, LookupError, MemoryError) as error:
             raise CorruptError(
                 f"{self.path}: row {row} is damaged ({error}); build or fetch the file again"
             ) from error

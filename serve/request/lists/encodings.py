@@ -77,8 +77,9 @@ def decode_file(raw: bytes, chosen: str = "") -> DecodedText:
     if name not in CHOICES:
         known = ", ".join(CHOICES)
         shown = repr(name[:50])
-        why = f"{shown} ; admis : {known}", f"{shown}; admitted: {known}"
-        raise errors.parametre_invalide("encodage", why)
+        raise errors.parametre_invalide(
+            "encodage", errors.why("inconnu_admis", shown=shown, known=known)
+        )
     try:
         text = raw.decode(CHOICES[name]) if chosen else _decode(raw, name)
     except UnicodeDecodeError as error:

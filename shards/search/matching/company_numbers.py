@@ -1,9 +1,8 @@
 """Companies by any of their numbers, in any spelling: identifier, VAT number, SIRET, LEI (extensions X5, X6).
 
 `find` says which way comes first, `find_each` looks up the companies that a search names. A number is compared by its
-letters and digits. An identifier is found with other leading zeros than the register
-writes, with the code of its country in front, or both. How other numbers contain identifiers is a table
-(`seeds/numeros.csv`).
+letters and digits. An identifier is found with other leading zeros than the register writes, with the code of its
+country in front, or both. How other numbers contain identifiers is a table (`seeds/numeros.csv`).
 """
 
 import re

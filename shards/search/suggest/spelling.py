@@ -132,7 +132,8 @@ def _fewer_words(words: Sequence[str]) -> list[set[str]]:
     """The texts without one of the words, and each word alone."""
     if not 2 <= len(words) <= _MOST_WORDS:
         return []
-    return [{" ".join(some) for some in combinations(words, n)} for n in (len(words) - 1, 1)]
+    sizes = dict.fromkeys((len(words) - 1, 1))  # of two words they are the same
+    return [{" ".join(some) for some in combinations(words, size)} for size in sizes]
 
 
 def _identifiers(base: ShardSet, query: Query) -> list[str]:

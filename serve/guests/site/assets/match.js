@@ -22,12 +22,11 @@
     for (const old of document.querySelectorAll("#compris, #verdicts, .alert")) old.remove();
   };
 
-  const PAGE = 50; // rows, as the server folds them
-
   // One row more, on the last page of its verdict or on a new one.
   const addRow = (row, page, pages) => {
+    const most = Number($("#choix").dataset.rows);
     const first = pages.querySelectorAll("tbody tr").length + 1;
-    if (first % PAGE === 1) {
+    if (first % most === 1) {
       const next = page.cloneNode(true);
       next.open = false;
       $("tbody", next).replaceChildren();
@@ -35,7 +34,7 @@
     }
     const last = pages.lastElementChild;
     $("tbody", last).append(row);
-    const from = first - (first - 1) % PAGE;
+    const from = first - (first - 1) % most;
     $("summary b", last).textContent = `${from}–${first}`;
   };
 

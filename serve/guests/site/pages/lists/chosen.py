@@ -32,14 +32,10 @@ async def use(request: PageRequest) -> Response:
     output = request.form.get("sortie", "")
     if output not in (_SEARCH, _WORKBOOK):
         known = f"{_SEARCH}, {_WORKBOOK}"
-        raise errors.parametre_invalide("sortie", (f"admis : {known}", f"admitted: {known}"))
+        raise errors.parametre_invalide("sortie", errors.why("admis", known=known))
     companies = _companies(request.form)
     if not companies:
-        why = (
-            "aucune société n'est choisie : revenez en arrière et cochez-en une",
-            "no company is chosen: go back and tick one",
-        )
-        raise errors.parametre_invalide("ids", why)
+        raise errors.parametre_invalide("ids", errors.why("aucune_societe"))
     taken = _fitting(companies)
     if len(taken) < len(companies) and not request.form.get("premieres"):
         return await matching.offer_part(request, output, taken, len(companies))

@@ -27,13 +27,8 @@ def chosen(form: Mapping[str, str]) -> dict[int, str] | None:
         place = _NAME.fullmatch(name)
         if place and value and value not in FIELDS:
             known, shown = ", ".join(FIELDS), repr(value[:50])
-            raise errors.parametre_invalide(
-                name,
-                (
-                    f"champ inconnu {shown} ; admis : {known}",
-                    f"unknown field {shown}; admitted: {known}",
-                ),
-            )
+            why = errors.why("champ_inconnu_admis", shown=shown, known=known)
+            raise errors.parametre_invalide(name, why)
         if place:
             found[int(place[1])] = value
     return found
@@ -44,10 +39,5 @@ def check(chosen: Mapping[int, str] | None) -> None:
     seen: dict[str, int] = {}
     for place, field in sorted((chosen or {}).items()):
         if field and (other := seen.setdefault(field, place)) != place:
-            raise errors.parametre_invalide(
-                f"colonne_{place}",
-                (
-                    f"`{field}` est déjà la colonne {other + 1} : choisissez un autre champ, ou aucun",
-                    f"`{field}` is column {other + 1} already: choose another field, or none",
-                ),
-            )
+            why = errors.why("colonne_double", field=field, other=other + 1)
+            raise errors.parametre_invalide(f"colonne_{place}", why)

@@ -86,13 +86,11 @@ async def _answer(request: PageRequest) -> Response:
     output = form.get("sortie") or _PAGE
     if output not in _OUTPUTS:
         known = ", ".join(_OUTPUTS)
-        raise errors.parametre_invalide("sortie", (f"admis : {known}", f"admitted: {known}"))
+        raise errors.parametre_invalide("sortie", errors.why("admis", known=known))
     first = form.get("debut") or "1"
     if not _NUMBER.fullmatch(first):
         shown = repr(first[:20])
-        raise errors.parametre_invalide(
-            "debut", (f"un rang est attendu, pas {shown}", f"a row is expected, not {shown}")
-        )
+        raise errors.parametre_invalide("debut", errors.why("rang", shown=shown))
     chosen = columns.chosen(form)
     sent = len(request.file) + len(form.get("texte", ""))
     request.server.gate.lists(request.trace.address, request.now, sent)
@@ -152,11 +150,7 @@ def _read(request: PageRequest, chosen: Mapping[int, str] | None) -> ListFile:
     form = request.form
     text, file = form.get("texte", ""), request.file
     if text.strip() and file:
-        why = (
-            "un fichier et un texte : envoyez l'un ou l'autre",
-            "a file and a text: send one of them",
-        )
-        raise errors.corps_invalide(why)
+        raise errors.corps_invalide(errors.why("fichier_et_texte"))
     if len(file) > list_file.LARGEST:
         raise errors.corps_trop_grand(list_file.LARGEST)
     separator = {"tab": "\t"}.get(given := form.get("separateur", ""), given)
@@ -253,6 +247,7 @@ async def _page(
             encodings=list(encodings.CHOICES),
             line_fields=columns.FIELDS,
             most_columns=columns.MOST,
+            page_rows=_ROWS,
             most=list_file.MOST_ROWS,
             most_at_once=MOST_LINES,
             per_call=LINES_PER_CALL,
