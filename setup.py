@@ -15,7 +15,7 @@ from shards.kernel import headers
 MODULES = (
     "find", "row_sets", "codes", "rows", "generate", "head", "conditions", "merge",
     "search", "results.records", "results.market", "results.scope", "text.phrases", "text.names",
-    "text.suggest", "text.near", "text.candidates",
+    "text.suggest", "text.near", "text.line_words", "text.candidates",
 )  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,

@@ -144,6 +144,9 @@ FURTHER: Final = 255
 MOST_ROWS: Final = (1 << 28) - 1  # of a shard: the size of a row set has 28 bits (row_sets.py)
 CHUNK_ROWS: Final = 65536  # FORMAT.md §6: rows whose records are one value
 FREQUENT_GROUPS: Final = 3  # frequent words of a line whose common rows are candidates, two by two
+# Rows that weigh so much less than the best one lack a rare word: of these only the first few are compared.
+BEHIND: Final = 12
+FIRST: Final = 8
 LIGHTEST: Final = -1_000_000  # less than any name weighs
 NEAR_SCANNED: Final = 20000  # words of a range that are compared with a misspelt one
 NEAR_ENDINGS: Final = 4096  # words with the same end that are compared with a misspelt one

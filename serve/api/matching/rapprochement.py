@@ -30,7 +30,7 @@ from shards.search.matching.matcher import Matcher
 from shards.search.search import ShardSet
 
 # Lines that share their work, matched at one time beside the event loop, so that other requests come in between.
-_AT_ONCE: Final = 20
+AT_ONCE: Final = 20
 
 
 def lines_of_body(
@@ -89,8 +89,8 @@ async def match_lines(
 ) -> list[MatchResult]:
     """The results of lines, made in the threads of the generation."""
     jobs = (
-        partial(_match, generation.shards, lines[first : first + _AT_ONCE], limit)
-        for first in range(0, len(lines), _AT_ONCE)
+        partial(_match, generation.shards, lines[first : first + AT_ONCE], limit)
+        for first in range(0, len(lines), AT_ONCE)
     )
     return [result for part in await generation.in_shared_threads(jobs) for result in part]
 

@@ -15,7 +15,7 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import damaged, first_suffix, last_suffix, owner_of
-    from shards.kernel.text.candidates import suffix_key
+    from shards.kernel.text.line_words import suffix_key
     from shards.kernel.types import *
 
 

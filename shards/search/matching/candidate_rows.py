@@ -15,16 +15,13 @@ import numpy as np
 from shards.format import FORMER_NAME
 from shards.kernel import types
 from shards.kernel.memory import COMPILED, Memory, address_of, view
-from shards.kernel.text import candidates
+from shards.kernel.text import candidates, line_words
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.reader import Shard
 
 # Rows that are compared in full, per country and in all.
 ROOM: Final = 64
 KEPT: Final = 48
-# Rows that weigh so much less than the best one lack a rare word: of these only a few are compared.
-_BEHIND: Final = 12.0
-_FEW: Final = 8
 # Postings of whole words that are read per country.
 _ALLOWED: Final = 3_000
 _WORDS: Final = 256
@@ -87,9 +84,9 @@ def _most(words: Sequence[SoughtWord]) -> float:
 def _least_kept(found: Sequence[Scored]) -> float:
     """Rows that weigh less are not kept beside these."""
     scores = sorted([score for score, _, _ in found], reverse=True)
-    if len(scores) < _FEW:
+    if len(scores) < types.FIRST:
         return 0.0
-    behind = min(scores[_FEW - 1], scores[0] - _BEHIND)
+    behind = min(scores[types.FIRST - 1], scores[0] - types.BEHIND)
     return max(behind, scores[KEPT - 1]) if len(scores) >= KEPT else behind
 
 
@@ -143,8 +140,10 @@ class CandidateRows:
             found += self._gather(shard, words, groups)
             least = _least_kept(found)
         found.sort(key=lambda row: (-row[0], *row[1:]))
-        least = found[0][0] - _BEHIND if found else 0.0
-        return [Found(*row) for i, row in enumerate(found[:KEPT]) if i < _FEW or row[0] >= least]
+        least = found[0][0] - types.BEHIND if found else 0.0
+        return [
+            Found(*row) for i, row in enumerate(found[:KEPT]) if i < types.FIRST or row[0] >= least
+        ]
 
     def _gather(self, shard: int, words: Sequence[SoughtWord], groups: int) -> list[Scored]:
         """The rows of a shard with the greatest weight."""
@@ -195,7 +194,7 @@ class CandidateRows:
             if share < 1 or not _NEAR_LEAST <= len(encoded) <= _NEAR_MOST or text.isdigit():
                 continue
             unit = 1 if text.isascii() else 2
-            count = candidates.nearby(
+            count = line_words.nearby(
                 self._arrays.address, shard, encoded + b"\n", unit, self._pool.address
             )
             for word in self._rows[:count].tolist():
@@ -212,7 +211,7 @@ class CandidateRows:
         np.cumsum([len(text) for text in encoded], out=starts[1:])
         shards = np.array(chosen, np.int64)
         found = np.empty((len(chosen), len(unknown), 2), np.int64)
-        candidates.lookup(
+        line_words.lookup(
             self._arrays.address, _pointer(shards), len(chosen), b"".join(encoded), _pointer(starts),
             len(unknown), _pointer(found),
         )  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from rapidfuzz.distance import OSA
 
+from shards.kernel import types
 from shards.search.matching import candidate_rows
 from shards.search.matching.candidate_rows import CandidateRows, Spelling, folded_words
 from shards.search.reader import Shard
@@ -87,6 +88,58 @@ def test_the_best_rows_are_those_with_the_greatest_weight(base: ShardSet) -> Non
             for row in range(base[sorted(base)[number]].rows)
         )
         assert found[0].score == pytest.approx(best)
+
+
+@pytest.mark.parametrize("allowed", [20, 60, 3_000])
+def test_no_row_is_left_out_that_weighs_enough(
+    base: ShardSet, allowed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of rare words, and those that two of the next three words share, however early the kernel ends."""
+    for module in (candidate_rows, INTERPRETED_MODULES["shards.search.matching.candidate_rows"]):
+        monkeypatch.setattr(module, "_ALLOWED", allowed)
+    rows, chance = look_up(base), random.Random(6)
+    number = 0
+    shard = base[sorted(base)[number]]
+    words = [
+        {word for name in folded_words(shard, row) for word, _ in name} for row in range(shard.rows)
+    ]
+    for _ in range(60):
+        wanted = {
+            word: size
+            for row in chance.choices(range(shard.rows), k=2)
+            for word, size in folded_words(shard, row)[0]
+        }
+        spellings = [Spelling(word, group, 1.0) for group, word in enumerate(wanted)]
+        found = rows.rows(spellings, [number], near=False)
+
+        rare, frequent = parted(wanted, allowed)
+        scores = sorted(
+            (
+                slow_score(base, (number, row), set(wanted))
+                for row in range(shard.rows)
+                if words[row] & rare or len(words[row] & frequent) > 1
+            ),
+            reverse=True,
+        )
+        if not scores:  # the rarest of the frequent words stands alone
+            continue
+        least = scores[0] - types.BEHIND
+        kept = [
+            score
+            for place, score in enumerate(scores[: candidate_rows.KEPT])
+            if place < types.FIRST or score >= least
+        ]
+        assert [row.score for row in found] == pytest.approx(kept)
+
+
+def parted(wanted: dict[str, int], allowed: int) -> tuple[set[str], set[str]]:
+    """The words whose rows are all weighed, the rarest first, and the next three."""
+    rare: set[str] = set()
+    ranked = sorted(wanted, key=lambda word: wanted[word])
+    for word in ranked:
+        if sum(wanted[one] for one in rare) + wanted[word] <= allowed:
+            rare.add(word)
+    return rare, set([word for word in ranked if word not in rare][: types.FREQUENT_GROUPS])
 
 
 def slow_score(base: ShardSet, place: tuple[int, int], wanted: set[str]) -> float:

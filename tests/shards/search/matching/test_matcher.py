@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serve.contract.seed_tables import derivations, match_weights, name_tables
-from shards.kernel.text import candidates
+from shards.kernel.text import line_words
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE, Line
 from shards.search.matching.matcher import Matcher
 from shards.search.reader import Shard
@@ -379,14 +379,14 @@ def test_words_are_looked_up_once_for_all_lines_of_a_batch(
     matcher: Matcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_up: list[int] = []
-    look_up = candidates.lookup
+    look_up = line_words.lookup
 
     def counted(*given: Any) -> Any:
         looked_up.append(given[5])
         return look_up(*given)
 
     lines = [Line(f"Royal Tool Control {i % 2}", ("UK",)) for i in range(20)]
-    monkeypatch.setattr(candidates, "lookup", counted)
+    monkeypatch.setattr(line_words, "lookup", counted)
     matcher.match_all(lines, 1)
     together = len(looked_up)
     for line in lines:
