@@ -7,7 +7,8 @@ are already answered. It compares each file with the digest of the manifest: a s
 since it was written is reported, and served no longer than this takes. Later generations are compared
 before they are served.
 
-Files that would push others out of memory are compared, and leave it again. Of several workers, one reads.
+Files that would push others out of memory are compared, and leave it again. Of several workers, one reads; all of
+them fill their page tables when it has.
 """
 
 import fcntl
@@ -17,11 +18,13 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from blake3 import blake3
+
+from serve.process import page_tables
 
 # The files may take this share of the available memory, which includes what they occupy already.
 _SHARE: Final = 0.8
@@ -40,8 +43,8 @@ _log: Final = logging.getLogger("serve.process.read_ahead")
 class ReadAhead:
     """A thread that reads and compares `files` until it has finished or is stopped.
 
-    Of several workers, the one that locks the file `turn` reads. The folder cannot be that lock:
-    every reader of a generation locks it (shards/generations/locks.py).
+    Of several workers, the one that locks the file `turn` reads, the others wait for it. The folder cannot be that
+    lock: every reader of a generation locks it (shards/generations/locks.py).
     """
 
     def __init__(
@@ -79,32 +82,35 @@ class ReadAhead:
         try:
             turn = os.open(self._turn, os.O_RDONLY | os.O_CLOEXEC)
             try:
-                fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._read()
+                if _locks(turn, fcntl.LOCK_EX):
+                    self._read()
+                while not _locks(turn, fcntl.LOCK_SH) and self._goes_on():
+                    self._stopped.wait(_PATIENCE_S)
             finally:
                 os.close(turn)
-        except BlockingIOError:
-            return  # another worker reads
+            if fits(self._files):
+                page_tables.fill(self._files, self._goes_on)
         except OSError as error:
             _log.warning("the shards are not read ahead: %s", error)
 
+    def _goes_on(self) -> bool:
+        return not self._stopped.is_set() and self._wanted()
+
     def _read(self) -> None:
-        size = sum(path.stat().st_size for path in self._files)
         start = time.monotonic()
         done = 0
-        free = int(_SHARE * available())
-        fits = size <= free
-        if not fits:
+        keep = fits(self._files)
+        if not keep:
             _log.warning(
                 "the shards (%d MiB) are compared, but not kept in memory: %d MiB of it may be taken "
-                "for them; the first searches wait for the disk", size // _MIB, free // _MIB,
+                "for them; the first searches wait for the disk", _size(self._files) // _MIB, _free() // _MIB,
             )  # fmt: skip
         for path, digest in self._files.items():
             found = blake3()
-            for piece in _pieces(path, keep=fits):
+            for piece in _pieces(path, keep=keep):
                 found.update(piece)
                 done += len(piece)
-                if self._stopped.is_set() or not self._wanted():
+                if not self._goes_on():
                     _log.info("the shards are not read ahead any further: %d MiB", done // _MIB)
                     return
             if found.hexdigest() != digest:
@@ -112,6 +118,28 @@ class ReadAhead:
                 self._damaged(path)
         seconds = time.monotonic() - start
         _log.info("the shards are read ahead: %d MiB in %.1f s", done // _MIB, seconds)
+
+
+def fits(files: Collection[Path]) -> bool:
+    """Whether memory holds files, without pushing out others."""
+    return _size(files) <= _free()
+
+
+def _size(files: Collection[Path]) -> int:
+    return sum(path.stat().st_size for path in files)
+
+
+def _free() -> int:
+    return int(_SHARE * available())
+
+
+def _locks(file: int, kind: int) -> bool:
+    """Whether a file can be locked at once."""
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _pieces(path: Path, *, keep: bool) -> Iterator[memoryview]:

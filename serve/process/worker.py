@@ -14,6 +14,7 @@ import signal
 import socket
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from aiohttp import web
@@ -28,8 +29,10 @@ from serve.config import Config
 from serve.contract import activities
 from serve.contract.errors import ApiError
 from serve.generation.current_generation import CurrentGeneration
+from serve.generation.open_generation import OpenGeneration
 from serve.http.connection import make_server
 from serve.observe.log import stderr
+from serve.process import page_tables, read_ahead
 from serve.process.handover import HandoverError
 from serve.process.port import DRAIN_SECONDS, LINGER_SECONDS
 from serve.process.read_ahead import ReadAhead
@@ -114,13 +117,13 @@ async def _serve(
     reading: list[ReadAhead] = []
     if config.warm:
         current.read_unread(partial(_read_ahead, current, reading))
-        current.prepare_with(marche.whole_base)
+        current.prepare_with(_prepare_next)
         others.append(asyncio.create_task(_prepare_first(current)))
     try:
         await stop.wait()
     finally:
-        for read_ahead in reading:
-            read_ahead.stop()
+        for thread in reading:
+            thread.stop()
         tasks = [follower, opener, *others]
         for task in tasks:
             task.cancel()
@@ -169,6 +172,14 @@ async def _prepare_first(current: CurrentGeneration) -> None:
         _log.warning("the market of all companies is not analysed ahead: %s", error)
 
 
+async def _prepare_next(generation: OpenGeneration) -> None:
+    """Fill the page tables of a later generation, which was just read, and analyse its whole base."""
+    shards = _shards(generation.generation)
+    if read_ahead.fits(shards):
+        await asyncio.to_thread(page_tables.fill, shards, lambda: True)
+    await marche.whole_base(generation)
+
+
 def _tune_allocator() -> None:
     """Let glibc return large arrays to the system as soon as they are freed, in the processes of exports too.
 
@@ -196,16 +207,19 @@ def _tune_collector() -> None:
 
 def _read_ahead(current: CurrentGeneration, running: list[ReadAhead], opened: Generation) -> None:
     """Start the thread that reads a generation that is served; it ends when that is over."""
-    shards = [opened.folder / generation_files.shard_name(iso2) for iso2 in opened.shards]
-    shards.sort(key=lambda path: path.stat().st_size)
-    read_ahead = ReadAhead(
+    shards = sorted(_shards(opened), key=lambda path: path.stat().st_size)
+    thread = ReadAhead(
         opened.folder / generation_files.MANIFEST,
         {path: opened.manifest.files[path.name].blake3 for path in shards},
         lambda: current.generation == opened.id,
         current.damage.add,
     )
-    running.append(read_ahead)
-    read_ahead.start()
+    running.append(thread)
+    thread.start()
+
+
+def _shards(opened: Generation) -> list[Path]:
+    return [opened.folder / generation_files.shard_name(iso2) for iso2 in opened.shards]
 
 
 def _listen_to_signals(stop: asyncio.Event, current: CurrentGeneration, parent: int | None) -> None:

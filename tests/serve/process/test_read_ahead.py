@@ -1,7 +1,9 @@
 """The thread that reads shards ahead: once, if memory holds them, without delaying others."""
 
 import fcntl
+import mmap
 import os
+import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,10 +11,10 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 
-from serve.process import read_ahead
+from serve.process import page_tables, read_ahead
 from serve.process.read_ahead import ReadAhead
 from tests.serve import world
-from tests.serve.processes import ask, line_of, log, started, stop
+from tests.serve.processes import ask, eventually, line_of, log, started, stop
 
 MIB = 1 << 20
 CONTENT = os.urandom(6 * MIB)
@@ -96,16 +98,68 @@ def test_a_container_says_how_much_memory_there_is(
 
 
 def test_of_several_workers_one_reads(
-    files: Sequence[Path], told: pytest.LogCaptureFixture
+    files: Sequence[Path], told: pytest.LogCaptureFixture, filled: list[Path]
 ) -> None:
-    other = os.open(files[0].parent, os.O_RDONLY)
-    fcntl.flock(other, fcntl.LOCK_EX)
-    warmed(files)
-    os.close(other)
+    reader = os.open(files[0].parent, os.O_RDONLY)
+    fcntl.flock(reader, fcntl.LOCK_EX)
+    thread = ReadAhead(files[0].parent, digests(files), lambda: True, lambda _: None)
+    thread.start()
+    thread._thread.join(0.2)
+    waits = thread._thread.is_alive() and not filled
+    os.close(reader)
+    thread._thread.join(20)
 
-    assert told.text == ""
+    assert (waits, filled, told.text) == (True, list(files), "")
     warmed(files)
     assert "read ahead" in told.text
+
+
+def test_a_worker_that_waits_for_the_reader_stops_at_once(files: Sequence[Path]) -> None:
+    reader = os.open(files[0].parent, os.O_RDONLY)
+    fcntl.flock(reader, fcntl.LOCK_EX)
+    thread = ReadAhead(files[0].parent, digests(files), lambda: True, lambda _: None)
+    thread.start()
+    thread.stop()
+    os.close(reader)
+
+    assert not thread._thread.is_alive()
+
+
+def test_pages_of_mapped_files_are_in_the_page_tables(files: Sequence[Path]) -> None:
+    with files[0].open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+        before = resident(files[0])
+        done = page_tables.fill(files, lambda: True)  # the other one is not mapped
+
+        assert (before, done, resident(files[0])) == (0, len(CONTENT), len(CONTENT))
+        assert mapped[-1] == CONTENT[-1]
+
+
+def test_a_file_that_was_cut_under_its_map_ends_no_process(files: Sequence[Path]) -> None:
+    with files[0].open("r+b") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ):
+        file.truncate(MIB)
+
+        assert page_tables.fill(files, lambda: True) < len(CONTENT)
+
+
+def test_page_tables_are_not_filled_any_further_than_is_wanted(files: Sequence[Path]) -> None:
+    asked = iter((True, False))
+    with files[0].open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ):
+        assert page_tables.fill(files, lambda: next(asked)) == 4 * MIB
+
+
+def resident(path: Path, process: int | str = "self") -> int:
+    """The bytes of a file that a process has mapped and in its page tables."""
+    parts = Path(f"/proc/{process}/smaps").read_text().split(str(path))
+    found = re.search(r"Rss: +(\d+) kB", parts[1]) if len(parts) > 1 else None
+    return int(found[1]) << 10 if found else 0
+
+
+@pytest.fixture
+def filled(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The files whose page tables were filled."""
+    found: list[Path] = []
+    monkeypatch.setattr(page_tables, "fill", lambda files, _: found.extend(files))
+    return found
 
 
 def test_it_ends_when_the_generation_is_served_no_more(
@@ -153,6 +207,9 @@ def test_a_server_reads_ahead_unless_told_otherwise(
     world.publish(data)
     with started(data, *flags) as process:
         assert ask(line_of(process), "/healthz")[0] == 200
+        shard = next(data.glob("*/UK.shard"))
+        size = shard.stat().st_size
+        assert not read or eventually(lambda: resident(shard, process.pid) == size)
         _, logged = stop(process)
 
     assert any("read ahead" in str(line["event"]) for line in log(logged)) == read
