@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from contextlib import closing
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from serve.generation.open_generation import OpenGeneration
@@ -12,7 +11,6 @@ from shards.changes.change_steps import ChangeStep
 from shards.changes.forgetting import ERASED
 from shards.codec.folding import fold_id
 from shards.errors import ShardError
-from shards.generations import register_sources
 
 # A file is opened and a few of its pages are read, for each step and country.
 MICROSECONDS: Final = 5_000.0
@@ -22,7 +20,7 @@ class Deletion(NamedTuple):
     """A deleted company.
 
     Attributes:
-        date: that of the data of its country which lack it (ISO 8601); None where it is not known any more.
+        date: that of the data of its country which lack it (ISO 8601); None where its sources tell none.
     """
 
     iso2: str
@@ -44,16 +42,14 @@ def find(
         "history", lambda: change_steps.history(generation.steps, generation.id)
     )
     try:
-        found = [_of_country(generation, steps, iso2, folded, identifier) for iso2 in countries]
+        found = [_of_country(steps, iso2, folded, identifier) for iso2 in countries]
     except (ShardError, OSError):
         return None
     known = [one for one in found if one is not None]
     return known[0] if len(known) == 1 else None
 
 
-def _of_country(
-    generation: OpenGeneration, steps: list[ChangeStep], iso2: str, folded: str, written: str
-) -> Deletion | None:
+def _of_country(steps: list[ChangeStep], iso2: str, folded: str, written: str) -> Deletion | None:
     for step in steps:
         if iso2 not in step.counts or not step.counts[iso2].supprimees:
             continue
@@ -63,7 +59,7 @@ def _of_country(
             several = len(found) > 1 and written not in found
             if several or _is_erased(step, iso2, found[identifier]):
                 return None
-            return Deletion(iso2, identifier, _date(generation, step, iso2))
+            return Deletion(iso2, identifier, step.dates[iso2][1])
     return None
 
 
@@ -72,15 +68,3 @@ def _is_erased(step: ChangeStep, iso2: str, number: int) -> bool:
     with closing(step.changes(iso2)) as changes:
         (details,) = changes.details([number])
     return details.get("nom", (ERASED,))[0] == ERASED
-
-
-def _date(generation: OpenGeneration, step: ChangeStep, iso2: str) -> str | None:
-    """The date of the data of a country in the generation that a step leads to, while that is kept."""
-    if step.after == generation.id:
-        return generation.sources[iso2].date
-    document: Path = step.folder.parents[1] / step.after / register_sources.SOURCES
-    try:
-        imports = register_sources.load(document.read_bytes())
-        return register_sources.country_date(imports.get(iso2, ()), iso2)
-    except (OSError, ValueError):
-        return None

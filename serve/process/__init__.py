@@ -2,5 +2,6 @@
 
 Start at `worker`, one serving process; `workers` runs several and replaces those that die. `port` binds
 the listening sockets, `handover` passes them to the successor of a server (`--take-over`). `read_ahead`
-reads the shards into memory after a start, `page_tables` maps them. `health` is a command of its own: the check of the image.
+reads the shards into memory after a start, `page_tables` maps them. `health` is a command of its own: the
+check of the image.
 """

@@ -1,6 +1,6 @@
 """The changes from one generation to the next: folders `DATA/changes/<from>-<to>/` (FORMAT.md §12).
 
-    changes.json       the files with their digests, and the counts of changes by country
+    changes.json       the files with their digests; by country, the counts of changes, and the dates of its data
     EE.changes …       the changes of one country, if there are any (change_file.py)
     changes.parquet    the same for other programs, if the build wrote it
 
@@ -25,13 +25,13 @@ import orjson
 
 from shards.changes.change_file import SUFFIX, ChangeCounts, ChangeFile
 from shards.errors import CorruptError, WrongFormatError
-from shards.generations import atomic_files
+from shards.generations import atomic_files, register_sources
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File, Manifest
 
 FOLDER: Final = "changes"
 DOCUMENT: Final = "changes.json"
-STEP_VERSION: Final = 2
+STEP_VERSION: Final = 3
 # Rather more than the builds of a month; a client that was away for longer has to start again.
 KEPT: Final = 40
 
@@ -58,6 +58,10 @@ class Shards:
 Compare = Callable[[Iterable[Shards], Path], Mapping[str, ChangeCounts]]
 
 
+# By country, the dates of its data before and after (ISO 8601), None where its sources tell none.
+Dates = Mapping[str, tuple[str | None, str | None]]
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeStep:
     """The changes from one generation to another, in the stored direction or backwards."""
@@ -67,6 +71,7 @@ class ChangeStep:
     after: str
     backwards: bool
     counts: Mapping[str, ChangeCounts]
+    dates: Dates
 
     def changes(self, iso2: str) -> ChangeFile:
         """The changes of a country that is in `counts`.
@@ -79,7 +84,8 @@ class ChangeStep:
     def reverse(self) -> Self:
         """The same step in the opposite direction."""
         counts = {iso2: found.backwards() for iso2, found in self.counts.items()}
-        return type(self)(self.folder, self.after, self.before, not self.backwards, counts)
+        dates = {iso2: (after, before) for iso2, (before, after) in self.dates.items()}
+        return type(self)(self.folder, self.after, self.before, not self.backwards, counts, dates)
 
 
 def make(
@@ -100,12 +106,14 @@ def make(
     staged = Path(tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=data))
     try:
         counts = compare(_differing(old, was, new, becomes), staged)
-        settle(staged, data / FOLDER / name, counts)
+        before, after = (register_sources.country_dates(folder) for folder in (old, new))
+        dates = {iso2: (before.get(iso2), after.get(iso2)) for iso2 in counts}
+        settle(staged, data / FOLDER / name, counts, dates)
     finally:
         shutil.rmtree(staged, ignore_errors=True)
 
 
-def settle(staged: Path, folder: Path, counts: Mapping[str, ChangeCounts]) -> None:
+def settle(staged: Path, folder: Path, counts: Mapping[str, ChangeCounts], dates: Dates) -> None:
     """Make the files in `staged` the folder of changes `folder`, which one that is there makes way for."""
     before, _, after = folder.name.partition("-")
     document = {
@@ -113,6 +121,7 @@ def settle(staged: Path, folder: Path, counts: Mapping[str, ChangeCounts]) -> No
         "from": before,
         "to": after,
         "counts": {iso2: found._asdict() for iso2, found in sorted(counts.items())},
+        "dates": {iso2: list(dates[iso2]) for iso2 in sorted(dates)},
         "files": {p.name: asdict(manifests.digest(p)) for p in sorted(staged.iterdir())},
     }
     document["blake3"] = manifests.document_digest(document)
@@ -246,4 +255,5 @@ def _document(folder: Path) -> dict[str, Any]:
 
 def _step(folder: Path, document: Mapping[str, Any]) -> ChangeStep:
     counts = {iso2: ChangeCounts(**found) for iso2, found in document["counts"].items()}
-    return ChangeStep(folder, document["from"], document["to"], False, counts)
+    dates = {iso2: (before, after) for iso2, (before, after) in document["dates"].items()}
+    return ChangeStep(folder, document["from"], document["to"], False, counts, dates)

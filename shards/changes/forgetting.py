@@ -41,13 +41,15 @@ def forget(data: Path, countries: Mapping[str, Forgotten]) -> list[Path]:
 
 def _rewrite(data: Path, folder: Path, countries: Mapping[str, Forgotten]) -> bool:
     try:
-        counts = change_steps.read(folder).counts
+        step = change_steps.read(folder)
         change_steps.verify(folder)
     except (FileNotFoundError, ShardError):
         shutil.rmtree(folder)  # nobody can tell what it holds, and clients cannot read it either
         return True
     concerned = [
-        iso2 for iso2, named in countries.items() if iso2 in counts and _names(folder, iso2, named)
+        iso2
+        for iso2, named in countries.items()
+        if iso2 in step.counts and _names(folder, iso2, named)
     ]
     if not concerned:
         return False
@@ -58,7 +60,7 @@ def _rewrite(data: Path, folder: Path, countries: Mapping[str, Forgotten]) -> bo
                 atomic_files.link(path, staged / path.name)
         for iso2 in concerned:
             _copy(folder / f"{iso2}{SUFFIX}", staged / f"{iso2}{SUFFIX}", countries[iso2])
-        change_steps.settle(staged, folder, counts)
+        change_steps.settle(staged, folder, step.counts, step.dates)
     finally:
         shutil.rmtree(staged, ignore_errors=True)
     return True

@@ -7,6 +7,7 @@ same files give the same tables whenever they are imported.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import orjson
@@ -85,6 +86,15 @@ def country_date(imports: Sequence[RegisterImport], iso2: str) -> str | None:
     own = [one for one in imports if one.table == COMPANIES]
     own = [one for one in own if not one.completes(iso2)] or own
     return min((one.date for one in own if one.date), default=None)
+
+
+def country_dates(generation: Path) -> dict[str, str | None]:
+    """`country_date` of each country of a generation; none where its folder has no sources that can be read."""
+    try:
+        imports = load((generation / SOURCES).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return {iso2: country_date(known, iso2) for iso2, known in imports.items()}
 
 
 def dump(imports: Imports) -> bytes:
