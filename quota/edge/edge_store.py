@@ -213,6 +213,12 @@ class EdgeStore(Store):
     def is_charged(self, account: str, company: str, now: datetime) -> Awaitable[bool]:
         return self._centre_or_refuse().is_charged(account, company, now)
 
+    def are_matched(self, account: str, companies: Sequence[str]) -> Awaitable[bool]:
+        return self._centre_or_refuse().are_matched(account, companies)
+
+    def note_matches(self, account: str, companies: Sequence[str]) -> Awaitable[None]:
+        return self._centre_or_refuse().note_matches(account, companies)
+
     def usage(self, account: str, plan: Plan, now: datetime) -> Awaitable[Usage]:
         return self._usage(account, plan, now)
 

@@ -1,8 +1,11 @@
-"""Calls by day and by key, and a new key on its way to the page that shows it once.
+"""Calls by day and by key, companies that were matched, and a new key on its way to the page that shows it once.
 
 The calls of an organisation by day are its counters (`calls.py`), exact. Those of a key are statistics:
 processes count them in memory and add them here every minute, so a process that is killed loses a
 minute of them. They bill nothing, and are kept for KEPT_DAYS.
+
+The companies that lines of an organisation's lists meant are remembered by digests, in one row, so that
+it may see all of them again (extensions X19).
 
 A key that was just made waits as a row for the redirected browser: sealed with a token that only the
 browser has, for a few minutes, and taken once.
@@ -10,6 +13,7 @@ browser has, for a few minutes, and taken once.
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
+from hashlib import blake2b
 from itertools import takewhile
 from typing import Final, NamedTuple
 
@@ -20,6 +24,8 @@ from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import utc
 
 KEPT_DAYS: Final = 62
+# Companies that an account matched, remembered: 160 kB.
+MATCHES_KEPT: Final = 20_000
 # Sealed keys that were not taken, dropped with each one that is kept: more than are made.
 _DROPPED: Final = 8
 
@@ -115,6 +121,40 @@ def _drop_before(txn: WriteTransaction, account: str, first: date) -> None:
     limit = table + first.isoformat().encode()
     for row, _ in list(takewhile(lambda found: found[0] < limit, txn.scan(table))):
         txn.delete(row)
+
+
+# -- companies that were matched -------------------------------------------------------
+
+
+def note_matches(txn: WriteTransaction, account: str, companies: Sequence[str]) -> None:
+    """Enter companies ("EE/10000018") as the last that an account matched; more than MATCHES_KEPT go.
+
+    Nothing is written where all of them are known.
+    """
+    row = row_format.join(row_format.MATCHED, account)
+    known, given = row_format.numbers(txn.get(row)), _digests(account, companies)
+    if not given.keys() <= set(known):
+        kept = [*(one for one in known if one not in given), *given][-MATCHES_KEPT:]
+        txn.put(row, row_format.pack_numbers(kept))
+
+
+def are_matched(txn: ReadTransaction, account: str, companies: Sequence[str]) -> bool:
+    """Whether an account matched all of these companies."""
+    known = row_format.numbers(txn.get(row_format.join(row_format.MATCHED, account)))
+    return _digests(account, companies).keys() <= set(known)
+
+
+def forget_matches(txn: WriteTransaction, account: str) -> None:
+    """Delete the row of an account that is removed."""
+    row = row_format.join(row_format.MATCHED, account)
+    if txn.get(row) is not None:
+        txn.delete(row)
+
+
+def _digests(account: str, companies: Sequence[str]) -> dict[int, None]:
+    """The digests of companies in their order: other ones for each account, so that rows tell nothing together."""
+    texts = (f"{account}/{company}".encode() for company in companies)
+    return {int.from_bytes(blake2b(one, digest_size=8).digest(), "big"): None for one in texts}
 
 
 # -- a key that is shown once --------------------------------------------------------

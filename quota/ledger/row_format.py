@@ -54,6 +54,7 @@ CHARGE: Final = b"c/"  # c/<month>/<account>/<ISO2>/<id> -> cost: from the grant
 # The last of them, the newest first, as lines: second of the charge, credits, <ISO2>/<id>
 OPENED: Final = b"C/"  # C/<month>/<account> -> lines
 TRIALS: Final = b"t/"  # t/<month>/<account> -> analyses that were tried
+MATCHED: Final = b"M/"  # M/<account> -> digests of companies that it matched, the newest last
 
 # At an edge: calls counted at the centre, second of the last use, blocks with the calls left in each.
 BALANCE: Final = b"b/"  # b/<day>/<account> -> JSON: used, second, [name, left] of each block
@@ -94,6 +95,15 @@ def pair(stored: bytes | None) -> tuple[int, int]:
 
 def pack_pair(first: int, second: int) -> bytes:
     return _PAIR.pack(first, second)
+
+
+def numbers(stored: bytes | None) -> tuple[int, ...]:
+    """A list of numbers; none if it was never written."""
+    return struct.unpack(f">{len(stored or b'') // _NUMBER.size}Q", stored or b"")
+
+
+def pack_numbers(values: Sequence[int]) -> bytes:
+    return struct.pack(f">{len(values)}Q", *values)
 
 
 def hold(stored: bytes) -> tuple[int, str]:

@@ -17,6 +17,7 @@ _WHOLE: Final = (
     row_format.ACCOUNT, row_format.KEY, row_format.KEY_ID, row_format.ADDRESS, row_format.PACKS,
     row_format.PERSON, row_format.EMAIL, row_format.LAST, row_format.TICKET, row_format.TOKEN,
     row_format.SEALED, row_format.PAID, row_format.LAST_EXPORTS, row_format.UNAPPLIED,
+    row_format.MATCHED,
 )  # fmt: skip
 # Tables with one hash per account, person or period.
 _PARTED: Final = (

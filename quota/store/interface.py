@@ -55,6 +55,16 @@ class Store(Protocol):
         """Whether the company was charged in this month, so that its record is free (D9)."""
         ...
 
+    # -- companies that were matched -----------------------------------------------
+
+    def are_matched(self, account: str, companies: Sequence[str]) -> Awaitable[bool]:
+        """Whether an account matched all of these companies ("EE/10000018") by lines of its lists."""
+        ...
+
+    def note_matches(self, account: str, companies: Sequence[str]) -> Awaitable[None]:
+        """Remember companies that lines of an account's lists meant; the oldest of very many go."""
+        ...
+
     # -- calls and credits ---------------------------------------------------------
 
     def take(self, account: str, limit: int, now: datetime) -> Awaitable[Meter]:

@@ -135,6 +135,14 @@ class LedgerStore(Store, ABC):
         moment = self.moment(now)
         return self.submit(calls.take_and_charge, purchase, moment)
 
+    # -- companies that were matched -----------------------------------------------
+
+    def are_matched(self, account: str, companies: Sequence[str]) -> StoreResult[bool]:
+        return self.read(activity.are_matched, account, companies)
+
+    def note_matches(self, account: str, companies: Sequence[str]) -> StoreFuture[None]:
+        return self.submit(activity.note_matches, account, companies)
+
     # -- statistics ----------------------------------------------------------------
 
     def add_key_calls(self, calls: Mapping[bytes, int], day: date) -> StoreFuture[None]:

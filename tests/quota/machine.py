@@ -26,6 +26,7 @@ SLUGS = ["free", "data", "corporate", "marches", "integral", "carte"]
 
 who = st.integers(0, 2)
 slugs = st.sampled_from(SLUGS)
+some_companies = st.lists(st.sampled_from(COMPANIES), max_size=5)
 
 
 class StoreAgainstModel(PeopleAgainstModel):
@@ -132,6 +133,20 @@ class StoreAgainstModel(PeopleAgainstModel):
             assert added.result() == self.model.packs[self.names[index]]
         else:
             assert isinstance(added.exception(), NotAllowedError)
+
+    # -- companies that were matched -----------------------------------------------
+
+    @rule(index=who, companies=some_companies)
+    def note_matches(self, index: int, companies: list[str]) -> None:
+        self.model.matched.setdefault(self.names[index], set()).update(companies)
+
+        self.store.note_matches(self.names[index], companies).result()
+
+    @rule(index=who, companies=some_companies)
+    def ask_for_matches(self, index: int, companies: list[str]) -> None:
+        expected = self.model.matched.get(self.names[index], set()).issuperset(companies)
+
+        assert self.store.are_matched(self.names[index], companies).result() is expected
 
     # -- exports -------------------------------------------------------------------
 

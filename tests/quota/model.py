@@ -30,6 +30,7 @@ class Model:
     trials: Counter[tuple[str, str]] = field(default_factory=Counter)
     charged: set[tuple[str, str, str]] = field(default_factory=set)
     opened: dict[tuple[str, str], list[tuple[int, int, str]]] = field(default_factory=dict)
+    matched: dict[str, set[str]] = field(default_factory=dict)
     held: dict[str, Held] = field(default_factory=dict)
     plan: dict[str, str] = field(default_factory=dict)
     active: dict[str, str] = field(default_factory=dict)  # key text -> account

@@ -296,6 +296,25 @@ def test_a_charge_is_the_centres_and_without_it_nothing_is_counted(
     assert centre.usage("a_", PLANS["free"], NOON).result().credits.used == 10
 
 
+def test_matches_are_the_centres(server: Server, centre: RedisStore, tmp_path: Path) -> None:
+    """X19"""
+    store = edge(tmp_path, server)
+
+    async def note() -> bool:
+        await store.note_matches("a_", ["EE/1", "EE/2"])
+        return await store.are_matched("a_", ["EE/2", "EE/1"])
+
+    noted = asyncio.run(note())
+    of_other = centre.are_matched("b_", ["EE/1"]).result()
+    of_centre = centre.are_matched("a_", ["EE/1"]).result()
+    server.stop(signal.SIGKILL)
+    with pytest.raises(StoreUnavailable):
+        asyncio.run(note())
+    store.close()
+
+    assert (noted, of_other, of_centre) == (True, False, True)
+
+
 def test_accounts_are_the_centres(server: Server, centre: RedisStore, tmp_path: Path) -> None:
     store: Store = edge(tmp_path, server)
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import settings
 
 from quota.errors import NotAllowedError, UnknownError
+from quota.ledger.activity import MATCHES_KEPT
 from quota.ledger.exports import KEPT
 from quota.ledger.openings import Opening
 from quota.ledger.purchase import Purchase
@@ -89,6 +90,29 @@ def check_the_last_openings(store: LedgerStore) -> None:
 
 def test_the_last_openings_of_a_month_are_told_the_newest_first() -> None:
     check_the_last_openings(DictStore())
+
+
+def test_matched_companies_are_digests_of_which_the_newest_are_kept() -> None:
+    """X19"""
+    store = DictStore()
+    companies = [f"EE/{number}" for number in range(MATCHES_KEPT + 1)]
+
+    for first in (0, 500, 1_000):  # some of them twice
+        store.note_matches(A, companies[first : first + 1_000]).result()
+    before = store.rows()
+    store.note_matches(A, companies[:900]).result()
+    unchanged = store.rows() == before
+    store.note_matches(A, [*companies[2_000:], companies[1]]).result()
+
+    ((key, row),) = store.rows()
+    assert unchanged
+    assert (key, len(row)) == (b"M/" + A.encode(), 8 * MATCHES_KEPT)
+    assert not store.are_matched(A, companies[:1]).result()
+    assert store.are_matched(A, companies[1:]).result()
+    assert store.are_matched("a_0000000000bB", ()).result()
+    assert not store.are_matched("a_0000000000bB", companies[1:2]).result()
+    store.note_matches("a_0000000000bB", companies[1:2]).result()
+    assert dict(store.rows())[b"M/a_0000000000bB"] not in row  # digests are of an account, too
 
 
 def test_packs_pay_what_the_grant_does_not() -> None:

@@ -34,6 +34,7 @@ def test_an_unused_account_goes_with_all_its_rows() -> None:
     store = DictStore()
     account, key = signed_up(store, "zoé@exemple.fr")
     store.accounts.create_address(account, PLANS, NOW).result()
+    store.note_matches(account, ["EE/10000018"]).result()
 
     assert [one.id for one in store.unused_accounts(LATER - YEAR)] == [account]
     assert store.remove_unused(account, LATER - YEAR, LATER).result()
