@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from quota.errors import StoreUnavailable
 from quota.plans import Plan
-from serve.access import billing, counter_headers
+from serve.access import billing, counter_headers, own_matches
 from serve.access.billing import Counting, UnchargedError
 from serve.access.caller import Caller, identify
 from serve.access.context import ServerContext
@@ -151,13 +151,23 @@ async def perform(
         ApiError: the call is invalid, a limit is reached, or there is no data to answer from.
         StoreUnavailable: nothing was counted.
     """
-    caller = admitted.caller
+    caller, counting = admitted.caller, admitted.counting
     with context.published.lease() as generation:
         trace.generation = generation.id
         try:
             request = read(context, call, caller)
             prepared = prepare(request, generation)
-            result = await billing.run(prepared, request, admitted.counting, admitted.headers)
+            if (
+                prepared.named
+                and counting
+                and await own_matches.are_all(prepared.named, counting, trace)
+            ):
+                caller, counting = own_matches.with_all_rows(context, caller, counting)
+                request = request._replace(caller=caller)
+                prepared = prepare(request, generation)
+            result = await billing.run(prepared, request, counting, admitted.headers)
+            if result.matched and counting:
+                await own_matches.note(counting, result.matched, trace)
         except ApiError as error:
             if caller.refused:
                 raise _bad_key(error) from error

@@ -214,7 +214,9 @@ class _Bill(Generic[T]):
         credits: tuple[int, int] | None = None,
     ) -> CallResult[T]:
         headers = {**result.headers, **_headers(self._counting, meter, credits)}
-        return CallResult(result.status, result.content, headers, outcome, result.error)
+        return CallResult(
+            result.status, result.content, headers, outcome, result.error, matched=result.matched
+        )
 
     @property
     def _limit(self) -> int:

@@ -9,7 +9,7 @@ companies or a record: the website and the tools read it, the API encodes it as 
 These are tuples: a frozen dataclass takes four times as long to make, and a request makes several.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import BinaryIO, Final, Generic, NamedTuple, Protocol, TypeVar
@@ -18,6 +18,7 @@ from serve.access import envelope
 from serve.access.caller import Caller
 from serve.access.etag import matches
 from serve.contract.errors import ApiError
+from serve.generation.company_ids import LookedUp
 from serve.generation.generation_status import GenerationStatus
 from serve.generation.open_generation import OpenGeneration
 from serve.request.query_string import Pairs
@@ -96,6 +97,7 @@ class CallResult(NamedTuple, Generic[T_co]):
         outcome: as in `Response`.
         error: the refusal; content beside it is what the caller may see all the same (A1, D10).
         free: it has nothing to pay for, so it costs a call and no more.
+        matched: the companies that lines of a list mean, by country and identifier (X19).
     """
 
     status: int
@@ -104,6 +106,7 @@ class CallResult(NamedTuple, Generic[T_co]):
     outcome: str = ""
     error: ApiError | None = None
     free: bool = False
+    matched: Sequence[tuple[str, str]] = ()
 
     def response(self, lang: str) -> Response:
         """The result as JSON; an error speaks `lang`."""
@@ -125,6 +128,7 @@ class PreparedCall(NamedTuple, Generic[T_co]):
         preview: what to show instead of a company that could not be charged, given the error.
         trials: None, or the trials a month of which the call is one, at no credits (X11).
         calls: calls of the day that it counts as; with 0 nothing is counted.
+        named: looks up the companies that a search of an account names, where these are more than its plan shows (X19).
     """
 
     run: Callable[[], Awaitable[CallResult[T_co]]]
@@ -135,6 +139,7 @@ class PreparedCall(NamedTuple, Generic[T_co]):
     preview: Callable[[ApiError], T_co] | None = None
     trials: int | None = None
     calls: int = 1
+    named: Callable[[], Awaitable[LookedUp]] | None = None
 
     @property
     def is_charged(self) -> bool:
@@ -178,4 +183,6 @@ async def _run_encoded(run: Callable[[], Awaitable[CallResult[Content]]]) -> Cal
     result = await run()
     assert result.content is not None  # a call that has nothing to show raises ApiError
     encoded = EncodedContent(result.content.json())
-    return CallResult(result.status, encoded, result.headers, free=result.free)
+    return CallResult(
+        result.status, encoded, result.headers, free=result.free, matched=result.matched
+    )

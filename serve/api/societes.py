@@ -1,17 +1,22 @@
 """GET /api/v1/societes: the search (§4.4)."""
 
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 from urllib.parse import quote_plus
 
 from serve.access import rights
+from serve.access.caller import Caller
 from serve.access.envelope import SearchResult
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.access.rights import Window
 from serve.contract import activities
 from serve.generation import company_ids
+from serve.generation.company_ids import LookedUp
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.memo import remembering
+from serve.request.reader import Asked
 from shards.search.search import records, search, search_within
 from shards.search.suggest import former_names, proposals, spelling
 
@@ -34,7 +39,8 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
     caller = request.caller
     plan = caller.plan
     window = rights.window(plan, asked.limit, asked.offset)
-    tag = etag(generation.id, plan.slug, caller.souscrit, request.offer, asked.query, window)
+    shown = plan.resultats_par_recherche
+    tag = etag(generation.id, plan.slug, shown, caller.souscrit, request.offer, asked.query, window)
     headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
 
     # Quoted annotations of inner functions are not evaluated at each request.
@@ -77,7 +83,19 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
         link = _link(request, generation.id, window, page.total)
         return CallResult(200, result, headers | link)
 
-    return PreparedCall(run, tag, headers)
+    return PreparedCall(run, tag, headers, named=_named(asked, caller, generation))
+
+
+def _named(
+    asked: Asked, caller: Caller, generation: OpenGeneration
+) -> Callable[[], Awaitable[LookedUp]] | None:
+    """Looks up the companies of `ids`, where an account names more than its plan shows (X19)."""
+    plan, companies = caller.plan, asked.companies
+    if not companies or caller.account is None:
+        return None
+    if len(companies) <= min(plan.resultats_par_recherche, plan.lignes_par_appel):
+        return None
+    return partial(company_ids.find, generation.shards, companies)
 
 
 def _link(request: Request, version: str, window: Window, total: int) -> dict[str, str]:

@@ -4,7 +4,7 @@ A call of the day for each ten lines begun that can be matched; a line with an e
 has two lines of a request matched, the others say what they need.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from serve.generation.open_generation import OpenGeneration
 from serve.request import line_list
 from serve.request.line_list import LineList, ListedLine
 from shards.codec import record
-from shards.search.matching.line import LIKELY, SURE, Candidate, Line, MatchResult
+from shards.search.matching.line import Candidate, Line, MatchResult
 from shards.search.matching.matcher import Matcher
 from shards.search.search import ShardSet
 
@@ -62,9 +62,9 @@ def rapprochement(
 
     def values(result: MatchResult) -> Mapping[str, Any] | None:
         """The values that are asked for, of the company that a line means; contacts by right."""
-        if not asked.colonnes or result.verdict not in (SURE, LIKELY):
+        best = result.meant
+        if not asked.colonnes or best is None:
             return None
-        best = result.candidats[0]
         shard = generation.shards[best.iso2]
         row = shard.find(best.id)
         assert row is not None  # it was just found
@@ -79,7 +79,7 @@ def rapprochement(
             for one in lines
         ]
         headers = in_language({**NO_STORE, DATA_VERSION: generation.id}, lang)
-        return CallResult(200, Rapprochement(resultats=answers), headers)
+        return CallResult(200, Rapprochement(resultats=answers), headers, matched=meant(found))
 
     return PreparedCall(run, calls=-(-len(wanted) // LINES_PER_CALL))
 
@@ -93,6 +93,11 @@ async def match_lines(
         for first in range(0, len(lines), AT_ONCE)
     )
     return [result for part in await generation.in_shared_threads(jobs) for result in part]
+
+
+def meant(found: Iterable[MatchResult]) -> list[tuple[str, str]]:
+    """The companies that lines mean, by country and identifier."""
+    return [(one.iso2, one.id) for result in found if (one := result.meant)]
 
 
 def _match(base: ShardSet, lines: Sequence[Line], limit: int) -> list[MatchResult]:

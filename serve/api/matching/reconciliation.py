@@ -22,7 +22,7 @@ from serve.access.result import (
     in_language,
 )
 from serve.api.matching import reconciliation_query
-from serve.api.matching.rapprochement import match_lines
+from serve.api.matching.rapprochement import match_lines, meant
 from serve.api.matching.reconciliation_query import GIVEN, ReconciliationQuery
 from serve.contract import errors, seed_tables
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
@@ -111,7 +111,7 @@ def reconcile(
         given = [line for name in left if (line := queries[name].line) is not None]
         found = dict(zip(left, await match_lines(generation, given, most), strict=True))
         answer = {name: _answer(found.get(name), query, lang) for name, query in queries.items()}
-        return CallResult(200, JsonContent(answer), headers)
+        return CallResult(200, JsonContent(answer), headers, matched=meant(found.values()))
 
     return PreparedCall(run, tag, headers, calls=-(-len(left) // LINES_PER_CALL))
 

@@ -99,8 +99,10 @@ class Recherche(AnswerObject):
     plafond_resultats: Annotated[
         Count,
         Text(
-            "Sociétés que l’offre peut montrer d’une recherche.",
-            "Companies that the plan may show of one search.",
+            "Sociétés que l’offre peut montrer d’une recherche ; 1 000 si elle ne nomme (`ids`) que des sociétés que "
+            "votre compte a rapprochées.",
+            "Companies that the plan may show of one search; 1,000 if it names (`ids`) only companies that your "
+            "account has matched.",
         ),
     ]
     visibles: Annotated[

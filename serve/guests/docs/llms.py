@@ -46,9 +46,9 @@ state of a company: `active`, `procedure` (insolvency, liquidation), `cessee` (c
 
 Without a key a call is a visitor's: {visitor}. With `Authorization: Bearer <key>` it is that of an
 organisation's plan, the first of which is free: {free}. Larger plans: {larger}. Totals are exact on
-every plan. A search is one call and costs no credits; a record with its statements costs {prix.fiche} credits,
-once a month for the same company, one without statements none; lists are free. A wrong value is an
-error that names it and suggests others: nothing is ignored.
+every plan; `ids` shows all companies that you have matched. A search is one call and costs no credits; a record with
+its statements costs {prix.fiche} credits, once a month for the same company, one without statements none; lists are
+free. A wrong value is an error that names it and suggests others: nothing is ignored.
 
 Language models use the tools of `{base}/api/mcp` (Model Context Protocol, Streamable HTTP, POST
 only, revisions 2026-07-28 and 2025-11-25, the key optional as above): {tools}. A search shows

@@ -56,3 +56,8 @@ class MatchResult:
 
     verdict: str
     candidats: tuple[Candidate, ...]
+
+    @property
+    def meant(self) -> Candidate | None:
+        """The company that the line means, surely or in all likelihood."""
+        return self.candidats[0] if self.verdict in (SURE, LIKELY) else None
