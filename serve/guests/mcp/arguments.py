@@ -164,6 +164,8 @@ _INSTEAD: Final = {
     " Several are separated by commas.": "",
     " Several are separated by `|`.": "",
     " which is understood as in the path of a record": "",
+    " If your account has matched all of them (`sur` or `probable`), a search shows all, whatever the plan.":
+        " All are shown if match_companies found them.",
 }  # fmt: skip
 
 
