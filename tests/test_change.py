@@ -18,7 +18,7 @@ ROUTE: Final[Edit] = {
             '''"""GET /api/v1/total: the companies of a generation."""
 
 from serve.access.etag import etag
-from serve.access.result import PRIVATE, CallResult, PreparedCall, Request
+from serve.access.call import PRIVATE, CallResult, PreparedCall, Request
 from serve.contract.objects.search import Total
 from serve.generation.open_generation import OpenGeneration
 

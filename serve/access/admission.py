@@ -19,10 +19,7 @@ from quota.errors import StoreUnavailable
 from quota.plans import Plan
 from serve.access import billing, counter_headers, own_matches
 from serve.access.billing import Counting, UnchargedError
-from serve.access.caller import Caller, identify
-from serve.access.context import ServerContext
-from serve.access.counter_headers import BurstRemaining, Headers
-from serve.access.result import (
+from serve.access.call import (
     NO_STORE,
     CallResult,
     Content,
@@ -33,6 +30,9 @@ from serve.access.result import (
     not_modified,
     of_error,
 )
+from serve.access.caller import Caller, identify
+from serve.access.context import ServerContext
+from serve.access.counter_headers import BurstRemaining, Headers
 from serve.access.rights import VISITOR
 from serve.contract import errors
 from serve.contract.errors import ApiError

@@ -19,11 +19,7 @@ from quota.plans import Plan
 from quota.results import Charge, CountedExport, Meter, Refusal, Reservation
 from quota.store.interface import Store
 from serve.access import counter_headers
-from serve.access.caller import Caller
-from serve.access.counter_headers import BurstRemaining, Headers, PlanLimits
-from serve.access.modules import opening
-from serve.access.next_plan import remedy
-from serve.access.result import (
+from serve.access.call import (
     NO_STORE,
     CallResult,
     Content,
@@ -31,6 +27,10 @@ from serve.access.result import (
     Request,
     not_modified,
 )
+from serve.access.caller import Caller
+from serve.access.counter_headers import BurstRemaining, Headers, PlanLimits
+from serve.access.modules import opening
+from serve.access.next_plan import remedy
 from serve.contract import errors
 from serve.contract.errors import ApiError
 

@@ -11,7 +11,7 @@ from quota.accounts import Account, Key, has_tool
 from quota.results import Meter
 from serve.access import counter_headers
 from serve.access.billing import Counting
-from serve.access.result import NO_STORE, CallResult, Request
+from serve.access.call import NO_STORE, CallResult, Request
 from serve.contract.objects.account import (
     Cle,
     Compte,

@@ -4,7 +4,7 @@ Both must answer while nothing is published, so they read the status of the gene
 generation.
 """
 
-from serve.access.result import NO_STORE, Response, of_error
+from serve.access.call import NO_STORE, Response, of_error
 from serve.contract import errors
 from serve.contract.objects.lists import Pret, Vivant
 from serve.generation.generation_status import GenerationStatus

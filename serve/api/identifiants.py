@@ -1,7 +1,7 @@
 """GET /api/v1/identifiants/{valeur}: the companies with a number, whatever kind of number it is (X6)."""
 
+from serve.access.call import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.api.societe import check_identifier, company_names, refuse_deleted
 from serve.contract import errors, parameters, seed_tables
 from serve.contract.objects.search import Identification, SocieteNumerotee

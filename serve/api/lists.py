@@ -9,8 +9,8 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import asdict
 from typing import Final, Generic, NamedTuple, TypeVar
 
+from serve.access.call import DATA_VERSION, CallResult, Request, not_modified
 from serve.access.etag import etag, matches
-from serve.access.result import DATA_VERSION, CallResult, Request, not_modified
 from serve.contract import parameters, seed_tables
 from serve.contract.objects.described import AnswerObject
 from serve.contract.objects.lists import (

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
+from serve.access.call import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.access.envelope import COMPTES_MESSAGE, CREDITS_MESSAGE, Record
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.contract import errors, parameters, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.parameters import LONGEST_ID

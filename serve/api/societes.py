@@ -6,10 +6,10 @@ from typing import Final
 from urllib.parse import quote_plus
 
 from serve.access import rights
+from serve.access.call import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.access.caller import Caller
 from serve.access.envelope import SearchResult
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.access.rights import Window
 from serve.contract import activities
 from serve.generation import company_ids

@@ -5,7 +5,7 @@ A public list like `/pays`: free, the same for every caller, and kept by any cac
 
 from typing import Final
 
-from serve.access.result import CallResult, Request
+from serve.access.call import CallResult, Request
 from serve.api import lists
 from serve.api.lists import ListContent
 from serve.contract import parameters

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Final, NamedTuple
 
+from serve.access.call import Response
 from serve.access.etag import matches
-from serve.access.result import Response
 from serve.contract import errors
 from serve.request import accept, reader
 from serve.request.query_string import Pairs

@@ -7,8 +7,8 @@ shows.
 from typing import Final
 
 from serve.access import rights
+from serve.access.call import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.contract import activities, parameters
 from serve.contract.objects.common import understood
 from serve.contract.objects.search import (

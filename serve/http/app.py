@@ -19,8 +19,8 @@ from aiohttp import web
 
 from quota.errors import StoreUnavailable
 from serve.access import admission
+from serve.access.call import Response, of_error
 from serve.access.context import ServerContext
-from serve.access.result import Response, of_error
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.http import body_reader, compression, headers

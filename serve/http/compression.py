@@ -18,8 +18,8 @@ from typing import Final, NamedTuple
 import zstandard
 from aiohttp import web
 
+from serve.access.call import Response
 from serve.access.etag import matches
-from serve.access.result import Response
 from serve.request import accept
 from serve.request.memo import remembering
 

@@ -14,7 +14,7 @@ from aiohttp import web
 from aiohttp.abc import AbstractAccessLogger
 from aiohttp.http_exceptions import BadHttpMethod, InvalidURLError, LineTooLong
 
-from serve.access.result import of_error
+from serve.access.call import of_error
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.http.app import Handler

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.contract.errors import ApiError
 from serve.contract.operation import Kind, Operation
 from serve.http.http_request import HttpRequest

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from serve.access import admission
-from serve.access.result import (
+from serve.access.call import (
     NO_STORE,
     CallResult,
     Check,

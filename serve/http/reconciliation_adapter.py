@@ -9,9 +9,7 @@ import orjson
 from quota.accounts import effective
 from serve.access import admission
 from serve.access.admission import Admitted
-from serve.access.caller import Caller
-from serve.access.etag import etag, matches
-from serve.access.result import (
+from serve.access.call import (
     NO_STORE,
     PRIVATE,
     CallResult,
@@ -21,6 +19,8 @@ from serve.access.result import (
     Request,
     Response,
 )
+from serve.access.caller import Caller
+from serve.access.etag import etag, matches
 from serve.api.matching import reconciliation
 from serve.api.operations import RECONCILIATION_PATH
 from serve.contract import errors

@@ -15,7 +15,7 @@ from typing import Final
 from aiohttp import HttpVersion10, web
 from aiohttp.abc import AbstractStreamWriter
 
-from serve.access.result import DATA_VERSION, Response
+from serve.access.call import DATA_VERSION, Response
 from serve.http.headers import JSON, POLICY, first_lines, lines
 from serve.observe.request_trace import RequestTrace
 

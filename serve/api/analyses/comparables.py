@@ -13,8 +13,7 @@ import numpy as np
 import orjson
 
 from serve.access import rights
-from serve.access.etag import etag
-from serve.access.result import (
+from serve.access.call import (
     DATA_VERSION,
     PRIVATE,
     CallResult,
@@ -22,6 +21,7 @@ from serve.access.result import (
     Request,
     in_language,
 )
+from serve.access.etag import etag
 from serve.api.societe import absent, locate, path_of
 from serve.contract import parameters, reasons
 from serve.contract.objects.analyses import (

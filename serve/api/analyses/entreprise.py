@@ -13,9 +13,7 @@ import orjson
 
 from quota.plans import Plan
 from serve.access import modules
-from serve.access.etag import etag
-from serve.access.modules import AnalysisTerms
-from serve.access.result import (
+from serve.access.call import (
     DATA_VERSION,
     PRIVATE,
     CallResult,
@@ -23,6 +21,8 @@ from serve.access.result import (
     Request,
     in_language,
 )
+from serve.access.etag import etag
+from serve.access.modules import AnalysisTerms
 from serve.api.societe import absent, locate, path_of
 from serve.contract import parameters, reasons, seed_tables
 from serve.contract.objects.analyses import (

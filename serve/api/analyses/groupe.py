@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from serve.access import rights
-from serve.access.etag import etag
-from serve.access.result import (
+from serve.access.call import (
     DATA_VERSION,
     PRIVATE,
     CallResult,
@@ -21,6 +20,7 @@ from serve.access.result import (
     Request,
     in_language,
 )
+from serve.access.etag import etag
 from serve.api.societe import absent, locate, path_of
 from serve.contract import parameters, reasons
 from serve.contract.objects.common import SocieteNommee

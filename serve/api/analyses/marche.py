@@ -17,8 +17,7 @@ import orjson
 
 from quota.plans import Plan
 from serve.access import modules
-from serve.access.etag import etag
-from serve.access.result import (
+from serve.access.call import (
     DATA_VERSION,
     PRIVATE,
     CallResult,
@@ -26,6 +25,7 @@ from serve.access.result import (
     Request,
     in_language,
 )
+from serve.access.etag import etag
 from serve.api.analyses.entreprise import QUANTILES, ratio_texts
 from serve.contract import parameters, reasons
 from serve.contract.objects.common import understood

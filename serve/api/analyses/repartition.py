@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
 from typing import Final
 
+from serve.access.call import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.contract import notation, parameters, seed_tables
 from serve.contract.objects.common import understood
 from serve.contract.objects.described import ABSENT

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from serve.access.result import Request
+from serve.access.call import Request
 
 
 class ChangesEnvelope(NamedTuple):

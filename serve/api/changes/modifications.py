@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import orjson
 
+from serve.access.call import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.access.caller import Caller
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.api.changes.envelope import ChangesEnvelope
 from serve.contract import errors, parameters
 from serve.contract.objects.changes import ListeModifications

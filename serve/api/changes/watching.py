@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+from serve.access.call import NO_STORE, CallResult, PreparedCall, Request
 from serve.access.caller import Caller
-from serve.access.result import NO_STORE, CallResult, PreparedCall, Request
 from serve.api.changes.envelope import ChangesEnvelope
 from serve.contract import errors
 from serve.contract.objects.changes import ModificationsSuivies, ModificationSuivie

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from serve.access.result import (
+from serve.access.call import (
     DATA_VERSION,
     NO_STORE,
     CallResult,

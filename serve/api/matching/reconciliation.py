@@ -12,8 +12,7 @@ from urllib.parse import quote
 
 import orjson
 
-from serve.access.etag import etag
-from serve.access.result import (
+from serve.access.call import (
     DATA_VERSION,
     PRIVATE,
     CallResult,
@@ -21,6 +20,7 @@ from serve.access.result import (
     Request,
     in_language,
 )
+from serve.access.etag import etag
 from serve.api.matching import reconciliation_query
 from serve.api.matching.rapprochement import match_lines, meant
 from serve.api.matching.reconciliation_query import GIVEN, ReconciliationQuery

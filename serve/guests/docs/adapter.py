@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.api import static_pages
 from serve.guests.docs.documents import documents
 from serve.http.http_request import HttpRequest

@@ -4,7 +4,7 @@ The export itself and its price are in serve/guests/files/export.py.
 """
 
 from serve.access import admission, billing, caller
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.guests.files import export
 from serve.guests.files.export import ExportCall
 from serve.guests.files.worker_pool import Exporter

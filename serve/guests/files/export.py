@@ -20,10 +20,10 @@ from quota.results import CountedExport
 from serve.access import admission, billing
 from serve.access.admission import Admitted
 from serve.access.billing import Counting
+from serve.access.call import Response
 from serve.access.caller import Caller
 from serve.access.context import ServerContext
 from serve.access.counter_headers import Headers
-from serve.access.result import Response
 from serve.contract import errors, parameters
 from serve.generation import company_ids
 from serve.guests.files import worker_pool

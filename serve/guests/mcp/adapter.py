@@ -5,7 +5,7 @@ The protocol itself is in serve/guests/mcp.
 
 from typing import Final
 
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.contract.errors import ApiError
 from serve.guests.mcp import endpoint
 from serve.guests.mcp.endpoint import RpcPost

@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from serve.access import admission
+from serve.access.call import CallResult, PreparedCall, Request
 from serve.access.envelope import Record
-from serve.access.result import CallResult, PreparedCall, Request
 from serve.api.societe import exercices, identite, societe
 from serve.contract import errors, reasons
 from serve.contract.errors import ApiError

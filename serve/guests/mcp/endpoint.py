@@ -13,8 +13,8 @@ import orjson
 from quota.errors import StoreUnavailable
 from serve.access import admission
 from serve.access.admission import Call
+from serve.access.call import NO_STORE, Response
 from serve.access.context import ServerContext
-from serve.access.result import NO_STORE, Response
 from serve.contract import VERSION, errors
 from serve.contract.errors import ApiError
 from serve.guests.mcp import arguments, results

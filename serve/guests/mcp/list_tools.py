@@ -9,8 +9,8 @@ from typing import Any, Final, TypeVar
 
 from serve.access import admission, next_plan
 from serve.access.admission import Admitted
+from serve.access.call import CallResult
 from serve.access.caller import Caller
-from serve.access.result import CallResult
 from serve.access.rights import VISITOR
 from serve.api.compte import compte
 from serve.api.lists import ListContent

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from serve.access import admission
-from serve.access.result import PreparedCall, Request
+from serve.access.call import PreparedCall, Request
 from serve.api.matching.rapprochement import rapprochement
 from serve.contract import errors
 from serve.contract.limits import DEFAULT_CANDIDATES, MOST_CANDIDATES

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from serve.access import admission
-from serve.access.result import CallResult, PreparedCall, Request
+from serve.access.call import CallResult, PreparedCall, Request
 from serve.contract.objects.described import plain
 from serve.contract.operation import Operation
 from serve.generation.open_generation import OpenGeneration

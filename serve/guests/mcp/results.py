@@ -14,8 +14,8 @@ import orjson
 from quota import plans
 from serve.access import counter_headers
 from serve.access.admission import Call
+from serve.access.call import CallResult, Content
 from serve.access.context import ServerContext
-from serve.access.result import CallResult, Content
 from serve.contract.error_codes import CODES
 from serve.contract.errors import ApiError
 from serve.observe.metrics import REFUSALS

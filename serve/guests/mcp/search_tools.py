@@ -7,8 +7,8 @@ import orjson
 
 from quota.plans import Plan
 from serve.access import admission
+from serve.access.call import CallResult, PreparedCall, Request
 from serve.access.envelope import SearchResult
-from serve.access.result import CallResult, PreparedCall, Request
 from serve.api.changes.watching import WatchResult, watching
 from serve.api.societes import societes
 from serve.contract.objects.common import Activite, understood

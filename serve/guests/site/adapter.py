@@ -13,9 +13,9 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from quota.accounts import subscribed_plan
 from quota.errors import StoreUnavailable
+from serve.access.call import Response, of_error
 from serve.access.caller import Caller
 from serve.access.context import ServerContext
-from serve.access.result import Response, of_error
 from serve.access.rights import VISITOR
 from serve.api import static_pages
 from serve.contract import errors

@@ -11,7 +11,7 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from quota.periods import iso
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.contract import errors
 from serve.guests.site import assets
 from serve.guests.site.page_request import PageRequest

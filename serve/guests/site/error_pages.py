@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.contract import parameters
 from serve.contract.errors import ApiError
 from serve.guests.site.errors.page_errors import PageError

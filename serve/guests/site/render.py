@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.contract import seed_tables
 from serve.generation import country_sources
 from serve.guests.site import assets, cookies, formatting

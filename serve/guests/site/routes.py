@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.contract.limits import MOST_LINES
 from serve.guests.site import assets, crawlers
 from serve.guests.site.page_request import PageRequest

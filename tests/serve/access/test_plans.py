@@ -10,8 +10,8 @@ import pytest
 
 from quota import plans
 from serve.access import next_plan
+from serve.access.call import Content, PreparedCall, Request, Response
 from serve.access.caller import Caller
-from serve.access.result import Content, PreparedCall, Request, Response
 from serve.api.societe import societe
 from serve.api.societes import societes
 from serve.generation.open_generation import OpenGeneration

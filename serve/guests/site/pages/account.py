@@ -14,7 +14,7 @@ from quota.accounts import effective, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
 from quota.ledger.tickets import SENT
 from quota.store import passwords
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.api.operations import RECONCILIATION_PATH
 from serve.guests.docs.manual.manual import manual
 from serve.guests.docs.manual.request_example import CodeText

@@ -5,7 +5,7 @@ It is the analysis of the API, with its price: once a month for the same company
 
 from serve.access import admission, billing
 from serve.access.admission import Call
-from serve.access.result import PreparedCall, Request, Response
+from serve.access.call import PreparedCall, Request, Response
 from serve.api.analyses.entreprise import entreprise
 from serve.contract.objects.analyses import AnalyseEntreprise
 from serve.generation.open_generation import OpenGeneration

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from serve.access import admission, next_plan
 from serve.access.admission import Call
+from serve.access.call import CallResult, Response
 from serve.access.envelope import SearchResult
-from serve.access.result import CallResult, Response
 from serve.api.societes import societes
 from serve.contract import seed_tables
 from serve.contract.errors import ApiError

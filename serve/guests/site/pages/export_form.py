@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from quota.results import CountedExport, Meter
 from serve.access import admission, billing
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.guests.files import export
 from serve.guests.files.export import ExportCall
 from serve.guests.site.page_request import PageRequest, without

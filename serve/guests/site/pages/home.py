@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.contract import seed_tables
 from serve.contract.errors import ApiError
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration

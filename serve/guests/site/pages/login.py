@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from quota.ledger.people import is_email
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.guests.site import sessions
 from serve.guests.site.page_request import PageRequest, last
 from serve.guests.site.pages import account

@@ -13,7 +13,7 @@ from typing import Final
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
 from quota.ledger.tickets import INVITATION, Ticket
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.guests.mail.outbox import PATHS
 from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageRequest, Session

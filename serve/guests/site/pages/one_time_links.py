@@ -10,7 +10,7 @@ from quota.errors import NotAllowedError
 from quota.ledger import tickets
 from quota.ledger.people import is_email
 from quota.ledger.tickets import Ticket
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.guests.site import sessions
 from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageRequest

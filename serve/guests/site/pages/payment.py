@@ -14,8 +14,8 @@ from quota.errors import NotAllowedError, UnknownError
 from quota.ledger.payments import Payment, served_subscription
 from quota.ledger.people import ADMINISTRATOR
 from quota.plans import Plan
+from serve.access.call import Response
 from serve.access.next_plan import monthly
-from serve.access.result import Response
 from serve.access.rights import apercu
 from serve.contract.prices import RECORD_CREDITS, analysis_credits
 from serve.guest_settings import PACK_CREDITS

@@ -10,10 +10,10 @@ from typing import Any, Final, TypeVar
 
 from serve.access import admission, billing, modules, next_plan
 from serve.access.admission import Call
+from serve.access.call import CallResult, Content, PreparedCall, Request, Response
 from serve.access.caller import Caller
 from serve.access.envelope import Record
 from serve.access.modules import AnalysisTerms
-from serve.access.result import CallResult, Content, PreparedCall, Request, Response
 from serve.access.rights import VISITOR
 from serve.api.analyses.comparables import comparables
 from serve.api.analyses.entreprise import ENTREPRISE

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from serve.access import admission
 from serve.access.admission import Call
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.api.suggestions import suggestions as of_api
 from serve.contract.objects.search import Suggestions
 from serve.generation.open_generation import OpenGeneration

@@ -12,7 +12,7 @@ import pytest
 from quota.errors import StoreUnavailable
 from quota.store import passwords
 from quota.store.lmdb_store import LmdbStore
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.access.store_holder import StoreHolder
 from serve.guest_settings import EditorSettings
 from serve.guests.site import assets, routes

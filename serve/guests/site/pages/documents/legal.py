@@ -4,7 +4,7 @@ from dataclasses import MISSING, fields
 from datetime import timedelta
 
 from quota.ledger import activity, tickets
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.guest_settings import EditorSettings
 from serve.guests.site import cookies, sessions
 from serve.guests.site.page_request import PageRequest

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.access.rights import apercu
 from serve.api import static_pages
 from serve.contract import errors

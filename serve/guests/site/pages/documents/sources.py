@@ -1,6 +1,6 @@
 """/sources: where the companies of each country come from, how old that is, and which fields are known (X9)."""
 
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.contract import seed_tables
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.render import page

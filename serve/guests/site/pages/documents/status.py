@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.render import page

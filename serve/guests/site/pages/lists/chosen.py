@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import quote, urlencode
 
-from serve.access.result import Response
+from serve.access.call import Response
 from serve.contract import errors
 from serve.contract.parameters import MOST_IDS
 from serve.guests.site import render

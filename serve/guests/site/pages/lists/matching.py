@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from serve.access import admission
 from serve.access.admission import Call
-from serve.access.result import PreparedCall, Request, Response
+from serve.access.call import PreparedCall, Request, Response
 from serve.api.matching.rapprochement import rapprochement
 from serve.contract import errors
 from serve.contract.errors import ApiError
