@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from serve.contract import errors, seed_tables
 from serve.contract.errors import ApiError
-from serve.request.lists import encodings
+from serve.request.lists import encodings, first_row
 from shards.codec.folding import fold
 
 LARGEST: Final = 4 << 20  # bytes
@@ -36,7 +36,8 @@ class ListFile(NamedTuple):
 
     Attributes:
         separator: "" for a list of one column.
-        headings: as they are written; `nom` where the list has none.
+        headings: as they are written; `nom`, or `colonne 1` and so on, where the list has none.
+        is_headed: the list has headings.
         rows: the cells of each row that has any.
         columns: the place of the column of each field that was recognised.
         blank: rows without any text, which are left out.
@@ -45,9 +46,15 @@ class ListFile(NamedTuple):
     encoding: str
     separator: str
     headings: tuple[str, ...]
+    is_headed: bool
     rows: Sequence[Sequence[str]]
     columns: Mapping[str, int]
     blank: int
+
+    @property
+    def own_headings(self) -> tuple[str, ...]:
+        """The headings that the list has itself."""
+        return self.headings if self.is_headed else ()
 
     @property
     def unused(self) -> tuple[str, ...]:
@@ -61,8 +68,9 @@ def read(
     encoding: str = "",
     separator: str = "",
     columns: Mapping[int, str] | None = None,
+    is_headed: bool | None = None,
 ) -> ListFile:
-    """The table of a file; encoding, separator and columns are found out unless they are given.
+    """The table of a file; what is not given is found out.
 
     Args:
         columns: what columns mean whatever their headings say: a field by its place, "" for none.
@@ -89,21 +97,27 @@ def read(
     if not rows:
         raise errors.corps_invalide(("la liste est vide", "the list is empty"))
     headings = tuple(cell.strip() for cell in rows[0])
-    known = _columns(headings)
-    if len(headings) == 1 and not known:
+    width = len(headings)
+    known = {} if is_headed is False else _columns(headings)
+    if is_headed is None:
+        is_headed = bool(known) or not (width == 1 or first_row.is_line(rows))
+    if is_headed:
+        rows = rows[1:]
+    elif width == 1:
         headings, known = ("nom",), {"nom": 0}
     else:
-        rows = rows[1:]
+        headings = tuple(f"colonne {place}" for place in range(1, width + 1))
     if len(rows) > MOST_ROWS:
         raise errors.trop_de_lignes(len(rows), MOST_ROWS)
-    return ListFile(
-        name, separator, headings, rows, _chosen(columns or {}, known, len(headings)), blank
-    )
+    found = _chosen(columns or {}, known, width)
+    return ListFile(name, separator, headings, is_headed, rows, found, blank)
 
 
 def check_columns(table: ListFile) -> None:
     """Raise ApiError 400 if the list has no column of names or identifiers."""
     if not any(field in table.columns for field in _TO_GO_BY):
+        if not table.is_headed:
+            raise errors.corps_invalide(errors.why("sans_titres"))
         raise _nothing_to_go_by(table.headings)
 
 
@@ -111,7 +125,8 @@ def write(headings: Sequence[str], rows: Sequence[Sequence[str]], separator: str
     """A table as CSV (RFC 4180)."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter=separator, lineterminator="\r\n")
-    writer.writerow(headings)
+    if headings:
+        writer.writerow(headings)
     writer.writerows(rows)
     return text.getvalue()
 

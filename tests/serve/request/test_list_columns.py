@@ -8,14 +8,14 @@ from serve.request.lists.list_file import ListFile
 from tests.serve.asking import NAMES
 
 
-def _read(text: str) -> ListFile:
+def read_list(text: str) -> ListFile:
     return list_file.read(text.encode())
 
 
 def _lines(cells: tuple[str, ...]) -> tuple[ListedLine, ...]:
     """The lines of a list with these dates of creation."""
     rows = "".join(f"Siemens AG;{cell}\n" for cell in cells)
-    return table_lines.lines(_read(f"nom;date de création\n{rows}"), NAMES, 3).lines
+    return table_lines.lines(read_list(f"nom;date de création\n{rows}"), NAMES, 3).lines
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def _lines(cells: tuple[str, ...]) -> tuple[ListedLine, ...]:
     ],
 )  # fmt: skip
 def test_a_heading_means_its_field(heading: str, field: str) -> None:
-    table = _read(f"Raison sociale;{heading}\nSiemens AG;1")
+    table = read_list(f"Raison sociale;{heading}\nSiemens AG;1")
 
     assert table.columns == {"nom": 0, field: 1}
 
@@ -37,7 +37,7 @@ def test_a_heading_means_its_field(heading: str, field: str) -> None:
 @pytest.mark.parametrize("heading", ["N° client", "N°", "Customer number", "Lieferant Nr."])
 def test_a_number_is_no_name(heading: str) -> None:
     """The number of a customer was searched for as a name, where the name had no known heading"""
-    table = _read(f"{heading};Raison sociale\n17;Siemens AG")
+    table = read_list(f"{heading};Raison sociale\n17;Siemens AG")
 
     assert table.columns == {"nom": 1}
     assert table.unused == (heading,)

@@ -99,8 +99,47 @@ def test_a_choice_counts_more_than_a_heading_and_goes_with_each_piece(served: Se
 
 
 @pytest.mark.parametrize(
+    ("accept", "column", "said", "error"),
+    [
+        (
+            "fr",
+            "colonne",
+            "La première ligne ressemble aux suivantes",
+            "la liste n'a pas de titres",
+        ),
+        ("en", "column", "The first row is like those below", "the list has no headings"),
+    ],
+)
+def test_a_list_without_headings_loses_no_line(
+    served: Served, accept: str, column: str, said: str, error: str
+) -> None:
+    visitor = Visitor(served, {"Accept-Language": accept})
+    seen = matched(visitor, b"DE;Mueller Maschinenbau GmbH\nFR;Fitlab SAS\n")
+
+    assert (seen.status, said in seen.text, error in unescape(seen.html)) == (400, True, True)
+    assert choices(seen) == {"colonne_0": "", "colonne_1": ""}
+    chosen_columns = {"colonnes": "1", "colonne_0": "pays", "colonne_1": "nom"}
+    form = {"texte": listed(seen), "titres": "non", **chosen_columns}
+    again = visitor.send(PATH, form)
+    assert again.status == 200, again.text
+    assert f"{column} 1 =" in again.text and f"{column} 2 =" in again.text
+    assert [number for number, _ in sorted(rows_of(again))] == [1, 2]
+    assert "/societes/DE/F1103R_HRB218916" in again.html
+    headed = visitor.send(PATH, {**form, "titres": "oui"})
+    assert [number for number, _ in rows_of(headed)] == [1]
+    assert said not in headed.text
+    pieces = re.findall(
+        r'<textarea class="morceau" hidden>(.*?)</textarea>',
+        visitor.send(PATH, {**form, "sortie": "lecture"}).html,
+        re.DOTALL,
+    )
+    assert unescape(pieces[0]).split() == form["texte"].split()
+
+
+@pytest.mark.parametrize(
     ("form", "said"),
     [
+        ({"titres": "peut-être"}, "oui, non"),
         ({"colonne_0": "couleur"}, "champ inconnu 'couleur'"),
         ({"colonne_0": "nom", "colonne_2": "nom"}, "`nom` est déjà la colonne 1"),
         ({"colonne_0": "", "colonne_1": "pays"}, "aucune colonne de nom"),
@@ -232,6 +271,6 @@ def test_columns_that_are_chosen_are_read() -> None:
     raw = b"nom;b;c\n1;2;3"
 
     assert list_file.read(raw, columns={0: "", 2: "nom", 7: "id"}).columns == {"nom": 2}
-    assert list_file.read(b"A GmbH\nB GmbH", columns={0: "id"})[2:5] == (
-        ("nom",), [["A GmbH"], ["B GmbH"]], {"id": 0},
+    assert list_file.read(b"A GmbH\nB GmbH", columns={0: "id"})[2:6] == (
+        ("nom",), False, [["A GmbH"], ["B GmbH"]], {"id": 0},
     )  # fmt: skip

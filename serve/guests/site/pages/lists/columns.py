@@ -1,4 +1,7 @@
-"""The choice above each column of a list: the fields `colonne_0`, `colonne_1`, … of a form. Pure."""
+"""The choices above a list: the fields `colonne_0`, `colonne_1`, … of a form, and `titres`. Pure.
+
+They count where `colonnes` says that somebody chose.
+"""
 
 import re
 from collections.abc import Mapping
@@ -11,6 +14,7 @@ from serve.request import line_list
 MOST: Final = 100
 # The key of a line is the number of its row.
 FIELDS: Final = tuple(field for field in line_list.FIELDS if field != "cle")
+_HEADED: Final = {"": None, "oui": True, "non": False}
 _NAME: Final = re.compile(r"colonne_(0|[1-9]\d?)", re.ASCII)
 
 
@@ -32,6 +36,18 @@ def chosen(form: Mapping[str, str]) -> dict[int, str] | None:
         if place:
             found[int(place[1])] = value
     return found
+
+
+def is_headed(form: Mapping[str, str]) -> bool | None:
+    """Whether the first row of the list has headings; None where nobody chose.
+
+    Raises:
+        ApiError: 400: another word than `oui` and `non`.
+    """
+    given = form.get("titres", "") if form.get("colonnes") else ""
+    if given not in _HEADED:
+        raise errors.parametre_invalide("titres", errors.why("admis", known="oui, non"))
+    return _HEADED[given]
 
 
 def check(chosen: Mapping[int, str] | None) -> None:

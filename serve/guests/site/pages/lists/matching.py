@@ -91,12 +91,12 @@ async def _answer(request: PageRequest) -> Response:
     if not _NUMBER.fullmatch(first):
         shown = repr(first[:20])
         raise errors.parametre_invalide("debut", errors.why("rang", shown=shown))
-    chosen = columns.chosen(form)
+    chosen, is_headed = columns.chosen(form), columns.is_headed(form)
     sent = len(request.file) + len(form.get("texte", ""))
     request.server.gate.lists(request.trace.address, request.now, sent)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
-        reading = partial(_read, request, chosen)
+        reading = partial(_read, request, chosen, is_headed)
         table = await generation.in_thread(EXPENSIVE_MICROSECONDS, reading)
         try:
             columns.check(chosen)
@@ -145,7 +145,9 @@ async def offer_part(
     return await _page(request, part=taken, chosen=chosen, output=output)
 
 
-def _read(request: PageRequest, chosen: Mapping[int, str] | None) -> ListFile:
+def _read(
+    request: PageRequest, chosen: Mapping[int, str] | None, is_headed: bool | None
+) -> ListFile:
     """The list of a form: its file, or the text in it."""
     form = request.form
     text, file = form.get("texte", ""), request.file
@@ -155,8 +157,8 @@ def _read(request: PageRequest, chosen: Mapping[int, str] | None) -> ListFile:
         raise errors.corps_trop_grand(list_file.LARGEST)
     separator = {"tab": "\t"}.get(given := form.get("separateur", ""), given)
     if file:
-        return list_file.read(file, form.get("encodage", ""), separator, chosen)
-    return list_file.read(text.encode(), "UTF-8", separator, chosen)
+        return list_file.read(file, form.get("encodage", ""), separator, chosen, is_headed)
+    return list_file.read(text.encode(), "UTF-8", separator, chosen, is_headed)
 
 
 async def _match(request: PageRequest, asked: LineList) -> tuple[Rapprochement, str]:
@@ -177,7 +179,7 @@ async def _pieces(request: PageRequest, table: ListFile) -> list[str]:
     """The lines that the plan allows today, as lists of at most 1 000 lines."""
     rows = table.rows[: await _lines_left(request)]
     parts = (rows[first : first + MOST_LINES] for first in range(0, len(rows), MOST_LINES))
-    return [list_file.write(table.headings, part) for part in parts]
+    return [list_file.write(table.own_headings, part) for part in parts]
 
 
 async def _lines_left(request: PageRequest) -> int:
@@ -228,14 +230,23 @@ def _listed(request: PageRequest, table: ListFile | None) -> str:
     if request.form.get("debut"):  # a piece, of which only the rows are shown
         return ""
     if table and request.file and request.form.get("sortie") != _READING:
-        return list_file.write(table.headings, table.rows, table.separator or ";")
+        return list_file.write(table.own_headings, table.rows, table.separator or ";")
     return request.form.get("texte", "")
+
+
+def _named(request: PageRequest, table: ListFile | None) -> ListFile | None:
+    """The table, whose columns go by their place in the language of the page where they have no headings."""
+    if table is None or table.is_headed or len(table.headings) == 1:
+        return table
+    places = range(1, len(table.headings) + 1)
+    return table._replace(headings=tuple(request.t(f"colonne {n}", f"column {n}") for n in places))
 
 
 async def _page(
     request: PageRequest, *, status: int = 200, outcome: str = "", **values: Any
 ) -> Response:
     shown = _NOTHING | {"listed": _listed(request, values.get("table"))} | values
+    shown["table"] = _named(request, shown["table"])
     with request.server.published.lease() as generation:
         return page(
             request, "matching.html",
