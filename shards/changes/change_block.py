@@ -94,7 +94,7 @@ class ChangeBlock:
                 distinct, codes = self._column(one.value)
                 passes = np.zeros(len(distinct) + 1, dtype=bool)
                 # Only values of companies that are left: the last filters, by name, are the slowest.
-                for code in np.unique(codes[mask]).tolist():
+                for code in np.flatnonzero(np.bincount(codes[mask])).tolist():
                     passes[code] = one.passes(distinct[code - 1])
                 mask &= passes[codes]
         except _FAULTS as error:

@@ -253,7 +253,10 @@ def mask_rows(
     """
     mask = scratch.mask
     count: i64 = end - first
-    for i in range((count + 7) & ~7):
+    words = scratch.mask_words
+    for i in range(count >> 3):
+        words[i] = ALL_MET
+    for i in range(count & ~7, (count + 7) & ~7):
         mask[i] = i < count
     if left & FACTS:
         mask_facts(shard, source, scratch, first, count)

@@ -8,7 +8,7 @@ if not cython.compiled:
     from shards.kernel.codes import allowed_rows, code_at, narrow_scope, set_codes
     from shards.kernel.find import cell_of, damaged, key_step, lower, turnover_place
     from shards.kernel.generate import choose, generate
-    from shards.kernel.rows import take
+    from shards.kernel.rows import count_by_place, count_few, take
     from shards.kernel.text.names import find_named
     from shards.kernel.types import *
 
@@ -325,10 +325,12 @@ def count_block(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> 
     slots: i64 = shard.run_count[kind]
     slot: i64
     mask: i64 = STATES - 1 if kind == ETAT else -1
+    if shard.code_width[kind] == 1 and slots <= FEW_SLOTS:
+        return count_few(shard, scratch, kind, count, mask)
     if shard.code_width[kind] == 1:
         small = shard.small[kind]
         for i in range(count):
-            slot = small[block[i]] & mask
+            slot = small[block[i]]
             if slot >= slots:
                 damaged()
             counts[base + slot] += 1
@@ -345,25 +347,6 @@ def count_block(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> 
             if slot >= slots:
                 damaged()
             counts[base + slot] += 1
-    return 0
-
-
-def count_by_place(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> i64:
-    """Count the rows of the block by their places in an order, of which each slot is a range."""
-    block = scratch.block
-    counts = scratch.counts
-    base: i64 = shard.first_count[kind]
-    rank = shard.rank[kind - COLUMNS]
-    ends = shard.run_ends[kind]
-    marks = shard.run_marks[kind]
-    for i in range(count):
-        place: i64 = rank[block[i]]
-        if place >= shard.rows:
-            damaged()
-        slot: i64 = marks[place >> 6]
-        while place >= ends[slot + 1]:
-            slot += 1
-        counts[base + slot] += 1
     return 0
 
 

@@ -20,6 +20,7 @@ from libc.string cimport memcpy
 
 cdef extern from *:
     void prefetch "__builtin_prefetch"(const void*) noexcept nogil
+    int lowest_bit "__builtin_ctzll"(unsigned long long) noexcept nogil
 """
 
 Function = tuple[str, str]  # its module and its name

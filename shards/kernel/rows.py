@@ -1,4 +1,4 @@
-"""Rows tested for the conditions of a question: by blocks, a stage a condition, no branch a row."""
+"""Rows tested for the conditions of a question, and counted: by blocks, a stage a condition, no branch a row."""
 
 from __future__ import annotations
 
@@ -178,3 +178,51 @@ def emit(scratch: Scratch, count: i64, room: i64) -> i64:
         rows[used + i] = block[i]
     scratch.used = used + count
     return room - count
+
+
+# -- counts ----------------------------------------------------------------------------------
+
+
+def count_few(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64, mask: i64) -> i64:
+    """Count the rows of the block by a column of few codes.
+
+    Four tables behind the block are filled in turn: where a code follows itself, a count waits for the one before.
+    """
+    block = scratch.block
+    small = shard.small[kind]
+    base: i64 = shard.first_count[kind]
+    slots: i64 = shard.run_count[kind]
+    width: i64 = slots + 1  # the last one is that of codes that do not exist
+    for i in range(4 * width):
+        block[BLOCK + i] = 0
+    table: i64 = BLOCK
+    for i in range(count):
+        slot: i64 = small[block[i]] & mask
+        slot = slot if slot < slots else slots
+        block[table + slot] += 1
+        table = table + width if i & 3 != 3 else BLOCK
+    for i in range(4):
+        if block[BLOCK + i * width + slots]:
+            damaged()
+        for slot in range(slots):
+            scratch.counts[base + slot] += block[BLOCK + i * width + slot]
+    return 0
+
+
+def count_by_place(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> i64:
+    """Count the rows of the block by their places in an order, of which each slot is a range."""
+    block = scratch.block
+    counts = scratch.counts
+    base: i64 = shard.first_count[kind]
+    rank = shard.rank[kind - COLUMNS]
+    ends = shard.run_ends[kind]
+    marks = shard.run_marks[kind]
+    for i in range(count):
+        place: i64 = rank[block[i]]
+        if place >= shard.rows:
+            damaged()
+        slot: i64 = marks[place >> 6]
+        while place >= ends[slot + 1]:
+            slot += 1
+        counts[base + slot] += 1
+    return 0

@@ -44,6 +44,12 @@ INFINITY: Final = inf
 memcpy: Any = None
 prefetch: Any = None
 
+
+def lowest_bit(word: int) -> int:
+    """The place of the lowest bit of a number above 0 that is one."""
+    return (word & -word).bit_length() - 1
+
+
 # The seven orders, by their place in `query.ORDERS`.
 CA_DESC: Final = 0
 CA_ASC: Final = 1
@@ -130,6 +136,7 @@ SECTORS: Final = 1
 CELLS: Final = 2
 
 HALVES: Final = 32768  # rows that are counted in 16 bits
+ALL_MET: Final = 0x0101010101010101  # eight bytes of a mask
 MASKED: Final = 1024  # neighbouring rows that are tested together
 BLOCK: Final = 256  # rows that are tested together: they stay in the processor's nearest cache
 LINE: Final = 64  # bytes that a processor reads from memory at once
@@ -159,6 +166,11 @@ COMMON: Final = (
     128  # one row in so many is found: all that are found are marked, and counted by their marks
 )
 RANKED: Final = 2  # places of an order are counted as fast as one row in so many by its place there
+NEXT_STEP: Final = 128  # added to the number of a shard
+TURNOVERS_AHEAD: Final = 24  # turnovers of a shard that are asked for before they are needed
+SUMMED: Final = 1024  # figures that are summed together
+ONE_BYTE: Final = 128  # letters of one byte
+FEW_SLOTS: Final = 32  # slots of a kind of which several tables are kept
 FEW: Final = 10  # rows of 32 that are taken one by one
 WIDESPREAD: Final = 256  # a word is widespread that more than one name in so many has
 
@@ -224,6 +236,7 @@ class ShardArrays:
     words_size: i64
     word_starts: u32s
     word_count: i64
+    beginnings: Words  # the first word of two letters of one byte; written by the first question about near words
     owners: u32s
     suffixes: u32s
     suffix_count: i64
@@ -474,10 +487,9 @@ class MarketArrays:
     """All rows that a search found, and what is made of them."""
 
     bits: Words  # a bit a row of each shard, placed by `ShardArrays.first_mark`
-    sequence: u8s  # the shards of all distinct turnovers of the table, ascending
+    sequence: u8s  # the shard of each turnover of a half; NEXT_STEP is added where it is the first of its step
     sequence_size: i64
-    cursors: Ints  # by shard: distinct turnovers that are still to come
+    cursors: Ints  # by shard: the step and the place in `order` from which the half goes on
     chosen: Ints  # by shard: above 0 where rows are marked
     counts: Ints  # a number a slot of each kind of each shard, as of a census
     figures: Reals
-    room: i64  # of `figures`

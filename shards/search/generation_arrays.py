@@ -289,6 +289,7 @@ def _set_words(made: types.ShardArrays, shard: Shard) -> None:
     index = shard.words
     made.words, made.words_size = memoryview(index.words.data), len(index.words.data)
     made.word_starts, made.word_count = view(index.words.starts), len(index.words)
+    made.beginnings = view(np.zeros(types.ONE_BYTE * types.ONE_BYTE + 2, np.uint32))
     made.owners = view(index.owners)
     _same(shard, len(index.owners), -(-made.words_size // format.OWNED))
     made.suffixes, made.suffix_count = view(index.suffixes.places), len(index.suffixes.places)

@@ -52,7 +52,7 @@ from serve.request.reader import Asked
 from shards.codec import bands, record
 from shards.codec.folding import fold_id
 from shards.query import ORDERS, Query
-from shards.ratios.distribution import Concentration, Figures, Quantiles, concentration, quantiles
+from shards.ratios.distribution import Concentration, Figures, Quantiles, quantiles
 from shards.ratios.ratio_table import ratios, stored_codes
 from shards.search.counts import market
 from shards.search.counts.distribution import Distribution, parts
@@ -163,16 +163,10 @@ async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche
         generation.in_thread(_MICROSECONDS, lambda: turnovers.write(0)),
         generation.in_thread(_MICROSECONDS, lambda: turnovers.write(1)),
     )
-    figures = turnovers.figures()
-    shares, made = await asyncio.gather(
-        generation.in_thread(_MICROSECONDS, lambda: concentration(figures)),
-        generation.in_thread(
-            _MICROSECONDS,
-            lambda: _document(halves, figures, first, [oldest, newest] if newest else None),
-        ),
+    made = await generation.in_thread(
+        _MICROSECONDS,
+        lambda: _document(halves, turnovers, first, [oldest, newest] if newest else None),
     )
-    lacking = _NO_TURNOVER if made.total else _NO_COMPANY
-    made = replace(made, concentration=_concentration(shares, lacking))
     if _is_plain(query):
         remembered = generation.markets
         while len(remembered) >= _REMEMBERED:
@@ -189,10 +183,11 @@ def _is_plain(query: Query) -> bool:
 
 def _document(
     parts: Sequence[MarketPart],
-    turnovers: Figures,
+    found: MarketTurnovers,
     first: Sequence[PremiereSociete],
     years: list[int] | None,
 ) -> ChiffresDuMarche:
+    turnovers = found.figures()
     total = sum(one.total for one in parts)
     lacking = None if total else _NO_COMPANY
     headcounts, births = (
@@ -203,7 +198,7 @@ def _document(
         total=total,
         exercices=years,
         taille=_size(turnovers, lacking or _NO_TURNOVER),
-        concentration=_concentration(None, ""),  # made beside it, since it takes as long
+        concentration=_concentration(found.concentration(turnovers), lacking or _NO_TURNOVER),
         tranches=Tranches(
             ca=_turnover_bands(turnovers, total),
             effectif=_entries(headcounts, bands.headcount_names()),

@@ -33,7 +33,7 @@ MAKING: Final = 120.0
 # Seconds between two checks that the client is still connected.
 LOOKING: Final = 0.25
 # Seconds after which a process without a job is ended: it holds 80 MiB, and starting one takes under a second.
-KEPT: Final = 300.0
+KEPT: Final = 60.0
 
 _NAME: Final = "export"
 

@@ -48,54 +48,48 @@ def count_bands(shard: ShardArrays, market: MarketArrays, kind: i64, marked: i64
     return 0
 
 
-def write_turnovers(table: Table, market: MarketArrays) -> i64:
-    """Write the turnovers of the marked rows, ascending; returns how many there are.
+def write_turnovers(table: Table, market: MarketArrays, first: i64, lesser: i64) -> i64:
+    """Write the turnovers of the marked rows of a half, one after the other from `first` on; returns how many.
 
-    `market.sequence` says from which country each next distinct turnover comes.
+    `market.sequence` says from which country each next one comes, as that of a row: so nothing is asked but whether it
+    is marked. The greater half ascends from the middle of all turnovers; the `lesser` one descends from there.
     """
     sequence = market.sequence
-    used: i64 = 0
-    for i in range(market.sequence_size):
-        number: i64 = sequence[i]
-        if number >= table.shard_count:
-            damaged()
-        step: i64 = market.cursors[number] - 1
-        if step < 0:
-            damaged()
-        market.cursors[number] = step
-        if market.chosen[number]:
-            used = write_step(table.shards[number], market, step, used)
-    return used
-
-
-def write_step(shard: ShardArrays, market: MarketArrays, step: i64, used: i64) -> i64:
-    """Write one turnover as often as rows that have it are marked; returns how many figures there are now."""
+    cursors = market.cursors
     bits = market.bits
     figures = market.figures
-    order = shard.order[0]
-    base: i64 = shard.first_mark
-    rows: i64 = shard.rows
-    room: i64 = market.room
-    euros: f64 = -shard.turnover_keys[step]
-    first: i64 = shard.steps[0][step]
-    end: i64 = shard.steps[0][step + 1]
-    if end > shard.order_size[0]:
-        damaged()
-    if cython.compiled:
-        # More streams than a processor reads ahead by itself: three of each country, from their ends.
-        prefetch(cython.address(shard.turnover_keys[step - 24]))
-        prefetch(cython.address(shard.steps[0][step - 32]))
-        prefetch(cython.address(order[first - 48]))
-    for place in range(first, end):
-        row: i64 = order[place]
-        if row >= rows:
+    at: i64 = first
+    for i in range(market.sequence_size):
+        held: i64 = sequence[i]
+        number: i64 = held & (NEXT_STEP - 1)
+        if not market.chosen[number]:
+            continue
+        shard = table.shards[number]
+        step: i64 = cursors[2 * number]
+        place: i64 = cursors[2 * number + 1]
+        if lesser:
+            cursors[2 * number] = step + (held >> 7)
+            cursors[2 * number + 1] = place + 1
+            if step >= shard.step_count[0] or place >= shard.order_size[0]:
+                damaged()
+        else:
+            step -= held >> 7
+            place -= 1
+            cursors[2 * number] = step
+            cursors[2 * number + 1] = place
+            if step < 0 or place < 0:
+                damaged()
+        if cython.compiled:
+            # More streams than a processor reads ahead by itself: two of each country.
+            prefetch(cython.address(shard.turnover_keys[step + TURNOVERS_AHEAD * (2 * lesser - 1)]))
+            prefetch(cython.address(shard.order[0][place + 2 * TURNOVERS_AHEAD * (2 * lesser - 1)]))
+        row: i64 = shard.order[0][place]
+        if row >= shard.rows:
             damaged()
-        if used < room:  # what follows the last figure belongs to another thread
-            figures[used] = euros
-        used += (bits[base + (row >> 5)] >> (row & 31)) & 1
-    if used > room:
-        damaged()
-    return used
+        figures[at] = -shard.turnover_keys[step]
+        marked: i64 = (bits[shard.first_mark + (row >> 5)] >> (row & 31)) & 1
+        at += marked * (1 - 2 * lesser)
+    return first - at if lesser else at - first
 
 
 def gather_known(source: f64s, size: i64, numbers: Ints, count: i64, target: Reals) -> i64:
@@ -133,25 +127,54 @@ def known(source: Address, size: int, numbers: Address, count: int, target: Addr
     return used  # noqa: RET504 (with the lock, into a Python number)
 
 
-def turnovers_from(table: Address, market: Address, shard: int, first: int) -> int:
-    """How many marked rows of a shard have a turnover, from a place of the order of turnovers on.
+def add_moments(figures: f64s, count: i64, sums: Reals) -> i64:
+    """Add to three sums: the figures, their squares, and the figures times their places; a few at a time, exactly."""
+    first: i64 = 0
+    while first < count:
+        end: i64 = first + SUMMED if first + SUMMED < count else count
+        # Two sums of each: an addition waits for the one before.
+        total: f64 = 0.0
+        squares: f64 = 0.0
+        ranked: f64 = 0.0
+        other_total: f64 = 0.0
+        other_squares: f64 = 0.0
+        other_ranked: f64 = 0.0
+        place: f64 = 0.0
+        for i in range(first, end - 1, 2):
+            one: f64 = figures[i]
+            other: f64 = figures[i + 1]
+            total += one
+            other_total += other
+            squares += one * one
+            other_squares += other * other
+            ranked += place * one
+            other_ranked += place * other
+            place += 2.0
+        ranked += other_ranked + other_total
+        total += other_total
+        squares += other_squares
+        if (end - first) & 1:
+            one = figures[end - 1]
+            total += one
+            squares += one * one
+            ranked += (end - 1 - first) * one
+        sums[0] += total
+        sums[1] += squares
+        sums[2] += ranked + first * total
+        first = end
+    return 0
 
-    Raises:
-        CorruptError: the shard refers to what it does not have.
-    """
-    generation: Table = cython.cast(Table, table)
-    kept: MarketArrays = cython.cast(MarketArrays, market)
-    number: i64 = shard
-    start: i64 = first
-    found: i64 = 0
-    of_shard: ShardArrays
+
+def moments(figures: Address, count: int, sums: Address) -> None:
+    """`add_moments` for Python: arrays by address; frees its lock."""
+    held: f64s = cython.cast(f64s, figures)
+    room: Reals = cython.cast(Reals, sums)
+    size: i64 = count
     with cython.nogil:
-        of_shard = generation.shards[number]
-        found = count_marked(of_shard, kept, of_shard.order[0], start, of_shard.known)
-    return found  # noqa: RET504 (with the lock, into a Python number)
+        add_moments(held, size, room)
 
 
-def turnovers(table: Address, market: Address) -> int:
+def turnovers(table: Address, market: Address, first: int, lesser: bool) -> int:
     """`write_turnovers` for Python; frees its lock.
 
     Raises:
@@ -159,7 +182,12 @@ def turnovers(table: Address, market: Address) -> int:
     """
     generation: Table = cython.cast(Table, table)
     kept: MarketArrays = cython.cast(MarketArrays, market)
+    start: i64 = first
+    downwards: i64 = lesser
     found: i64 = 0
     with cython.nogil:
-        found = write_turnovers(generation, kept)
-    return found  # noqa: RET504 (with the lock, into a Python number)
+        if downwards:
+            found = write_turnovers(generation, kept, start, 1)
+        else:
+            found = write_turnovers(generation, kept, start, 0)
+    return found

@@ -192,7 +192,7 @@ def count_kinds(
             kinds |= 1 << kind
     if not kinds:
         return 0
-    count_rows(shard, scratch, market, kinds, others)
+    count_rows(shard, scratch, market, kinds, others, 32 * least > FEW * shard.rows)
     if others:
         for kind in range(KINDS):
             if (kinds >> kind) & 1:
@@ -232,9 +232,14 @@ def marked_within(shard: ShardArrays, market: MarketArrays, first: i64, end: i64
 
 
 def count_rows(
-    shard: ShardArrays, scratch: Scratch, market: MarketArrays, kinds: i64, others: i64
+    shard: ShardArrays,
+    scratch: Scratch,
+    market: MarketArrays,
+    kinds: i64,
+    others: i64,
+    many: i64,
 ) -> i64:
-    """Count the marked rows by each of these kinds, or all `others`: a block of them at a time."""
+    """Count the marked rows by each of these kinds, or all `others`, `many` or few: a block of them at a time."""
     bits = market.bits
     block = scratch.block
     base: i64 = shard.first_mark
@@ -247,16 +252,19 @@ def count_rows(
             held ^= full
             if shard.rows - row < 32:
                 held &= full >> (32 - (shard.rows - row))
-        if popcount(held) > FEW:
+        if held == full:
+            for i in range(32):
+                block[count + i] = row + i
+            count += 32
+        elif many:
             for i in range(32):
                 block[count] = row + i
                 count += (held >> i) & 1
         else:
             while held:
-                lowest: i64 = held & -held
-                block[count] = row + popcount(lowest - 1)
+                block[count] = row + lowest_bit(held)
                 count += 1
-                held ^= lowest
+                held &= held - 1
         if count > BLOCK - 32:
             count_each(shard, scratch, kinds, count)
             count = 0

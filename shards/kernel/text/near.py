@@ -65,6 +65,34 @@ def letter_place(shard: ShardArrays, low: i64, high: i64, at: i64, least: i64) -
     return low
 
 
+def set_beginnings(shard: ShardArrays) -> i64:
+    """Note where the words begin that begin with two letters of one byte each: once for a shard."""
+    noted = shard.beginnings
+    low: i64 = 0
+    for first in range(ONE_BYTE):
+        stop: i64 = letter_place(shard, low, shard.word_count, 0, (first + 1) << 24)
+        for second in range(ONE_BYTE):
+            noted[first * ONE_BYTE + second] = low
+            if low < stop:
+                low = letter_place(shard, low, stop, 1, (second + 1) << 24)
+        low = stop
+    noted[ONE_BYTE * ONE_BYTE] = low
+    noted[ONE_BYTE * ONE_BYTE + 1] = 1  # the last one that is written: all is noted
+    return 0
+
+
+def child_place(
+    shard: ShardArrays, low: i64, high: i64, depth: i64, at: i64, before: i64, least: i64
+) -> i64:
+    """`letter_place` below a beginning of `depth` letters, of which `before` is the last one."""
+    if depth < 2 and at == depth and least & 0xFFFFFF < 2 and least >> 24 < ONE_BYTE - 1:
+        byte: i64 = (least >> 24) + (least & 1)
+        if depth == 0:
+            return shard.beginnings[byte * ONE_BYTE]
+        return shard.beginnings[(before >> 24) * ONE_BYTE + byte]
+    return letter_place(shard, low, high, at, least)
+
+
 def fill_row(
     scratch: Scratch, size: i64, half: i64, most: i64, depth: i64, code: i64, before: i64
 ) -> i64:
@@ -126,7 +154,9 @@ def walk(
     if left > 0:
         while low < high:
             code: i64 = letter(shard, low, at)
-            end: i64 = letter_place(shard, low, high, at, code + 1)
+            end: i64 = child_place(shard, low, high, depth, at, before, code + 1)
+            if end <= low:
+                damaged()
             descend(shard, scratch, number, size, half, most, low, end, depth, at, before, code)
             low = end
         return 0
@@ -142,8 +172,8 @@ def walk(
         if known:
             continue
         code = scratch.block[i]
-        first: i64 = letter_place(shard, low, high, at, code)
-        end = letter_place(shard, first, high, at, code + 1)
+        first: i64 = child_place(shard, low, high, depth, at, before, code)
+        end = child_place(shard, first, high, depth, at, before, code + 1)
         if first < end:
             descend(shard, scratch, number, size, half, most, first, end, depth, at, before, code)
     return 0
@@ -313,6 +343,8 @@ def near_words(table: Table, question: KernelQuery, scratch: Scratch, most: i64)
     for i in range(question.shard_count):
         shard = table.shards[question.shards[i]]
         if shard.word_count:
+            if not shard.beginnings[ONE_BYTE * ONE_BYTE + 1]:
+                set_beginnings(shard)
             near_in_shard(shard, question, scratch, question.shards[i], size, most)
     return scratch.used
 

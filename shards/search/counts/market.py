@@ -15,8 +15,16 @@ from shards.codec.arrays import Rows
 from shards.errors import reading
 from shards.kernel.memory import address_of
 from shards.kernel.results.market import known as gather_known
+from shards.kernel.results.market import moments as sums_of
 from shards.query import STATES, Query
-from shards.ratios.distribution import Figures, Quantiles, quantiles
+from shards.ratios.distribution import (
+    Concentration,
+    Figures,
+    Moments,
+    Quantiles,
+    concentration,
+    quantiles,
+)
 from shards.ratios.ratio_table import stored_codes
 from shards.search.counts.distribution import (
     DIMENSIONS,
@@ -47,7 +55,6 @@ class MarketPart:
         total, ceased: how many there are, and how many of them have ceased.
         counted: their bands of headcount and years of creation.
         marks, figures: their rows or, of few, their turnovers, in no order.
-        lesser: how many of the marked rows have one of the lesser half of all distinct turnovers.
         quantiles: by ratio, then by country; countries without any figure are left out.
         growth: the growth of turnover of all companies with recent accounts, in no order.
     """
@@ -56,7 +63,6 @@ class MarketPart:
     ceased: int
     counted: Mapping[str, Distribution]
     marks: RowBitmap | None
-    lesser: int
     figures: Figures
     quantiles: Mapping[str, Mapping[str, Quantiles]]
     growth: Figures
@@ -77,7 +83,7 @@ def part(base: ShardSet, query: Query, oldest: int) -> MarketPart:
         figures = [_turnovers(shard, rows) for shard, rows in looked_up]
         statements = [(shard, _statements(shard, rows)) for shard, rows in looked_up]
         return MarketPart(
-            found, ceased, counted, None, 0, _join(figures), *_ratios(statements, oldest)
+            found, ceased, counted, None, _join(figures), *_ratios(statements, oldest)
         )
     session = base.own_session()
     marks = RowBitmap(session.arrays)
@@ -85,15 +91,12 @@ def part(base: ShardSet, query: Query, oldest: int) -> MarketPart:
     counted = {name: distribution(base, name, slots[DIMENSIONS[name]]) for name in _COUNTED}
     states = distribution(base, _STATE, slots[DIMENSIONS[_STATE]])
     ceased = dict(states.first()).get(_CEASED, 0)
-    lesser = marks.count_lesser(turnover_sequence(base))
     statements = [
-        (shard, np.flatnonzero(marks.of_shard(number)[shard.statement_rows]))
+        (shard, marks.among(number, shard.statement_rows))
         for number, shard in enumerate(session.arrays.shards)
         if marks.totals[number]
     ]
-    return MarketPart(
-        found, ceased, counted, marks, lesser, np.empty(0), *_ratios(statements, oldest)
-    )
+    return MarketPart(found, ceased, counted, marks, np.empty(0), *_ratios(statements, oldest))
 
 
 class MarketTurnovers:
@@ -107,12 +110,10 @@ class MarketTurnovers:
         self._few = np.sort(_join([one.figures for one in found]))
         marked = [one.marks for one in found if one.marks is not None]
         self._marks = RowBitmap.union(marked) if marked else None
-        self._lesser = sum(one.lesser for one in found)
-        shards = sorted(base.items())
-        totals = self._marks.totals if self._marks else [0] * len(shards)
-        chosen = [shard for (_, shard), total in zip(shards, totals, strict=True) if total]
-        self._many = np.empty(sum(shard.steps("ca_desc").known for shard in chosen))
-        self._size = self._lesser
+        self._middle, greater = self._marks.room(self._sequence) if self._marks else (0, 0)
+        self._many = np.empty(self._middle + greater)
+        self._counts = [0, 0]
+        self._moments: list[Moments | None] = [None, None]
 
     @reading()
     def write(self, half: int) -> None:
@@ -123,15 +124,33 @@ class MarketTurnovers:
         """
         if self._marks is None:
             return
-        room = self._many[self._lesser :] if half else self._many[: self._lesser]
-        count = self._marks.write(self._sequence, half, room)
-        if half:
-            self._size = self._lesser + count
+        self._counts[half] = self._marks.write(self._sequence, half, self._many, self._middle)
+        if not len(self._few):
+            self._moments[half] = moments(self._within(half, 1 + half))
+
+    def _within(self, first: int, end: int) -> Figures:
+        """The marked figures of these halves."""
+        middle = self._middle
+        bounds = (middle - self._counts[0], middle, middle + self._counts[1])
+        return self._many[bounds[first] : bounds[end]]
 
     def figures(self) -> Figures:
         """All of them, once both halves are written."""
-        many = self._many[: self._size]
+        many = self._within(0, 2)
         return np.sort(np.concatenate([self._few, many])) if len(self._few) else many
+
+    def concentration(self, figures: Figures) -> Concentration | None:
+        """That of `figures`, which are all of them; None if none is positive."""
+        known = [one for one in self._moments if one]
+        return concentration(figures, known or [moments(figures)])
+
+
+def moments(figures: Figures) -> Moments:
+    """The moments of the positive figures among these, which ascend."""
+    positive = figures[figures.searchsorted(0, side="right") :]
+    sums = np.zeros(len(Moments._fields) - 1)
+    sums_of(address_of(positive), len(positive), address_of(sums))
+    return Moments(len(positive), *sums.tolist())
 
 
 def count_by(found: Sequence[MarketPart], dimension: str) -> Distribution:

@@ -10,15 +10,18 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shards.codec.arrays import Rows
+from shards.kernel import types
 from shards.kernel.memory import Memory
 from shards.kernel.results import market
 from shards.query import Query
 from shards.ratios.distribution import Figures
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.kernel_session import KernelSession, market_arrays
+from shards.search.reader import Shard
 from shards.search.search import ShardSet
 
-# The memo of a generation: from which country each next distinct turnover comes.
+# The memo of a generation: from which country each next turnover comes.
 _SEQUENCE: Final = "turnover sequence"
 
 Bits = NDArray[np.uint32]
@@ -26,28 +29,51 @@ SlotCounts = Mapping[int, NDArray[np.int64]]  # by kind of a census
 
 
 class TurnoverSequence(NamedTuple):
-    """The order of all distinct turnovers of a generation.
+    """The order of the turnovers of all companies of a generation, in two halves that begin at its middle.
 
     Attributes:
-        shards: the number of the shard of each, ascending by turnover; a byte each.
-        middle: by shard, how many of its turnovers are in the first half of these.
+        halves: the number of the shard of each turnover, a byte each: of the lesser ones descending, of the others
+            ascending; `types.NEXT_STEP` is added to the least of equal ones of a shard.
+        cursors: by shard, the step and the place in its order at which both begin.
+        rows: by half and shard, how many turnovers are in it.
     """
 
-    shards: bytes
-    middle: NDArray[np.int64]
+    halves: tuple[bytes, bytes]
+    cursors: NDArray[np.int64]
+    rows: NDArray[np.int64]
 
 
 def turnover_sequence(base: ShardSet) -> TurnoverSequence:
-    """The order of all distinct turnovers, made once and kept in the memo of the generation."""
+    """The order of all turnovers, made once and kept in the memo of the generation."""
     found: TurnoverSequence | None = base.memo.get(_SEQUENCE)
     if found is None:
-        keys = [base[iso2].steps("ca_desc").keys for iso2 in sorted(base)]
-        numbers = np.repeat(np.arange(len(keys), dtype=np.uint8), [len(one) for one in keys])
-        order = np.argsort(np.concatenate([*keys, np.empty(0)]))
-        numbers = numbers[order[::-1]]
-        middle = np.bincount(numbers[: len(numbers) // 2], minlength=len(keys))
-        found = base.memo[_SEQUENCE] = TurnoverSequence(numbers.tobytes(), middle)
+        found = base.memo[_SEQUENCE] = _read_sequence([base[iso2] for iso2 in sorted(base)])
     return found
+
+
+def _read_sequence(shards: Sequence[Shard]) -> TurnoverSequence:
+    steps = [shard.steps("ca_desc") for shard in shards]
+    distinct = [len(one.keys) for one in steps]
+    order = np.argsort(np.concatenate([*(one.keys for one in steps), np.empty(0)]))[::-1]
+    numbers = np.repeat(np.arange(len(shards), dtype=np.uint8), distinct)[order]
+    sizes = [np.diff(one.places[: len(one.keys) + 1].astype(np.int64)) for one in steps]
+    size = np.concatenate([*sizes, np.empty(0, np.int64)])[order]
+    starts = size.cumsum() - size
+    half = int(starts.searchsorted(int(size.sum()) // 2))  # of the distinct ones
+    lesser = np.bincount(numbers[:half], minlength=len(shards))
+    rows = np.repeat(numbers, size)
+    rows[starts] |= types.NEXT_STEP
+    middle = int(size[:half].sum())
+    halves = (rows[:middle][::-1].tobytes(), rows[middle:].tobytes())
+    cursors = [
+        (number - less, int(one.places[number - less]) if number else 0)
+        for one, number, less in zip(steps, distinct, lesser.tolist(), strict=True)
+    ]
+    known = [
+        np.bincount(numbers[part], size[part], len(shards))
+        for part in (slice(half), slice(half, None))
+    ]
+    return TurnoverSequence(halves, np.array(cursors, np.int64).ravel(), np.array(known, np.int64))
 
 
 class RowBitmap:
@@ -87,43 +113,31 @@ class RowBitmap:
         made.totals = [sum(totals) for totals in zip(*(one.totals for one in several), strict=True)]
         return made
 
-    def of_shard(self, number: int) -> NDArray[np.bool_]:
-        """The marks of a shard, by row."""
-        shard = self._arrays.record.shards[number]
-        words = self.bits[shard.first_mark :][: (shard.rows + 31) >> 5]
-        marks = np.unpackbits(words.view(np.uint8), count=shard.rows, bitorder="little")
-        return marks.view(np.bool_)
+    def among(self, number: int, rows: Rows) -> NDArray[np.intp]:
+        """The places, among these rows of a shard, of those that are marked."""
+        first = self._arrays.record.shards[number].first_mark
+        words = self.bits[first:][rows >> 5]
+        return np.flatnonzero((words >> (rows & 31)) & 1)
 
-    def count_lesser(self, sequence: TurnoverSequence) -> int:
-        """How many marked rows have a turnover in the first half of all distinct ones.
+    def room(self, sequence: TurnoverSequence) -> tuple[int, int]:
+        """How many turnovers the marked rows have at most, in each half."""
+        lesser, greater = (sequence.rows * (np.array(self.totals) > 0)).sum(axis=1).tolist()
+        return lesser, greater
+
+    def write(self, sequence: TurnoverSequence, half: int, figures: Figures, first: int) -> int:
+        """Write the turnovers of the marked rows of one half, ascending, before or from `first`; returns how many.
+
+        Args:
+            figures: has `room` for both halves, and `first` is that of the lesser one.
 
         Raises:
             CorruptError: a shard refers to what it does not have.
         """
-        placed = Memory()
-        record = placed.place(market_arrays(bits=self.bits))
-        found = 0
-        for number, total in enumerate(self.totals):
-            steps = self._arrays.shards[number].steps("ca_desc")
-            first = int(steps.places[len(steps.keys) - sequence.middle[number]])
-            if total:
-                found += market.turnovers_from(self._arrays.address, record, number, first)
-        return found
-
-    def write(self, sequence: TurnoverSequence, half: int, figures: Figures) -> int:
-        """Write the turnovers of the marked rows, ascending, from one half of all distinct ones; returns how many.
-
-        Raises:
-            CorruptError: a shard refers to what it does not have, or there are more than `figures` has room for.
-        """
-        middle = len(sequence.shards) // 2
-        sizes = [len(shard.steps("ca_desc").keys) for shard in self._arrays.shards]
-        cursors = np.array(sizes, np.int64) - half * sequence.middle
         chosen = np.array([total > 0 for total in self.totals], np.int64)
-        part = (
-            memoryview(sequence.shards)[middle:] if half else memoryview(sequence.shards)[:middle]
-        )
+        cursors = sequence.cursors.copy()
         record = market_arrays(bits=self.bits, cursors=cursors, chosen=chosen, figures=figures)
-        record.sequence, record.sequence_size, record.room = part, len(part), len(figures)
+        record.sequence = memoryview(sequence.halves[half])
+        record.sequence_size = len(record.sequence)
         placed = Memory()
-        return market.turnovers(self._arrays.address, placed.place(record))
+        start = first if half else first - 1
+        return market.turnovers(self._arrays.address, placed.place(record), start, not half)

@@ -75,7 +75,9 @@ def test_the_serving_process_holds_no_batch_engine(data: Path) -> None:
 
 def test_importing_the_server_imports_no_batch_engine() -> None:
     """design §1"""
-    code = "import serve.__main__, sys; print(sorted({'polars', 'pyarrow'} & set(sys.modules)))"
+    code = (
+        "import serve.process.command, sys; print(sorted({'polars', 'pyarrow'} & set(sys.modules)))"
+    )
 
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shards.ratios.distribution import QUANTILES, concentration, quantiles
+from shards.search.counts.market import moments
 
 figures = st.lists(st.floats(-1e9, 1e9) | st.just(float("nan")), max_size=60)
 
@@ -27,10 +28,11 @@ def test_quantiles_are_those_of_type_7(found: list[float]) -> None:
 
 def test_concentration_is_that_of_the_shares() -> None:
     """Shares of 0.6, 0.3 and 0.1: 3 600 + 900 + 100; a loss is no share."""
-    made = concentration(np.array([-5.0, 10.0, 30.0, 60.0]))
+    found = np.array([-5.0, 10.0, 30.0, 60.0])
+    made = concentration(found, [moments(found[:2]), moments(found[2:])])
 
     assert made is not None
     assert made.hhi == pytest.approx(4_600)
     assert (made.cr4, made.cr10) == pytest.approx((1, 1))
     assert made.gini == pytest.approx(1 / 3)  # (2 × 0.6 - 2 × 0.1) / 3
-    assert concentration(np.array([-1.0, 0.0])) is None
+    assert concentration(found[:1], [moments(found[:1])]) is None

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shards.query import Query
-from shards.ratios.distribution import QUANTILES, Figures, concentration, quantiles
+from shards.ratios.distribution import QUANTILES, quantiles
 from shards.search.counts import distribution, market
 from shards.search.counts.market import MarketPart, MarketTurnovers
 from tests import oracle
@@ -65,7 +65,7 @@ def test_a_market_has_the_figures_of_the_oracle(
             turnovers = MarketTurnovers(world.shards, parts)
             for half in (1, 0):
                 turnovers.write(half)
-            assert_turnovers(turnovers.figures(), matching)
+            assert_turnovers(turnovers, matching)
             assert_ratios(parts, [(one["iso2"], one["id"]) for one in matching], filed)
 
 
@@ -78,12 +78,12 @@ def assert_counts(parts: list[MarketPart], matching: list[Company]) -> None:
         assert (dict(made.first()), made.null) == (dict(wanted), null)
 
 
-def assert_turnovers(turnovers: Figures, matching: list[Company]) -> None:
+def assert_turnovers(turnovers: MarketTurnovers, matching: list[Company]) -> None:
     expected = sorted(one["ca_eur"] for one in matching if one["ca_eur"] is not None)
-    shares, wanted = concentration(turnovers), oracle.concentration(expected)
+    shares, wanted = turnovers.concentration(turnovers.figures()), oracle.concentration(expected)
 
-    assert turnovers.tolist() == expected
-    assert quantiles(turnovers, ascending=True).values == pytest.approx(
+    assert turnovers.figures().tolist() == expected
+    assert quantiles(turnovers.figures(), ascending=True).values == pytest.approx(
         tuple(oracle.quantile(expected, share) for share in QUANTILES)
     )
     assert (shares is None) == (wanted is None)

@@ -1,0 +1,148 @@
+"""The command `python -m serve`: read the settings, bind the port, run the worker or workers."""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Thread
+
+from quota import open_store
+from quota.errors import QuotaError
+from seeds.command_line import add_common_options
+from serve import config as configs
+from serve.config import Config, ConfigError, Setting
+from serve.observe import log
+from serve.process import handover, workers
+from serve.process import port as ports
+from serve.process.handover import HandoverError, Predecessor
+from serve.process.port import PortError
+from serve.process.workers import WorkersError
+
+_EXAMPLE = """example:
+  python -m serve --data build/data --state build/state --port 8080 --workers 2
+
+Settings come from the flags, then SOCIETES_DATA, SOCIETES_PORT, SOCIETES_DEBIT_FREE …, then the
+TOML file of --config, then defaults. SIGHUP looks for a new generation, SIGTERM stops gracefully.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command until a signal stops it.
+
+    Returns:
+        The exit code: 0 after SIGTERM or SIGINT, 1 if the server failed, 2 for wrong use.
+    """
+    flags = vars(_parser().parse_args(arguments))
+    print_config = flags.pop("print_config")
+    try:
+        config = configs.read(flags, os.environ)
+        if print_config:
+            print(configs.to_toml(config))
+            return 0
+        _check(config)
+    except ConfigError as error:
+        print(f"serve: {error}", file=sys.stderr)
+        return 2
+    try:
+        _serve(config)
+    except (OSError, HandoverError, PortError, QuotaError, WorkersError) as error:
+        print(f"serve: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _serve(config: Config) -> None:
+    state = config.state
+    assert state
+    _make(state)
+    log.set_up()
+    if config.new_store:
+        open_store.forget_store(state)
+    predecessor = None
+    if config.take_over:
+        predecessor = handover.find_predecessor(state, config.host, config.port)
+    inherited = predecessor.listeners if predecessor else ()
+    listeners = ports.reserve(config.host, config.port, config.workers, inherited)
+    address = ports.address(listeners[0])
+    port = listeners[0].getsockname()[1]
+
+    def ready(pids: Callable[[], set[int]]) -> None:
+        print(address, flush=True)
+        if predecessor is None:
+            handover.offer(state, port, listeners)
+        else:
+            # In a thread: it lasts until the old server has left.
+            Thread(target=relieve, args=(predecessor, pids), daemon=True).start()
+
+    def relieve(predecessor: Predecessor, pids: Callable[[], set[int]]) -> None:
+        try:
+            if predecessor.relieve(address, pids):
+                handover.offer(state, port, listeners)
+        except (HandoverError, OSError) as error:
+            print(f"serve: {error}", file=sys.stderr)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    relieving = predecessor is not None
+    if config.workers > 1:
+        workers.run(config, listeners, ready, relieving)
+    else:
+        # Imported here: the parent of several workers must not wait for it.
+        from serve.process import worker
+
+        worker.run(
+            config, listeners, ready=lambda: ready(lambda: {os.getpid()}), relieving=relieving
+        )
+
+
+def _make(state: Path) -> None:
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        file = next(path for path in (state, *state.parents) if path.exists())
+        raise NotADirectoryError(f"{file} is a file; --state wants a folder") from error
+
+
+def _check(config: Config) -> None:
+    for name in ("data", "state"):
+        if getattr(config, name) is None:
+            raise ConfigError(f"{name} is not set; give --{name} DIR or SOCIETES_{name.upper()}")
+    assert config.data
+    for name in ("state", "spool"):
+        folder = getattr(config, name)
+        if folder and folder.resolve().is_relative_to(config.data.resolve()):
+            raise ConfigError(
+                f"{name} = {str(folder)!r} lies in {config.data}, which is only read and may be "
+                "given to mirrors; name another folder"
+            )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m serve",
+        description="Serve the published generation of a data folder over HTTP.",
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_common_options(parser)
+    for setting in configs.SETTINGS.values():
+        flag = f"--{setting.name.replace('_', '-')}"
+        if setting.metavar:
+            parser.add_argument(flag, metavar=setting.metavar, help=_help(setting))
+        else:
+            parser.add_argument(flag, action="store_const", const="true", help=_help(setting))
+    parser.add_argument("--config", metavar="FILE", help="settings in TOML")
+    parser.add_argument("--print-config", action="store_true", help="show the settings and exit")
+    return parser
+
+
+def _help(setting: Setting) -> str:
+    """The help of its flag, with the default unless that is empty or named by the help itself."""
+    if not setting.metavar or setting.default in (None, "", ()):
+        return setting.help
+    default = setting.default
+    return (
+        f"{setting.help} (default {str(default).lower() if default in (True, False) else default})"
+    )
