@@ -22,6 +22,8 @@ Place = tuple[int, int]  # a shard, by its place in the table, and a row
 
 _TOLD: Final = 10.0
 _MOST: Final = 2.0
+# Beyond so much, more that the words of both names tell counts for less.
+_ENOUGH: Final = 0.7
 _POSTCODE: Final = re.compile(r"[^0-9A-Za-z]")
 
 # The evidence that is a reason of an answer, in the order of an answer.
@@ -77,9 +79,12 @@ def of_name(
         ours = theirs
     errors = compared.errors
     lacking = max(0.0, compared.lacking - town)
+    same = compared.same and not compared.reordered
+    surplus = _clip((compared.common - log(companies + 1)) / _TOLD)
     return {
-        "nom_identique": float(compared.same and not compared.reordered),
-        "surplus": _clip((compared.common - log(companies + 1)) / _TOLD),
+        "nom_identique": float(same),
+        "surplus": surplus,
+        "surplus_haut": max(0.0, surplus - _ENOUGH),
         "manque": _clip(lacking / _TOLD),
         "en_plus": _clip(compared.extra / _TOLD),
         "mot_manquant": float(lacking > 0),
@@ -93,13 +98,15 @@ def of_name(
         "fautes": float(errors > 1),
         "faute_courte": float(min(2, compared.short_errors)),
         "faute_de_forme": float(min(1, compared.form_errors)),
+        "faute_surplus": surplus * (errors > 0),
         "faute_connue": float(min(2, compared.known_errors)),
         "abreviation": float(min(2, compared.abbreviations)),
         "debut_de_mot": float(min(2, compared.beginnings)),
         "espace": float(min(1, compared.respaced)),
         "ordre": float(compared.reordered),
         "nombre_different": float(compared.numbers > 0),
-        "forme_identique": float(bool(ours and forms[0] == forms[1])),
+        "forme_identique": float(bool(same and ours and forms[0] == forms[1])),
+        "forme_sans_nom": float(bool(ours) and not same),
         "forme_autre": float(bool(ours and theirs) and not ours & theirs),
         "forme_absente": float(bool(ours) != bool(theirs)),
         "ville_dans_le_nom": float(town > 0),
@@ -107,15 +114,18 @@ def of_name(
 
 
 def of_added_words(
-    compared: NameComparison, kin: Collection[str], remarks: Collection[str]
+    compared: NameComparison, kin: Collection[str], remarks: Collection[str], surplus: float
 ) -> Evidence:
-    """What words say that only the line has: `X Group` is another company than X, `X branch` is X."""
+    """What words say that only the line has: `X Group` is another company than X, `X branch` is X.
+
+    The more X tells, the likelier its group has it, too.
+    """
     added = compared.lacking_words
     if any(word in remarks for word in added):
         return {"remarque": 1.0}
-    return (
-        {"parente": 1.0} if added and all(word in kin or is_number(word) for word in added) else {}
-    )
+    if added and all(word in kin or is_number(word) for word in added):
+        return {"parente": 1.0, "parente_surplus": surplus}
+    return {}
 
 
 def classes(forms: Forms) -> frozenset[str]:

@@ -347,7 +347,9 @@ class Matcher:
             return Weighed(company, {"sans_nom": 1.0} | further)
         town = evidence.town_told(each.compared, each.told, company)
         named = evidence.of_name(each.compared, each.forms, companies, town=town)
-        named |= evidence.of_added_words(each.compared, self._tables.kin, self._tables.remarks)
+        named |= evidence.of_added_words(
+            each.compared, self._tables.kin, self._tables.remarks, named["surplus"]
+        )
         if each.former:
             named["ancien_nom"] = 1.0
         found = named | further

@@ -1,23 +1,28 @@
 """Notes and a verdict from evidence: a conditional logit with an alternative "none of them".
 
 The strength of a candidate is the sum of its evidence times the weights of `seeds/rapprochement.csv`, in log odds
-against "none". Its probability is exp(strength) / (1 + the sum over all candidates): so two candidates that are alike
-share it, and all add up to less than 1. Its note is how often such a probability came true, by a rising curve
-(`seeds/rapprochement_notes.csv`). Weights and curve are fitted by tests/bench/matching, which shows how often a note
-comes true.
+against "none". Its share is exp(strength) / (1 + the sum over all candidates): so two candidates that are alike
+share what there is, and all add up to less than 1. Its probability is made of its share and of its lead over the best
+of the others, since one without a near rival is right more often than its share says. Its note is how often such a
+probability came true, by a rising curve (`seeds/rapprochement_notes.csv`). Weights and curve are fitted by
+tests/bench/matching, which shows how often a note comes true.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from math import exp
+from math import exp, log
 from typing import Final
 
 from shards.search.matching.evidence import Evidence
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 
 SURE_FROM: Final = "seuil_sur"
+# The weights of what makes a probability: a constant, the log odds of the share, the lead.
+OF_SHARE: Final = ("part_constante", "part", "part_avance")
 LIKELY_FROM: Final = 0.5
 _MOST: Final = 60.0
+_MOST_SHARE: Final = 11.5
+_MOST_LEAD: Final = 12.0
 
 
 class Weights(dict[str, float]):
@@ -47,9 +52,11 @@ class Weights(dict[str, float]):
 
     def probabilities(self, candidates: Sequence[Evidence]) -> list[float]:
         """The probability of each candidate, as the weights have it."""
-        odds = [exp(min(_MOST, self.strength(evidence))) for evidence in candidates]
-        whole = 1 + sum(odds)
-        return [odd / whole for odd in odds]
+        constant, of_share, of_lead = (self[name] for name in OF_SHARE)
+        return [
+            1 / (1 + exp(-(constant + of_share * share + of_lead * lead)))
+            for share, lead in shares([self.strength(evidence) for evidence in candidates])
+        ]
 
     def notes(self, candidates: Sequence[Evidence]) -> list[float]:
         """The note of each candidate: its probability, calibrated; they add up to 1 at most."""
@@ -71,3 +78,26 @@ class Weights(dict[str, float]):
         if best > LIKELY_FROM:  # of two that are alike, each has a half
             return LIKELY
         return AMBIGUOUS if whole >= LIKELY_FROM else NONE
+
+
+def shares(strengths: Sequence[float]) -> list[tuple[float, float]]:
+    """The log odds of the share of each candidate, and its lead over the strongest of the others.
+
+    >>> shares([0.0]), shares([1.0, 1.0])[0][1]
+    ([(0.0, 12.0)], 0.0)
+    """
+    if not strengths:
+        return []
+    odds = [exp(min(_MOST, strength)) for strength in strengths]
+    best = max(range(len(odds)), key=strengths.__getitem__)
+    others = 1 + sum(odds[:best]) + sum(odds[best + 1 :])
+    second = max((*strengths[:best], *strengths[best + 1 :]), default=strengths[best] - _MOST_LEAD)
+    found = []
+    for place, odd in enumerate(odds):
+        rest, rival = (
+            (others, second) if place == best else (others + odds[best] - odd, strengths[best])
+        )
+        share = max(-_MOST_SHARE, min(_MOST_SHARE, log(odd / rest)))
+        lead = max(-_MOST_LEAD, min(_MOST_LEAD, strengths[place] - rival))
+        found.append((share, lead))
+    return found

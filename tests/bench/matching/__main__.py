@@ -28,11 +28,11 @@ from shards.generations import pointer
 from shards.search.matching.evidence import Weighed
 from shards.search.matching.line import LIKELY, SURE
 from shards.search.matching.matcher import Matcher
-from shards.search.matching.probability import SURE_FROM, Weights
+from shards.search.matching.probability import OF_SHARE, SURE_FROM, Weights, shares
 from shards.search.reader import Shard
 from shards.search.search import ShardSet
 from tests.bench.matching import labelled, peers
-from tests.bench.matching.fit import CONSTANT, Example, fit, rising_curve
+from tests.bench.matching.fit import CONSTANT, Example, fit, fit_shares, rising_curve
 from tests.bench.matching.labelled import Chosen, LabelledLine, LabelledLines
 from tests.bench.matching.list_noise import ListNoise
 from tests.bench.matching.noise import Noise, NoiseTables
@@ -98,31 +98,35 @@ def _place(line: LabelledLine, weighed: Sequence[Weighed]) -> int | None:
 
 
 def fit_weights(data: Path, work: Path, lines: int, declared: Path | None) -> None:
-    """Write the weights, but the threshold of `sur` and weights of what no line has, and the curve of the notes.
-
-    Lines that others typed (`declared`) count twice: as they are, and as lines of a company that is absent.
-    """
+    """Write the weights, but the threshold of `sur` and weights of what no line has, and the curve of the notes."""
     base = open_base(data)
     matcher = Matcher(base, name_tables(), match_weights(), derivations())
+    drawn = [
+        line
+        for noise in _NOISES
+        for line in _labelled(base, work, noise, "fitted").draw(lines, _FIT_SEED)
+    ]
+    if declared:
+        drawn += labelled.declared_lines(base, declared, _is_fitted_number)
     examples = []
-    for noise in _NOISES:
-        for line in _labelled(base, work, noise, "fitted").draw(lines, _FIT_SEED):
-            weighed = matcher.weigh(line.line)
-            examples.append(Example([each.evidence for each in weighed], _place(line, weighed)))
-    for line in labelled.declared_lines(base, declared, _is_fitted_number) if declared else ():
+    for line in drawn:
         weighed = matcher.weigh(line.line)
-        place = _place(line, weighed)
-        examples.append(Example([each.evidence for each in weighed], place))
-        others = [each.evidence for at, each in enumerate(weighed) if at != place]
-        examples.append(Example(others, None))
+        examples.append(Example([each.evidence for each in weighed], _place(line, weighed)))
     known = match_weights()
-    names = [name for name in known if name not in (CONSTANT, SURE_FROM)]
+    names = [name for name in known if name not in (CONSTANT, *OF_SHARE, SURE_FROM)]
     met = {name for one in examples for evidence in one.candidates for name in evidence}
     fitted = fit(
         [one for one in examples if one.candidates], [name for name in names if name in met]
     )
     found = Weights(known | fitted)
     found["tva_identique"] = found["id_identique"]  # a published VAT number says as much
+    best = []
+    for one in examples:
+        shared = shares([found.strength(evidence) for evidence in one.candidates])
+        if shared:
+            place = max(range(len(shared)), key=shared.__getitem__)
+            best.append((*shared[place], place == one.right))
+    found |= zip(OF_SHARE, fit_shares(best), strict=True)
     _write("rapprochement.csv", "indice,poids", found.items())
     judged = []
     for one in examples:

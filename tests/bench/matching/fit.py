@@ -66,6 +66,18 @@ def fit(examples: Sequence[Example], names: Sequence[str]) -> dict[str, float]:
     return dict(zip((CONSTANT, *names), found.round(3).tolist(), strict=True))
 
 
+def fit_shares(judged: Sequence[tuple[float, float, bool]]) -> list[float]:
+    """The constant and the weights of share and lead of the best candidates of lines: a logistic regression."""
+    values = np.array([(1.0, share, lead) for share, lead, _ in judged])
+    right = np.array([float(each[2]) for each in judged])
+    found = np.array([0.0, 1.0, 0.0])
+    for _ in range(_STEPS):
+        notes = 1 / (1 + np.exp(-(values @ found)))
+        curvature = (values * (notes * (1 - notes))[:, None]).T @ values + _RIDGE * np.eye(3)
+        found = found + np.linalg.solve(curvature, values.T @ (right - notes) - _RIDGE * found)
+    return [float(each) for each in found.round(3)]
+
+
 def _notes(values: Reals, line: NDArray[np.intp], weights: Reals, lines: int) -> Reals:
     odds = np.exp(np.clip(values @ weights, -60, 60))
     whole = 1 + np.bincount(line, odds, minlength=lines)
