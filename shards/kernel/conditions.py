@@ -324,9 +324,8 @@ def count_block(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> 
     base: i64 = shard.first_count[kind]
     slots: i64 = shard.run_count[kind]
     slot: i64
-    mask: i64 = STATES - 1 if kind == ETAT else -1
     if shard.code_width[kind] == 1 and slots <= FEW_SLOTS:
-        return count_few(shard, scratch, kind, count, mask)
+        return count_few(shard, scratch, kind, count)
     if shard.code_width[kind] == 1:
         small = shard.small[kind]
         for i in range(count):

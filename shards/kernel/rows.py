@@ -183,13 +183,14 @@ def emit(scratch: Scratch, count: i64, room: i64) -> i64:
 # -- counts ----------------------------------------------------------------------------------
 
 
-def count_few(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64, mask: i64) -> i64:
+def count_few(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> i64:
     """Count the rows of the block by a column of few codes.
 
     Four tables behind the block are filled in turn: where a code follows itself, a count waits for the one before.
     """
     block = scratch.block
     small = shard.small[kind]
+    mask: i64 = STATES - 1 if kind == ETAT else -1
     base: i64 = shard.first_count[kind]
     slots: i64 = shard.run_count[kind]
     width: i64 = slots + 1  # the last one is that of codes that do not exist

@@ -62,18 +62,19 @@ def write_turnovers(table: Table, market: MarketArrays, first: i64, lesser: i64)
     for i in range(market.sequence_size):
         held: i64 = sequence[i]
         number: i64 = held & (NEXT_STEP - 1)
+        next_step: i64 = held // NEXT_STEP
         if not market.chosen[number]:
             continue
         shard = table.shards[number]
         step: i64 = cursors[2 * number]
         place: i64 = cursors[2 * number + 1]
         if lesser:
-            cursors[2 * number] = step + (held >> 7)
+            cursors[2 * number] = step + next_step
             cursors[2 * number + 1] = place + 1
             if step >= shard.step_count[0] or place >= shard.order_size[0]:
                 damaged()
         else:
-            step -= held >> 7
+            step -= next_step
             place -= 1
             cursors[2 * number] = step
             cursors[2 * number + 1] = place

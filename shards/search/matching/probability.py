@@ -88,7 +88,7 @@ def shares(strengths: Sequence[float]) -> list[tuple[float, float]]:
     """
     if not strengths:
         return []
-    odds = [exp(min(_MOST, strength)) for strength in strengths]
+    odds = [exp(max(-_MOST, min(_MOST, strength))) for strength in strengths]
     best = max(range(len(odds)), key=strengths.__getitem__)
     others = 1 + sum(odds[:best]) + sum(odds[best + 1 :])
     second = max((*strengths[:best], *strengths[best + 1 :]), default=strengths[best] - _MOST_LEAD)
