@@ -48,3 +48,18 @@ def value_places(path: Path) -> dict[tuple[bytes, bytes], tuple[int, int]]:
     ):
         packed = msgpack.unpackb(bytes(txn.get(format.PLACES, b"")))
     return {(table.encode(), key): (start, size) for table, key, start, size in packed}
+
+
+@contextmanager
+def written(path: Path, place: int, value: bytes) -> Iterator[None]:
+    """Other bytes at a place of a file, also for those who have it mapped, until the block ends."""
+    with path.open("r+b", buffering=0) as file:
+        file.seek(place)
+        was = file.read(len(value))
+        try:
+            file.seek(place)
+            file.write(value)
+            yield
+        finally:
+            file.seek(place)
+            file.write(was)

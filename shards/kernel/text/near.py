@@ -69,6 +69,8 @@ def set_beginnings(shard: ShardArrays) -> i64:
     """Note where the words begin that begin with two letters of one byte each: once for a shard."""
     noted = shard.beginnings
     low: i64 = 0
+    first: i64  # as 64 bits: C shifts the range's own type as an int, of which bit 31 is the sign
+    second: i64
     for first in range(ONE_BYTE):
         stop: i64 = letter_place(shard, low, shard.word_count, 0, (first + 1) << 24)
         for second in range(ONE_BYTE):
@@ -89,7 +91,8 @@ def child_place(
         byte: i64 = (least >> 24) + (least & 1)
         if depth == 0:
             return shard.beginnings[byte * ONE_BYTE]
-        return shard.beginnings[(before >> 24) * ONE_BYTE + byte]
+        if before >> 24 < ONE_BYTE:  # a damaged word may begin in the middle of a letter
+            return shard.beginnings[(before >> 24) * ONE_BYTE + byte]
     return letter_place(shard, low, high, at, least)
 
 

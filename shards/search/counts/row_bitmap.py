@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows
+from shards.errors import CorruptError, reading
 from shards.kernel import types
 from shards.kernel.memory import Memory
 from shards.kernel.results import market
@@ -43,8 +44,13 @@ class TurnoverSequence(NamedTuple):
     rows: NDArray[np.int64]
 
 
+@reading()
 def turnover_sequence(base: ShardSet) -> TurnoverSequence:
-    """The order of all turnovers, made once and kept in the memo of the generation."""
+    """The order of all turnovers, made once and kept in the memo of the generation.
+
+    Raises:
+        CorruptError: the turnovers of a shard do not follow each other.
+    """
     found: TurnoverSequence | None = base.memo.get(_SEQUENCE)
     if found is None:
         found = base.memo[_SEQUENCE] = _read_sequence([base[iso2] for iso2 in sorted(base)])
@@ -58,6 +64,8 @@ def _read_sequence(shards: Sequence[Shard]) -> TurnoverSequence:
     numbers = np.repeat(np.arange(len(shards), dtype=np.uint8), distinct)[order]
     sizes = [np.diff(one.places[: len(one.keys) + 1].astype(np.int64)) for one in steps]
     size = np.concatenate([*sizes, np.empty(0, np.int64)])[order]
+    if size.sum() > sum(shard.rows for shard in shards):
+        raise CorruptError("a shard has more turnovers than rows; build or fetch it again")
     starts = size.cumsum() - size
     half = int(starts.searchsorted(int(size.sum()) // 2))  # of the distinct ones
     lesser = np.bincount(numbers[:half], minlength=len(shards))

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from shards.errors import reading
 from shards.search.reader import Shard
 from shards.search.search import ShardSet
 
@@ -45,8 +46,13 @@ class Towns:
             counts[numbers[low:high] - first] += self._rows[iso2][low:high]
         return counts
 
+    @reading()
     def spelling(self, number: int, pays: tuple[str, ...] = ()) -> str:
-        """The most frequent spelling of a town in these countries, or in all; of equally frequent ones the first."""
+        """The most frequent spelling of a town in these countries, or in all; of equally frequent ones the first.
+
+        Raises:
+            CorruptError: a shard has other spellings than it counts.
+        """
         counts: Counter[bytes] = Counter()
         for iso2 in pays or self._shards:
             numbers, shard = self._of_country[iso2], self._shards[iso2]

@@ -20,10 +20,11 @@ from shards import format
 from shards.codec import row_sets
 from shards.errors import ShardError
 from shards.query import ORDERS, STATES, Query, Range
+from shards.search.counts import row_bitmap, towns
 from shards.search.matching.candidate_rows import Spelling
 from shards.search.reader import Shard
 from shards.search.search import UNLIMITED, ShardSet
-from tests.shards.altered import altered
+from tests.shards.altered import altered, value_places, written
 from tests.shards.search.open_shards import INTERPRETED_MODULES
 from tests.shards.search.test_search import tuned
 from tests.world import company, write_shard
@@ -165,3 +166,34 @@ def test_a_damaged_shard_answers_or_is_refused(
                     for ask in questions(modules, base):
                         with suppress(ShardError):
                             ask()
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "width", "value"),
+    [
+        (format.CODE, b"ville.spelling_ends", 4, b"\xff\xff\xff\xff"),
+        (format.STEP, b"ca_desc", 4, b"\xff\xff\xff\xff"),
+        (format.STEP, b"ca_desc", 4, b"\x00\x00\x00\x00"),
+        (format.WORD, b"data", 1, b"\x80"),
+        (format.WORD, b"data", 1, b"\xbf"),
+    ],
+)
+def test_what_changes_under_an_open_shard_is_refused_or_answered(
+    table: bytes, key: bytes, width: int, value: bytes, tmp_path: Path
+) -> None:
+    write_shard(tmp_path / "EE", "EE", FOUND)
+    start, size = value_places(tmp_path / "EE")[table, key]
+    for modules in ENGINES:
+        for number in range(size // width):
+            with (
+                Shard(tmp_path / "EE") as shard,
+                written(tmp_path / "EE", start + number * width, value),
+            ):
+                base = modules["shards.search.search"].ShardSet()
+                base["EE"] = shard
+                with suppress(ShardError):
+                    base.own_session().near_words(Query(q="fitlba"), 2)
+                with suppress(ShardError):
+                    row_bitmap.turnover_sequence(base)
+                with suppress(ShardError):
+                    towns.towns_of(base).spelling(0)
