@@ -44,6 +44,10 @@ _LARGE: Final = (
     Query(site_web=True),
     Query(ranges=(Range("effectif", 10),)),
     Query(secteurs=("47",)),
+    Query(secteurs=("43", "46", "47")),
+    Query(q="in"),
+    Query(q="ti"),
+    Query(q="ho"),
     Query(pays=("FR",), etats=("active",)),
 )
 _NEAREST: Final = 10
@@ -80,7 +84,8 @@ def main(arguments: Sequence[str]) -> None:
     print("| what | asked | processor p50 | p99 | max | wall p99 | max | DuckDB p50 | p99 | max |")
     print("| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |", flush=True)
     bench.markets(options.searches)
-    bench.companies(options.companies, options.compared)
+    if any(len(shard.statement_rows) for shard in generation.shards.values()):
+        bench.companies(options.companies, options.compared)
     bench.comparables(options.companies, options.compared)
     generation.close()
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shards.codec import codes
+from shards.codec import bands, codes
 from shards.query import STATES
 from shards.ratios.ratio_table import stored_codes
 from shards.search.reader import Shard
@@ -46,6 +46,7 @@ def _companies(shard: Shard) -> pl.DataFrame:
         "groupe": _spread([cell.sous_secteur for cell in cells], sizes),
         "ca_eur": pl.Series(-shard.keys("ca_desc", rows), nan_to_null=True),
         "effectif": _known(staff, staff != least),
+        "least_staff": _least_staff(shard.codes("tranche")),
         "creation": _known(_first_day(dates), dates != least),
         "born": _known(dates // 10_000, dates != least),
         "etat": pl.Series(STATES).gather(shard.codes("etat") % len(STATES)),
@@ -75,6 +76,11 @@ def _spread(texts: list[str | None], sizes: list[int]) -> pl.Series:
 
 def _known(values: NDArray[np.int64], known: NDArray[np.bool_]) -> pl.Series:
     return pl.select(pl.when(pl.Series(known)).then(pl.Series(values))).to_series()
+
+
+def _least_staff(tranches: NDArray[np.uint8]) -> pl.Series:
+    """The least headcount of a band, by its code (FORMAT.md §7): a company may publish its band alone."""
+    return pl.Series([None, -1, *bands.HEADCOUNTS], dtype=pl.Int64).gather(tranches)
 
 
 def _first_day(dates: NDArray[np.int64]) -> NDArray[np.int64]:

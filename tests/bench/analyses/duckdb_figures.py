@@ -56,7 +56,7 @@ class DuckFigures:
             "quantiles": quantiles if known else [None] * len(QUANTILES),
             **self._shares(),
             "bands": self._bands("ca_eur", bands.TURNOVERS),
-            "headcounts": self._bands("effectif", bands.HEADCOUNTS),
+            "headcounts": self._bands("least_staff", bands.HEADCOUNTS),
             "births": dict(self._all("SELECT born, count(*) FROM scope GROUP BY born")),
             "first": [one for (one,) in self._all(
                 "SELECT ca_eur FROM scope WHERE ca_eur IS NOT NULL ORDER BY ca_eur DESC LIMIT 10")],
@@ -122,7 +122,7 @@ class DuckFigures:
             condition = sql.filters(query) & sql.coded(query)
             where, values = condition.sql, list(condition.values)
         self._database.execute(
-            f"CREATE OR REPLACE TEMP TABLE scope AS SELECT iso2, row, etat, ca_eur, effectif, born "
+            "CREATE OR REPLACE TEMP TABLE scope AS SELECT iso2, row, etat, ca_eur, least_staff, born "
             f"FROM {COMPANIES} WHERE {where}",
             values,
         )
