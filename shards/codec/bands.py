@@ -123,6 +123,9 @@ def _of_years(keys: NDArray[np.generic]) -> NDArray[np.int64]:
     return -(-keys.astype(np.int64) // _YEAR)
 
 
-def _years(keys: NDArray[np.generic]) -> list[int]:
+def _years(keys: NDArray[np.generic]) -> NDArray[np.int64]:
+    """The years of keys that ascend, each once."""
     # `np.unique` would load numpy.ma, 3 MiB of each process.
-    return sorted(set(_of_years(keys).tolist()))
+    years = _of_years(keys)
+    distinct: NDArray[np.int64] = years[np.diff(years, prepend=years[:1] - 1) != 0]
+    return distinct
