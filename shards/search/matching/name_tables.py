@@ -16,6 +16,10 @@ from shards.search.matching.legal_forms import LegalForm, LegalForms, Row, Words
 UMLAUTS: Final = frozenset(("AT", "CH", "DE", "DK", "EE", "FI", "LU", "NO", "SE"))
 # Where names are registered in Cyrillic letters.
 CYRILLIC: Final = frozenset(("BG",))
+# Where an article or a preposition loses its vowel before another one: l'escale, d'Antony, folded to two words.
+ELIDING: Final = frozenset(("BE", "CH", "FR", "IT", "LU"))
+_ELIDED: Final = frozenset("dl")
+_SILENT: Final = tuple("aeiouyh")
 _TENS: Final = re.compile(r"[2-9]0")
 _UNITS: Final = re.compile(r"[1-9](?:st|nd|rd|th)?")
 _DIGRAPHS: Final = (("ae", "a"), ("oe", "o"), ("ue", "u"), ("aa", "a"))
@@ -74,12 +78,22 @@ class NameTables:
         At least one word stays.
         """
         words, forms = self.forms.without_forms(folded, iso2)
-        content = words
+        content = words = self._with_articles(words) if iso2 in ELIDING else words
         if not self._dropped.isdisjoint(words):
             content = tuple(word for word in words if word not in self._dropped) or words
         if not self._tens.isdisjoint(content):
             content = self._with_compounds(content)
         return BareName(joined_letters(content) if 1 in map(len, content) else content, forms)
+
+    def _with_articles(self, words: Words) -> Words:
+        """The words without l' and d'; "ste" is no saint before a preposition, but a company."""
+        found: list[str] = []
+        for word, after in zip(words, (*words[1:], ""), strict=True):
+            if word == "ste" and (after in self._dropped or after in _ELIDED):
+                word = "societe"
+            if word not in _ELIDED or len(after) < 2 or not after.startswith(_SILENT):
+                found.append(word)
+        return tuple(found)
 
     def _with_compounds(self, words: Words) -> Words:
         """The words with tens and units as one number: twenty first is 21st."""

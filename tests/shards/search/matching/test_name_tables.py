@@ -63,6 +63,15 @@ def words(text: str) -> Words:
         ),
         ("CZ", ["Royal Tool společnost s r.o.", "Royal Tool spol. s ručením omezeným"]),
         ("FR", ["Royal Tool Société d'exercice libéral par action simplifiée", "Royal Tool"]),
+        (
+            "FR",
+            [
+                "SA d'HLM Royal Tool",
+                "Royal Tool S.A. d'habitations à loyer modéré",
+                "Royal Tool SA HLM",
+            ],
+        ),
+        ("FR", ["ASS ROYAL TOOL", "Association Royal Tool", "Royal Tool (association loi 1901)"]),
     ],
 )
 def test_a_legal_form_is_taken_out_however_it_is_written(
@@ -94,6 +103,32 @@ def test_a_name_of_nothing_but_a_form_keeps_a_word(known: NameTables) -> None:
 def test_initials_are_one_word_and_words_like_and_are_none(known: NameTables) -> None:
     assert known.bare(words("A.B.C. Trading & Sons Ltd"), "UK").words == ("abc", "trading", "sons")
     assert known.bare(words("ABC Trading and Sons"), "UK").words == ("abc", "trading", "sons")
+
+
+def test_an_article_without_its_vowel_is_no_word_of_a_french_name(known: NameTables) -> None:
+    for text in ("Maison de l'Escale d'Antony", "Maison Escale Antony"):
+        assert known.bare(words(text), "FR").words == ("maison", "escale", "antony")
+    assert known.bare(words("Caisse d'assurance de l'Oise"), "BE").words == (
+        "caisse",
+        "assurance",
+        "oise",
+    )
+    assert known.bare(words("L'Herbier"), "FR").words == ("herbier",)
+    assert known.bare(words("D. Leroy"), "FR").words == ("d", "leroy")  # an initial
+    assert known.bare(words("L.A. Transports"), "FR").words == ("la", "transports")
+    assert known.bare(words("D Harrington"), "UK").words == ("d", "harrington")
+    assert known.bare(words("L'"), "FR").words == ("l",)
+
+
+def test_ste_before_a_preposition_is_a_company_and_no_saint(known: NameTables) -> None:
+    for text in ("Sté des Colorants", "STE DES COLORANTS"):
+        assert known.bare(words(text), "FR").words == ("societe", "colorants")
+    assert known.bare(words("Ste d'Exploitation Royal"), "FR").words == (
+        "societe",
+        "exploitation",
+        "royal",
+    )
+    assert known.bare(words("Pharmacie Ste Marie"), "FR").words == ("pharmacie", "ste", "marie")
 
 
 def test_company_is_a_form_only_behind_a_name(known: NameTables) -> None:
