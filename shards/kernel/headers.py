@@ -15,7 +15,7 @@ from shards.kernel import types
 _PACKAGE: Final = "shards.kernel."
 # What `types.py` only has a place for.
 _LIBRARY: Final = """\
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, log
 from libc.string cimport memcpy
 
 cdef extern from *:

@@ -9,6 +9,7 @@ Lengths and positions are counted in elements of their array unless stated other
 
 from collections.abc import Callable
 from math import inf
+from math import log as log
 from typing import Annotated, Any, Final, TypeVar
 
 # Scalars.
@@ -154,6 +155,11 @@ FREQUENT_GROUPS: Final = 3  # frequent words of a line whose common rows are can
 # Rows that weigh so much less than the best one lack a rare word: of these only the first few are compared.
 BEHIND: Final = 12
 FIRST: Final = 8
+KEPT: Final = 48  # rows that are compared
+SOUGHT: Final = 256  # words of a shard that are sought for a line
+RARE: Final = 2000  # a word that one name in so many has is no typing error
+LEAST_COMPANIES: Final = 100000  # a shard counts as so many: in a small one no word would be rare
+NOT_LOOKED_UP: Final = -2  # for the number of a word
 LIGHTEST: Final = -1_000_000  # less than any name weighs
 NEAR_SCANNED: Final = 20000  # words of a range that are compared with a misspelt one
 NEAR_ENDINGS: Final = 4096  # words with the same end that are compared with a misspelt one
@@ -462,25 +468,45 @@ class Scratch:
 
 
 class Pool:
-    """Working memory of candidates: the words of a line in one shard, and the best rows, best first.
+    """Working memory of candidates: spellings of a line, their words in shards, the best rows of one shard and of all.
 
-    Words with the same group stand for the same word of the line.
+    Spellings and words with the same group stand for the same word of the line.
     """
 
-    word_count: i64
+    near: i64  # 1 where words with a typing error are sought, too
+    spelling_count: i64
     group_count: i64
     allowed: i64  # rows of whole groups
     penalty: f64  # for each word of a name that is not in the line
+    near_weight: f64  # how much a word with a typing error weighs
     room: i64  # of `rows` and `scores`
+    # By spelling.
+    text_starts: Ints  # and where the last one ends
+    text_places: Ints  # in the table of the words that were looked up
+    spelling_groups: Ints
+    shares: Reals  # of its weight that a word has
+    units: Ints  # the most bytes of a letter; 0 where no near word is sought
+    # By shard, SOUGHT words each.
     words: Ints
     groups: Ints
     weights: Reals
+    ends: Ints  # by shard: where its words end
+    most: Reals  # by shard: no row of it weighs more
+    number: i64  # the shard that is looked at, and where its words are
+    first: i64
+    end: i64
     sizes: Ints  # by group: rows
+    heaviest: Reals  # by group: the most that a word weighs
     chosen: Ints  # FREQUENT_GROUPS
-    rows: Ints  # also near words
+    rows: Ints  # of the shard, best first; also near words
     scores: Reals
     count: i64  # of `rows`
     weighed: i64
+    # The best rows of all shards, KEPT at most: by score, shard and row.
+    best_shards: Ints
+    best_rows: Ints
+    best_scores: Reals
+    best_count: i64
 
 
 class MarketArrays:

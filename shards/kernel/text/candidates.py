@@ -9,13 +9,13 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import damaged, lower
-    from shards.kernel.text.line_words import postings_end, postings_of
+    from shards.kernel.text.line_words import postings_end, postings_of, seek_words
     from shards.kernel.types import *
 
 
 def place_of(pool: Pool, word: i64) -> i64:
     """The place of a word in the pool, -1 if it is not there."""
-    for i in range(pool.word_count):
+    for i in range(pool.first, pool.end):
         if pool.words[i] == word:
             return i
     return -1
@@ -58,15 +58,44 @@ def weigh_name(shard: ShardArrays, pool: Pool, first: i64, end: i64, least: f64)
 
 
 def floor_of(pool: Pool) -> f64:
-    """No row that weighs so little is kept: the pool is full, or the row is behind the best ones."""
+    """No row that weighs so little is kept: there is no room, or the row is behind the best ones of all shards."""
     floor: f64 = pool.scores[pool.count - 1] if pool.count == pool.room else LIGHTEST
-    if pool.count >= FIRST:
-        behind: f64 = pool.scores[0] - BEHIND
-        if pool.scores[FIRST - 1] < behind:
-            behind = pool.scores[FIRST - 1]
+    if pool.best_count >= FIRST:
+        behind: f64 = pool.best_scores[0] - BEHIND
+        if pool.best_scores[FIRST - 1] < behind:
+            behind = pool.best_scores[FIRST - 1]
+        if pool.best_count == KEPT and pool.best_scores[KEPT - 1] > behind:
+            behind = pool.best_scores[KEPT - 1]
         behind -= 1e-9  # rows with this weight are kept
         floor = behind if behind > floor else floor
     return floor
+
+
+def keep(pool: Pool, shard: i64, row: i64, score: f64) -> i64:
+    """Put a row among the best ones of all shards: those that weigh the same are in the order of shards and rows."""
+    place: i64 = pool.best_count
+    while place:
+        before: i64 = place - 1
+        if pool.best_scores[before] > score:
+            break
+        if pool.best_scores[before] == score and (
+            pool.best_shards[before] < shard
+            or (pool.best_shards[before] == shard and pool.best_rows[before] < row)
+        ):
+            break
+        if place < KEPT:
+            pool.best_scores[place] = pool.best_scores[before]
+            pool.best_shards[place] = pool.best_shards[before]
+            pool.best_rows[place] = pool.best_rows[before]
+        place = before
+    if place == KEPT:
+        return 0
+    pool.best_scores[place] = score
+    pool.best_shards[place] = shard
+    pool.best_rows[place] = row
+    if pool.best_count < KEPT:
+        pool.best_count += 1
+    return 1
 
 
 def consider(shard: ShardArrays, pool: Pool, row: i64) -> i64:
@@ -101,7 +130,7 @@ def consider(shard: ShardArrays, pool: Pool, row: i64) -> i64:
         place -= 1
     pool.scores[place] = score
     pool.rows[place] = row
-    return 1
+    return keep(pool, pool.number, row, score)
 
 
 def consider_all(shard: ShardArrays, pool: Pool, word: i64) -> i64:
@@ -151,7 +180,7 @@ def consider_both(shard: ShardArrays, pool: Pool, one: i64, other: i64) -> i64:
 def group_size(shard: ShardArrays, pool: Pool, group: i64) -> i64:
     """The number of rows of the words of a group."""
     size: i64 = 0
-    for i in range(pool.word_count):
+    for i in range(pool.first, pool.end):
         if pool.groups[i] == group:
             size += postings_of(shard, pool.words[i])
     return size
@@ -160,7 +189,7 @@ def group_size(shard: ShardArrays, pool: Pool, group: i64) -> i64:
 def group_weight(pool: Pool, group: i64) -> f64:
     """The most that a word of a group weighs."""
     weight: f64 = 0.0
-    for i in range(pool.word_count):
+    for i in range(pool.first, pool.end):
         if pool.groups[i] == group and pool.weights[i] > weight:
             weight = pool.weights[i]
     return weight
@@ -196,15 +225,15 @@ def gather_rows(shard: ShardArrays, pool: Pool) -> i64:
         if used + least <= pool.allowed:
             used += least
             left -= group_weight(pool, best)
-            for i in range(pool.word_count):
+            for i in range(pool.first, pool.end):
                 if pool.groups[i] == best:
                     consider_all(shard, pool, pool.words[i])
         elif frequent < FREQUENT_GROUPS:
             pool.chosen[frequent] = best
             frequent += 1
     consider_shared(shard, pool, frequent, left)
-    if frequent and pool.count == 0 and used == 0:
-        for k in range(pool.word_count):
+    if frequent and pool.weighed == 0 and left > floor_of(pool):
+        for k in range(pool.first, pool.end):
             if pool.groups[k] == pool.chosen[0]:
                 consider_all(shard, pool, pool.words[k])
     return pool.count
@@ -218,27 +247,72 @@ def consider_shared(shard: ShardArrays, pool: Pool, frequent: i64, left: f64) ->
             # A row with another group before `j` was weighed with it.
             if left + group_weight(pool, pool.chosen[i]) <= floor_of(pool):
                 continue
-            for k in range(pool.word_count):
+            for k in range(pool.first, pool.end):
                 if pool.groups[k] == pool.chosen[i]:
-                    for m in range(pool.word_count):
+                    for m in range(pool.first, pool.end):
                         if pool.groups[m] == pool.chosen[j]:
                             consider_both(shard, pool, pool.words[k], pool.words[m])
     return 0
 
 
+def gather_best(
+    generation: Table, chosen: Ints, count: i64, text: u8s, numbers: Ints, pool: Pool
+) -> i64:
+    """Keep the best rows of some shards.
+
+    The shards whose rows may weigh most come first: those after one that has no row to keep have none either.
+    """
+    stride: i64 = 2 * generation.shard_count
+    pool.best_count = 0
+    for at in range(count):
+        pool.first = at * SOUGHT
+        seek_words(generation.shards[chosen[at]], text, numbers, 2 * chosen[at], stride, pool)
+        pool.ends[at] = pool.end
+        pool.most[at] = 0.0 if pool.end > pool.first else LIGHTEST
+        for group in range(pool.group_count):
+            pool.most[at] += pool.heaviest[group]
+    for _ in range(count):
+        best: i64 = 0
+        for at in range(count):
+            if pool.most[at] > pool.most[best]:
+                best = at
+        pool.count = 0
+        if pool.most[best] <= floor_of(pool):
+            break
+        pool.most[best] = LIGHTEST
+        pool.number = chosen[best]
+        pool.first = best * SOUGHT
+        pool.end = pool.ends[best]
+        gather_rows(generation.shards[pool.number], pool)
+    while pool.best_count > FIRST and (
+        pool.best_scores[pool.best_count - 1] < pool.best_scores[0] - BEHIND
+    ):
+        pool.best_count -= 1
+    return pool.best_count
+
+
 # -- for Python ------------------------------------------------------------------------------------
 
 
-def gather(table: Address, shard: int, pool: Address) -> int:
-    """Fill the pool with the best rows of a shard; returns how many there are.
+def gather(
+    table: Address, shards: Address, count: int, text: bytes, numbers: Address, pool: Address
+) -> int:
+    """Fill the pool with the best rows of some shards; returns how many there are.
+
+    Args:
+        text: the spellings of the pool, each followed by an END.
+        numbers: by text and shard, what `find_word` writes.
 
     Raises:
-        CorruptError: the shard refers to what it does not have.
+        CorruptError: a shard refers to what it does not have.
     """
     generation: Table = cython.cast(Table, table)
-    number: i64 = shard
+    chosen: Ints = cython.cast(Ints, shards)
+    chosen_count: i64 = count
+    given: u8s = text
+    known: Ints = cython.cast(Ints, numbers)
     kept: Pool = cython.cast(Pool, pool)
     found: i64 = 0
     with cython.nogil:
-        found = gather_rows(generation.shards[number], kept)
+        found = gather_best(generation, chosen, chosen_count, given, known, kept)
     return found  # noqa: RET504 (with the lock, into a Python number)

@@ -1,4 +1,7 @@
-"""The words of a line in a shard: as they are written (`lookup`), and with a typing error (`nearby`)."""
+"""The words of a line in a shard: as they are written, with a typing error, and what each of them weighs.
+
+A text is looked up once in a batch of lines: a table has, by text and shard, the number of a word and of its rows.
+"""
 
 from __future__ import annotations
 
@@ -131,61 +134,105 @@ def near_words(
     return 0
 
 
+# -- the words of a shard that a line is sought by ------------------------------------------------
+
+
+def find_word(
+    shard: ShardArrays, text: u8s, start: i64, length: i64, numbers: Ints, at: i64
+) -> i64:
+    """Look a text up as a word, unless numbers[at] is known: its number, -1 for none, and the number of its rows."""
+    if numbers[at] != NOT_LOOKED_UP:
+        return 0
+    word: i64 = word_of(shard, text, start, length)
+    numbers[at + 1] = postings_of(shard, word) if word >= 0 else 0
+    numbers[at] = word
+    return 1
+
+
+def information(rows: i64, with_word: i64) -> f64:
+    """What it tells that a name of a shard has a word, as `information` of `candidate_rows.py`."""
+    companies: i64 = rows if rows > LEAST_COMPANIES else LEAST_COMPANIES
+    return log((companies + 1) / (with_word + 0.5))
+
+
+def seek_word(pool: Pool, word: i64, group: i64, weight: f64) -> i64:
+    """Put a word behind those that are sought in the shard, unless it is there or they are too many."""
+    if pool.end == pool.first + SOUGHT:
+        return 0
+    for i in range(pool.first, pool.end):
+        if pool.words[i] == word:
+            return 0
+    pool.words[pool.end] = word
+    pool.groups[pool.end] = group
+    pool.weights[pool.end] = weight
+    pool.end += 1
+    if weight > pool.heaviest[group]:
+        pool.heaviest[group] = weight
+    return 1
+
+
+def seek_words(
+    shard: ShardArrays, text: u8s, numbers: Ints, column: i64, stride: i64, pool: Pool
+) -> i64:
+    """Find the words that are sought in a shard, with what each weighs: those from `pool.first` on.
+
+    Args:
+        numbers: of the shard, those of the text number `i` from `i * stride + column` on.
+    """
+    companies: i64 = shard.rows if shard.rows > LEAST_COMPANIES else LEAST_COMPANIES
+    pool.end = pool.first
+    for group in range(pool.group_count):
+        pool.heaviest[group] = 0.0
+    for i in range(pool.spelling_count):
+        at: i64 = pool.text_places[i] * stride + column
+        start: i64 = pool.text_starts[i]
+        find_word(shard, text, start, pool.text_starts[i + 1] - start, numbers, at)
+        if numbers[at] >= 0:
+            weight: f64 = pool.shares[i] * information(shard.rows, numbers[at + 1])
+            seek_word(pool, numbers[at], pool.spelling_groups[i], weight)
+    if pool.near == 0:
+        return 0
+    for i in range(pool.spelling_count):
+        unit: i64 = pool.units[i]
+        if unit == 0 or numbers[pool.text_places[i] * stride + column + 1] * RARE >= companies:
+            continue
+        begin: i64 = pool.text_starts[i]
+        pool.count = 0
+        near_words(shard, text, begin, pool.text_starts[i + 1] - begin - 1, unit, pool)
+        for j in range(pool.count):
+            word: i64 = pool.rows[j]
+            told: f64 = pool.near_weight * information(shard.rows, postings_of(shard, word))
+            seek_word(pool, word, pool.spelling_groups[i], told)
+    return 0
+
+
 # -- for Python ------------------------------------------------------------------------------------
 
 
 def lookup(
-    table: Address,
-    shards: Address,
-    shard_count: int,
-    text: bytes,
-    starts: Address,
-    count: int,
-    words: Address,
-) -> int:
-    """Find texts as words of shards; writes the number of each, -1 for none, and of its rows, shard by shard.
+    table: Address, shard: int, text: bytes, starts: Address, places: Address, count: int,
+    numbers: Address, stride: int,
+) -> int:  # fmt: skip
+    """Find texts as words of a shard; writes the number of each, -1 for none, and of its rows.
 
     Args:
         text: the texts, each followed by an END.
         starts: where the texts begin in `text`, and where the last one ends.
-        words: room for two numbers of each text in each shard.
+        places: where the numbers of each text are in the table `numbers`, which has `stride` of them for a text.
     """
     generation: Table = cython.cast(Table, table)
-    chosen: Ints = cython.cast(Ints, shards)
-    chosen_count: i64 = shard_count
     given: u8s = text
-    places: Ints = cython.cast(Ints, starts)
-    out: Ints = cython.cast(Ints, words)
-    number: i64 = count
-    found: i64 = 0
-    at: i64 = 0
-    word: i64 = 0
-    shard: ShardArrays
-    with cython.nogil:
-        for i in range(chosen_count):
-            shard = generation.shards[chosen[i]]
-            for j in range(number):
-                word = word_of(shard, given, places[j], places[j + 1] - places[j])
-                out[at] = word
-                out[at + 1] = 0
-                if word >= 0:
-                    out[at + 1] = postings_of(shard, word)
-                    found += 1
-                at += 2
-    return found
-
-
-def nearby(table: Address, shard: int, text: bytes, unit: int, pool: Address) -> int:
-    """Put the words near `text`, which an END follows, into the rows of the pool; returns how many there are."""
-    generation: Table = cython.cast(Table, table)
-    given: u8s = text
-    size: i64 = len(text) - 1
+    bounds: Ints = cython.cast(Ints, starts)
+    chosen: Ints = cython.cast(Ints, places)
+    known: Ints = cython.cast(Ints, numbers)
     number: i64 = shard
-    bytes_each: i64 = unit
-    kept: Pool = cython.cast(Pool, pool)
+    texts: i64 = count
+    size: i64 = stride
     found: i64 = 0
     with cython.nogil:
-        kept.count = 0
-        near_words(generation.shards[number], given, 0, size, bytes_each, kept)
-        found = kept.count
-    return found  # noqa: RET504 (with the lock, into a Python number)
+        for i in range(texts):
+            found += find_word(
+                generation.shards[number], given, bounds[i], bounds[i + 1] - bounds[i], known,
+                chosen[i] * size + 2 * number,
+            )  # fmt: skip
+    return found

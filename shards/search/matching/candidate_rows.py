@@ -6,7 +6,7 @@ again with words that are nearly the same, with neighbours written as one word, 
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import log
 from typing import Final, NamedTuple
 
@@ -19,26 +19,23 @@ from shards.kernel.text import candidates, line_words
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.reader import Shard
 
-# Rows that are compared in full, per country and in all.
+# Rows of one country that may be compared.
 ROOM: Final = 64
-KEPT: Final = 48
 # Postings of whole words that are read per country.
 _ALLOWED: Final = 3_000
-_WORDS: Final = 256
 _GROUPS: Final = 30
 _PENALTY: Final = 1.0
+_NEAR_WEIGHT: Final = 0.8
 # Words of fewer bytes have no near words: too many words would be.
 _NEAR_LEAST: Final = 4
 _NEAR_MOST: Final = 40
-# A word that one name in so many has is no typing error.
-_COMMON: Final = 2_000
-_NEAR_WEIGHT: Final = 0.8
 _PART_LEAST: Final = 2
 _PARTED: Final = 6
 _LETTERS_OR_DIGITS: Final = re.compile(r"[^\W\d_]+|\d+")
 _INITIALS: Final = range(3, 9)
-# A shard counts as at least so many companies: in a small one no word would be rare.
-LEAST_COMPANIES: Final = 100_000
+# Texts of a batch of lines that are remembered: there is room for some at first, and for some more than the most.
+_TEXTS: Final = 1_024
+_MOST_TEXTS: Final = 16_384
 
 
 class Spelling(NamedTuple):
@@ -49,14 +46,6 @@ class Spelling(NamedTuple):
     share: float
 
 
-class SoughtWord(NamedTuple):
-    """A word of a shard, by its number, as the word number `group` of the line; `weight` in nats."""
-
-    word: int
-    group: int
-    weight: float
-
-
 class Found(NamedTuple):
     """A row of a shard, by its place in the table, and what its words weigh."""
 
@@ -65,29 +54,9 @@ class Found(NamedTuple):
     row: int
 
 
-Scored = tuple[float, int, int]  # as in Found
-
-
 def information(rows: int, with_word: int) -> float:
     """What it tells, in nats, that a name of a shard has a word."""
-    return log((max(rows, LEAST_COMPANIES) + 1) / (with_word + 0.5))
-
-
-def _most(words: Sequence[SoughtWord]) -> float:
-    """No row with these words weighs more."""
-    heaviest: dict[int, float] = {}
-    for _, group, weight in words:
-        heaviest[group] = max(heaviest.get(group, 0.0), weight)
-    return sum(heaviest.values())
-
-
-def _least_kept(found: Sequence[Scored]) -> float:
-    """Rows that weigh less are not kept beside these."""
-    scores = sorted([score for score, _, _ in found], reverse=True)
-    if len(scores) < types.FIRST:
-        return 0.0
-    behind = min(scores[types.FIRST - 1], scores[0] - types.BEHIND)
-    return max(behind, scores[KEPT - 1]) if len(scores) >= KEPT else behind
+    return log((max(rows, types.LEAST_COMPANIES) + 1) / (with_word + 0.5))
 
 
 class CandidateRows:
@@ -96,20 +65,32 @@ class CandidateRows:
     def __init__(self, arrays: GenerationArrays) -> None:
         self._arrays = arrays
         self._memory = Memory()
-        # By shard, the number of each text as a word, and of its rows.
-        self._known: dict[int, dict[str, Sequence[int]]] = {}
+        self._places: dict[str, int] = {}
+        # By text and shard, the number of a word, and of its rows.
+        self._numbers = np.full((_TEXTS, len(arrays.shards), 2), types.NOT_LOOKED_UP, np.int64)
+        most = len(arrays.shards)
+        self._starts, self._text_places = _ints(types.SOUGHT + 1), _ints(types.SOUGHT)
+        self._groups, self._units = _ints(types.SOUGHT), _ints(types.SOUGHT)
+        self._shares = _reals(types.SOUGHT)
+        self._shards, self._rows = _ints(types.KEPT), _ints(types.KEPT)
+        self._scores = _reals(types.KEPT)
         made = types.Pool()
-        self._words, self._groups = np.zeros(_WORDS, np.int64), np.zeros(_WORDS, np.int64)
-        self._weights = np.zeros(_WORDS, np.float64)
-        self._rows, self._scores = np.zeros(ROOM, np.int64), np.zeros(ROOM, np.float64)
-        made.word_count = made.group_count = made.count = made.weighed = 0
-        made.allowed, made.penalty, made.room = _ALLOWED, _PENALTY, ROOM
-        made.words, made.groups = view(self._words), view(self._groups)
-        made.weights = view(self._weights)
-        made.sizes = view(np.zeros(_GROUPS + 2, np.int64))
-        made.chosen = view(np.zeros(types.FREQUENT_GROUPS, np.int64))
-        made.rows, made.scores = view(self._rows), view(self._scores)
-        self._pool = self._memory.place_mutable(made, 2)
+        made.allowed, made.penalty, made.near_weight = _ALLOWED, _PENALTY, _NEAR_WEIGHT
+        made.room = ROOM
+        made.text_starts, made.text_places = view(self._starts), view(self._text_places)
+        made.spelling_groups, made.units = view(self._groups), view(self._units)
+        made.shares = view(self._shares)
+        made.words, made.groups = view(_ints(most * types.SOUGHT)), view(_ints(most * types.SOUGHT))
+        made.weights = view(_reals(most * types.SOUGHT))
+        made.ends, made.most = view(_ints(most)), view(_reals(most))
+        made.sizes, made.heaviest = view(_ints(_GROUPS)), view(_reals(_GROUPS))
+        made.chosen = view(_ints(types.FREQUENT_GROUPS))
+        made.rows, made.scores = view(_ints(ROOM)), view(_reals(ROOM))
+        made.best_shards, made.best_rows = view(self._shards), view(self._rows)
+        made.best_scores = view(self._scores)
+        made.near = made.spelling_count = made.group_count = made.number = 0
+        made.first = made.end = made.count = made.weighed = made.best_count = 0
+        self._pool = self._memory.place_mutable(made, 3)
 
     def rows(
         self, spellings: Sequence[Spelling], chosen: Sequence[int], *, near: bool
@@ -121,111 +102,72 @@ class CandidateRows:
             chosen: shards, by their places in the table.
             near: also words that differ from a spelling of full share by a typing error.
         """
-        spellings = [given for given in spellings if given.group < _GROUPS][:_WORDS]
-        numbers = self._numbers([given.text for given in spellings], chosen)
-        groups = max((given.group for given in spellings), default=-1) + 1
-        asked = [
-            (shard, self._words_of(spellings, numbers[at], shard, near=near))
-            for at, shard in enumerate(chosen)
-        ]
-        found: list[Scored] = []
-        least = 0.0
-        # The shards whose rows may weigh most come first: those after one that has no row to keep have none either.
-        for most, shard, words in sorted(
-            ((_most(words), shard, words) for shard, words in asked if words),
-            key=lambda each: -each[0],
-        ):
-            if most < least:
-                break
-            found += self._gather(shard, words, groups)
-            least = _least_kept(found)
-        found.sort(key=lambda row: (-row[0], *row[1:]))
-        least = found[0][0] - types.BEHIND if found else 0.0
-        return [
-            Found(*row) for i, row in enumerate(found[:KEPT]) if i < types.FIRST or row[0] >= least
-        ]
-
-    def _gather(self, shard: int, words: Sequence[SoughtWord], groups: int) -> list[Scored]:
-        """The rows of a shard with the greatest weight."""
-        for at, (word, group, weight) in enumerate(words):
-            self._words[at], self._groups[at], self._weights[at] = word, group, weight
-        self._pool.write(len(words), groups)
-        count = candidates.gather(self._arrays.address, shard, self._pool.address)
-        rows = self._rows[:count].tolist()
-        return list(zip(self._scores[:count].tolist(), [shard] * count, rows, strict=True))
-
-    def sizes(self, words: Sequence[str], shard: int) -> dict[str, int]:
-        """How many rows of a shard have each of these words in their names."""
-        numbers = self._numbers(words, [shard])[0]
-        return {word: size for word, (_, size) in zip(words, numbers, strict=True)}
-
-    def _words_of(
-        self,
-        spellings: Sequence[Spelling],
-        numbers: Sequence[Sequence[int]],
-        shard: int,
-        *,
-        near: bool,
-    ) -> list[SoughtWord]:
-        """The words of a shard that are sought, at most _WORDS."""
-        rows = self._arrays.shards[shard].rows
-        found: dict[int, SoughtWord] = {}
-        for given, (word, with_word) in zip(spellings, numbers, strict=True):
-            if word >= 0 and word not in found:
-                weight = given.share * information(rows, with_word)
-                found[word] = SoughtWord(word, given.group, weight)
+        spellings = [given for given in spellings if given.group < _GROUPS][: types.SOUGHT]
+        if not spellings:
+            return []
+        texts = self._write_texts([given.text for given in spellings])
+        count = len(spellings)
+        self._groups[:count] = [given.group for given in spellings]
+        self._shares[:count] = [given.share for given in spellings]
         if near:
-            rare = [
-                given
-                for given, (_, with_word) in zip(spellings, numbers, strict=True)
-                if with_word * _COMMON < max(rows, LEAST_COMPANIES)
-            ]
-            for word, with_word, group in self.near(rare, shard):
-                if word not in found:
-                    weight = _NEAR_WEIGHT * information(rows, with_word)
-                    found[word] = SoughtWord(word, group, weight)
-        return list(found.values())[:_WORDS]
-
-    def near(self, spellings: Iterable[Spelling], shard: int) -> Iterable[tuple[int, int, int]]:
-        """The near words of a shard: number, number of rows, group."""
-        starts = self._arrays.shards[shard].words.starts  # of postings
-        for text, group, share in spellings:
-            encoded = text.encode()
-            if share < 1 or not _NEAR_LEAST <= len(encoded) <= _NEAR_MOST or text.isdigit():
-                continue
-            unit = 1 if text.isascii() else 2
-            count = line_words.nearby(
-                self._arrays.address, shard, encoded + b"\n", unit, self._pool.address
-            )
-            for word in self._rows[:count].tolist():
-                yield word, int(starts[word + 1]) - int(starts[word]), group
-
-    def look_up(self, texts: Iterable[str], chosen: Sequence[int]) -> None:
-        """Find texts as words of shards, so that they are known."""
-        known = [self._known.setdefault(shard, {}) for shard in chosen]
-        unknown = [text for text in dict.fromkeys(texts) if any(text not in one for one in known)]
-        if not unknown:
-            return
-        encoded = [text.encode() + b"\n" for text in unknown]
-        starts = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum([len(text) for text in encoded], out=starts[1:])
+            self._units[:count] = list(map(_unit, spellings))
+        groups = max(given.group for given in spellings) + 1
+        self._pool.write(near, count, groups)
         shards = np.array(chosen, np.int64)
-        found = np.empty((len(chosen), len(unknown), 2), np.int64)
-        line_words.lookup(
-            self._arrays.address, _pointer(shards), len(chosen), b"".join(encoded), _pointer(starts),
-            len(unknown), _pointer(found),
+        found = candidates.gather(
+            self._arrays.address, _pointer(shards), len(chosen), texts, _pointer(self._numbers),
+            self._pool.address,
         )  # fmt: skip
-        for one, numbers in zip(known, found.tolist(), strict=True):
-            one.update(zip(unknown, numbers, strict=True))
+        kept = (array[:found].tolist() for array in (self._scores, self._shards, self._rows))
+        return list(map(Found, *kept))
+
+    def _write_texts(self, texts: Sequence[str]) -> bytes:
+        """Texts as the kernel takes them: each followed by an END; where they are known goes into the pool."""
+        if len(self._places) > _MOST_TEXTS:
+            self.forget()
+        places = self._places
+        encoded = [text.encode() + b"\n" for text in texts]
+        self._starts[1 : len(texts) + 1] = list(itertools.accumulate(map(len, encoded)))
+        self._text_places[: len(texts)] = [places.setdefault(t, len(places)) for t in texts]
+        if len(places) > len(self._numbers):
+            more = np.full_like(self._numbers, types.NOT_LOOKED_UP)
+            self._numbers = np.concatenate((self._numbers, more))
+        return b"".join(encoded)
 
     def forget(self) -> None:
         """Forget the words that were looked up."""
-        self._known.clear()
+        self._numbers[: len(self._places)] = types.NOT_LOOKED_UP
+        self._places.clear()
 
-    def _numbers(self, texts: Sequence[str], chosen: Sequence[int]) -> list[list[Sequence[int]]]:
-        """The number of each text as a word of each chosen shard, -1 if it is none, and the number of its rows."""
-        self.look_up(texts, chosen)
-        return [[self._known[shard][text] for text in texts] for shard in chosen]
+    def sizes(self, words: Sequence[str], shard: int) -> dict[str, int]:
+        """How many rows of a shard have each of these words in their names."""
+        found: dict[str, int] = {}
+        for first in range(0, len(words), types.SOUGHT):
+            some = words[first : first + types.SOUGHT]
+            line_words.lookup(
+                self._arrays.address, shard, self._write_texts(some), _pointer(self._starts),
+                _pointer(self._text_places), len(some), _pointer(self._numbers),
+                2 * len(self._arrays.shards),
+            )  # fmt: skip
+            places = [self._places[word] for word in some]
+            found.update(zip(some, self._numbers[places, shard, 1].tolist(), strict=True))
+        return found
+
+
+def _unit(given: Spelling) -> int:
+    """The most bytes of a letter of a text that near words are sought of, else 0."""
+    size = len(given.text.encode())
+    if given.share < 1 or not _NEAR_LEAST <= size <= _NEAR_MOST or given.text.isdigit():
+        return 0
+    return 1 if given.text.isascii() else 2
+
+
+def _ints(count: int) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    return np.zeros(count, np.int64)
+
+
+def _reals(count: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    return np.zeros(count, np.float64)
 
 
 def _pointer(array: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> object:

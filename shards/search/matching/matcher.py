@@ -89,21 +89,12 @@ class Matcher:
     def match_all(self, lines: Sequence[Line], limit: int) -> list[MatchResult]:
         """The results of `match` of a batch of lines, which shares the work that does not depend on one line.
 
-        Words are looked up once, for all lines that ask for the same countries; words and names of companies that
-        several lines come upon are read once.
+        Words, and names of companies that several lines come upon, are looked up once.
 
         Raises:
             CorruptError: a shard refers to what it does not have.
         """
         self._forget()
-        asked: dict[tuple[int, ...], list[str]] = {}
-        for line in lines:
-            if words := _name_words(line):
-                chosen = self._chosen(line)
-                texts = asked.setdefault(tuple(chosen), [])
-                texts += [given.text for given in self._spellings(words, chosen).first]
-        for some, texts in asked.items():
-            self._rows.look_up(texts, some)
         return [self._match(line, limit) for line in lines]
 
     def _forget(self) -> None:

@@ -1,7 +1,10 @@
 """Candidates of a name: near words and rows that share words, beside what a loop over everything finds."""
 
+import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any
 
 import pytest
 from rapidfuzz.distance import OSA
@@ -37,13 +40,16 @@ def base(
         shard.close()
 
 
+def engine_of(base: ShardSet) -> ModuleType:
+    """The module of candidates of the engine of `base`."""
+    interpreted = isinstance(base, INTERPRETED.ShardSet)
+    name = "shards.search.matching.candidate_rows"
+    return INTERPRETED_MODULES[name] if interpreted else candidate_rows
+
+
 def look_up(base: ShardSet) -> CandidateRows:
     """The look-up of candidates by the engine of `base`."""
-    if isinstance(base, INTERPRETED.ShardSet):
-        made = INTERPRETED_MODULES["shards.search.matching.candidate_rows"].CandidateRows
-    else:
-        made = CandidateRows
-    found: CandidateRows = made(base.own_session().arrays)
+    found: CandidateRows = engine_of(base).CandidateRows(base.own_session().arrays)
     return found
 
 
@@ -59,13 +65,24 @@ def test_near_words_are_those_at_one_error(base: ShardSet) -> None:
         middle = len(text) // 2
         across = text[: middle - 1] + text[middle] + text[middle - 1] + text[middle + 1 :]
         for number, iso2 in enumerate(sorted(base)):
-            known = words_of(base[iso2])
-            near = rows.near([Spelling(text, 0, 1.0)], number)
-            found = {known[word] for word, _, _ in near}
-
+            shard = base[iso2]
             # The caller looks for two letters that changed places across the middle.
-            expected = {word for word in known if OSA.distance(text, word) <= 1}
-            assert found - {across} == expected - {across}
+            near = {word for word in words_of(shard) if OSA.distance(text, word) <= 1} - {across}
+            expected = {
+                row
+                for row in range(shard.rows)
+                if any(word in near for name in folded_words(shard, row) for word, _ in name)
+            }
+            found = rows.rows([Spelling(text, 0, 1.0)], [number], near=True)
+
+            some = {row.row for row in found if not has_word(shard, row.row, across)}
+            assert some <= expected
+            if len(found) < types.KEPT:
+                assert some >= {row for row in expected if not has_word(shard, row, across)}
+
+
+def has_word(shard: Shard, row: int, wanted: str) -> bool:
+    return any(word == wanted for name in folded_words(shard, row) for word, _ in name)
 
 
 def test_the_best_rows_are_those_with_the_greatest_weight(base: ShardSet) -> None:
@@ -98,38 +115,80 @@ def test_no_row_is_left_out_that_weighs_enough(
     for module in (candidate_rows, INTERPRETED_MODULES["shards.search.matching.candidate_rows"]):
         monkeypatch.setattr(module, "_ALLOWED", allowed)
     rows, chance = look_up(base), random.Random(6)
-    number = 0
-    shard = base[sorted(base)[number]]
-    words = [
-        {word for name in folded_words(shard, row) for word, _ in name} for row in range(shard.rows)
-    ]
-    for _ in range(60):
-        wanted = {
-            word: size
-            for row in chance.choices(range(shard.rows), k=2)
-            for word, size in folded_words(shard, row)[0]
-        }
+    numbers = [number for number, iso2 in enumerate(sorted(base)) if base[iso2].rows]
+    for chosen in [numbers] * 60 + [numbers[:1]] * 60:
+        shard = base[sorted(base)[chance.choice(chosen)]]
+        drawn = chance.choices(range(shard.rows), k=2)
+        wanted = sorted({word for row in drawn for word, _ in folded_words(shard, row)[0]})
         spellings = [Spelling(word, group, 1.0) for group, word in enumerate(wanted)]
-        found = rows.rows(spellings, [number], near=False)
+        found = rows.rows(spellings, chosen, near=False)
 
-        rare, frequent = parted(wanted, allowed)
-        scores = sorted(
-            (
-                slow_score(base, (number, row), set(wanted))
-                for row in range(shard.rows)
-                if words[row] & rare or len(words[row] & frequent) > 1
-            ),
-            reverse=True,
-        )
-        if not scores:  # the rarest of the frequent words stands alone
+        weighed = {number: weighed_rows(base, number, wanted, allowed) for number in chosen}
+        if not all(weighed.values()):  # the rarest of the frequent words may stand alone
             continue
+        scores = sorted(itertools.chain.from_iterable(weighed.values()), reverse=True)
         least = scores[0] - types.BEHIND
         kept = [
             score
-            for place, score in enumerate(scores[: candidate_rows.KEPT])
+            for place, score in enumerate(scores[: types.KEPT])
             if place < types.FIRST or score >= least
         ]
         assert [row.score for row in found] == pytest.approx(kept)
+        assert found == sorted(found, key=lambda row: (-row.score, row.shard, row.row))
+
+
+def test_a_word_is_looked_up_once_in_a_batch(
+    base: ShardSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, looked_up = look_up(base), list[int]()
+    lines: ModuleType = engine_of(base).line_words
+    look = lines.lookup
+
+    def counted(*given: Any) -> int:
+        looked_up.append(look(*given))
+        return looked_up[-1]
+
+    monkeypatch.setattr(lines, "lookup", counted)
+    words = words_of(base["EE"])[:7]
+    rows.rows([Spelling(word, i, 1.0) for i, word in enumerate(words[:4])], [0], near=True)
+    sizes = [rows.sizes(words, 0), rows.sizes(words, 0)]
+    rows.forget()
+    sizes.append(rows.sizes(words, 0))
+
+    assert looked_up == [3, 0, 7]
+    assert sizes[0] == sizes[1] == sizes[2] == {word: rows_with(base["EE"], word) for word in words}
+
+
+def test_more_texts_are_looked_up_than_are_remembered(base: ShardSet) -> None:
+    rows = look_up(base)
+    words = words_of(base["EE"])
+    for first in range(0, 20_000, 200):
+        sizes = rows.sizes([*words[:2], *(f"no{i}" for i in range(first, first + 200))], 0)
+
+        assert [sizes.pop(word) for word in words[:2]] == [
+            rows_with(base["EE"], w) for w in words[:2]
+        ]
+        assert not any(sizes.values())
+
+
+def rows_with(shard: Shard, word: str) -> int:
+    return sum(has_word(shard, row, word) for row in range(shard.rows))
+
+
+def weighed_rows(base: ShardSet, number: int, wanted: Sequence[str], allowed: int) -> list[float]:
+    """What the rows of a shard weigh that have a rare word, or two of the frequent ones."""
+    shard = base[sorted(base)[number]]
+    words = [
+        {word: size for name in folded_words(shard, row) for word, size in name}
+        for row in range(shard.rows)
+    ]
+    sizes = {word: size for row in words for word, size in row.items()}
+    rare, frequent = parted({word: sizes[word] for word in wanted if word in sizes}, allowed)
+    return [
+        slow_score(base, (number, row), set(wanted))
+        for row in range(shard.rows)
+        if words[row].keys() & rare or len(words[row].keys() & frequent) > 1
+    ]
 
 
 def parted(wanted: dict[str, int], allowed: int) -> tuple[set[str], set[str]]:

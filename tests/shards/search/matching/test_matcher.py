@@ -2,14 +2,12 @@
 
 import random
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serve.contract.seed_tables import derivations, match_weights, name_tables
-from shards.kernel.text import line_words
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE, Line
 from shards.search.matching.matcher import Matcher
 from shards.search.reader import Shard
@@ -373,23 +371,3 @@ def _misspelt(name: str, chance: random.Random) -> str:
     """A name of which, now and then, a letter is lost."""
     place = chance.randrange(2 * len(name))
     return name[:place] + name[place + 1 :]
-
-
-def test_words_are_looked_up_once_for_all_lines_of_a_batch(
-    matcher: Matcher, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked_up: list[int] = []
-    look_up = line_words.lookup
-
-    def counted(*given: Any) -> Any:
-        looked_up.append(given[5])
-        return look_up(*given)
-
-    lines = [Line(f"Royal Tool Control {i % 2}", ("UK",)) for i in range(20)]
-    monkeypatch.setattr(line_words, "lookup", counted)
-    matcher.match_all(lines, 1)
-    together = len(looked_up)
-    for line in lines:
-        matcher.match(line, 1)
-
-    assert together * 10 < len(looked_up) - together
