@@ -1,4 +1,4 @@
-"""Writes the C headers of `shards/kernel/` and compiles its modules; all else is in pyproject.toml."""
+"""Compiles `shards/kernel/`, whose C headers it writes, and some plain Python; all else is in pyproject.toml."""
 
 import os
 import shutil
@@ -25,6 +25,14 @@ DIRECTIVES = {
     "initializedcheck": False,
     "cdivision": True,
 }
+# Modules that run as they are, too: compiled they are plain Python without its interpreter (decision 312).
+PLAIN = tuple(
+    f"shards.search.matching.{name}"
+    for name in (
+        "evidence", "legal_forms", "name_comparison", "name_tables", "probability", "stored_names",
+    )
+)  # fmt: skip
+AS_PYTHON = {"language_level": 3, "annotation_typing": False, "autotestdict": False}
 
 if not Path(sysconfig.get_path("include"), "Python.h").exists():
     sys.exit(
@@ -46,19 +54,24 @@ for name, text in {"types": headers.types_header(), **HEADERS}.items():
     if not header.exists() or header.read_text() != text:
         header.write_text(text)
 
+FLAGS = ["-O3", "-g0"]
+KERNEL = [
+    Extension(
+        f"shards.kernel.{name}",
+        [str(path)],
+        depends=["shards/kernel/types.py", "shards/kernel/headers.py"],
+        extra_compile_args=FLAGS,
+    )
+    for name, path in SOURCES.items()
+]
+OTHERS = [
+    Extension(name, [f"{name.replace('.', '/')}.py"], extra_compile_args=FLAGS) for name in PLAIN
+]
+
 setup(
     setup_requires=NEEDED,
-    ext_modules=cythonize(
-        [
-            Extension(
-                f"shards.kernel.{name}",
-                [str(path)],
-                depends=["shards/kernel/types.py", "shards/kernel/headers.py"],
-                extra_compile_args=["-O3", "-g0"],
-            )
-            for name, path in SOURCES.items()
-        ],
-        compiler_directives=DIRECTIVES,
-        build_dir="build/cython",
-    ),
+    ext_modules=[
+        *cythonize(KERNEL, compiler_directives=DIRECTIVES, build_dir="build/cython"),
+        *cythonize(OTHERS, compiler_directives=AS_PYTHON, build_dir="build/cython"),
+    ],
 )

@@ -31,7 +31,7 @@ ALLOWED: Final = 1.1
 NOISE: Final = 0.05
 SLOWER: Final = 3  # what no error ends with
 # What the compiled modules are made of.
-_COMPILED: Final = ("shards/kernel", "setup.py")
+_COMPILED: Final = ("shards/kernel", "shards/search/matching", "setup.py")
 _COMPANIES: Final = 2_000_000
 
 
@@ -88,7 +88,7 @@ def checkout(base: str, work: Path) -> Iterator[Path]:
         if _git("diff", "--name-only", base, "--", *_COMPILED):
             run([sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"], place)
         else:
-            for module in (ROOT / "shards" / "kernel").rglob("*.so"):
+            for module in (ROOT / "shards").rglob("*.so"):
                 shutil.copy(module, place / module.relative_to(ROOT))
         yield place
     finally:

@@ -67,7 +67,8 @@ class Weights(dict[str, float]):
     def note(self, probability: float) -> float:
         """How often a probability comes true."""
         at = min(bisect_right(self.curve, (probability, 2.0)), len(self.curve) - 1)
-        (low, least), (high, most) = self.curve[at - 1 : at + 1]
+        low, least = self.curve[at - 1]  # two lines: Cython cannot compile a slice that is unpacked
+        high, most = self.curve[at]
         return least + (most - least) * (probability - low) / (high - low)
 
     def verdict(self, notes: Sequence[float]) -> str:
