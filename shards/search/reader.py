@@ -184,7 +184,7 @@ class Shard:
         first, end = keys.searchsorted(wanted), keys.searchsorted(wanted, "right")
         return [int(row) for row in rows[first:end]]
 
-    @property
+    @cached_property
     def aliases(self) -> Mapping[str, NDArray[Any]]:
         """The hashes of LEI and VAT numbers, ascending, and their rows."""
         types = {"keys": format.U8, "rows": format.U4}

@@ -66,14 +66,17 @@ class CandidateRows:
         self._arrays = arrays
         self._memory = Memory()
         self._places: dict[str, int] = {}
-        # By text and shard, the number of a word, and of its rows.
-        self._numbers = np.full((_TEXTS, len(arrays.shards), 2), types.NOT_LOOKED_UP, np.int64)
         most = len(arrays.shards)
+        self._stride = 2 * most
+        self._make_room(_TEXTS)
         self._starts, self._text_places = _ints(types.SOUGHT + 1), _ints(types.SOUGHT)
         self._groups, self._units = _ints(types.SOUGHT), _ints(types.SOUGHT)
-        self._shares = _reals(types.SOUGHT)
+        self._shares, self._scores = _reals(types.SOUGHT), _reals(types.KEPT)
         self._shards, self._rows = _ints(types.KEPT), _ints(types.KEPT)
-        self._scores = _reals(types.KEPT)
+        self._chosen = _ints(most)
+        self._starts_at, self._text_places_at, self._chosen_at = map(
+            _pointer, (self._starts, self._text_places, self._chosen)
+        )
         made = types.Pool()
         made.allowed, made.penalty, made.near_weight = _ALLOWED, _PENALTY, _NEAR_WEIGHT
         made.room = ROOM
@@ -92,6 +95,16 @@ class CandidateRows:
         made.first = made.end = made.count = made.weighed = made.best_count = 0
         self._pool = self._memory.place_mutable(made, 3)
 
+    def _make_room(self, texts: int) -> None:
+        """Make a table of the words that were looked up: by text and shard, a number, and of how many rows."""
+        self._table = np.full(texts * self._stride, types.NOT_LOOKED_UP, np.int64)
+        self._numbers, self._numbers_at = view(self._table), _pointer(self._table)
+
+    def forget(self) -> None:
+        """Forget the words that were looked up."""
+        self._table[: len(self._places) * self._stride] = types.NOT_LOOKED_UP
+        self._places.clear()
+
     def rows(
         self, spellings: Sequence[Spelling], chosen: Sequence[int], *, near: bool
     ) -> list[Found]:
@@ -105,17 +118,16 @@ class CandidateRows:
         spellings = [given for given in spellings if given.group < _GROUPS][: types.SOUGHT]
         if not spellings:
             return []
-        texts = self._write_texts([given.text for given in spellings])
         count = len(spellings)
-        self._groups[:count] = [given.group for given in spellings]
-        self._shares[:count] = [given.share for given in spellings]
+        texts, groups, shares = zip(*spellings, strict=True)
+        encoded = self._write_texts(texts)
+        self._groups[:count], self._shares[:count] = groups, shares
         if near:
             self._units[:count] = list(map(_unit, spellings))
-        groups = max(given.group for given in spellings) + 1
-        self._pool.write(near, count, groups)
-        shards = np.array(chosen, np.int64)
+        self._chosen[: len(chosen)] = chosen
+        self._pool.write(near, count, max(groups) + 1)
         found = candidates.gather(
-            self._arrays.address, _pointer(shards), len(chosen), texts, _pointer(self._numbers),
+            self._arrays.address, self._chosen_at, len(chosen), encoded, self._numbers_at,
             self._pool.address,
         )  # fmt: skip
         kept = (array[:found].tolist() for array in (self._scores, self._shards, self._rows))
@@ -129,28 +141,25 @@ class CandidateRows:
         encoded = [text.encode() + b"\n" for text in texts]
         self._starts[1 : len(texts) + 1] = list(itertools.accumulate(map(len, encoded)))
         self._text_places[: len(texts)] = [places.setdefault(t, len(places)) for t in texts]
-        if len(places) > len(self._numbers):
-            more = np.full_like(self._numbers, types.NOT_LOOKED_UP)
-            self._numbers = np.concatenate((self._numbers, more))
+        if len(places) * self._stride > len(self._table):
+            known = self._table
+            self._make_room(2 * len(places))
+            self._table[: len(known)] = known
         return b"".join(encoded)
-
-    def forget(self) -> None:
-        """Forget the words that were looked up."""
-        self._numbers[: len(self._places)] = types.NOT_LOOKED_UP
-        self._places.clear()
 
     def sizes(self, words: Sequence[str], shard: int) -> dict[str, int]:
         """How many rows of a shard have each of these words in their names."""
-        found: dict[str, int] = {}
-        for first in range(0, len(words), types.SOUGHT):
-            some = words[first : first + types.SOUGHT]
+        return {word: self._size(word, 2 * shard) for word in words}
+
+    def _size(self, word: str, column: int) -> int:
+        place = self._places.get(word)
+        if place is None or self._numbers[place * self._stride + column] == types.NOT_LOOKED_UP:
             line_words.lookup(
-                self._arrays.address, shard, self._write_texts(some), _pointer(self._starts),
-                _pointer(self._text_places), len(some), _pointer(self._numbers),
-                2 * len(self._arrays.shards),
+                self._arrays.address, column // 2, self._write_texts([word]), self._starts_at,
+                self._text_places_at, 1, self._numbers_at, self._stride,
             )  # fmt: skip
-            places = [self._places[word] for word in some]
-            found.update(zip(some, self._numbers[places, shard, 1].tolist(), strict=True))
+            place = self._places[word]
+        found: int = self._numbers[place * self._stride + column + 1]
         return found
 
 
@@ -170,9 +179,9 @@ def _reals(count: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     return np.zeros(count, np.float64)
 
 
-def _pointer(array: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> object:
+def _pointer(array: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> object:
     """An array as a compiled function takes it."""
-    return address_of(array) if COMPILED else view(array.reshape(-1))
+    return address_of(array) if COMPILED else view(array)
 
 
 def first_spellings(words: Sequence[str], others: Sequence[Sequence[str]]) -> list[Spelling]:

@@ -182,8 +182,10 @@ class Matcher:
     def _weigh_anywhere(self, line: Line) -> list[Weighed]:
         chosen = self._chosen(line)
         found = self._weigh(line, chosen)
+        if not line.pays:
+            return found
         notes = self._weights.notes([each.evidence for each in found])
-        if not line.pays or sum(notes) >= LIKELY_FROM:
+        if sum(notes) >= LIKELY_FROM:
             return found
         others = [number for number in self._chosen(Line()) if number not in chosen]
         return found + self._elsewhere(line, others)
@@ -265,24 +267,26 @@ class Matcher:
         return self._tables.bare(words, isos[0] if len(isos) == 1 else "")
 
     def _compare(self, seen: Seen, rows: Sequence[Found]) -> None:
-        """Compare the name of a line with the present and former names of rows, country by country."""
-        for number in {row.shard: None for row in rows}:
-            line = self._line_name(seen.words, number)
-            of_rows = [
-                (row, self._names.of(number, row.row)) for row in rows if row.shard == number
-            ]
-            names = [name for _, names in of_rows for name in names]
-            compared = iter(compare(line.compared, names, self._tables))
-            for row, names_of_row in of_rows:
-                nearest: Compared | None = None
-                for place, name in enumerate(names_of_row):
-                    one = next(compared)
-                    distance = one.lacking + one.extra + 3 * one.errors - one.common
-                    if nearest is None or distance < nearest.distance:
-                        forms = line.compared.forms, name.forms
-                        nearest = Compared(row, one, forms, line.told, distance, place > 0)
-                assert nearest is not None  # a row has a name
-                seen.compared[row.shard, row.row] = nearest
+        """Compare the name of a line with the present and former names of rows."""
+        lines = {number: self._line_name(seen.words, number) for number in {row[1] for row in rows}}
+        names = [self._names.of(number, row) for _, number, row in rows]
+        compared = iter(
+            compare(
+                [(lines[row[1]].compared, of_row) for row, of_row in zip(rows, names, strict=True)],
+                self._tables,
+            )
+        )
+        for row, names_of_row in zip(rows, names, strict=True):
+            line = lines[row.shard]
+            nearest: Compared | None = None
+            for place, name in enumerate(names_of_row):
+                one = next(compared)
+                distance = one.lacking + one.extra + 3 * one.errors - one.common
+                if nearest is None or distance < nearest.distance:
+                    forms = line.compared.forms, name.forms
+                    nearest = Compared(row, one, forms, line.told, distance, place > 0)
+            assert nearest is not None  # a row has a name
+            seen.compared[row.shard, row.row] = nearest
 
     def _line_name(self, words: Words, number: int) -> LineName:
         """The name of a line as it is compared with those of a shard."""

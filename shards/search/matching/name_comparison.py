@@ -110,6 +110,7 @@ class ComparedName(NamedTuple):
         keys: what each word must share with another one to be the same.
         forms: its legal forms.
         ascii: no word is in another alphabet.
+        articles: of these words, articles that lost their vowel, which are no numbers: l of l'oeuvre.
         known: of the name of a line, how many companies of the country have each word in their names.
     """
 
@@ -117,12 +118,14 @@ class ComparedName(NamedTuple):
     keys: Sequence[str]
     forms: frozenset[LegalForm]
     ascii: bool
+    articles: Collection[str]
     known: Mapping[str, int]
 
 
 class _Pair(NamedTuple):
-    """Two names, and what is left of both when words that are the same are taken out, in Latin letters."""
+    """Names of a line and a company, and what is left of both without the words that are the same, in Latin letters."""
 
+    line: ComparedName
     company: ComparedName
     found: NameComparison
     left: list[Told]
@@ -131,26 +134,28 @@ class _Pair(NamedTuple):
 
 
 def compare(
-    line: ComparedName, companies: Sequence[ComparedName], tables: NameTables
+    asked: Sequence[tuple[ComparedName, Sequence[ComparedName]]], tables: NameTables
 ) -> list[NameComparison]:
-    """Compare the name of a line with those of companies; the distances of all words are found at once."""
-    line_articles = _elided(line.told)
-    pairs = [_without_equal(line, company, tables, line_articles) for company in companies]
+    """Compare names of lines with those of companies; the distances of all words are found at once.
+
+    Args:
+        asked: the name of a line in the country of a company, and the names of the company.
+    """
+    pairs = [_without_equal(line, name, tables) for line, names in asked for name in names]
+    both = [pair for pair in pairs if pair.left and pair.right]
     near = near_words(
-        {word for pair in pairs if pair.right for word, _ in pair.left},
-        {word for pair in pairs if pair.left for word, _ in pair.right},
+        {word for pair in both for word, _ in pair.left},
+        {word for pair in both for word, _ in pair.right},
     )
     for pair in pairs:
         if pair.left or pair.right:
-            _compare_rest(line, pair, near, tables, line_articles)
+            _compare_rest(pair, near, tables)
     return [pair.found for pair in pairs]
 
 
-def _compare_rest(
-    line: ComparedName, pair: _Pair, near: Near, tables: NameTables, articles: Collection[str]
-) -> None:
+def _compare_rest(pair: _Pair, near: Near, tables: NameTables) -> None:
     """Compare the words that are not the same."""
-    company, found, left, right, raw = pair
+    line, company, found, left, right, raw = pair
     if left:
         _match_forms(left, right, company.forms, near, tables, found)
     if left and right:
@@ -158,7 +163,7 @@ def _compare_rest(
     if left and right:
         _match_respaced(left, right, found)
         _match_respaced(right, left, found)
-    if left and right and near:
+    if left and right:
         _match_near(left, right, near, found, line.known, raw)
     if left and right and not found.common:
         _match_initials(left, right, found)
@@ -173,21 +178,20 @@ def _compare_rest(
         found.heavy_extra += told >= LIGHT
     found.lacking_words = [raw.get(word, word) for word, _ in left]
     found.extra_words = [raw.get(word, word) for word, _ in right]
-    numbers = [word for word in (*found.lacking_words, *found.extra_words) if is_number(word)]
-    if numbers:
-        no_numbers = _elided(company.told).union(articles)
-        found.numbers = sum(word not in no_numbers for word in numbers)
+    for word in (*found.lacking_words, *found.extra_words):
+        if is_number(word) and word not in company.articles and word not in line.articles:
+            found.numbers += 1
 
 
-def _elided(told: Sequence[Told]) -> set[str]:
-    """Articles without their vowel, which are no numbers: l of l'oeuvre."""
-    pairs = itertools.pairwise(word for word, _ in told)
+def articles(words: Sequence[str]) -> Collection[str]:
+    """Articles that lost their vowel: l of l'oeuvre."""
+    if _ELIDED.isdisjoint(words):
+        return ()
+    pairs = itertools.pairwise(words)
     return {one for one, other in pairs if one in _ELIDED and other[0] in _VOWELS}
 
 
-def _without_equal(
-    line: ComparedName, company: ComparedName, tables: NameTables, articles: Collection[str]
-) -> _Pair:
+def _without_equal(line: ComparedName, company: ComparedName, tables: NameTables) -> _Pair:
     """What is left of both when words that are the same are taken out.
 
     Articles that lost their vowel have no order, and those that both have are nothing how often they come.
@@ -209,11 +213,11 @@ def _without_equal(
         if place is None and not same_letters:
             place = _in_another_alphabet(word, company.told, taken, tables)
         if place is None:
-            if word not in articles or key not in keys:
+            if word not in line.articles or key not in keys:
                 left.append((word, told))
             continue
         taken.add(place)
-        if word not in articles:
+        if word not in line.articles:
             places.append(place)
         theirs, told = company.told[place]
         found.abbreviations += theirs != word and tables.full(word) != word
@@ -229,7 +233,7 @@ def _without_equal(
         )
     if left and right:
         found.differing = _joined(left), _joined(right)
-    return _Pair(company, found, left, right, raw)
+    return _Pair(line, company, found, left, right, raw)
 
 
 def _joined(told: Sequence[Told]) -> str:
@@ -269,7 +273,8 @@ def _match_forms(
         for word, told in left[:]:
             if not tables.forms.misspelt(word, form):
                 continue
-            if all((word, other) not in near for other, _ in right):
+            of_word = near.get(word, {})
+            if all(other not in of_word for other, _ in right):
                 found.form_errors = 1
                 left.remove((word, told))
                 return
@@ -370,10 +375,11 @@ def _match_near(
 ) -> None:
     """Words that differ by one or two errors, or of which one begins the other; the nearest first."""
     pairs = [
-        (near[one, other], i, j)
+        (of_word[other], i, j)
         for i, (one, _) in enumerate(left)
+        if (of_word := near.get(one))
         for j, (other, _) in enumerate(right)
-        if (one, other) in near
+        if other in of_word
     ]
     if not pairs:
         return

@@ -24,10 +24,14 @@ SHORT: Final = 1.25
 # A letter that is two of the Latin ones is lost where a list could not write it: œuvre is uvre.
 _LIGATURES: Final = ("oe", "ae")
 
-Near = Mapping[tuple[str, str], float]  # how far a word of the line and one of a company are apart
+_NONE: Final[Mapping[str, float]] = {}
+
+Near = Mapping[
+    str, Mapping[str, float]
+]  # by a word of the line and one of a company, how far they are apart
 
 
-def near_words(left: Collection[str], right: Collection[str]) -> dict[tuple[str, str], float]:
+def near_words(left: Collection[str], right: Collection[str]) -> Near:
     """The number of errors between words that are near, BEGINNING where one begins the other."""
     ones = [word for word in left if not word.isdigit()]
     others = [word for word in right if not word.isdigit()]
@@ -36,18 +40,19 @@ def near_words(left: Collection[str], right: Collection[str]) -> dict[tuple[str,
     errors = process.cdist(
         ones, others, scorer=OSA.distance, score_cutoff=_MOST_ERRORS, dtype=np.uint8
     )
-    found: dict[tuple[str, str], float] = {}
+    found: dict[str, dict[str, float]] = {}
     for i, j in np.argwhere(errors <= _MOST_ERRORS).tolist():
         cost = _cost(ones[i], others[j], int(errors[i, j]))
         if cost is not None:
-            found[ones[i], others[j]] = cost
+            found.setdefault(ones[i], {})[others[j]] = cost
     beginning: dict[str, list[str]] = {}
     for word in others:
         beginning.setdefault(word[0], []).append(word)
     for one in ones:
+        of_one = found.get(one, _NONE)
         for other in beginning.get(one[0], ()):
-            if (one, other) not in found and _begins(one, other):
-                found[one, other] = BEGINNING
+            if other not in of_one and _begins(one, other):
+                found.setdefault(one, {})[other] = BEGINNING
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from shards.format import FORMER_NAME
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.matching.candidate_rows import information
-from shards.search.matching.name_comparison import ComparedName, Told
+from shards.search.matching.name_comparison import ComparedName, Told, articles
 from shards.search.matching.name_tables import UMLAUTS, BareName, NameTables
 from shards.search.reader import Shard
 
@@ -131,4 +131,4 @@ class StoredNames:
         known_keys = self._keys[self._shards[number].iso2 in UMLAUTS]
         keys = [known_keys[word] for word in bare.words]
         is_ascii = "".join(bare.words).isascii()
-        return ComparedName(told, keys, bare.forms, is_ascii, known)
+        return ComparedName(told, keys, bare.forms, is_ascii, articles(bare.words), known)
