@@ -209,30 +209,12 @@ def seek_words(
 # -- for Python ------------------------------------------------------------------------------------
 
 
-def lookup(
-    table: Address, shard: int, text: bytes, starts: Address, places: Address, count: int,
-    numbers: Address, stride: int,
-) -> int:  # fmt: skip
-    """Find texts as words of a shard; writes the number of each, -1 for none, and of its rows.
-
-    Args:
-        text: the texts, each followed by an END.
-        starts: where the texts begin in `text`, and where the last one ends.
-        places: where the numbers of each text are in the table `numbers`, which has `stride` of them for a text.
-    """
+def lookup(table: Address, shard: int, text: bytes, numbers: Address, at: int) -> int:
+    """Do for `text`, which an END follows, what `find_word` does."""
     generation: Table = cython.cast(Table, table)
     given: u8s = text
-    bounds: Ints = cython.cast(Ints, starts)
-    chosen: Ints = cython.cast(Ints, places)
+    size: i64 = len(text)
     known: Ints = cython.cast(Ints, numbers)
     number: i64 = shard
-    texts: i64 = count
-    size: i64 = stride
-    found: i64 = 0
-    with cython.nogil:
-        for i in range(texts):
-            found += find_word(
-                generation.shards[number], given, bounds[i], bounds[i + 1] - bounds[i], known,
-                chosen[i] * size + 2 * number,
-            )  # fmt: skip
-    return found
+    place: i64 = at
+    return find_word(generation.shards[number], given, 0, size, known, place)

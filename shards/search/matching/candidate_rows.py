@@ -74,9 +74,7 @@ class CandidateRows:
         self._shares, self._scores = _reals(types.SOUGHT), _reals(types.KEPT)
         self._shards, self._rows = _ints(types.KEPT), _ints(types.KEPT)
         self._chosen = _ints(most)
-        self._starts_at, self._text_places_at, self._chosen_at = map(
-            _pointer, (self._starts, self._text_places, self._chosen)
-        )
+        self._chosen_at = _pointer(self._chosen)
         made = types.Pool()
         made.allowed, made.penalty, made.near_weight = _ALLOWED, _PENALTY, _NEAR_WEIGHT
         made.room = ROOM
@@ -135,31 +133,35 @@ class CandidateRows:
 
     def _write_texts(self, texts: Sequence[str]) -> bytes:
         """Texts as the kernel takes them: each followed by an END; where they are known goes into the pool."""
+        encoded = [text.encode() + b"\n" for text in texts]
+        self._starts[1 : len(texts) + 1] = list(itertools.accumulate(map(len, encoded)))
+        self._text_places[: len(texts)] = self._places_of(texts)
+        return b"".join(encoded)
+
+    def _places_of(self, texts: Sequence[str]) -> list[int]:
+        """Where texts are in the table, with room for them."""
         if len(self._places) > _MOST_TEXTS:
             self.forget()
         places = self._places
-        encoded = [text.encode() + b"\n" for text in texts]
-        self._starts[1 : len(texts) + 1] = list(itertools.accumulate(map(len, encoded)))
-        self._text_places[: len(texts)] = [places.setdefault(t, len(places)) for t in texts]
+        found = [places.setdefault(text, len(places)) for text in texts]
         if len(places) * self._stride > len(self._table):
             known = self._table
             self._make_room(2 * len(places))
             self._table[: len(known)] = known
-        return b"".join(encoded)
+        return found
 
     def sizes(self, words: Sequence[str], shard: int) -> dict[str, int]:
         """How many rows of a shard have each of these words in their names."""
-        return {word: self._size(word, 2 * shard) for word in words}
+        return {word: self._size(word, shard) for word in words}
 
-    def _size(self, word: str, column: int) -> int:
-        place = self._places.get(word)
-        if place is None or self._numbers[place * self._stride + column] == types.NOT_LOOKED_UP:
-            line_words.lookup(
-                self._arrays.address, column // 2, self._write_texts([word]), self._starts_at,
-                self._text_places_at, 1, self._numbers_at, self._stride,
-            )  # fmt: skip
-            place = self._places[word]
-        found: int = self._numbers[place * self._stride + column + 1]
+    def _size(self, word: str, shard: int) -> int:
+        place = self._places.get(word, -1)
+        at = place * self._stride + 2 * shard
+        if place < 0 or self._numbers[at] == types.NOT_LOOKED_UP:
+            at = self._places_of([word])[0] * self._stride + 2 * shard
+            text = word.encode() + b"\n"
+            line_words.lookup(self._arrays.address, shard, text, self._numbers_at, at)
+        found: int = self._numbers[at + 1]
         return found
 
 

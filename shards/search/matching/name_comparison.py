@@ -157,14 +157,14 @@ def _compare_rest(pair: _Pair, near: Near, tables: NameTables) -> None:
     """Compare the words that are not the same."""
     line, company, found, left, right, raw = pair
     if left:
-        _match_forms(left, right, company.forms, near, tables, found)
+        _match_forms(pair, near, tables)
     if left and right:
         _match_spacing(left, right, found)
     if left and right:
         _match_respaced(left, right, found)
         _match_respaced(right, left, found)
     if left and right:
-        _match_near(left, right, near, found, line.known, raw)
+        _match_near(pair, near)
     if left and right and not found.common:
         _match_initials(left, right, found)
     if left and right and found.common:
@@ -187,8 +187,9 @@ def articles(words: Sequence[str]) -> Collection[str]:
     """Articles that lost their vowel: l of l'oeuvre."""
     if _ELIDED.isdisjoint(words):
         return ()
-    pairs = itertools.pairwise(words)
-    return {one for one, other in pairs if one in _ELIDED and other[0] in _VOWELS}
+    return {
+        one for one, other in itertools.pairwise(words) if one in _ELIDED and other[0] in _VOWELS
+    }
 
 
 def _without_equal(line: ComparedName, company: ComparedName, tables: NameTables) -> _Pair:
@@ -252,16 +253,10 @@ def _in_another_alphabet(
     return None
 
 
-def _match_forms(
-    left: list[Told],
-    right: list[Told],
-    forms: Collection[LegalForm],
-    near: Near,
-    tables: NameTables,
-    found: NameComparison,
-) -> None:
+def _match_forms(pair: _Pair, near: Near, tables: NameTables) -> None:
     """Words of the line that are the legal form of the company, misspelt or behind a word without a blank."""
-    text = _joined(right)
+    _, company, found, left, right, _ = pair
+    text, forms = _joined(right), company.forms
     for form in sorted(forms) if len(forms) > 1 else forms:
         for place, (word, _) in enumerate(left):
             if 0 < len(text) < len(word) and tables.forms.is_attached(word, text, form):
@@ -365,15 +360,9 @@ def initials(told: Sequence[Told]) -> str:
     return "".join(word[0] for word, _ in told)
 
 
-def _match_near(
-    left: list[Told],
-    right: list[Told],
-    near: Near,
-    found: NameComparison,
-    known: Mapping[str, int],
-    raw: Mapping[str, str],
-) -> None:
+def _match_near(pair: _Pair, near: Near) -> None:
     """Words that differ by one or two errors, or of which one begins the other; the nearest first."""
+    line, _, found, left, right, raw = pair
     pairs = [
         (of_word[other], i, j)
         for i, (one, _) in enumerate(left)
@@ -396,7 +385,7 @@ def _match_near(
         else:
             found.errors += int(cost)
             found.short_errors += cost == SHORT
-            found.known_errors += known.get(raw.get(left[i][0], left[i][0]), 0) > 0
+            found.known_errors += line.known.get(raw.get(left[i][0], left[i][0]), 0) > 0
     left[:] = [pair for i, pair in enumerate(left) if i not in gone_left]
     right[:] = [pair for j, pair in enumerate(right) if j not in gone_right]
 
