@@ -43,6 +43,7 @@ class Request(NamedTuple):
         if_none_match: None for a caller whose key was refused: a 401 has no tag.
         head: only the headers are wanted: as GET, but without credits (G1, D1).
         lang: the language of texts, `fr` or `en`.
+        named: the companies of `ids`, where admission has looked them up (X19).
     """
 
     path: str
@@ -54,6 +55,7 @@ class Request(NamedTuple):
     if_none_match: str | None
     head: bool = False
     lang: str = "fr"
+    named: LookedUp | None = None
 
 
 class Response(NamedTuple):
