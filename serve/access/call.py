@@ -170,6 +170,18 @@ def of_error(error: ApiError, lang: str) -> Response:
     return Response(error.status, error.body(lang), headers)
 
 
+def private_headers(tag: str, version: str, *, path: str = "", lang: str = "") -> Mapping[str, str]:
+    """The headers of an answer from the generation `version` to one caller.
+
+    Args:
+        path: the address of what the answer is about, where a request may name it otherwise.
+        lang: the language of its texts, where it has any.
+    """
+    location = {"Content-Location": path} if path else {}
+    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: version, **location}
+    return in_language(headers, lang) if lang else headers
+
+
 def in_language(headers: Mapping[str, str], lang: str) -> dict[str, str]:
     """The headers of a response with a message that depends on Accept-Language."""
     vary = f"{headers['Vary']}, Accept-Language" if "Vary" in headers else "Accept-Language"

@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import quote_plus
 
 from serve.access import rights
-from serve.access.call import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
+from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.caller import Caller
 from serve.access.envelope import SearchResult
 from serve.access.etag import etag
@@ -41,7 +41,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
     window = rights.window(plan, asked.limit, asked.offset)
     shown = plan.resultats_par_recherche
     tag = etag(generation.id, plan.slug, shown, caller.souscrit, request.offer, asked.query, window)
-    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
+    headers = private_headers(tag, generation.id)
 
     # Quoted annotations of inner functions are not evaluated at each request.
     async def run() -> "CallResult[SearchResult]":

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
 from typing import Final
 
-from serve.access.call import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
+from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.contract import notation, parameters, seed_tables
 from serve.contract.objects.common import understood
@@ -42,7 +42,7 @@ def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Re
     asked = reader.read(request.pairs, parameters.REPARTITION, generation.names)
     generation = generation.at_version(asked.version)
     tag = etag(generation.id, "repartition", asked)
-    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
+    headers = private_headers(tag, generation.id)
 
     async def run() -> "CallResult[Repartition]":
         base, reference = generation.shards, generation.reference

@@ -12,14 +12,7 @@ from urllib.parse import quote
 
 import orjson
 
-from serve.access.call import (
-    DATA_VERSION,
-    PRIVATE,
-    CallResult,
-    PreparedCall,
-    Request,
-    in_language,
-)
+from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.api.matching import reconciliation_query
 from serve.api.matching.rapprochement import match_lines, meant
@@ -153,8 +146,7 @@ def _tag_and_headers(
     """The tag of an answer, and its headers."""
     caller = request.caller
     tag = etag(generation.id, caller.plan.slug, caller.account is None, "reconciliation", *asked)
-    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
-    return tag, in_language(headers, request.lang)
+    return tag, private_headers(tag, generation.id, lang=request.lang)
 
 
 # -- companies and their fields ---------------------------------------------------------------
