@@ -170,7 +170,7 @@ def of_error(error: ApiError, lang: str) -> Response:
     return Response(error.status, error.body(lang), headers)
 
 
-def private_headers(tag: str, version: str, *, path: str = "", lang: str = "") -> Mapping[str, str]:
+def private_headers(tag: str, version: str, *, path: str = "", lang: str = "") -> dict[str, str]:
     """The headers of an answer from the generation `version` to one caller.
 
     Args:
