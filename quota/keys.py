@@ -17,7 +17,6 @@ ADDRESS_PREFIX: Final = "soc_rec_"  # of the token in a reconciliation address
 ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 SECRET: Final = 32
 CHECK: Final = 6  # 62 ** 6 > 2 ** 32
-LENGTH: Final = len(PREFIX) + SECRET + CHECK
 SHOWN: Final = 4
 
 KEY_ID: Final = "k_"

@@ -1,7 +1,8 @@
-"""A TOML file of settings as a dictionary, with the same errors in every program."""
+"""Settings: a TOML file, and the values of settings by a table of readers, with the same errors in every program."""
 
 import tomllib
-from collections.abc import Callable
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,3 +22,33 @@ def read_toml(path: Path, failure: Callable[[str], Exception]) -> dict[str, Any]
         raise failure(f"{path} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise failure(f"{path} is not TOML: {error}") from error
+
+
+def read_settings(
+    values: Mapping[str, Any],
+    readers: Mapping[str, Callable[[Any], Any]],
+    where: str,
+    failure: Callable[[str], Exception],
+    *,
+    kind: str = "setting",
+    shown: Callable[[Any], str] | None = None,
+) -> dict[str, Any]:
+    """The values of settings, each by the reader of its name, which raises a ValueError or an ArgumentTypeError.
+
+    Args:
+        where: the place of the settings, for messages; `kind` is what such a name is.
+        shown: how a message shows a value, where the messages of the readers do not.
+
+    Raises:
+        Exception: that of `failure`: a name is unknown, or a reader refuses its value.
+    """
+    if unknown := sorted(values.keys() - readers.keys()):
+        raise failure(f"unknown {kind} {unknown[0]!r} in {where}; known: {', '.join(readers)}")
+    found = {}
+    for name, value in values.items():
+        try:
+            found[name] = readers[name](value)
+        except (ValueError, ArgumentTypeError) as error:
+            told = f" = {shown(value)}" if shown else ""
+            raise failure(f"{name}{told} in {where}: {error}") from error
+    return found

@@ -11,12 +11,13 @@ must not leave the service without one.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
+from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 
 from quota import open_store
-from seeds.toml_file import read_toml
+from seeds.toml_file import read_settings, read_toml
 from serve.guest_settings import EditorSettings, MailSettings, PaymentSettings
 
 PREFIX: Final = "SOCIETES_"
@@ -391,36 +392,22 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 def _read_values(values: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Read every value of one layer; an unknown name is an error."""
-    known: dict[str, Any] = {}
-    for name, value in values.items():
-        if name in (_DEBIT, *_SERVICES) and isinstance(value, Mapping):
-            known[name] = _section(name, value, where)
-        elif name in _SERVICES:
-            raise ConfigError(f"{name} = {value!r} in {where}: it is a section, [{name}]")
-        elif name == _DEBIT:
-            raise ConfigError(
-                f"{name} = {value!r} in {where}: it is a section; write a limit in it, such as "
-                f"visiteur = 60 under [{_DEBIT}], or {PREFIX}{_DEBIT.upper()}_VISITEUR=60"
-            )
-        elif name not in SETTINGS:
-            raise ConfigError(
-                f"unknown setting {name!r} in {where}; known: "
-                f"{', '.join([*SETTINGS, _DEBIT, *_SERVICES])}"
-            )
-        else:
-            known[name] = _value(name, value, where, SETTINGS[name].reader)
-    return known
+    readers: dict[str, Callable[[Any], Any]] = {one.name: one.reader for one in SETTINGS.values()}
+    for name in (_DEBIT, *_SERVICES):
+        readers[name] = partial(_section, name, where)
+    return read_settings(values, readers, where, ConfigError, shown=_masked)
 
 
-def _section(section: str, values: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _section(section: str, where: str, values: object) -> dict[str, Any]:
     """Read the values of one section in one layer."""
     readers = _readers(BurstLimits if section == _DEBIT else _SERVICES[section])
-    if unknown := [name for name in values if name not in readers]:
-        kind = "limit" if section == _DEBIT else "setting"
-        raise ConfigError(
-            f"unknown {kind} {unknown[0]!r} in [{section}] of {where}; known: {', '.join(readers)}"
-        )
-    return {name: _value(name, value, where, readers[name]) for name, value in values.items()}
+    if not isinstance(values, Mapping):
+        inner = f"{next(iter(readers))} = …"
+        variable = f"{PREFIX}{section}_{next(iter(readers))}=…".upper()
+        raise ValueError(f"it is a section; write {inner} under [{section}], or {variable}")
+    kind = "limit" if section == _DEBIT else "setting"
+    place = f"[{section}] of {where}"
+    return read_settings(values, readers, place, ConfigError, kind=kind, shown=_masked)
 
 
 def _readers(section: type) -> dict[str, Callable[[object], Any]]:
@@ -440,12 +427,8 @@ def _make_section(name: str, section: type[T], values: Mapping[str, Any]) -> T:
         raise ConfigError(f"[{name}] needs {' and '.join(needed)}") from error
 
 
-def _value(name: str, value: object, where: str, reader: Callable[[object], T]) -> T:
-    try:
-        return reader(value)
-    except ValueError as error:
-        shown = open_store.mask_password(value) if isinstance(value, str) else value
-        raise ConfigError(f"{name} = {shown!r} in {where}: {error}") from error
+def _masked(value: object) -> str:
+    return repr(open_store.mask_password(value) if isinstance(value, str) else value)
 
 
 def _toml(value: object) -> str:

@@ -5,7 +5,6 @@ without one. Relative paths start at the folder of the file. Environment variabl
 FETCH_SECRET_<SOURCE> for a key that should not stand in a file.
 """
 
-import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from pipeline.nightly.fetch.fetching import FetchSettings, secret_name
 from pipeline.nightly.fetch.pace import SLOWEST
 from pipeline.nightly.fetch.published import SourceSettings
 from pipeline.stages.rejections import MAX_SHARE
-from seeds.toml_file import read_toml
+from seeds.toml_file import read_settings, read_toml
 from shards.publish import publication
 from shards.sync import signature
 
@@ -129,15 +128,7 @@ def _load(path: Path) -> dict[str, Any]:
     """The keys of the file as values of `NightlyConfig`."""
     document = read_toml(path, NightlyConfigError)
     readers = _readers(path.resolve().parent)
-    if unknown := sorted(document.keys() - readers.keys()):
-        raise NightlyConfigError(f"{path}: unknown key {unknown[0]!r}; known: {', '.join(readers)}")
-    found = {}
-    for key, value in document.items():
-        try:
-            found[key] = readers[key](value)
-        except (ValueError, argparse.ArgumentTypeError) as error:
-            raise NightlyConfigError(f"{path}: {key}: {error}") from error
-    return found
+    return read_settings(document, readers, str(path), NightlyConfigError, kind="key")
 
 
 # -- readers: a value of TOML becomes that of a setting, or a ValueError ---------------
@@ -226,18 +217,10 @@ def _source_tables(value: object) -> dict[str, SourceSettings]:
     }
     found = {}
     for name, table in _check_kind(value, dict).items():
-        if unknown := sorted(_check_kind(table, dict).keys() - readers.keys()):
-            raise ValueError(f"{name}: unknown key {unknown[0]!r}; known: {', '.join(readers)}")
-        settings = {key: _read(name, key, readers[key], said) for key, said in table.items()}
+        inside = _check_kind(table, dict)
+        settings = read_settings(inside, readers, f"[source.{name}]", ValueError, kind="key")
         found[_known_source(name)] = SourceSettings(**settings)
     return found
-
-
-def _read(name: str, key: str, reader: Callable[[Any], Any], said: object) -> Any:
-    try:
-        return reader(said)
-    except (ValueError, argparse.ArgumentTypeError) as error:
-        raise ValueError(f"{name}: {key}: {error}") from error
 
 
 def _bounds(value: object) -> tuple[int, int]:

@@ -42,24 +42,35 @@ def members(file: Path, suffixes: Collection[str]) -> Iterator[Member]:
     if file.suffix != ".zip":
         yield Member(_unpacked_name(file.name), stem(file), lambda: _open(file))
         return
-    try:
-        archive = zipfile.ZipFile(file)
-    except zipfile.BadZipFile as error:
-        raise InputError(f"{file} is no zip ({error}); download it again") from error
-    with archive:
+    with open_zip(file) as archive:
         names = sorted(
             name for name in archive.namelist() if name.lower().endswith(tuple(suffixes))
         )
         if not names:
-            raise InputError(
-                f"{file} holds no {' or '.join(suffixes)}; is it a file of this register?"
-            )
+            raise nothing_of(file, suffixes)
         for name in names:
             yield Member(
                 PurePosixPath(name).name,
                 stem(file),
                 lambda name=name: archive.open(name),  # type: ignore[misc]
             )
+
+
+def open_zip(file: Path) -> zipfile.ZipFile:
+    """Open a published zip.
+
+    Raises:
+        InputError: it is no zip.
+    """
+    try:
+        return zipfile.ZipFile(file)
+    except zipfile.BadZipFile as error:
+        raise InputError(f"{file} is no zip ({error}); download it again") from error
+
+
+def nothing_of(file: Path, suffixes: Collection[str]) -> InputError:
+    """The error about a zip without any file that has one of `suffixes`."""
+    return InputError(f"{file} holds no {' or '.join(suffixes)}; is it a file of this register?")
 
 
 def stem(file: Path) -> str:

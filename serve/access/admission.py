@@ -157,13 +157,11 @@ async def perform(
         try:
             request = read(context, call, caller)
             prepared = prepare(request, generation)
-            if (
-                prepared.named
-                and counting
-                and await own_matches.are_all(prepared.named, counting, trace)
-            ):
-                caller, counting = own_matches.with_all_rows(context, caller, counting)
-                request = request._replace(caller=caller)
+            if prepared.named and counting:
+                named = await prepared.named()
+                if await own_matches.are_all(named.known, counting, trace):
+                    caller, counting = own_matches.with_all_rows(context, caller, counting)
+                request = request._replace(caller=caller, named=named)
                 prepared = prepare(request, generation)
             result = await billing.run(prepared, request, counting, admitted.headers)
             if result.matched and counting:

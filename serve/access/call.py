@@ -43,6 +43,7 @@ class Request(NamedTuple):
         if_none_match: None for a caller whose key was refused: a 401 has no tag.
         head: only the headers are wanted: as GET, but without credits (G1, D1).
         lang: the language of texts, `fr` or `en`.
+        named: the companies of `ids`, where admission has looked them up (X19).
     """
 
     path: str
@@ -54,6 +55,7 @@ class Request(NamedTuple):
     if_none_match: str | None
     head: bool = False
     lang: str = "fr"
+    named: LookedUp | None = None
 
 
 class Response(NamedTuple):
@@ -166,6 +168,18 @@ def of_error(error: ApiError, lang: str) -> Response:
     """The response to an error in `lang`; no cache keeps it."""
     headers = in_language(NO_STORE | error.headers, lang)
     return Response(error.status, error.body(lang), headers)
+
+
+def private_headers(tag: str, version: str, *, path: str = "", lang: str = "") -> dict[str, str]:
+    """The headers of an answer from the generation `version` to one caller.
+
+    Args:
+        path: the address of what the answer is about, where a request may name it otherwise.
+        lang: the language of its texts, where it has any.
+    """
+    location = {"Content-Location": path} if path else {}
+    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: version, **location}
+    return in_language(headers, lang) if lang else headers
 
 
 def in_language(headers: Mapping[str, str], lang: str) -> dict[str, str]:

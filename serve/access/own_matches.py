@@ -6,7 +6,7 @@ search shows: neither is worth a 503.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -16,7 +16,6 @@ from serve.access.billing import Counting
 from serve.access.caller import Caller
 from serve.access.context import ServerContext
 from serve.contract.parameters import MOST_IDS
-from serve.generation.company_ids import LookedUp
 from serve.observe.request_trace import RequestTrace
 
 _log: Final = logging.getLogger("serve.access.own_matches")
@@ -31,14 +30,13 @@ async def note(counting: Counting, matched: Sequence[tuple[str, str]], trace: Re
 
 
 async def are_all(
-    named: Callable[[], Awaitable[LookedUp]], counting: Counting, trace: RequestTrace
+    known: Sequence[tuple[str, str]], counting: Counting, trace: RequestTrace
 ) -> bool:
     """Whether the account matched all companies that a search names and that exist."""
-    found = await named()
-    if not found.known:
+    if not known:
         return False
     try:
-        return await counting.store.are_matched(counting.account.id, _texts(found.known))
+        return await counting.store.are_matched(counting.account.id, _texts(known))
     except StoreUnavailable as error:
         _warn("matches cannot be read", error, trace)
         return False

@@ -1,6 +1,6 @@
 """GET /api/v1/identifiants/{valeur}: the companies with a number, whatever kind of number it is (X6)."""
 
-from serve.access.call import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
+from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.api.societe import check_identifier, company_names, refuse_deleted
 from serve.contract import errors, parameters, seed_tables
@@ -27,7 +27,7 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
     shards = generation.shards
     found = company_numbers.find(shards, number, seed_tables.derivations())
     tag = etag(generation.id, plan.slug, request.caller.souscrit, "identifiants", number)
-    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
+    headers = private_headers(tag, generation.id)
 
     async def run() -> "CallResult[Identification]":
         if not found.places:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
-from serve.access.call import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
+from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.envelope import COMPTES_MESSAGE, CREDITS_MESSAGE, Record
 from serve.access.etag import etag
 from serve.contract import errors, parameters, seed_tables
@@ -75,8 +75,7 @@ def _prepare_record(
     plan = caller.plan
     company = f"{shard.iso2}/{shard.company(row)['id']}"
     tag = etag(generation.id, plan.slug, caller.souscrit, offer, company)
-    location = {"Content-Location": path_of(company)}
-    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id, **location}
+    headers = private_headers(tag, generation.id, path=path_of(company))
     served = with_statements and plan.etats_financiers
 
     async def run() -> "CallResult[Record]":

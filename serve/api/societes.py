@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import quote_plus
 
 from serve.access import rights
-from serve.access.call import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
+from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.caller import Caller
 from serve.access.envelope import SearchResult
 from serve.access.etag import etag
@@ -41,14 +41,14 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
     window = rights.window(plan, asked.limit, asked.offset)
     shown = plan.resultats_par_recherche
     tag = etag(generation.id, plan.slug, shown, caller.souscrit, request.offer, asked.query, window)
-    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
+    headers = private_headers(tag, generation.id)
 
     # Quoted annotations of inner functions are not evaluated at each request.
     async def run() -> "CallResult[SearchResult]":
         # Past the cap only the total matters, however large the offset.
         first = window.offset if window.limit else 0
         base, limit = generation.shards, window.limit
-        query, unknown = await company_ids.looked_up(base, asked)
+        query, unknown = await company_ids.looked_up(base, asked, request.named)
         page = search_within(base, query, EXPENSIVE_MICROSECONDS, offset=first, limit=limit)
         if page is None:
             page = await generation.in_thread(

@@ -7,7 +7,7 @@ shows.
 from typing import Final
 
 from serve.access import rights
-from serve.access.call import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
+from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.contract import activities, parameters
 from serve.contract.objects.common import understood
@@ -47,7 +47,7 @@ def suggestions(request: Request, generation: OpenGeneration) -> PreparedCall[Su
     assert q  # the parameter is required
     limit = rights.window(request.caller.plan, MOST_COMPANIES, 0).limit
     tag = etag(generation.id, "suggestions", q, pays, limit)
-    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
+    headers = private_headers(tag, generation.id)
 
     async def run() -> "CallResult[Suggestions]":
         found = await generation.in_thread(

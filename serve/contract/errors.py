@@ -2,17 +2,17 @@
 
 The messages are French and English (X0), name the value and the remedy, and stand in tables/errors.csv; why something
 cannot be used stands in tables/refusals.csv. A row without a code is a part of a message.
-serve/contract/error_codes.py has the status and the keys beside `erreur` (G6). serve/http turns an ApiError into a
+tables/error_codes.csv has the status of a code and the keys beside `erreur` (G6). serve/http turns an ApiError into a
 response.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from serve.contract import tables
-from serve.contract.error_codes import CODES
 from serve.contract.text import Text
 
 Suggestions = Mapping[str, Sequence[str]]
@@ -23,6 +23,22 @@ LANGUAGES: Final = ("fr", "en")  # the first is the default
 # Seconds until a client should retry after a passing fault: a build publishes by one rename, and the
 # store of counters is reopened by itself.
 RETRY_AFTER: Final = "5"
+
+
+class Code(NamedTuple):
+    """An error code. `extra`: keys that may stand beside `erreur` (G6); `meaning`: for documents."""
+
+    status: int
+    meaning: Text
+    extra: tuple[str, ...] = ()
+
+
+CODES: Final[Mapping[str, Code]] = MappingProxyType({
+    row["code"]: Code(
+        int(row["status"]), Text(row["fr"], row["en"]), tuple(row["extra"].split())
+    )
+    for row in tables.read_rows(tables.TABLES / "error_codes.csv")
+})  # fmt: skip
 
 # The code and the text of each message.
 MESSAGES: Final[Mapping[str, tuple[str, Text]]] = {
@@ -43,7 +59,7 @@ _ROUTES: Final = (
 class ApiError(Exception):
     """A response `{"erreur": {"code", "message"}, **extra}` with an HTTP status and headers.
 
-    serve/contract/error_codes.py declares the status of the code and the keys of `extra`.
+    tables/error_codes.csv declares the status of the code and the keys of `extra`.
 
     Attributes:
         texts: the message in French and in English.

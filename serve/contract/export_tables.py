@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
 
-from serve.contract import seed_tables
+from serve.contract import company_fields
 
 WORKBOOK: Final = "xlsx"
 CSV: Final = "csv"
@@ -73,5 +73,5 @@ def company_columns() -> Mapping[str, ExportColumn]:
     """The columns of the companies by name, in the order of `Societe`."""
     return {
         field.champ: ExportColumn(field.champ, _TYPES[field.json_type])
-        for field in seed_tables.fields()
+        for field in company_fields.fields()
     }

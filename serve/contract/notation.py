@@ -37,6 +37,29 @@ def whole(value: int, lang: str) -> str:
     return local(f"{value:,}", lang)
 
 
+def at_least(value: int, lang: str) -> str:
+    """The name of a band without an upper bound."""
+    return f"{whole(value, lang)} {'et plus' if lang == 'fr' else 'and more'}"
+
+
+def percent(number: str, lang: str) -> str:
+    """A number that is written already, in percent.
+
+    >>> percent("<1", "en"), percent("9,1", "fr")
+    ('<1%', '9,1\u202f%')
+    """
+    return f"{number}{THIN}%" if lang == "fr" else f"{number}%"
+
+
+def is_plural(count: int, lang: str) -> bool:
+    """Whether the noun behind a count is a plural.
+
+    >>> is_plural(0, "en"), is_plural(0, "fr"), is_plural(2, "fr")
+    (True, False, True)
+    """
+    return count > 1 or (count == 0 and lang == "en")
+
+
 def date(text: str, lang: str) -> str:
     """A date within a sentence: a day, a month or a year (C8).
 
@@ -81,7 +104,7 @@ def headcount_band(code: str | None, lang: str) -> str | None:
     if code is None or code not in INSEE:
         return code
     least, most = INSEE[code]
-    low = whole(least, lang)
     if most is None:
-        return f"{low} {'et plus' if lang == 'fr' else 'and more'}"
+        return at_least(least, lang)
+    low = whole(least, lang)
     return low if least == most else f"{low}–{whole(most, lang)}"

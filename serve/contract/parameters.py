@@ -36,9 +36,6 @@ DIMENSIONS: Final = tuple(distribution.DIMENSIONS)
 MOST_IDS: Final = 1_000  # extensions X2
 MOST_VALUES: Final = 200  # of the other lists of extensions X2
 
-# Before the name of a text that only a tool has.
-TOOL: Final = "tool-"
-
 # What a value is, and so how it is read (serve/request/reader.py). Parameters of a kind differ by data alone.
 Kind = Literal[
     "text",

@@ -1,55 +1,16 @@
-"""The tables that the server reads: those of `seeds/`, and the fields of a company (tables/fields.csv)."""
+"""The tables of `seeds/` that the server reads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
 
 from seeds import TABLES
-from serve.contract import tables
 from serve.contract.tables import read_rows
 from shards.codec.folding import fold
-from shards.codec.record import CONTACTS
 from shards.search.matching.company_numbers import Derivation
 from shards.search.matching.legal_forms import LegalForms
 from shards.search.matching.name_tables import NameTables
 from shards.search.matching.probability import Weights
-
-# The kinds of a field's value, which decide the format of its cell.
-TEXT: Final = "texte"
-WHOLE: Final = "entier"
-AMOUNT: Final = "montant"
-YEAR: Final = "annee"
-DATE: Final = "date"
-LINK: Final = "lien"
-TRUTH: Final = "booleen"
-TEXTS: Final = "liste"
-# The JSON types of those that are no texts.
-_JSON_TYPES: Final[Mapping[str, str]] = {
-    WHOLE: "integer", YEAR: "integer", AMOUNT: "number", TRUTH: "boolean", TEXTS: "array",
-}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field of a company: the kind of its values, and its heading and definition by language.
-
-    Attributes:
-        nullable: whether it is null where the register has no value.
-        in_tools: whether the tools for language models show it of every company that a search finds.
-    """
-
-    champ: str
-    genre: str
-    nullable: bool
-    in_tools: bool
-    title: Mapping[str, str]
-    definition: Mapping[str, str]
-
-    @property
-    def json_type(self) -> str:
-        """The type of its values in JSON; an `array` is one of texts."""
-        return _JSON_TYPES.get(self.genre, "string")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,27 +59,6 @@ def match_weights() -> Weights:
 def derivations() -> tuple[Derivation, ...]:
     """How numbers of companies contain their identifiers, in the order in which they are tried (X6)."""
     return Derivation.of_rows(rows("numeros.csv"))
-
-
-@cache
-def fields() -> tuple[Field, ...]:
-    """All fields, in the order of `Societe`."""
-    return tuple(
-        Field(
-            row["champ"],
-            row["genre"],
-            row["vide"] == "1",
-            row["outil"] == "1",
-            {"fr": row["fr"], "en": row["en"]},
-            {"fr": row["definition_fr"], "en": row["definition_en"]},
-        )
-        for row in read_rows(tables.TABLES / "fields.csv")
-    )
-
-
-def public_fields() -> tuple[Field, ...]:
-    """The fields that every plan sees."""
-    return tuple(field for field in fields() if field.champ not in CONTACTS)
 
 
 def label(champ: str, iso2: str, value: str, lang: str) -> str | None:
@@ -205,12 +145,6 @@ def line_labels() -> Mapping[str, tuple[str, str]]:
         for code, (french, english) in found.items()
     }
     return {**groups, **found}
-
-
-@cache
-def nace_codes() -> frozenset[str]:
-    """The codes of `nace_labels`."""
-    return frozenset(nace_labels())
 
 
 @cache

@@ -45,12 +45,14 @@ async def find(base: ShardSet, companies: Sequence[AskedCompany]) -> LookedUp:
     return LookedUp(sorted(known), unknown)
 
 
-async def looked_up(base: ShardSet, asked: Asked) -> tuple[Query, Sequence[str] | None]:
+async def looked_up(
+    base: ShardSet, asked: Asked, named: LookedUp | None = None
+) -> tuple[Query, Sequence[str] | None]:
     """The query with the companies that exist, and the items of `ids` that name none, as they were written.
 
-    The second value is None where `ids` is absent.
+    The second value is None where `ids` is absent. `named` are the companies, where they are looked up already.
     """
     if asked.companies is None:
         return asked.query, None
-    found = await find(base, asked.companies)
+    found = named or await find(base, asked.companies)
     return replace(asked.query, ids=tuple(found.known)), [one.given for one in found.unknown]

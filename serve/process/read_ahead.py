@@ -99,11 +99,12 @@ class ReadAhead:
     def _read(self) -> None:
         start = time.monotonic()
         done = 0
-        keep = fits(self._files)
+        size, free = _size(self._files), _free()
+        keep = size <= free
         if not keep:
             _log.warning(
                 "the shards (%d MiB) are compared, but not kept in memory: %d MiB of it may be taken "
-                "for them; the first searches wait for the disk", _size(self._files) // _MIB, _free() // _MIB,
+                "for them; the first searches wait for the disk", size // _MIB, free // _MIB,
             )  # fmt: skip
         for path, digest in self._files.items():
             found = blake3()

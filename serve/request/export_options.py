@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from serve.contract import errors, export_tables, seed_tables
+from serve.contract import company_fields, errors, export_tables
 from serve.contract.parameters import COLONNES
 from serve.request import accept
 from serve.request.place_names import suggestions
@@ -98,6 +98,6 @@ def _alike() -> Mapping[str, str]:
     """The columns by their folded names and headings."""
     return {
         fold(word): field.champ
-        for field in seed_tables.fields()
+        for field in company_fields.fields()
         for word in (field.title["en"], field.title["fr"], field.champ)
     }

@@ -212,7 +212,7 @@ def _forms(texts: Texts, parameter: Parameter, names: PlaceNames) -> tuple[str, 
 
 def _activities(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
     """The NACE codes with their dots. Raises ApiError 400 `nace_inconnu`."""
-    known = seed_tables.nace_codes()
+    known = seed_tables.nace_labels()
     codes = {word: _with_dot(word) for word in items(texts, parameter)}
     if unknown := [word for word, code in codes.items() if code not in known]:
         divisions = {word[:2] for word in unknown}

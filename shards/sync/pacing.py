@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from shards.sync.errors import FaultError
+from shards.sync.errors import AbsentError, FaultError, SyncError
 
 TRIES: Final = 10  # in a row, without progress
 _FIRST_SECONDS: Final = 0.1
@@ -27,9 +27,9 @@ MOST_ASKED_SECONDS: Final = 300.0
 _MIB: Final = 1 << 20
 
 # Status codes of temporary failures (RFC 9110 §15.5.9, §15.6; RFC 6585 §4).
-PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509})
+_PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509})
 # Content-Range of a 206 (RFC 9110 §14.4): the first byte, and the size of the whole or `*`.
-CONTENT_RANGE: Final = re.compile(r"bytes (\d{1,18})-\d+/(\d{1,18}|\*)")
+_CONTENT_RANGE: Final = re.compile(r"bytes (\d{1,18})-\d+/(\d{1,18}|\*)")
 
 # A body that brings fewer bytes in a window is given up and asked for again.
 _WINDOW_SECONDS: Final = 30.0
@@ -144,6 +144,27 @@ class RateLimit:
         self._free_at = max(self._free_at, now - 1.0) + size / self._bytes
         if self._free_at > now:
             self._sleep(self._free_at - now)
+
+
+def refusal(url: str, status: int, retry_after: str) -> SyncError | None:
+    """The error of a status that means the same of every server: absent, or a passing failure; None for another."""
+    if status in (404, 410):
+        return AbsentError(f"{url} is not there (HTTP {status})")
+    if status in _PASSING:
+        return FaultError(f"{url} answers {status}", asked_seconds(retry_after))
+    return None
+
+
+def part_of_whole(url: str, status: int, content_range: str) -> tuple[int, int | None]:
+    """The place in the whole file at which a 206 begins, and the size of the whole, if it is told.
+
+    Raises:
+        FaultError: the answer is no 206, or its range cannot be understood.
+    """
+    found = _CONTENT_RANGE.fullmatch(content_range)
+    if status != 206 or not found:
+        raise FaultError(f"{url} answers {status} without a range that can be understood")
+    return int(found[1]), None if found[2] == "*" else int(found[2])
 
 
 def asked_seconds(retry_after: str) -> float | None:

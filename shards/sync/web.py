@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, Final
 
-from shards.sync.errors import AbsentError, FaultError, SyncError
-from shards.sync.pacing import CONTENT_RANGE, PASSING, asked_seconds
+from shards.sync import pacing
+from shards.sync.errors import FaultError, SyncError
 from shards.sync.source import Body
 
 TOKEN: Final = "MIRROR_TOKEN"
@@ -116,11 +116,9 @@ def _begin(response: Any, url: str, start: int) -> int:
     """The position in the file at which the body begins."""
     if response.status == 200:
         return 0  # the whole file: a server may ignore the range (RFC 9110 §14.2)
-    found = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
-    if response.status != 206 or not found:
-        raise FaultError(f"{url} answers {response.status} without a range that can be understood")
-    if int(found[1]) != start:
-        raise FaultError(f"{url} was asked for the bytes from {start} on, and sends {found[0]}")
+    sent = response.headers.get("Content-Range", "")
+    if pacing.part_of_whole(url, response.status, sent)[0] != start:
+        raise FaultError(f"{url} was asked for the bytes from {start} on, and sends {sent}")
     return start
 
 
@@ -140,11 +138,8 @@ def _fault(url: str, error: BaseException) -> FaultError:
 
 
 def _refusal(error: urllib.error.HTTPError, url: str) -> SyncError:
-    if error.code in (404, 410):
-        return AbsentError(f"{url} is not there (HTTP {error.code})")
-    if error.code in PASSING:
-        after = asked_seconds(error.headers.get("Retry-After", ""))
-        return FaultError(f"{url} answers {error.code}", after)
+    if found := pacing.refusal(url, error.code, error.headers.get("Retry-After", "")):
+        return found
     if error.code == 416:
         return FaultError(f"{url} is shorter than what was read of it (HTTP 416)")
     hint = f"; set {TOKEN} or {PASSWORD} (user:password)" if error.code in (401, 403) else ""

@@ -78,7 +78,7 @@ def test_the_default_limits_are_those_of_the_contract() -> None:
         ("prot = 1", "'prot'"),
         ("[debit]\nvisitor = 1", "'visitor'"),
         ("debit = 3", "debit = 3 in"),
-        ("debit = 3", "it is a section; write a limit in it, such as visiteur = 60 under [debit]"),
+        ("debit = 3", "it is a section; write visiteur = … under [debit], or SOCIETES_DEBIT"),
         ("[debit]\nfree = 0", "at least 1"),
         ("[debit]\nfree = -1", "free = -1"),
         ("[debit]\nfree = true", "free = True"),
@@ -130,7 +130,7 @@ def test_an_unknown_variable_is_named(variable: str) -> None:
 
 @pytest.mark.parametrize("others", [{}, {"SOCIETES_DEBIT_FREE": "5"}])
 def test_a_variable_that_has_the_name_of_the_section_is_no_limit(others: dict[str, str]) -> None:
-    with pytest.raises(ConfigError, match=r"debit = '5' .* SOCIETES_DEBIT_VISITEUR=60"):
+    with pytest.raises(ConfigError, match=r"debit = '5' .* SOCIETES_DEBIT_VISITEUR=…"):
         read({}, {"SOCIETES_DEBIT": "5", **others})
 
 

@@ -18,8 +18,8 @@ from yarl import URL
 
 from pipeline.errors import FetchError
 from seeds import VERSION
-from shards.sync.errors import AbsentError, FaultError
-from shards.sync.pacing import CONTENT_RANGE, PASSING, asked_seconds
+from shards.sync import pacing
+from shards.sync.errors import FaultError
 
 PIECE: Final = 1 << 18
 _MOST_REDIRECTS: Final = 5
@@ -134,12 +134,13 @@ async def connect(contact: str, silence: float) -> AsyncIterator[Client]:
 def _answer(response: aiohttp.ClientResponse, url: URL) -> Answer:
     start, size = 0, response.content_length
     if response.status == 206:
-        found = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
-        if not found:
-            raise FaultError(f"{url} answers 206 without a range that can be understood")
-        start, size = int(found[1]), None if found[2] == "*" else int(found[2])
+        sent = response.headers.get("Content-Range", "")
+        start, size = pacing.part_of_whole(str(url), response.status, sent)
     elif response.status not in (200, 304, 416):
-        raise _refusal(response, url)
+        waits = response.headers.get("Retry-After", "")
+        raise pacing.refusal(str(url), response.status, waits) or FetchError(
+            f"{url} answers {response.status}"
+        )
     packed = response.headers.get("Content-Encoding", "identity")
     if packed != "identity" and not url.path.endswith((".gz", ".bz2", ".zip")):
         raise FetchError(
@@ -154,14 +155,3 @@ def _answer(response: aiohttp.ClientResponse, url: URL) -> Answer:
         response.content_type,
         response.content.iter_chunked(PIECE),
     )
-
-
-def _refusal(response: aiohttp.ClientResponse, url: URL) -> Exception:
-    status = response.status
-    if status in (404, 410):
-        return AbsentError(f"{url} is not there (HTTP {status})")
-    if status in PASSING:
-        return FaultError(
-            f"{url} answers {status}", asked_seconds(response.headers.get("Retry-After", ""))
-        )
-    return FetchError(f"{url} answers {status}")

@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Final, NamedTuple, cast
 
-from pipeline.canonical import InputError
 from pipeline.registers import packing
 from pipeline.registers.statements import filing
 from pipeline.registers.statements.filing import FilingError
@@ -49,19 +48,13 @@ def documents(file: Path, suffixes: Collection[str]) -> Iterator[Document]:
     if file.suffix.lower() != ".zip":
         yield Document(file.name.removesuffix(".gz"), lambda: _unpack(file.open("rb")))
         return
-    try:
-        archive = zipfile.ZipFile(file)
-    except zipfile.BadZipFile as error:
-        raise InputError(f"{file} is no zip ({error}); download it again") from error
-    with archive:
+    with packing.open_zip(file) as archive:
         found = False
         for document in _members(archive, suffixes, 1):
             found = True
             yield document
         if not found:
-            raise InputError(
-                f"{file} holds no {' or '.join(suffixes)}; is it a file of this register?"
-            )
+            raise packing.nothing_of(file, suffixes)
 
 
 def _members(archive: zipfile.ZipFile, suffixes: Collection[str], depth: int) -> Iterator[Document]:

@@ -30,7 +30,6 @@ class ChartLine:
 
     Attributes:
         parent: the code of the line it is a part of, or empty.
-        is_sum: it sums other lines up.
         is_count: its value is a number of persons or shares, not an amount of money.
     """
 
@@ -40,7 +39,6 @@ class ChartLine:
     ordre: int
     libelle_fr: str
     libelle_en: str
-    is_sum: bool
     is_count: bool
 
     @property
@@ -94,7 +92,6 @@ def _line(row: Mapping[str, str], path: Path) -> ChartLine:
         ordre=int(row["ordre"]),
         libelle_fr=row["libelle_fr"],
         libelle_en=row["libelle_en"],
-        is_sum=row["somme"] == "1",
         is_count=row["genre"] == "nombre",
     )
 

@@ -13,14 +13,7 @@ import numpy as np
 import orjson
 
 from serve.access import rights
-from serve.access.call import (
-    DATA_VERSION,
-    PRIVATE,
-    CallResult,
-    PreparedCall,
-    Request,
-    in_language,
-)
+from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.api.societe import absent, locate, path_of
 from serve.contract import parameters, reasons
@@ -59,10 +52,8 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
     company = f"{shard.iso2}/{record['id']}"
     given = (caller.souscrit, request.offer, "comparables", company, limit, request.lang)
     tag = etag(generation.id, plan.slug, *given)
-    location = {"Content-Location": f"{path_of(company)}/comparables"}
-    headers = in_language(
-        {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id, **location}, request.lang
-    )
+    path = f"{path_of(company)}/comparables"
+    headers = private_headers(tag, generation.id, path=path, lang=request.lang)
     kept = ("iso2", "id", "nom", "secteur", "sous_secteur")
     shown = SocieteEtSecteur(**{name: record[name] for name in kept})
     motif = None if record["secteur"] else "secteur_absent"

@@ -13,14 +13,7 @@ import orjson
 
 from quota.plans import Plan
 from serve.access import modules
-from serve.access.call import (
-    DATA_VERSION,
-    PRIVATE,
-    CallResult,
-    PreparedCall,
-    Request,
-    in_language,
-)
+from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.access.modules import AnalysisTerms
 from serve.api.societe import absent, locate, path_of
@@ -93,10 +86,8 @@ def entreprise(
         company,
         request.lang,
     )
-    location = {"Content-Location": f"{path_of(company)}/analyses/entreprise"}
-    headers = in_language(
-        {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id, **location}, request.lang
-    )
+    path = f"{path_of(company)}/analyses/entreprise"
+    headers = private_headers(tag, generation.id, path=path, lang=request.lang)
     if not shard.has_comptes(row):
         terms = AnalysisTerms(0)
 

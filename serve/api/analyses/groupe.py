@@ -12,14 +12,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from serve.access import rights
-from serve.access.call import (
-    DATA_VERSION,
-    PRIVATE,
-    CallResult,
-    PreparedCall,
-    Request,
-    in_language,
-)
+from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.api.societe import absent, locate, path_of
 from serve.contract import parameters, reasons
@@ -83,10 +76,8 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]
         company,
         request.lang,
     )
-    location = {"Content-Location": f"{path_of(company)}/groupe"}
-    headers = in_language(
-        {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id, **location}, request.lang
-    )
+    path = f"{path_of(company)}/groupe"
+    headers = private_headers(tag, generation.id, path=path, lang=request.lang)
     names = {name: record[name] for name in ("iso2", "id", "nom", "lei")}
     subject = SocieteDuGroupe(**names)
 

@@ -17,14 +17,7 @@ import orjson
 
 from quota.plans import Plan
 from serve.access import modules
-from serve.access.call import (
-    DATA_VERSION,
-    PRIVATE,
-    CallResult,
-    PreparedCall,
-    Request,
-    in_language,
-)
+from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.api.analyses.entreprise import QUANTILES, ratio_texts
 from serve.contract import parameters, reasons
@@ -97,7 +90,7 @@ def marche(
         asked,
         request.lang,
     )
-    headers = in_language({"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}, request.lang)
+    headers = private_headers(tag, generation.id, lang=request.lang)
 
     async def run() -> "CallResult[AnalyseMarche]":
         base = generation.shards

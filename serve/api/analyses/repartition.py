@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
 from typing import Final
 
-from serve.access.call import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
+from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.contract import notation, parameters, seed_tables
 from serve.contract.objects.common import understood
@@ -42,7 +42,7 @@ def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Re
     asked = reader.read(request.pairs, parameters.REPARTITION, generation.names)
     generation = generation.at_version(asked.version)
     tag = etag(generation.id, "repartition", asked)
-    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
+    headers = private_headers(tag, generation.id)
 
     async def run() -> "CallResult[Repartition]":
         base, reference = generation.shards, generation.reference
@@ -142,16 +142,18 @@ def _turnovers() -> Mapping[str, Named]:
         if low is None:
             labels = (f"Moins de {high} €", f"Under €{high}")
         elif high is None:
-            labels = (f"{_french(low)} € et plus", f"€{low:,} and more")
+            labels = (f"{_french(low)} € et plus", f"€{_english(low)} and more")
         else:
             labels = (
-                f"De {_french(low)} à moins de {_french(high)} €", f"€{low:,} to under €{high:,}"
-            )  # fmt: skip
+                f"De {_french(low)} à moins de {_french(high)} €",
+                f"€{_english(low)} to under €{_english(high)}",
+            )
         found[name] = (name, *labels)
     return found
 
 
 _french: Final = partial(notation.whole, lang="fr")
+_english: Final = partial(notation.whole, lang="en")
 
 
 def _headcount(name: str) -> Named:
@@ -160,7 +162,7 @@ def _headcount(name: str) -> Named:
         return name, "Moins de 0", "Under 0"
     if name.endswith("+"):
         least = int(name[:-1])
-        return name, f"{_french(least)} et plus", f"{least:,} and more"
+        return name, notation.at_least(least, "fr"), notation.at_least(least, "en")
     return name, name.replace("-", " à "), name.replace("-", " to ")
 
 

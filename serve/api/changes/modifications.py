@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import orjson
 
-from serve.access.call import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
+from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.caller import Caller
 from serve.access.etag import etag
 from serve.api.changes.envelope import ChangesEnvelope
@@ -120,7 +120,7 @@ def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[
     page = _page(asked, _step(asked, generation), caller)
     parts = _parts(page, generation)
     tag = etag(generation.id, caller.plan.slug, caller.souscrit, request.offer, asked)
-    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
+    headers = private_headers(tag, generation.id)
 
     async def run() -> "CallResult[ChangesResult]":
         entries = [entry for part in parts for entry in part.entries()]

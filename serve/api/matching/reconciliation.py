@@ -12,19 +12,12 @@ from urllib.parse import quote
 
 import orjson
 
-from serve.access.call import (
-    DATA_VERSION,
-    PRIVATE,
-    CallResult,
-    PreparedCall,
-    Request,
-    in_language,
-)
+from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.api.matching import reconciliation_query
 from serve.api.matching.rapprochement import match_lines, meant
 from serve.api.matching.reconciliation_query import GIVEN, ReconciliationQuery
-from serve.contract import errors, seed_tables
+from serve.contract import company_fields, errors
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from shards.codec import record
@@ -153,8 +146,7 @@ def _tag_and_headers(
     """The tag of an answer, and its headers."""
     caller = request.caller
     tag = etag(generation.id, caller.plan.slug, caller.account is None, "reconciliation", *asked)
-    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
-    return tag, in_language(headers, request.lang)
+    return tag, private_headers(tag, generation.id, lang=request.lang)
 
 
 # -- companies and their fields ---------------------------------------------------------------
@@ -242,7 +234,7 @@ def properties(prefix: str = "") -> list[dict[str, str]]:
             "name": field.title["fr"],
             "description": "pour rapprocher" if _is_given(field.champ) else "à ajouter ensuite",
         }
-        for field in seed_tables.fields()
+        for field in company_fields.fields()
         if any(fold(name).startswith(begins) for name in (field.champ, *field.title.values()))
     ]
     return sorted(found, key=lambda one: not _is_given(one["id"]))
@@ -254,7 +246,7 @@ def _is_given(champ: str) -> bool:
 
 def proposed_fields(limit: int | None) -> dict[str, Any]:
     """The fields that `extend` may ask for, at most `limit`."""
-    found = [{"id": field.champ, "name": field.title["fr"]} for field in seed_tables.fields()]
+    found = [{"id": field.champ, "name": field.title["fr"]} for field in company_fields.fields()]
     return {
         "type": TYPE["id"],
         "properties": found[:limit],

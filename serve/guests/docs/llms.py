@@ -198,7 +198,9 @@ def _parameters(
         parameter = named[one["$ref"].rpartition("/")[2]] if "$ref" in one else one
         if parameter["in"] != "header":
             schema = parameter["schema"]
-            limits = [f"{said} {schema[name]}" for name, said in _SAID.items() if name in schema]
+            limits = [
+                f"{said} {schema[name]}" for name, said in _LIMIT_WORDS.items() if name in schema
+            ]
             example = [f"example `{parameter['example']}`"] if "example" in parameter else []
             facts = f" ({'; '.join(example + limits)})" if example + limits else ""
             line = f"- `{parameter['name']}`: {parameter['description']}{facts}"
@@ -206,7 +208,7 @@ def _parameters(
 
 
 # The limits that fit into a line; /openapi.json has the patterns and the long lists of words.
-_SAID: Final = {
+_LIMIT_WORDS: Final = {
     "default": "default",
     "minimum": "at least",
     "maximum": "at most",

@@ -51,19 +51,19 @@ CHANGES: Final = (SINCE, WATCHED_IDS, WATCHED_SEARCH, ROWS, parameters.CURSEUR)
 COMPANY: Final = (COUNTRY, ID, STATEMENTS, YEAR)
 COMPANIES: Final = (RECORDS,)
 # What search_companies and read_company describe, in the same list.
-_DESCRIBED: Final = (*SCOPE, COUNTRY, ID)
+_DESCRIBED_ELSEWHERE: Final = (*SCOPE, COUNTRY, ID)
 
 
-def of_operation(operation: Operation) -> tuple[Parameter, ...]:
+def operation_parameters(operation: Operation) -> tuple[Parameter, ...]:
     """The arguments of a tool that is an operation: what its path and its query have."""
     of_route = {one.name: one for one in (COUNTRY, ID, parameters.VALEUR)}
     return (
-        *(of_route[name] for name in of_path(operation)),
+        *(of_route[name] for name in path_names(operation)),
         *_without_version(operation.parameters),
     )
 
 
-def of_path(operation: Operation) -> tuple[str, ...]:
+def path_names(operation: Operation) -> tuple[str, ...]:
     """The names of the arguments that stand in the path of an operation."""
     return tuple(COUNTRY.name if name == ISO.name else name for name in operation.variables)
 
@@ -80,7 +80,10 @@ def schema(
     found: dict[str, Any] = {"type": "object", "additionalProperties": False}
     if allowed:
         found["properties"] = {
-            one.name: _bare(one) if brief and one in _DESCRIBED else _schema(one) for one in allowed
+            one.name: _without_description(one)
+            if brief and one in _DESCRIBED_ELSEWHERE
+            else _schema(one)
+            for one in allowed
         }
     return found | ({"required": list(required)} if required else {})
 
@@ -136,7 +139,7 @@ def _schema(one: Parameter) -> dict[str, Any]:
     return one.schema(words()) | described
 
 
-def _bare(one: Parameter) -> dict[str, Any]:
+def _without_description(one: Parameter) -> dict[str, Any]:
     """The type of a filter alone, or of a key of a company."""
     as_read = {} if one in SCOPE else {"description": "As for read_company."}
     items = {"items": {"type": "string"}} if one.separator else {}
@@ -146,13 +149,13 @@ def _bare(one: Parameter) -> dict[str, Any]:
 def _description(one: Parameter) -> str:
     """The description in the words of the tools, without routes and separators of query strings."""
     text = one.description.en
-    for words_of_routes, instead in _INSTEAD.items():
+    for words_of_routes, instead in _WORDS_OF_TOOLS.items():
         text = text.replace(words_of_routes, instead)
     return text
 
 
 # A test checks that each of them is in some description, and that no route is left.
-_INSTEAD: Final = {
+_WORDS_OF_TOOLS: Final = {
     " as codes separated by commas:": " as codes,",
     " The codes: `/api/v1/pays`.": "",
     " separated by `|`, each its exact French label or its slug": ", by slug or exact French label",
@@ -200,12 +203,12 @@ def _text(one: Parameter, value: Any) -> str:
         wanted = errors.why("liste_de_chaines")
     else:
         wanted = errors.why("chaine_ou_nombre")
-    why = errors.why("attendu_et_envoye", wanted=wanted, sent=_SENT[type(value)])
+    why = errors.why("attendu_et_envoye", wanted=wanted, sent=_JSON_TYPE_NAMES[type(value)])
     raise errors.parametre_invalide(one.name, why)
 
 
 # The types of JSON.
-_SENT: Final[Mapping[type, Texts]] = {
+_JSON_TYPE_NAMES: Final[Mapping[type, Texts]] = {
     str: ("une chaîne", "a text"),
     int: ("un nombre", "a number"),
     float: ("un nombre", "a number"),

@@ -27,20 +27,22 @@ from serve.request.place_names import PlaceNames
 from serve.request.query_string import Pairs
 from serve.request.values import AskedCompany
 
-_ALL: Final = "GET /api/v1/societes/{iso2}/{id} with the same key has every line, free this month."
-_LEFT_OUT: Final = (
+_WHOLE_RECORD: Final = (
+    "GET /api/v1/societes/{iso2}/{id} with the same key has every line, free this month."
+)
+_YEARS_LEFT_OUT: Final = (
     "Not all years fit into one answer: call again with exercice, one year at a time. A company "
     "that was paid for is free until the end of the month."
 )
-_KEYED: Final = "No statements: they are for callers with a key, from the free plan on."
-_PAID: Final = "No statements: they cost credits, and none are left."
+_NEEDS_KEY: Final = "No statements: they are for callers with a key, from the free plan on."
+_NEEDS_CREDITS: Final = "No statements: they cost credits, and none are left."
 _NO_CREDITS: Final = 402
 _NOT_READ: Final = (
     "`ids_restants` were neither read nor counted: they did not fit into one answer, or a limit was "
     "reached. Call again with them."
 )
-_RECORD: Final = 6 * 1024  # bytes that one of several records takes at most
-_ABSENT: Final = "societe_introuvable"
+_LARGEST_RECORD: Final = 6 * 1024  # bytes that one of several records takes at most
+_UNKNOWN_COMPANY: Final = "societe_introuvable"
 
 
 class _Wanted(NamedTuple):
@@ -89,7 +91,7 @@ async def read_several(call: ToolCall) -> ToolResult:
         return told | ({"note": _NOT_READ} if rest else {})
 
     while not asked or len(known) + len(absent) < len(asked):
-        if not sizes.fits(document(), room=_RECORD):
+        if not sizes.fits(document(), room=_LARGEST_RECORD):
             break
         try:
             admitted = await admission.admit(call.context, call.authorization, call.trace)
@@ -97,16 +99,18 @@ async def read_several(call: ToolCall) -> ToolResult:
             refusal = last.error
         except ApiError as error:
             refusal = error
-            if error.code != _ABSENT:
+            if error.code != _UNKNOWN_COMPANY:
                 if not known and not absent:
                     raise
                 break
-        if refusal is not None and refusal.code == _ABSENT:
+        if refusal is not None and refusal.code == _UNKNOWN_COMPANY:
             item = asked[len(known) + len(absent)].given
             absent[item] = refusal.extra.get("proches", ())
             refusal = None
         elif last.content is not None:
-            known.append(sizes.briefest(sizes.known_values(last.content.societe()), _RECORD))
+            known.append(
+                sizes.shorten_to_fit(sizes.known_values(last.content.societe()), _LARGEST_RECORD)
+            )
     return results.of_result(last._replace(error=refusal), document())
 
 
@@ -128,7 +132,7 @@ def analysis(_call: ToolCall, result: CallResult[AnalyseEntreprise]) -> Mapping[
         return {**about, "ratios": ratios}
 
     ratios = [_ratio(one) for one in found["ratios"]]
-    return document(sizes.most(ratios, document))
+    return document(sizes.longest_fitting(ratios, document))
 
 
 def _ratio(one: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,7 +166,7 @@ def comparables(_call: ToolCall, result: CallResult[Comparables]) -> Mapping[str
         motif = {"motif": reasons.motif(found.motif_code, "en")} if found.motif_code else {}
         return {**about, "comparables": shown, **motif}
 
-    return document(sizes.most(rows, document))
+    return document(sizes.longest_fitting(rows, document))
 
 
 def group(_call: ToolCall, result: CallResult[Groupe]) -> Mapping[str, Any]:
@@ -179,7 +183,7 @@ def group(_call: ToolCall, result: CallResult[Groupe]) -> Mapping[str, Any]:
     def document(children: list[Any]) -> dict[str, Any]:
         return {**about, "parents": lists["parents"], "enfants": children}
 
-    return document(sizes.most(lists["enfants"], document))
+    return document(sizes.longest_fitting(lists["enfants"], document))
 
 
 def _link(one: Mapping[str, Any]) -> dict[str, Any]:
@@ -230,20 +234,20 @@ def _document(record: Record, result: CallResult[Record], wanted: _Wanted) -> di
     shown: dict[str, Any] = {"societe": societe, "plan": record.caller.plan.slug}
     shown |= results.credits(result.headers)
     if record.message is not None:
-        shown["note"] = _PAID if result.status == _NO_CREDITS else _KEYED
+        shown["note"] = _NEEDS_CREDITS if result.status == _NO_CREDITS else _NEEDS_KEY
         return shown
     if not wanted.statements:
         return shown
     lines = [line for line in record.comptes() if wanted.year in (None, line["exercice"])]
-    fitting = sizes.most(
-        lines, lambda kept: {**shown, "comptes": _by_statement(kept), "note": _LEFT_OUT}
+    fitting = sizes.longest_fitting(
+        lines, lambda kept: {**shown, "comptes": _by_statement(kept), "note": _YEARS_LEFT_OUT}
     )
     shown["comptes"] = _by_statement(fitting)
     if not lines:
         shown["note"] = "No statements of this company are published here."
     elif len(fitting) < len(lines):
-        of_year = f"Not all lines fit into one answer. {_ALL}"
-        shown["note"] = _LEFT_OUT if wanted.year is None else of_year
+        of_year = f"Not all lines fit into one answer. {_WHOLE_RECORD}"
+        shown["note"] = _YEARS_LEFT_OUT if wanted.year is None else of_year
     return shown
 
 

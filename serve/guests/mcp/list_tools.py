@@ -32,10 +32,10 @@ from serve.guests.mcp.results import ToolCall, ToolResult
 A = TypeVar("A", bound=AnswerObject)
 
 # The figures of a plan that a visitor sees; an account sees those of GET /api/v1/compte.
-_LIMITS: Final = (
+_VISITOR_LIMITS: Final = (
     "resultats_par_recherche", "lignes_par_appel", "coordonnees", "etats_financiers",
 )  # fmt: skip
-_VISITOR: Final = (
+_VISITOR_NOTE: Final = (
     "Without a key: the first companies of every search, with its exact total. A free account has "
     "more, and financial statements; its key is sent as `Authorization: Bearer …`."
 )
@@ -66,7 +66,7 @@ def sub_sectors(
 
     kept = ("sous_secteur", "n_societes")
     known = [results.pick(one, kept) for one in found.sous_secteurs]
-    entries = sizes.most(known, document)
+    entries = sizes.longest_fitting(known, document)
     if len(entries) == len(known):
         return document(entries)
     note = f"Only the first {len(entries)} are shown; ask for fewer sectors at a time."
@@ -86,7 +86,7 @@ def sources(call: ToolCall, result: CallResult[ListContent[ListeSources]]) -> Ma
             "pays": entries,
         }
 
-    shown = sizes.most(entries, document)
+    shown = sizes.longest_fitting(entries, document)
     if len(shown) == len(entries):
         return document(shown)
     note = f"Only the first {len(shown)} are shown; name fewer countries."
@@ -161,13 +161,13 @@ def _answer(result: CallResult[ListContent[A]]) -> A:
 
 def _of_visitor(call: ToolCall, admitted: Admitted) -> dict[str, Any]:
     plan = call.context.plans[VISITOR]
-    limits = {name: getattr(plan, name) for name in _LIMITS}
+    limits = {name: getattr(plan, name) for name in _VISITOR_LIMITS}
     return {
         "plan": plan.slug,
         "nom": plan.nom,
         "limites": {**limits, "appels_restants_aujourd_hui": admitted.left.jour},
         **_offer(call, admitted.caller),
-        "note": _VISITOR,
+        "note": _VISITOR_NOTE,
     }
 
 

@@ -19,9 +19,9 @@ from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 
 # A model reads every answer; a program sends longer lists to the route.
 MOST_LINES: Final = 30
-_LONGEST: Final = 120  # characters of a name or a town
+_LONGEST_NAME: Final = 120  # characters of a name or a town
 
-_SAID: Final = {
+_LINE_KEYS: Final = {
     "cle": "Key of the line, by which its answer is known; each once.",
     "nom": "Name (nom), with or without its legal form.",
     "pays": "Its country by code or name, or several as `FR,UK`; any if absent.",
@@ -51,7 +51,7 @@ INPUT: Final[Schema] = {
             "items": {
                 "type": "object",
                 "properties": {
-                    name: {**_TEXT, "description": said} for name, said in _SAID.items()
+                    name: {**_TEXT, "description": said} for name, said in _LINE_KEYS.items()
                 },
                 "required": ["cle"],
                 "additionalProperties": False,
@@ -168,7 +168,7 @@ def _candidate(one: LigneRapprochee | LigneRefusee, most: int) -> dict[str, Any]
 def _short(candidate: Candidat) -> dict[str, Any]:
     """A candidate without nulls, and without the end of a very long name."""
     return {
-        name: value[:_LONGEST] if isinstance(value, str) else value
+        name: value[:_LONGEST_NAME] if isinstance(value, str) else value
         for name, value in members(candidate).items()
         if value is not None
     }

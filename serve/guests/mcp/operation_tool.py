@@ -22,7 +22,7 @@ Shape = Callable[[ToolCall, CallResult[Any]], Mapping[str, Any]]
 def whole(_call: ToolCall, result: CallResult[Any]) -> Mapping[str, Any]:
     """The answer without nulls, its lists and texts cut until it fits."""
     room = sizes.LARGEST - sizes.AROUND
-    shown: dict[str, Any] = sizes.briefest(sizes.known_values(plain(result.content)), room)
+    shown: dict[str, Any] = sizes.shorten_to_fit(sizes.known_values(plain(result.content)), room)
     return shown
 
 
@@ -59,7 +59,7 @@ async def _result(operation: Operation, call: ToolCall) -> CallResult[Any]:
 
 def _with_segments(operation: Operation, request: Request) -> Request:
     """The request with the arguments that stand in the path of the operation taken from the others."""
-    names = arguments.of_path(operation)
+    names = arguments.path_names(operation)
     segments = tuple(results.first(request.pairs, name) for name in names)
     return request._replace(
         segments=segments, pairs=[pair for pair in request.pairs if pair[0] not in names]

@@ -9,7 +9,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, Final
 
-from serve.contract import seed_tables
+from serve.contract import company_fields
 from serve.contract.objects import components
 from serve.contract.objects.account import Compte, Compteurs
 from serve.contract.objects.analyses import AnalyseEntreprise, Comparables
@@ -46,20 +46,20 @@ from shards.codec.record import FIELDS
 Schema = dict[str, Any]
 
 # The fields of a company in a search: enough to choose one, not to describe it.
-COMPACT: Final = tuple(field.champ for field in seed_tables.fields() if field.in_tools)
-_ALWAYS: Final = ("iso2", "id", "nom")
+COMPACT: Final = tuple(field.champ for field in company_fields.fields() if field.in_tools)
+_COMPANY_KEYS: Final = ("iso2", "id", "nom")
 
 _TEXT: Final[Schema] = {"type": "string"}
-_BY_NAME: Final[Schema] = {"type": "object"}
+_OBJECT: Final[Schema] = {"type": "object"}
 _COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
-_N: Final[Schema] = {**_COUNT, "description": "Companies."}
+_COMPANY_COUNT: Final[Schema] = {**_COUNT, "description": "Companies."}
 _NOTE: Final = {"note": {**_TEXT, "description": "What to do next, in English."}}
 _CREDITS: Final = {"credits_debites": _COUNT, "credits_restants": _COUNT}
 # Keys of a caller's plan that a tool tells in its own way, or not at all.
-_OF_THE_PLAN: Final = ("module", "plan_souscrit", "outil_api", "offre_suivante", "motif_code")
+_KEYS_OF_THE_PLAN: Final = ("module", "plan_souscrit", "outil_api", "offre_suivante", "motif_code")
 
 
-def of_answer(
+def answer_schema(
     kind: Any, *names: str, further: Mapping[str, Schema] | None = None, **said: Schema
 ) -> Schema:
     """The schema of an answer, or of a part of one, with its fields `names`, or else all but those of the plan.
@@ -70,9 +70,9 @@ def of_answer(
     """
     declared = component_schema(kind, "en")
     own = declared["properties"]
-    shown = names or tuple(name for name in own if name not in _OF_THE_PLAN)
+    shown = names or tuple(name for name in own if name not in _KEYS_OF_THE_PLAN)
     properties = {
-        name: said[name] if name in said else _bare(own[name])
+        name: said[name] if name in said else _without_texts(own[name])
         for name in dict.fromkeys((*shown, *said))
     }
     always = [
@@ -97,17 +97,17 @@ def _nullable(schema: Schema) -> bool:
     return "null" in schema.get("type", ()) or {"type": "null"} in schema.get("anyOf", ())
 
 
-def _bare(schema: Schema) -> Schema:
+def _without_texts(schema: Schema) -> Schema:
     """A schema without texts and without null; an object has no more than its type."""
     if "anyOf" in schema:
-        return _bare(schema["anyOf"][0])
+        return _without_texts(schema["anyOf"][0])
     if "$ref" in schema:
-        schema = _components().get(schema["$ref"].rpartition("/")[2], _BY_NAME)
+        schema = _components().get(schema["$ref"].rpartition("/")[2], _OBJECT)
     kind = schema["type"]
     kept = {"type": kind[0] if isinstance(kind, list) else kind}
     if "minimum" in schema:
         kept["minimum"] = schema["minimum"]
-    return kept | ({"items": _bare(schema["items"])} if "items" in schema else {})
+    return kept | ({"items": _without_texts(schema["items"])} if "items" in schema else {})
 
 
 @cache
@@ -120,14 +120,14 @@ def _list(of: Schema) -> Schema:
 
 
 def _company(names: Sequence[str], *, described: bool) -> Schema:
-    known = {field.champ: field for field in seed_tables.fields()}
+    known = {field.champ: field for field in company_fields.fields()}
     properties: dict[str, Schema] = {}
     for name in names:
         kind = known[name].json_type
         properties[name] = _list(_TEXT) if kind == "array" else {"type": kind}
         if described:
             properties[name]["description"] = known[name].definition["en"]
-    return _object(properties, _ALWAYS)
+    return _object(properties, _COMPANY_KEYS)
 
 
 _TOTAL: Final = {**_COUNT, "description": "Companies that match in the whole base, exactly."}
@@ -135,42 +135,50 @@ _TOTAL: Final = {**_COUNT, "description": "Companies that match in the whole bas
 _ABOUT_SEARCH: Final[Mapping[str, Schema]] = {
     "pays_sans_donnees": _list(_TEXT),
     "ids_inconnus": _list(_TEXT),
-    "activites_comprises": _list(_BY_NAME),
+    "activites_comprises": _list(_OBJECT),
 }
-_MEANT: Final[Mapping[str, Schema]] = {
-    "vouliez_vous_dire": _list(_BY_NAME),
-    "recherches_proposees": _list(_BY_NAME),
+_PROPOSALS: Final[Mapping[str, Schema]] = {
+    "vouliez_vous_dire": _list(_OBJECT),
+    "recherches_proposees": _list(_OBJECT),
 }
-_DESCRIBED: Final[Mapping[str, Schema]] = {
+_ABOUT_SEARCH_DESCRIBED: Final[Mapping[str, Schema]] = {
     "pays_sans_donnees": {**_list(_TEXT), "description": "Countries without any data."},
     "ids_inconnus": {**_list(_TEXT), "description": "Items of `ids` that name no company."},
-    "activites_comprises": {**_list(_BY_NAME), "description": "What activite names; at most 20."},
+    "activites_comprises": {**_list(_OBJECT), "description": "What activite names; at most 20."},
     "vouliez_vous_dire": {
-        **_list(of_answer(TexteVoulu)),
+        **_list(answer_schema(TexteVoulu)),
         "description": "Nothing was found: what q may have meant, and how many companies that finds.",
     },
     "recherches_proposees": {
-        **_list(_BY_NAME),
+        **_list(_OBJECT),
         "description": "Nothing was found: activite, ville and q to send instead, and their total.",
     },
 }
 
-COUNTRIES: Final = of_answer(
+COUNTRIES: Final = answer_schema(
     ListePays,
-    pays=_list(of_answer(PaysDeListe, "iso2", "nom_fr", "nom_en", "n_societes", n_societes=_N)),
+    pays=_list(
+        answer_schema(
+            PaysDeListe, "iso2", "nom_fr", "nom_en", "n_societes", n_societes=_COMPANY_COUNT
+        )
+    ),
 )
-SECTORS: Final = of_answer(
+SECTORS: Final = answer_schema(
     ListeSecteurs,
-    secteurs=_list(of_answer(SecteurDeListe, "slug", "secteur_en", "n_societes", n_societes=_N)),
+    secteurs=_list(
+        answer_schema(SecteurDeListe, "slug", "secteur_en", "n_societes", n_societes=_COMPANY_COUNT)
+    ),
 )
-SUB_SECTORS: Final = of_answer(
+SUB_SECTORS: Final = answer_schema(
     ListeSousSecteurs,
     "total",
     total={**_COUNT, "description": "Sub-sectors that have a company."},
-    sous_secteurs=_list(of_answer(SousSecteurDeListe, "sous_secteur", "n_societes", n_societes=_N)),
+    sous_secteurs=_list(
+        answer_schema(SousSecteurDeListe, "sous_secteur", "n_societes", n_societes=_COMPANY_COUNT)
+    ),
     further=_NOTE,
 )
-_SOURCE: Final = of_answer(
+_SOURCE: Final = answer_schema(
     SourceDeDonnees,
     "registre",
     "table",
@@ -178,61 +186,61 @@ _SOURCE: Final = of_answer(
     attribution_en={**_TEXT, "description": "To repeat."},
     dates={**_list(_TEXT), "description": "Of the files."},
 )
-SOURCES: Final = of_answer(
+SOURCES: Final = answer_schema(
     ListeSources,
     "total",
     pays_sans_donnees=_ABOUT_SEARCH["pays_sans_donnees"],
     pays=_list(
-        of_answer(
+        answer_schema(
             SourcesPays,
             "iso2",
             "nom_en",
-            n_societes=_N,
+            n_societes=_COMPANY_COUNT,
             sources=_list(_SOURCE),
             date_source={**_TEXT, "description": "Age of the companies' data."},
-            further={"champs": {**_BY_NAME, "description": "Share of each field, 0 to 1."}},
+            further={"champs": {**_OBJECT, "description": "Share of each field, 0 to 1."}},
         )
     ),
     further=_NOTE,
 )
-SUGGESTIONS: Final = of_answer(
+SUGGESTIONS: Final = answer_schema(
     Suggestions,
     "societes",
-    societes=_list(of_answer(SocieteSuggeree)),
-    mots=_list(of_answer(Mot)),
-    secteurs=_list(of_answer(SecteurSuggere, "slug", "secteur_en")),
-    villes=_list(of_answer(VilleSuggeree, n=_N)),
-    activites=_list(_BY_NAME),
+    societes=_list(answer_schema(SocieteSuggeree)),
+    mots=_list(answer_schema(Mot)),
+    secteurs=_list(answer_schema(SecteurSuggere, "slug", "secteur_en")),
+    villes=_list(answer_schema(VilleSuggeree, n=_COMPANY_COUNT)),
+    activites=_list(_OBJECT),
 )
-COUNT: Final = of_answer(
-    Recherche, "total", "plan", total=_TOTAL, **_ABOUT_SEARCH, **_MEANT, further=_NOTE
+COUNT: Final = answer_schema(
+    Recherche, "total", "plan", total=_TOTAL, **_ABOUT_SEARCH, **_PROPOSALS, further=_NOTE
 )
-BREAKDOWN: Final = of_answer(
+BREAKDOWN: Final = answer_schema(
     Repartition,
     total=_TOTAL,
     repartitions={
-        **_BY_NAME,
+        **_OBJECT,
         "description": "By dimension: values as their filter takes them, null for none, with labels and numbers.",
         "additionalProperties": _list(
-            of_answer(
+            answer_schema(
                 Effectifs,
                 "valeur",
                 valeur={"type": ["string", "null"]},
-                n=_N,
+                n=_COMPANY_COUNT,
                 further={"libelle_en": _TEXT},
             )
         ),
     },
-    autres={**_BY_NAME, "description": "Companies with values that are not shown."},
+    autres={**_OBJECT, "description": "Companies with values that are not shown."},
     **_ABOUT_SEARCH,
     further=_NOTE,
 )
 
 
 @cache
-def search() -> Schema:
+def search_schema() -> Schema:
     """The schema of search_companies."""
-    return of_answer(
+    return answer_schema(
         Recherche,
         "total",
         "limit",
@@ -243,11 +251,11 @@ def search() -> Schema:
         generation={**_TEXT, "description": "The `depuis` of changes, later."},
         societes=_list(_company(COMPACT, described=True)),
         noms_trouves={
-            **_BY_NAME,
+            **_OBJECT,
             "description": "The former name that q found, of each <iso2>:<id> found by it.",
             "additionalProperties": _TEXT,
         },
-        **_DESCRIBED,
+        **_ABOUT_SEARCH_DESCRIBED,
         further={
             "offset_suivant": {**_COUNT, "description": "The offset of the next page."},
             **_NOTE,
@@ -256,11 +264,11 @@ def search() -> Schema:
 
 
 @cache
-def company() -> Schema:
+def company_schema() -> Schema:
     """The schema of read_company."""
-    lines = _list(of_answer(LigneComptes, "libelle", "code", "valeur"))
-    statement = of_answer(LigneComptes, "exercice", "etat", "devise", lignes=lines)
-    return of_answer(
+    lines = _list(answer_schema(LigneComptes, "libelle", "code", "valeur"))
+    statement = answer_schema(LigneComptes, "exercice", "etat", "devise", lignes=lines)
+    return answer_schema(
         Fiche,
         "plan",
         societe=_company(FIELDS, described=False),
@@ -275,20 +283,20 @@ def company() -> Schema:
 
 COMPANIES: Final = _object(
     {
-        "societes": {**_list(_BY_NAME), "description": "Each as read_company shows it."},
+        "societes": {**_list(_OBJECT), "description": "Each as read_company shows it."},
         "ids_inconnus": _ABOUT_SEARCH["ids_inconnus"],
-        "proches": {**_BY_NAME, "description": "Of an unknown item: the nearest companies."},
+        "proches": {**_OBJECT, "description": "Of an unknown item: the nearest companies."},
         "ids_restants": {**_list(_TEXT), "description": "Not read, and not counted."},
         **_NOTE,
     },
     ["societes"],
 )
-_CHANGE: Final = of_answer(
+_CHANGE: Final = answer_schema(
     ModificationSuivie,
-    champs={**_BY_NAME, "description": "Each changed field: [before, after]."},
+    champs={**_OBJECT, "description": "Each changed field: [before, after]."},
     cause={"description": "Why it entered or left: creee, supprimee, or the fields."},
 )
-CHANGES: Final = of_answer(
+CHANGES: Final = answer_schema(
     ModificationsSuivies,
     "depuis",
     "total",
@@ -301,23 +309,23 @@ CHANGES: Final = of_answer(
     activites_comprises=_ABOUT_SEARCH["activites_comprises"],
     further=_NOTE,
 )
-COMPANY_ANALYSIS: Final = of_answer(
+COMPANY_ANALYSIS: Final = answer_schema(
     AnalyseEntreprise, "societe", "plan", "ratios", "rangs", "alertes", "score", further=_CREDITS
 )
-MARKET_ANALYSIS: Final = of_answer(
+MARKET_ANALYSIS: Final = answer_schema(
     AnalyseMarche,
     total=_TOTAL,
-    ratios={**_list(_BY_NAME), "description": "Quartiles by country."},
+    ratios={**_list(_OBJECT), "description": "Quartiles by country."},
     **_ABOUT_SEARCH,
     further={**_CREDITS, **_NOTE},
 )
-COMPARABLES: Final = of_answer(Comparables)
-GROUP: Final = of_answer(Groupe, sources=_list(_TEXT))
+COMPARABLES: Final = answer_schema(Comparables)
+GROUP: Final = answer_schema(Groupe, sources=_list(_TEXT))
 
-_METER: Final = of_answer(
+_METER: Final = answer_schema(
     Quota, "limite", "utilise", "restant", "reinitialisation", limite=_COUNT, utilise=_COUNT
 )
-PLAN: Final = of_answer(
+PLAN: Final = answer_schema(
     Compte,
     "plan",
     "limites",
@@ -325,8 +333,8 @@ PLAN: Final = of_answer(
     further={
         "plan_souscrit": {**_TEXT, "description": "Paid for, where the API tool is missing to it."},
         **{one.name: _METER for one in fields(Compteurs)},
-        "credits": _BY_NAME,
-        "offre_suivante": {**_BY_NAME, "description": "The next plan; absent on the highest."},
+        "credits": _OBJECT,
+        "offre_suivante": {**_OBJECT, "description": "The next plan; absent on the highest."},
         **_NOTE,
     },
 )

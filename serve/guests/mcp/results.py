@@ -16,18 +16,17 @@ from serve.access import counter_headers
 from serve.access.admission import Call
 from serve.access.call import CallResult, Content
 from serve.access.context import ServerContext
-from serve.contract.error_codes import CODES
-from serve.contract.errors import ApiError
+from serve.contract.errors import CODES, ApiError
 from serve.observe.metrics import REFUSALS
 from serve.observe.request_trace import RequestTrace
 from serve.request.query_string import Pairs
 
 # The headers of a route's response that are also true of a tool: a tag or a location is not.
-_KEPT: Final = ("X-Quota-", "X-Credits-", "X-Plafond-", "RateLimit", "Retry-After")
+_KEPT_HEADERS: Final = ("X-Quota-", "X-Credits-", "X-Plafond-", "RateLimit", "Retry-After")
 
 _MOST_VALUES: Final = 10  # values of a list
-_LONGEST: Final = 200  # characters of a value
-_MESSAGE: Final = 1_500  # characters of a message, which contains such values
+_LONGEST_VALUE: Final = 200  # characters of a value
+_LONGEST_MESSAGE: Final = 1_500  # characters of a message, which contains such values
 
 # By code, in the words of the tools.
 _REMEDIES: Final[Mapping[str, str]] = {
@@ -93,7 +92,7 @@ def text(error: ApiError) -> str:
         name: value if name == "parametres_admis" else _short(value)
         for name, value in error.extra.items()
     }
-    lines = [meaning, _shorten(error.texts[1], _MESSAGE)]
+    lines = [meaning, _shorten(error.texts[1], _LONGEST_MESSAGE)]
     return "\n".join(lines + ([orjson.dumps(beside).decode()] if beside else []))
 
 
@@ -137,7 +136,7 @@ def _tomorrow() -> str:
 
 
 def _counter_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in headers.items() if name.startswith(_KEPT)}
+    return {name: value for name, value in headers.items() if name.startswith(_KEPT_HEADERS)}
 
 
 def _short(value: Any) -> Any:
@@ -152,5 +151,5 @@ def _short(value: Any) -> Any:
     return _shorten(value) if isinstance(value, str) else value
 
 
-def _shorten(value: str, longest: int = _LONGEST) -> str:
+def _shorten(value: str, longest: int = _LONGEST_VALUE) -> str:
     return f"{value[:longest]}…" if len(value) > longest else value

@@ -23,12 +23,12 @@ from serve.guests.mcp.results import ToolCall, ToolResult
 from serve.request import values
 from serve.request.query_string import Pairs
 
-_NOTHING: Final = "Nothing matches all of it."
+_NOTHING_FOUND: Final = "Nothing matches all of it."
 _NO_SUCH_TEXT: Final = (
     " q is found as it stands in the name, without regard to case and accents (no synonyms, no "
     "typing errors): try a shorter piece, or one distinctive word."
 )
-_LEAVE_OUT: Final = (
+_LEAVE_OUT_FILTERS: Final = (
     " Leave out a filter; a bound on turnover or headcount leaves out companies that publish none."
 )
 
@@ -40,7 +40,7 @@ _MOST_UNKNOWN: Final = 50
 # Classes of `activites_comprises` that are shown.
 _MOST_CLASSES: Final = 20
 # Bytes that a change may take, so that one at least fits into an answer.
-_CHANGE: Final = 32 * 1024
+_LARGEST_CHANGE: Final = 32 * 1024
 
 
 async def search(call: ToolCall) -> ToolResult:
@@ -61,7 +61,7 @@ async def search(call: ToolCall) -> ToolResult:
         }
 
     companies = [_compact(company) for company in found.companies()]
-    rows = sizes.most(companies, document)
+    rows = sizes.longest_fitting(companies, document)
     shown = document(rows)
     after = found.offset + len(rows)
     if rows and after < found.visibles and not found.apercu:
@@ -131,8 +131,8 @@ def _page_of_changes(found: WatchResult) -> dict[str, Any]:
             **_understood(understood(found.activites)),
         }
 
-    changes = [sizes.briefest(members(one), _CHANGE) for one in found.changes]
-    shown = document(sizes.most(changes, document))
+    changes = [sizes.shorten_to_fit(members(one), _LARGEST_CHANGE) for one in found.changes]
+    shown = document(sizes.longest_fitting(changes, document))
     if found.shown < found.total:
         shown["note"] = f"The plan shows {found.shown} of {found.total} changes of a search."
     return shown
@@ -153,7 +153,7 @@ def counts(_call: ToolCall, result: CallResult[Repartition]) -> Mapping[str, Any
         said = {**members(found), **_understood(found.activites_comprises)}
         return {**said, "repartitions": counts, "autres": others}
 
-    shown = sizes.most(entries, document)
+    shown = sizes.longest_fitting(entries, document)
     if len(shown) == len(entries):
         return document(shown)
     note = "Not every value fits; ask for fewer dimensions at a time, or a smaller `limite`."
@@ -177,7 +177,7 @@ def market(_call: ToolCall, result: CallResult[AnalyseMarche]) -> Mapping[str, A
         for one in found["ratios"]
         if one["pays"]
     ]
-    shown = sizes.most(ratios, document)
+    shown = sizes.longest_fitting(ratios, document)
     note = {"note": _FEWER_COUNTRIES} if len(shown) < len(ratios) else {}
     return {**document(shown), **note}
 
@@ -208,7 +208,7 @@ def _missing(found: SearchResult) -> dict[str, Any]:
 
 def _unknown(items: Sequence[str]) -> dict[str, Any]:
     """Items of `ids` that name no company, if there are some."""
-    return {"ids_inconnus": sizes.brief(items, _MOST_UNKNOWN)} if items else {}
+    return {"ids_inconnus": sizes.shorten(items, _MOST_UNKNOWN)} if items else {}
 
 
 def _understood(classes: Sequence[Activite] | Absent) -> dict[str, Any]:
@@ -242,7 +242,7 @@ def _nothing(call: ToolCall) -> str:
     given = {name for name, text in call.call.read() if text.strip()}
     text = _NO_SUCH_TEXT if Q.name in given else ""
     filters = given - {Q.name, TRI.name, LIMIT.name, OFFSET.name}
-    return f"{_NOTHING}{text}{_LEAVE_OUT if filters else ''}"
+    return f"{_NOTHING_FOUND}{text}{_LEAVE_OUT_FILTERS if filters else ''}"
 
 
 def _note(call: ToolCall, found: SearchResult, rows: int, following: Plan | None) -> str:

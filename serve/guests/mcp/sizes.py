@@ -26,31 +26,31 @@ def size(document: Any) -> int:
     return len(text) + len(orjson.dumps(text.decode()))
 
 
-def most(items: list[Any], document: Callable[[list[Any]], Any]) -> list[Any]:
+def longest_fitting(items: list[Any], document: Callable[[list[Any]], Any]) -> list[Any]:
     """The first of `items`, as many as make a `document` that fits."""
     while items and not fits(document(items)):
         items = items[: len(items) * 3 // 4]
     return items
 
 
-def briefest(value: Any, room: int) -> Any:
+def shorten_to_fit(value: Any, room: int) -> Any:
     """A value, cut no further than it must be to take at most `room` bytes in a response."""
     for longest in _LENGTHS:
-        shown = brief(value, longest)
+        shown = shorten(value, longest)
         if size(shown) <= room:
             return shown
     raise ValueError(f"{size(shown)} bytes are left of {size(value)}, {room} are allowed")
 
 
-def brief(value: Any, longest: int) -> Any:
+def shorten(value: Any, longest: int) -> Any:
     """A value with its texts cut at `longest` characters and its lists at as many items; what was cut says so."""
     if isinstance(value, str) and len(value) > longest:
         return f"{value[:longest]}…"
     if isinstance(value, Mapping):
-        return {name: brief(part, longest) for name, part in value.items()}
+        return {name: shorten(part, longest) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
         more = len(value) - longest
-        shown = [brief(part, longest) for part in value[:longest]]
+        shown = [shorten(part, longest) for part in value[:longest]]
         return shown if more <= 0 else [*shown, f"… and {more} more"]
     return value
 

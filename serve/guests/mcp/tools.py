@@ -130,9 +130,9 @@ def _of_operation(one: Operation) -> Tool:
         one.summary.en,
         _first_sentence(one.description.en),
         operation_tool.of_operation(one, shape),
-        output or outputs.of_answer(one.answer),
-        arguments.of_operation(one),
-        (*arguments.of_path(one), *(each.name for each in one.parameters if each.required)),
+        output or outputs.answer_schema(one.answer),
+        arguments.operation_parameters(one),
+        (*arguments.path_names(one), *(each.name for each in one.parameters if each.required)),
         brief=one.kind in ("call", "analysis"),
     )
     return _with_texts(tool, _cost(one))
@@ -167,8 +167,8 @@ def _composed_tools() -> Sequence[Tool]:
     key = ("iso2", "id")
     return (
         _tool("count_companies", search_tools.count, outputs.COUNT, arguments.SCOPE),
-        _tool("search_companies", search_tools.search, outputs.search(), arguments.SEARCH),
-        _tool("read_company", company_tool.read, outputs.company(), arguments.COMPANY, key),
+        _tool("search_companies", search_tools.search, outputs.search_schema(), arguments.SEARCH),
+        _tool("read_company", company_tool.read, outputs.company_schema(), arguments.COMPANY, key),
         _tool(
             "read_companies",
             company_tool.read_several,

@@ -102,6 +102,15 @@ class Formatting:
         """
         return notation.headcount_band(code, self._lang)
 
+    def noun(self, count: int, one: tuple[str, str], many: tuple[str, str]) -> str:
+        """The noun behind a count, of its French and English singular and plural.
+
+        >>> Formatting("fr").noun(0, ("mot", "word"), ("mots", "words"))
+        'mot'
+        """
+        french, english = many if notation.is_plural(count, self._lang) else one
+        return french if self._french else english
+
     def share(self, part: int, whole: int) -> str:
         """A part of a whole in percent.
 
@@ -109,8 +118,7 @@ class Formatting:
         ('33%', '<1%', '0%')
         """
         percent = 100 * part / whole if whole else 0
-        text = "<1" if 0 < percent < 1 else f"{percent:.0f}"
-        return f"{text}{notation.THIN}%" if self._french else f"{text}%"
+        return notation.percent("<1" if 0 < percent < 1 else f"{percent:.0f}", self._lang)
 
     def percent(self, part: float) -> str:
         """A part of one in percent, with one decimal below ten.
@@ -119,8 +127,8 @@ class Formatting:
         ('9.1%', '−112%', '50\u202f%')
         """
         percent = Decimal(str(100 * part))
-        number = self.number(percent.quantize(Decimal("0.1") if abs(percent) < 10 else Decimal(1)))
-        return f"{number}{notation.THIN}%" if self._french else f"{number}%"
+        step = Decimal("0.1") if abs(percent) < 10 else Decimal(1)
+        return notation.percent(self.number(percent.quantize(step)), self._lang)
 
     def signed_percent(self, part: float) -> str:
         """A change in percent with its sign.

@@ -11,6 +11,8 @@ import pytest
 from quota.errors import StoreUnavailable
 from quota.redis.store import RedisStore
 from quota.store.lmdb_store import LmdbStore
+from shards.search.matching import company_numbers
+from shards.search.search import ShardSet
 from tests.quota.servers import running
 from tests.serve import world
 from tests.serve.client import Customer, Reply, Served, serving
@@ -236,6 +238,26 @@ def test_a_search_that_the_plan_does_not_cut_asks_the_store_for_nothing(watched:
     assert watched.store.asked == 0
     search(watched, customer)
     assert watched.store.asked == 1
+
+
+def test_the_companies_that_a_search_names_are_looked_up_once(
+    watched: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    customer = watched.customer()
+    looked_up: list[str] = []
+    find_each = company_numbers.find_each
+
+    def counted(base: ShardSet, wanted: Sequence[tuple[str, str]], *more: Any) -> Any:
+        looked_up.extend(identifier for _, identifier in wanted)
+        return find_each(base, wanted, *more)
+
+    monkeypatch.setattr(company_numbers, "find_each", counted)
+    search(watched, customer)
+    assert looked_up == TWELVE
+    match(watched, customer)
+    looked_up.clear()
+    assert figures(search(watched, customer)) == ALL
+    assert looked_up == TWELVE
 
 
 def test_without_its_store_a_match_is_answered_and_the_plan_decides(

@@ -8,7 +8,7 @@ import pytest
 from jsonschema import ValidationError
 
 from serve.api.matching import reconciliation
-from serve.contract import seed_tables
+from serve.contract import company_fields
 from tests.serve import world
 from tests.serve.api.reconciliation_shapes import shape
 from tests.serve.client import PLANS, Customer, Reply, Served
@@ -159,7 +159,7 @@ def test_fields_of_companies_are_had_with_the_rights_of_the_plan(
     asked = {"ids": [GENERALE, "FR:absente"], "properties": [{"id": "ca_eur"}, {"id": "email"}]}
     shape("extension query").validate(asked)
     found = valid(send(served, address, extend=asked), "extension")
-    every = [{"id": field.champ} for field in seed_tables.fields()]
+    every = [{"id": field.champ} for field in company_fields.fields()]
     whole = {"ids": [GENERALE, "EE:12652512"], "properties": every}
     valid(send(served, address, extend=whole), "extension")
     visitor = send(served, PATH, extend=asked).json

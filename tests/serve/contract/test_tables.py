@@ -11,7 +11,7 @@ from string import Formatter
 import pytest
 
 from serve.contract import errors, tables
-from serve.contract.error_codes import CODES
+from serve.contract.errors import CODES
 from tests.serve.contract.test_errors import ALL, QUOTA
 
 ROOT = Path(errors.__file__).parents[2]

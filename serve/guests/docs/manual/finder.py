@@ -6,7 +6,7 @@ Everything is gathered when the server starts: a few hundred entries, which a se
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeVar
 
-from serve.contract.error_codes import CODES
+from serve.contract.errors import CODES
 from serve.guests.docs.manual.guides import GUIDES
 from serve.guests.docs.manual.reference import ManualReference, ObjectPage, ValueRow
 from shards.codec.folding import fold

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from serve.contract import export_tables
-from serve.contract.error_codes import CODES, of_status
+from serve.contract.errors import CODES
 from serve.contract.objects.common import DetailsErreur, Erreur
 from serve.contract.objects.described import KnownValues, with_keywords
 from serve.contract.objects.json_schema import Schema, component_schema, schema
@@ -127,11 +127,11 @@ def components(lang: Lang) -> tuple[dict[str, Schema], dict[str, Schema]]:
 
 
 def _error(status: int, lang: Lang) -> Schema:
-    codes = of_status(status)
+    codes = _codes_of_status(status)
     keys = {key for code in codes for key in CODES[code].extra}
     if status == 401:
         # A 401 also has the other faults of a call (contract A1).
-        others = (*of_status(400), *of_status(404))
+        others = (*_codes_of_status(400), *_codes_of_status(404))
         keys |= {key for code in others for key in CODES[code].extra}
     erreur = component_schema(Erreur, lang)
     notes = [KnownValues(tuple(codes)), with_keywords(pattern=CODE_PATTERN), _CODE]
@@ -169,6 +169,15 @@ def _place(example: Example) -> str:
 def _meanings(status: int, lang: Lang = "en") -> str:
     between, after = ("; ", ":") if lang == "en" else (" ; ", " :")
     meanings = between.join(
-        f"`{code}`{after} {CODES[code].meaning.of(lang)}" for code in of_status(status)
+        f"`{code}`{after} {CODES[code].meaning.of(lang)}" for code in _codes_of_status(status)
     )
     return f"{HTTPStatus(status).phrase}. {meanings}."
+
+
+def _codes_of_status(status: int) -> list[str]:
+    """The codes with an HTTP status.
+
+    >>> _codes_of_status(404)
+    ['societe_introuvable', 'route_inconnue']
+    """
+    return [code for code, declared in CODES.items() if declared.status == status]

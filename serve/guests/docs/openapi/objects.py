@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve.contract import seed_tables
+from serve.contract import company_fields
 from serve.contract.objects.described import KnownValues, with_keywords
 from serve.contract.objects.json_schema import Schema, schema
 from serve.contract.text import Lang, Text
@@ -30,11 +30,11 @@ def company(lang: Lang) -> Schema:
 
     §2.1: "all fields are optional in the schema".
     """
-    fields = {field.champ: _field(field, lang) for field in seed_tables.fields()}
+    fields = {field.champ: _field(field, lang) for field in company_fields.fields()}
     return {"type": "object", "description": _COMPANY.of(lang), "properties": fields}
 
 
-def _field(field: seed_tables.Field, lang: Lang) -> Schema:
+def _field(field: company_fields.Field, lang: Lang) -> Schema:
     """The schema of a field of a company (serve/contract/tables/fields.csv)."""
     # As in the other texts of documents, an apostrophe is a typographic one.
     french = field.definition["fr"].replace("'", "’")
@@ -42,7 +42,7 @@ def _field(field: seed_tables.Field, lang: Lang) -> Schema:
     text = Text(f"{french}.{contact.fr}", f"{field.definition['en']}.{contact.en}")
     if field.champ == "etat":
         return schema(str, lang, [KnownValues(ETATS_SOCIETE), text])
-    if field.genre == seed_tables.DATE:
+    if field.genre == company_fields.DATE:
         return schema(str | None, lang, [with_keywords(pattern=_DATE), text])
     # §2.1 says `number`, though every score is whole today.
     kind = float if field.champ == "score" else _TYPES[field.json_type]

@@ -10,7 +10,7 @@ from quota.plans import Plan
 from serve.access.rights import apercu
 from serve.config import BurstLimits
 from serve.contract import export_tables, seed_tables
-from serve.contract.error_codes import CODES
+from serve.contract.errors import CODES
 from serve.contract.export_tables import ExportColumn
 
 _PARQUET_TYPES: Final = {

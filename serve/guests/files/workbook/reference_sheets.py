@@ -6,7 +6,7 @@ The Journal is the only sheet that differs between two exports of the same scope
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from serve.contract import seed_tables
+from serve.contract import company_fields, seed_tables
 from serve.guests.files.workbook.export_data import AT, ExportData
 from serve.guests.files.workbook.filter_lines import country_names
 from serve.guests.files.workbook.labels import Labels
@@ -49,7 +49,7 @@ def methodology(sheet: Sheet, data: ExportData, labels: Labels) -> None:
     heads = (labels("currency_year"), labels("rate"), labels("source"))
     row = _rows(sheet, row, labels("rates"), heads, rates)
     columns = [(one.title[labels.lang], one.champ, one.definition[labels.lang])
-               for one in seed_tables.fields()]  # fmt: skip
+               for one in company_fields.fields()]  # fmt: skip
     columns += [(one.title, one.name, one.definition) for one in list_columns.columns(labels)
                 if one.name in list_columns.MADE]  # fmt: skip
     columns += [(one.libelle[labels.lang], one.code, f"{one.formule} ({one.source})")

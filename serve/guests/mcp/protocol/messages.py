@@ -7,8 +7,7 @@ wrong country or a spent quota, is the result of a tool (serve/guests/mcp/result
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from serve.contract.error_codes import CODES
-from serve.contract.errors import ApiError
+from serve.contract.errors import CODES, ApiError
 from serve.request import json_body
 from serve.request.json_body import LARGEST
 

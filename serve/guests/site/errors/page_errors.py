@@ -14,7 +14,7 @@ _TEXTS: Final = read_texts(Path(__file__).with_name("page_errors.csv"))
 
 
 class PageError(ApiError):
-    """An error of the website, whose code may be absent from serve/contract/error_codes.py.
+    """An error of the website, whose code may be absent from serve/contract/errors.py.
 
     Attributes:
         page: the message of the page in French and English, where `texts` are for programs.

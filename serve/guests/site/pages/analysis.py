@@ -5,6 +5,7 @@ It is the analysis of the API, with its price: once a month for the same company
 
 from serve.access import admission, billing
 from serve.access.admission import Call
+from serve.access.billing import Counting
 from serve.access.call import PreparedCall, Request, Response
 from serve.api.analyses.entreprise import entreprise
 from serve.contract.objects.analyses import AnalyseEntreprise
@@ -22,10 +23,8 @@ async def show(request: PageRequest) -> Response:
         ApiError: 400, 403, 404, 429, 503.
         StoreUnavailable: nothing was counted.
     """
-    server = request.server
-    admitted = await admission.admit_caller(server, request.caller, request.trace)
-    counting = admission.require_account(admitted)
-    with server.published.lease() as generation:
+    counting = await _counting(request)
+    with request.server.published.lease() as generation:
         prepared, asked = _prepare(request, generation)
         subject = prepared.company
         if prepared.is_charged and subject:
@@ -52,15 +51,18 @@ async def buy(request: PageRequest) -> Response:
         ApiError: 400, 402, 403, 404, 429, 503.
         StoreUnavailable: nothing was counted.
     """
-    server = request.server
-    admitted = await admission.admit_caller(server, request.caller, request.trace)
-    counting = admission.require_account(admitted)
-    with server.published.lease() as generation:
+    counting = await _counting(request)
+    with request.server.published.lease() as generation:
         prepared, asked = _prepare(request, generation)
         result = await billing.run(prepared, asked, counting, {})
         if result.error is not None:
             raise result.error
     return see_other(request.path)._replace(outcome=result.outcome)
+
+
+async def _counting(request: PageRequest) -> Counting:
+    admitted = await admission.admit_caller(request.server, request.caller, request.trace)
+    return admission.require_account(admitted)
 
 
 def _prepare(

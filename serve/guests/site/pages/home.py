@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from serve.access.call import Response
-from serve.contract import seed_tables
+from serve.contract import company_fields, seed_tables
 from serve.contract.errors import ApiError
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.guests.site.charts import tile_map
@@ -105,7 +105,7 @@ async def home(request: PageRequest) -> Response:
 
 
 def _field_names(request: PageRequest) -> Mapping[str, str]:
-    return {one.champ: one.title[request.lang] for one in seed_tables.fields()}
+    return {one.champ: one.title[request.lang] for one in company_fields.fields()}
 
 
 def _sections(request: PageRequest, generation: OpenGeneration) -> Sequence[SectionBar]:

@@ -8,7 +8,7 @@ import pytest
 from quota import plans
 from serve.api.static_pages import wants_markdown
 from serve.contract import parameters
-from serve.contract.error_codes import CODES
+from serve.contract.errors import CODES
 from serve.guests.docs import llms
 from serve.guests.mcp.tools import tools
 from serve.guests.operations import OPERATIONS

@@ -91,7 +91,7 @@ def test_several_companies_are_read_as_one_is(served: Served, customer: Customer
 def test_companies_that_do_not_fit_are_named_and_not_counted(
     crowded: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(company_tool, "_RECORD", 40 * 1024)
+    monkeypatch.setattr(company_tool, "_LARGEST_RECORD", 40 * 1024)
     rich = crowded.customer("integral")
     ids = [f"EE:{number:08}" for number in range(20)]
 
@@ -184,7 +184,7 @@ def test_descriptions_speak_of_tools_and_not_of_routes() -> None:
     said = " ".join(one.description.en for one in parameters.SEARCH)
     text = orjson.dumps([tool.definition for tool in tools().values()]).decode()
 
-    assert not [old for old in arguments._INSTEAD if old not in said]
+    assert not [old for old in arguments._WORDS_OF_TOOLS if old not in said]
     assert "/api/v1" not in text and "separated by" not in text and "`|`" not in text
 
 

@@ -15,8 +15,6 @@ from tests.serve.client import Served
 from tests.serve.guests.services.conftest import BASE_URL, MailServer, awaited
 from tests.serve.guests.site.visitor import PASSWORD, Visitor, address, member
 
-HOSTED = {"Origin": BASE_URL}
-
 
 def sent(admin: Visitor, email: str) -> None:
     admin.get("/compte/membres")

@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_pla
 
 from tests.proof.tools import need
 
-PROGRAM = "chromium"
 # A closed network makes Chromium's own connections fail at every start: it must not try any.
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",

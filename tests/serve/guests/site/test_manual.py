@@ -113,7 +113,7 @@ def test_a_search_without_a_hit_says_so_and_a_hostile_one_is_text(served: Served
     nothing = Visitor(served).get("/docs?q=xyzzy")
     hostile = Visitor(served).get("/docs?q=%3Cscript%3Ealert(1)%3C/script%3E")
 
-    assert nothing.text.count("0 réponses") == 1
+    assert nothing.text.count("0 réponse") == 1
     assert "Rien ne contient tous ces mots" in nothing.text
     assert "<script>alert" not in hostile.html
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from serve.contract import seed_tables
+from serve.contract import company_fields
 from serve.guests.files.workbook.accounts.company_accounts import CompanyAccounts
 from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.labels import Labels
@@ -23,12 +23,12 @@ def write(
     ]
     columns += [
         TableColumn(
-            labels("first_year"), seed_tables.YEAR, [min(one.by_year) for one in companies], 10
+            labels("first_year"), company_fields.YEAR, [min(one.by_year) for one in companies], 10
         ),
         TableColumn(
-            labels("last_year"), seed_tables.YEAR, [one.last_year for one in companies], 10
+            labels("last_year"), company_fields.YEAR, [one.last_year for one in companies], 10
         ),
-        TableColumn(labels("sheet"), seed_tables.TEXT, [one.sheet for one in companies], 32),
+        TableColumn(labels("sheet"), company_fields.TEXT, [one.sheet for one in companies], 32),
     ]
     links = {place: one.sheet for place, one in enumerate(companies)}
     table_sheet.write(sheet, "index_comptes", columns, links)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from xlsxwriter.utility import xl_col_to_name, xl_rowcol_to_cell
 
-from serve.contract import seed_tables
+from serve.contract import company_fields, seed_tables
 from serve.guests.files.workbook import styles
 from serve.guests.files.workbook.accounts import company_accounts, ratio_formulas
 from serve.guests.files.workbook.accounts.company_accounts import YEARS, CompanyAccounts
@@ -66,8 +66,8 @@ class _KeyFigures:
         # The columns of the values by (name, years before), as ratio_formulas asks for them.
         self._places: dict[tuple[str, int], int] = {}
         self.trends: list[tuple[int, int]] = []
-        self._plain("last_year", seed_tables.YEAR, [one.last_year for one in companies], 10)
-        self._plain("currency", seed_tables.TEXT, [_currency(one) for one in companies], 9)
+        self._plain("last_year", company_fields.YEAR, [one.last_year for one in companies], 10)
+        self._plain("currency", company_fields.TEXT, [_currency(one) for one in companies], 9)
         for ratio in company_accounts.amounts():
             self._years(ratio)
         first = len(self.columns)
@@ -91,11 +91,11 @@ class _KeyFigures:
             values = [one.euros(ratio.code, one.last_year - before) for one in self._companies]
             self._places[ratio.code, before] = len(self.columns)
             title = f"{name} {year} (EUR)"
-            self.columns.append(TableColumn(title, seed_tables.AMOUNT, values, _WIDTH))
+            self.columns.append(TableColumn(title, company_fields.AMOUNT, values, _WIDTH))
         self.trends.append((first, len(self.columns)))
         title = self._labels("trend", figure=name)
         empty = [None] * len(self._companies)
-        self.columns.append(TableColumn(title, seed_tables.TEXT, empty, _TREND))
+        self.columns.append(TableColumn(title, company_fields.TEXT, empty, _TREND))
 
     def _ratio(self, ratio: Ratio) -> None:
         formulas = [
@@ -105,7 +105,7 @@ class _KeyFigures:
         self.columns.append(
             TableColumn(
                 ratio.libelle[self._labels.lang],
-                seed_tables.AMOUNT,
+                company_fields.AMOUNT,
                 formulas,
                 _WIDTH,
                 self._sheet.styles.list_ratio[ratio.unite],
@@ -154,7 +154,9 @@ class _KeyFigures:
             self._write_closing(f"{label(code, french, labels.lang)} N [{code}]", values)
 
     def _write_closing(self, title: str, values: Sequence[float | None]) -> None:
-        self.columns.append(TableColumn(title, seed_tables.AMOUNT, values, _WIDTH, is_closed=True))
+        self.columns.append(
+            TableColumn(title, company_fields.AMOUNT, values, _WIDTH, is_closed=True)
+        )
 
 
 def _currency(one: CompanyAccounts) -> str | None:

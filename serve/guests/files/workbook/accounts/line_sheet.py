@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from serve.contract import seed_tables
+from serve.contract import company_fields
 from serve.guests.files.workbook.accounts.company_accounts import CompanyAccounts
 from serve.guests.files.workbook.accounts.statement_labels import line_label
 from serve.guests.files.workbook.export_data import ExportData
@@ -30,15 +30,15 @@ def write(
     def column(title: str, genre: str, values: Sequence[Any], width: float) -> None:
         columns.append(TableColumn(labels(title), genre, values, width))
 
-    column("year", seed_tables.YEAR, [line["exercice"] for line in lines], 10)
+    column("year", company_fields.YEAR, [line["exercice"] for line in lines], 10)
     sections = {line["etat"]: labels(line["etat"]) for line in lines}
-    column("section", seed_tables.TEXT, [sections[line["etat"]] for line in lines], 24)
-    column("order", seed_tables.WHOLE, [line["ordre"] for line in lines], 8)
-    column("code", seed_tables.TEXT, [line["code"] for line in lines], 30)
-    column("line", seed_tables.TEXT, [line_label(line, labels.lang) for line in lines], 44)
-    column("value", seed_tables.AMOUNT, [line["valeur"] for line in lines], 18)
-    column("currency", seed_tables.TEXT, [line["devise"] for line in lines], 9)
-    column("value_eur", seed_tables.AMOUNT, [_euros(line) for line in lines], 18)
+    column("section", company_fields.TEXT, [sections[line["etat"]] for line in lines], 24)
+    column("order", company_fields.WHOLE, [line["ordre"] for line in lines], 8)
+    column("code", company_fields.TEXT, [line["code"] for line in lines], 30)
+    column("line", company_fields.TEXT, [line_label(line, labels.lang) for line in lines], 44)
+    column("value", company_fields.AMOUNT, [line["valeur"] for line in lines], 18)
+    column("currency", company_fields.TEXT, [line["devise"] for line in lines], 9)
+    column("value_eur", company_fields.AMOUNT, [_euros(line) for line in lines], 18)
     table_sheet.write(sheet, "comptes_lignes", columns)
 
 

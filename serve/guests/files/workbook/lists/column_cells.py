@@ -10,7 +10,7 @@ from typing import Any, Final
 from xlsxwriter.format import Format
 from xlsxwriter.utility import xl_col_to_name
 
-from serve.contract import seed_tables
+from serve.contract import company_fields
 from serve.guests.files.workbook.cell_values import LONGEST_CELL, is_active, is_page, serial, within
 from serve.guests.files.workbook.row_xml import formula_cell, index, inline
 from serve.guests.files.workbook.sheet import Sheet
@@ -195,12 +195,12 @@ def _texts(sheet: Sheet, col: int) -> Cells:
 
 
 _BY_KIND: Final[Mapping[str, Callable[[Sheet, int], Cells]]] = {
-    seed_tables.TEXT: _text,
-    seed_tables.WHOLE: _whole,
-    seed_tables.AMOUNT: _whole,
-    seed_tables.YEAR: _year,
-    seed_tables.DATE: _date,
-    seed_tables.LINK: _page,
-    seed_tables.TRUTH: _truth,
-    seed_tables.TEXTS: _texts,
+    company_fields.TEXT: _text,
+    company_fields.WHOLE: _whole,
+    company_fields.AMOUNT: _whole,
+    company_fields.YEAR: _year,
+    company_fields.DATE: _date,
+    company_fields.LINK: _page,
+    company_fields.TRUTH: _truth,
+    company_fields.TEXTS: _texts,
 }

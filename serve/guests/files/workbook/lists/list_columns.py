@@ -11,7 +11,7 @@ from functools import partial
 from math import isfinite
 from typing import Any, Final
 
-from serve.contract import notation, seed_tables
+from serve.contract import company_fields, notation, seed_tables
 from serve.guests.files.workbook.export_data import AT, ExportData
 from serve.guests.files.workbook.labels import Labels
 from shards.ratios import exchange_rates
@@ -22,13 +22,13 @@ PRINTED: Final = (*IDENTITY, "feuille", "etat", "secteur", "ville", "effectif", 
                   "total_actif_eur", "exercice_actif", "date_creation")  # fmt: skip
 # The columns that the list has beside the fields of a company, with the kinds of their values.
 MADE: Final = {
-    "feuille": seed_tables.TEXT,
-    "capital_social_eur": seed_tables.AMOUNT,
-    "total_actif_eur": seed_tables.AMOUNT,
-    "ca_publie": seed_tables.AMOUNT,
-    "total_actif": seed_tables.AMOUNT,
-    "forme_libelle": seed_tables.TEXT,
-    "tranche_libelle": seed_tables.TEXT,
+    "feuille": company_fields.TEXT,
+    "capital_social_eur": company_fields.AMOUNT,
+    "total_actif_eur": company_fields.AMOUNT,
+    "ca_publie": company_fields.AMOUNT,
+    "total_actif": company_fields.AMOUNT,
+    "forme_libelle": company_fields.TEXT,
+    "tranche_libelle": company_fields.TEXT,
 }
 RAW: Final = ("ca_last", "ca_mult", "total_actif_last", "unite_mult", "tranche_effectif")
 # The columns that stand after a field, among those that are not printed.
@@ -65,7 +65,7 @@ def columns(labels: Labels, wanted: Sequence[str] = ()) -> list[ListColumn]:
     if wanted:
         return [replace(company_column(name, labels), is_raw=False) for name in wanted]
     rest = []
-    for field in seed_tables.public_fields():
+    for field in company_fields.public_fields():
         rest.append(field.champ)
         if field.champ in _AFTER:
             rest.append(_AFTER[field.champ])
@@ -80,7 +80,7 @@ def company_column(name: str, labels: Labels) -> ListColumn:
     if name in MADE:
         title, definition = labels(f"col_{name}"), labels(f"def_{name}")
         return ListColumn(name, MADE[name], title, definition, partial(values, lang))
-    field = next(one for one in seed_tables.fields() if one.champ == name)
+    field = next(one for one in company_fields.fields() if one.champ == name)
     title, definition = field.title[lang], field.definition[lang]
     return ListColumn(name, field.genre, title, definition, partial(values, lang), name in RAW)
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 from xlsxwriter.format import Format
 from xlsxwriter.utility import xl_rowcol_to_cell
 
-from serve.contract import seed_tables
+from serve.contract import company_fields
 from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.lists import column_cells
 from serve.guests.files.workbook.lists.column_cells import Cells
@@ -25,8 +25,8 @@ _BATCH: Final = 512
 _SAMPLE: Final = 300
 _NARROWEST: Final = 8.0
 _WIDEST: Final = 44.0
-_WIDTHS: Final = {seed_tables.AMOUNT: 18.0, seed_tables.DATE: 11.0, seed_tables.LINK: 30.0}
-_RIGHT: Final = (seed_tables.WHOLE, seed_tables.AMOUNT, seed_tables.YEAR)
+_WIDTHS: Final = {company_fields.AMOUNT: 18.0, company_fields.DATE: 11.0, company_fields.LINK: 30.0}
+_RIGHT: Final = (company_fields.WHOLE, company_fields.AMOUNT, company_fields.YEAR)
 # Names of companies lead to their sheets.
 NAME: Final = "nom"
 

@@ -13,7 +13,7 @@ from serve.access.call import Response
 from serve.access.rights import apercu
 from serve.api import static_pages
 from serve.contract import errors
-from serve.contract.error_codes import CODES
+from serve.contract.errors import CODES
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.parameters import DEPUIS
 from serve.contract.prices import RECORD_CREDITS, analysis_credits

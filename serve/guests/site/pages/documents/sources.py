@@ -1,7 +1,7 @@
 """/sources: where the companies of each country come from, how old that is, and which fields are known (X9)."""
 
 from serve.access.call import Response
-from serve.contract import seed_tables
+from serve.contract import company_fields
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.render import page
 from serve.guests.site.search import facet_bars
@@ -26,6 +26,6 @@ async def sources(request: PageRequest) -> Response:
             without=[one.iso2 for one in known if not one.n_societes],
             fields={
                 one.champ: facet_bars.set_in_type(one.title[request.lang])
-                for one in seed_tables.fields()
+                for one in company_fields.fields()
             },
         )  # fmt: skip

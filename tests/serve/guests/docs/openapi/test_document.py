@@ -9,7 +9,7 @@ from openapi_spec_validator import validate
 from quota import plans
 from serve.config import BurstLimits
 from serve.contract import parameters
-from serve.contract.error_codes import CODES
+from serve.contract.errors import CODES
 from serve.contract.objects.common import DetailsErreur
 from serve.contract.objects.described import names_of
 from serve.contract.parameters import Parameter

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from serve.contract import seed_tables
+from serve.contract import company_fields
 from serve.guests.files.workbook import cell_values
 from serve.guests.files.workbook.cell_values import LONGEST_CELL, is_page, within
 from serve.guests.files.workbook.lists import column_cells
@@ -126,7 +126,7 @@ def test_a_sheet_has_no_more_links_than_excel_reads(tmp_path: Path) -> None:
     path = tmp_path / "links.xlsx"
     book = Book(path, Path(tempfile.mkdtemp(dir=tmp_path)), {})
     sheet = book.sheet("a", "#000000")
-    page = column_cells.column(sheet, 0, seed_tables.LINK)
+    page = column_cells.column(sheet, 0, company_fields.LINK)
     count = cell_values.MOST + 3
     numbers = [str(row + 1) for row in range(count)]
     sheet.raw.add_rows(0, zip(page(numbers, ["https://x.eu"] * count), strict=True))

@@ -6,28 +6,36 @@ from pathlib import Path
 from string import Formatter
 
 from seeds import TABLES
-from serve.contract import seed_tables
+from serve.contract import company_fields, seed_tables
 from serve.generation.statement_table import SECTIONS
 from serve.guests.files.workbook import book
 from serve.guests.files.workbook.labels import TEXTS
 from shards.codec.record import FIELDS
 from shards.query import ORDERS
 
-KINDS = {seed_tables.TEXT, seed_tables.WHOLE, seed_tables.AMOUNT, seed_tables.YEAR, seed_tables.DATE, seed_tables.LINK,
-         seed_tables.TRUTH, seed_tables.TEXTS}  # fmt: skip
+KINDS = {
+    company_fields.TEXT,
+    company_fields.WHOLE,
+    company_fields.AMOUNT,
+    company_fields.YEAR,
+    company_fields.DATE,
+    company_fields.LINK,
+    company_fields.TRUTH,
+    company_fields.TEXTS,
+}
 
 
 def test_there_is_a_column_for_every_field_in_the_order_of_the_specification() -> None:
     """§2.1, extensions X1, X6, X9"""
-    assert tuple(field.champ for field in seed_tables.fields()) == FIELDS
-    assert {field.genre for field in seed_tables.fields()} == KINDS
+    assert tuple(field.champ for field in company_fields.fields()) == FIELDS
+    assert {field.genre for field in company_fields.fields()} == KINDS
     for lang in ("fr", "en"):
-        assert len({field.title[lang] for field in seed_tables.fields()}) == len(FIELDS)
+        assert len({field.title[lang] for field in company_fields.fields()}) == len(FIELDS)
 
 
 def test_the_columns_that_the_specification_names_are_called_so() -> None:
     """§4.6"""
-    titles = {field.champ: field.title["fr"] for field in seed_tables.fields()}
+    titles = {field.champ: field.title["fr"] for field in company_fields.fields()}
 
     assert (titles["site_web"], titles["email"], titles["telephone"]) == (
         "Site web",

@@ -63,8 +63,6 @@ class File:
         return b"\n".join(self.parts.values())
 
 
-SIDE_BY_SIDE: Final = ["Chiffres clés", "Comptes (lignes)", "Index des comptes"]
-
 # Accounts of a company of whose lines every ratio can be computed, by line of the chart; in thousands.
 FIGURES: Final = {
     "FixedAssets": 500.0, "CurrentAssets": 700.5, "TotalAssets": 1_200.5, "TotalInventories": 120.0,
