@@ -257,7 +257,6 @@ async def _page(
             countries=generation.names.pays,
             encodings=list(encodings.CHOICES),
             line_fields=columns.FIELDS,
-            most_columns=columns.MOST,
             page_rows=_ROWS,
             most=list_file.MOST_ROWS,
             most_at_once=MOST_LINES,
