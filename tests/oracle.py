@@ -331,14 +331,35 @@ PLURALS = {
 
 def activities(labels: Sequence[tuple[str, str]], text: str) -> list[str]:
     """X13: the classes of which one label or term (class, text) holds every word of a text."""
-    words = [word for word in folded(text).split() if word not in SILENT_WORDS]
+    words = _said(text)
     return sorted(
         {
             code
             for code, label in labels
-            if words and all(any(same_word(w, own) for own in folded(label).split()) for w in words)
+            if words and all(any(same_word(w, own) for own in _said(label)) for w in words)
         }
     )
+
+
+def _said(label: str) -> list[str]:
+    return [word for word in folded(label).split() if word not in SILENT_WORDS]
+
+
+# X13: words that say what is done with a thing.
+ENGLISH_KINDS = "activities manufacture products retail sale sales service services wholesale"
+FRENCH_KINDS = "activites articles commerce detail fabrication gros produits"
+KIND_WORDS = {*ENGLISH_KINDS.split(), *FRENCH_KINDS.split()}
+
+
+def named_activities(labels: Sequence[tuple[str, str]], text: str) -> list[str]:
+    """X13: those of words that alone are a label or term, or what it has before a bracket or comma; else none."""
+    words = sorted({*_said(text)} - KIND_WORDS)
+    names = [name for _, label in labels for name in (label, re.split("[(,;:]", label)[0])]
+    alone = any(
+        len({*_said(name)} - KIND_WORDS) == len(words) and activities([("", name)], " ".join(words))
+        for name in names
+    )
+    return activities(labels, text) if alone else []
 
 
 def same_word(one: str, other: str) -> bool:
@@ -376,7 +397,7 @@ def suggested_activities(
 def completes_activity(text: str, q: str) -> bool:
     """X13: every word of q but the last, and a word that begins with the last."""
     *whole, last = folded(q).split() or [""]
-    own = [word for word in folded(text).split() if word not in SILENT_WORDS]
+    own = _said(text)
     return (
         bool(last)
         and any(word.startswith(last) for word in own)
@@ -396,14 +417,14 @@ def proposed(
         for last in range(first + 1, len(words) + 1):
             middle = " ".join(words[first:last])
             rest = " ".join(words[:first] + words[last:])
-            if not query.activites and activities(labels, middle):
+            if not query.activites and named_activities(labels, middle):
                 trades.append((middle, first, last))
                 if first == 0 or last == len(words):
                     all_words.append((middle, "", rest))
             if not query.villes and folded(middle) in towns:
                 town = spelling(inside, folded(middle))
                 places.append((town, first, last))
-                both = not query.activites and activities(labels, rest)
+                both = not query.activites and named_activities(labels, rest)
                 all_words.append((rest, town, "") if both else ("", town, rest))
     trades, places = _longest(trades), _longest(places)
     some_words = [(one[0], "", "") for one in trades] + [("", one[0], "") for one in places]

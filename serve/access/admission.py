@@ -165,7 +165,8 @@ async def perform(
                 prepared = prepare(request, generation)
             result = await billing.run(prepared, request, counting, admitted.headers)
             if result.matched and counting:
-                await own_matches.note(counting, result.matched, trace)
+                account = counting.account.id
+                await own_matches.note(counting.store, account, result.matched, trace)
         except ApiError as error:
             if caller.refused:
                 raise _bad_key(error) from error

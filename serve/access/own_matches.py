@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from quota.errors import StoreUnavailable
+from quota.store.interface import Store
 from serve.access import counter_headers
 from serve.access.billing import Counting
 from serve.access.caller import Caller
@@ -21,10 +22,12 @@ from serve.observe.request_trace import RequestTrace
 _log: Final = logging.getLogger("serve.access.own_matches")
 
 
-async def note(counting: Counting, matched: Sequence[tuple[str, str]], trace: RequestTrace) -> None:
-    """Remember the companies that lines of a list mean."""
+async def note(
+    store: Store, account: str, matched: Sequence[tuple[str, str]], trace: RequestTrace
+) -> None:
+    """Remember the companies that lines of a list mean, or that a person chose for them."""
     try:
-        await counting.store.note_matches(counting.account.id, _texts(matched))
+        await store.note_matches(account, _texts(matched))
     except StoreUnavailable as error:
         _warn("matches are not remembered", error, trace)
 

@@ -64,7 +64,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
                 EXPENSIVE_MICROSECONDS,
                 lambda: (
                     spelling.nearest(base, query),
-                    proposals.proposals(base, query, activities.classes),
+                    proposals.proposals(base, query, activities.named),
                 ),
             )
         result = SearchResult(

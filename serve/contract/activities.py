@@ -6,6 +6,7 @@ French or English, is its singular; articles and prepositions do not count. What
 class of Rev. 2.1 that it became, if that is a single one: a company has the code of the revision of its register.
 """
 
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,12 @@ from shards.codec.folding import fold
 _ENGLISH: Final = "a an and at by for from in of on or the to with"
 _FRENCH: Final = "au aux avec d dans de des du en et l la le les ou par pour sur un une"
 SILENT: Final = frozenset(f"{_ENGLISH} {_FRENCH}".split())
+# Words that say what is done with a thing, which is named beside them.
+_ENGLISH_KINDS: Final = (
+    "activities manufacture products retail sale sales service services wholesale"
+)
+_FRENCH_KINDS: Final = "activites articles commerce detail fabrication gros produits"
+KINDS: Final = frozenset(f"{_ENGLISH_KINDS} {_FRENCH_KINDS}".split())
 # Endings of a plural, and of a singular that it may be of.
 _PLURALS: Final = (
     ("ies", "y"), ("oes", "o"), ("ves", "f"), ("ves", "fe"), ("ches", "ch"), ("shes", "sh"), ("sses", "ss"),
@@ -33,6 +40,7 @@ _LABELS: Final = (
     ("naf.csv", "code_nace", ("label_fr",)),
 )
 _TERMS: Final = (("nace_termes.csv", "nace", ("terme",)),)
+_NAME_END: Final = re.compile("[(,;:]")
 _SHORTEST: Final = 3  # letters of a singular: "bus" is none of "bu"
 _LAST: Final = "\U0010ffff"  # sorts after every character of a folded text
 
@@ -46,12 +54,14 @@ class ActivityIndex:
         labels: how many texts are labels.
         texts: the texts that hold a word, by each of its `singulars`.
         words: the words of all texts, in order.
+        sizes: how many words each text has, but those of `KINDS`.
     """
 
     classes: Sequence[frozenset[str]]
     labels: int
     texts: Mapping[str, Sequence[int]]
     words: Sequence[str]
+    sizes: bytes
 
     def holding(self, words: Iterable[str]) -> set[int]:
         """The texts that hold each of these words, of which there is one at least."""
@@ -83,6 +93,21 @@ def classes(text: str) -> tuple[str, ...]:
     words = content(text)
     index = activity_index()
     return tuple(sorted(index.of_texts(index.holding(words)))) if words else ()
+
+
+def named(text: str) -> tuple[str, ...]:
+    """The same classes, if the words name an activity by themselves.
+
+    A label or a term has them and no others before its first bracket or comma, but for words of `KINDS`. So no word of
+    a name is taken for an activity because a term holds it by chance ("Royal Marines", "London Museum").
+
+    >>> named("Bakery"), named("royal"), named("wine wholesale") == classes("wine wholesale") != ()
+    (('10.71', '47.24'), (), True)
+    """
+    words = {word for word in content(text) if word not in KINDS}
+    index = activity_index()
+    alone = words and any(index.sizes[one] == len(words) for one in index.holding(words))
+    return classes(text) if alone else ()
 
 
 def completions(text: str) -> tuple[set[str], set[str]]:
@@ -142,11 +167,15 @@ def activity_index() -> ActivityIndex:
         labels=len(named[0]),
         texts={word: tuple(numbers) for word, numbers in texts.items()},
         words=sorted(words),
+        sizes=bytes(len(text - KINDS) for one in named for text in one),
     )
 
 
 def _texts(tables: Sequence[tuple[str, str, Sequence[str]]]) -> dict[frozenset[str], set[str]]:
-    """The words of each text of tables (name, column of codes, columns of texts), with the classes that it names."""
+    """The words of each text of tables (name, column of codes, columns of texts), with the classes that it names.
+
+    So do the words before its first bracket or comma: "Bakery (baking main activity) (manufacture)".
+    """
     became = _became()
     found: defaultdict[frozenset[str], set[str]] = defaultdict(set)
     for table, code, columns in tables:
@@ -155,7 +184,11 @@ def _texts(tables: Sequence[tuple[str, str, Sequence[str]]]) -> dict[frozenset[s
             if table != _REVISED:
                 named |= became.get(row[code], set())
             for column in columns:
-                found[frozenset(content(row[column]))] |= named
+                whole = frozenset(content(row[column]))
+                found[whole] |= named
+                name = frozenset(content(_NAME_END.split(row[column], 1)[0]))
+                if name - KINDS < whole - KINDS:
+                    found[name] |= named
     return found
 
 

@@ -22,7 +22,7 @@ from serve.guests.site.pages import (
     suggestions,
 )
 from serve.guests.site.pages.documents import legal, manual, sources, status
-from serve.guests.site.pages.lists import chosen, columns, matching
+from serve.guests.site.pages.lists import chosen, matching
 from serve.request.lists import list_file
 
 FIELDS: Final = 32
@@ -94,7 +94,7 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
         matching.match,
         remembers=True,
         file=list_file.LARGEST,
-        fields=FIELDS + columns.MOST,
+        fields=FIELDS + list_file.MOST_COLUMNS,
     ),
     "/rapprochement/societes": WebRoute(
         "liste-societes", post=chosen.use, remembers=True, fields=FIELDS + MOST_LINES

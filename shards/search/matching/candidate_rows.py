@@ -32,7 +32,7 @@ _NEAR_MOST: Final = 40
 _PART_LEAST: Final = 2
 _PARTED: Final = 6
 _LETTERS_OR_DIGITS: Final = re.compile(r"[^\W\d_]+|\d+")
-_INITIALS: Final = range(3, 9)
+INITIALS: Final = range(3, 9)
 # Texts of a batch of lines that are remembered: there is room for some at first, and for some more than the most.
 _TEXTS: Final = 1_024
 _MOST_TEXTS: Final = 16_384
@@ -236,7 +236,7 @@ def initials(words: Sequence[str]) -> list[Spelling]:
     Also those of three to five neighbours in it, without short words: Crédit Agricole CIB.
     """
     texts = ("".join(word[0] for word in some) for some in (words, words[:-1]))
-    found = [Spelling(text, 0, 0.9) for text in texts if len(text) in _INITIALS]
+    found = [Spelling(text, 0, 0.9) for text in texts if len(text) in INITIALS]
     letters = "".join(word[0] for word in words if len(word) > 3)
     for place in range(len(letters)):
         ends = range(place + 3, min(place + 5, len(letters)) + 1)

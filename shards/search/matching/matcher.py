@@ -10,7 +10,13 @@ from shards.codec import record
 from shards.codec.folding import fold
 from shards.errors import reading
 from shards.search.generation_arrays import GenerationArrays
-from shards.search.matching import candidate_rows, certainty, evidence, further_evidence
+from shards.search.matching import (
+    candidate_rows,
+    certainty,
+    evidence,
+    further_evidence,
+    initials_rows,
+)
 from shards.search.matching.candidate_rows import CandidateRows, Found, Spelling, information
 from shards.search.matching.company_numbers import Derivation, in_any_spelling
 from shards.search.matching.evidence import Forms, Numbered, Place, Weighed
@@ -138,6 +144,7 @@ class Matcher:
         if best.compared is None:
             return SURE, 0
         doubtful = best.evidence.get("forme_autre") or best.evidence.get("faute_courte")
+        doubtful = doubtful or best.compared.initials
         if (doubtful or self._is_sibling(best)) and not further - certainty.SHARED:
             return LIKELY, 0
         if not further and self._says_little(line):
@@ -242,6 +249,8 @@ class Matcher:
             for place, word in enumerate(bare.words):
                 for rest in self._tables.forms.attached(word, only):
                     spellings.append(Spelling(rest, place, 0.9))
+            shards = self._arrays.shards
+            more = [*more, *initials_rows.found(shards, chosen, bare.words, seen.line.ville)]
         found = [*more, *self._rows.rows(spellings, chosen, near=near)]
         rows = list({(row.shard, row.row): row for row in found}.values())
         self._compare(seen, [row for row in rows if row[1:] not in seen.compared])

@@ -1,5 +1,6 @@
 """A search that names companies which the account has matched shows all of them, whatever its plan (X19)."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -186,6 +187,33 @@ def test_a_list_on_the_page_is_shown_by_the_page_of_the_search(served: Served) -
     assert [seen.html.count('<th scope="row">') for seen in (before, after)] == [5, 12]
     assert "premières sur" in before.text
     assert "premières sur" not in after.text
+
+
+def test_a_candidate_that_was_offered_and_ticked_counts_as_matched(served: Served) -> None:
+    """Not one that was never offered, nor what another account was offered"""
+    text = "\n".join(
+        ["nom;pays;id", "Bäckerei Nord;DE;", *(f"{n};DE;{n}" for n in BAKERIES[20:24])]
+    )
+    people = [member(served)[0] for _ in range(3)]
+    offers = []
+    for visitor in people:
+        visitor.get("/rapprochement")
+        seen = visitor.upload("/rapprochement", text.encode())
+        offers.append(re.findall(r'name="choix_1" value="([^"]{43} [^"]+)"', seen.html))
+    named = [one.partition(" ")[2] for one in offers[0]]
+    assert [one.partition(" ")[2] for one in offers[1]] == named and len(named) == 3
+    forms = (
+        {f"choix_{n}": value for n, value in enumerate(offers[0], 1)},
+        {f"choix_{n}": value for n, value in enumerate(offers[0], 1)},  # of another account
+        {"ids": ",".join(named)},
+    )
+    every = [*named, *(f"DE:{one}" for one in BAKERIES[20:24])]
+    path = f"/?ids={quote(','.join(every), safe=':,')}"
+    for visitor, form, rows in zip(people, forms, (7, 5, 5), strict=True):
+        assert visitor.get(path).html.count('<th scope="row">') == 5
+        reply = visitor.send("/rapprochement/societes", {**form, "sortie": "recherche"})
+        assert reply.headers["Location"] == f"/?ids={','.join(named)}"
+        assert visitor.get(path).html.count('<th scope="row">') == rows
 
 
 class Watched(LmdbStore):

@@ -150,6 +150,8 @@ def test_a_search_that_finds_nothing_proposes_the_activity_and_the_town(served: 
     assert "effectif_min=1" in link
     assert "q=" not in link
     assert "Boulangerie Lefèvre" in Visitor(served).get(link).text
+    for q in ("royal Orléans", "house Orléans"):
+        assert served.search(q=q)["recherches_proposees"] == [{"ville": "ORLEANS", "total": 2}], q
     assert "recherches_proposees" not in served.search(q="lab")
     assert "recherches_proposees" not in served.search(q="xyzzy")
 

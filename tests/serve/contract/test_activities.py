@@ -71,6 +71,11 @@ def test_the_classes_are_those_of_which_one_text_holds_every_word(text: str) -> 
     assert list(activities.classes(text)) == expected
 
 
+@given(asked() | st.sampled_from(pieces()))
+def test_words_that_are_an_activity_by_themselves_are_those_of_the_oracle(text: str) -> None:
+    assert list(activities.named(text)) == oracle.named_activities(labels() + terms(), text)
+
+
 @given(asked(), st.integers(0, 6))
 def test_what_completes_a_text_is_what_the_oracle_finds(text: str, cut: int) -> None:
     q = text[: len(text) - cut]
@@ -95,6 +100,40 @@ def test_what_completes_a_text_is_what_the_oracle_finds(text: str, cut: int) -> 
 )  # fmt: skip
 def test_words_that_people_use_lead_to_their_class(text: str, code: str) -> None:
     assert code in activities.classes(text)
+
+
+def test_every_official_label_and_every_name_of_a_term_is_an_activity_by_itself() -> None:
+    texts = {text for _, text in labels() + terms() if text.islower() or text in dict(labels())}
+
+    assert {text for text in texts if not activities.named(text)} == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "steel", "acier", "bakery", "boulangeries", "hairdresser", "coiffure", "courtage",
+        "courtage assurance", "plumber", "law firm", "software", "restaurants", "vente en ligne",
+        "élevage de chevaux", "Logiciels", "transport", "insurance", "haulage", "publicité", "immobilier",
+        "real estate", "wine wholesale", "quarry", "pêche", "poissonnerie", "museum", "windows", "Zoo",
+    ],
+)  # fmt: skip
+def test_words_for_a_trade_are_an_activity_by_themselves(text: str) -> None:
+    assert activities.named(text) == activities.classes(text) != ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Royal", "Lyon", "Paris", "London", "England", "British", "international", "national", "general",
+        "générale", "group", "solutions", "house", "home", "maison", "company", "compagnie", "société",
+        "club", "centre", "union", "gold", "argent", "blue", "new", "first", "grand", "sea", "river",
+        "bridge", "tower", "queen", "lord", "star", "design", "line", "art", "time", "life", "vie", "fils",
+        "public", "support", "system", "office", "power", "not", "other", "made", "services", "manufacture",
+        "commerce", "Lord Lyon",
+    ],
+)  # fmt: skip
+def test_a_word_that_texts_hold_by_chance_is_no_activity(text: str) -> None:
+    assert activities.named(text) == ()
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ WORDS: Final = (
 
 
 def classes(text: str) -> tuple[str, ...]:
-    return tuple(oracle.activities(LABELS, text))
+    return tuple(oracle.named_activities(LABELS, text))
 
 
 @given(

@@ -48,6 +48,7 @@ UK = [
     company("UK", "01000029", "CAF DE LA COTE D'OPALE"),
     company("UK", "01000030", "VOLTAIQUE ILE DE FRANCE"),
     company("UK", "01000031", "CREDIT FLUVIAL CIB"),
+    company("UK", "01000032", "ZENITH QUARTZ KILNS LTD", ville="YORK"),
     *(
         company("UK", f"011{i:05}", f"PHOENIX {word} LTD")
         for i, word in enumerate(("ROOFING", "GARDENS", "TRAVEL", "BAKERY", "SUPPLY"))
@@ -297,6 +298,17 @@ def test_initials_are_those_of_a_name(matcher: Matcher) -> None:
     assert found.candidats[0].id == "01000020"
     assert "initiales" in found.candidats[0].raisons
     assert found.verdict != SURE
+
+
+def test_initials_of_a_whole_name_are_found_in_their_town_and_never_sure(matcher: Matcher) -> None:
+    found = matcher.match(Line("ZQK", ville="York"), 3)
+
+    assert found.candidats[0].id == "01000032"
+    assert "initiales" in found.candidats[0].raisons
+    assert found.verdict != SURE
+    assert matcher.match(Line("Z.Q.K. Ltd", ville="YORK"), 3).candidats[0].id == "01000032"
+    for other in (Line("ZQK"), Line("ZQK", ville="Leeds"), Line("ZQ", ville="York")):
+        assert "01000032" not in [one.id for one in matcher.match(other, 3).candidats]
 
 
 @pytest.mark.parametrize(

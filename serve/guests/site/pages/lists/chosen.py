@@ -15,7 +15,7 @@ from serve.contract.parameters import MOST_IDS
 from serve.guests.site import render
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.pages import export_form
-from serve.guests.site.pages.lists import matching
+from serve.guests.site.pages.lists import matching, offers
 
 _CHOICE: Final = re.compile(r"choix_[1-9]\d{0,4}", re.ASCII)
 _SEARCH, _WORKBOOK = "recherche", "xlsx"
@@ -33,9 +33,11 @@ async def use(request: PageRequest) -> Response:
     if output not in (_SEARCH, _WORKBOOK):
         known = f"{_SEARCH}, {_WORKBOOK}"
         raise errors.parametre_invalide("sortie", errors.why("admis", known=known))
-    companies = _companies(request.form)
+    chosen = _chosen(request.form)
+    companies = list(dict.fromkeys(map(offers.company, chosen)))
     if not companies:
         raise errors.parametre_invalide("ids", errors.why("aucune_societe"))
+    await offers.remember(request, chosen)
     taken = _fitting(companies)
     if len(taken) < len(companies) and not request.form.get("premieres"):
         return await matching.offer_part(request, output, taken, len(companies))
@@ -48,11 +50,10 @@ async def use(request: PageRequest) -> Response:
     return await export_form.download(replace(request, form=form))
 
 
-def _companies(form: Mapping[str, str]) -> Sequence[str]:
-    """The chosen companies as items of `ids`, each once, in the order of the lines."""
+def _chosen(form: Mapping[str, str]) -> Sequence[str]:
+    """The values of what is chosen, in the order of the lines."""
     lines = [value for name, value in form.items() if _CHOICE.fullmatch(name)]
-    given = [*form.get("ids", "").split(","), *lines]
-    return list(dict.fromkeys(one for one in given if one))
+    return [one for one in (*form.get("ids", "").split(","), *lines) if one]
 
 
 def _fitting(companies: Sequence[str]) -> Sequence[str]:

@@ -10,12 +10,10 @@ from typing import Final
 from serve.contract import errors
 from serve.request import line_list
 
-# Columns that have a choice; those after them mean what their heading says.
-MOST: Final = 100
 # The key of a line is the number of its row.
 FIELDS: Final = tuple(field for field in line_list.FIELDS if field != "cle")
 _HEADED: Final = {"": None, "oui": True, "non": False}
-_NAME: Final = re.compile(r"colonne_(0|[1-9]\d?)", re.ASCII)
+_NAME: Final = re.compile(r"colonne_(0|[1-9]\d{0,2})", re.ASCII)
 
 
 def chosen(form: Mapping[str, str]) -> dict[int, str] | None:

@@ -23,7 +23,7 @@ from serve.contract.objects.matching import LigneRapprochee, LigneRefusee, Rappr
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.pages import export_form
-from serve.guests.site.pages.lists import columns, match_csv
+from serve.guests.site.pages.lists import columns, match_csv, offers
 from serve.guests.site.render import page
 from serve.guests.site.search import facet_bars
 from serve.request.line_list import LineList
@@ -257,7 +257,7 @@ async def _page(
             countries=generation.names.pays,
             encodings=list(encodings.CHOICES),
             line_fields=columns.FIELDS,
-            most_columns=columns.MOST,
+            choice=offers.values(request),
             page_rows=_ROWS,
             most=list_file.MOST_ROWS,
             most_at_once=MOST_LINES,

@@ -1,0 +1,58 @@
+"""Companies of a town whose names begin with the letters of a line: IBM, International Business Machines.
+
+No index leads from initials to names, and many names share them; those of one town are few, and the town speaks for
+them besides. What they are is compared as all names are (`name_comparison.py`).
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shards.codec.folding import fold
+from shards.kernel import types
+from shards.search.matching.candidate_rows import INITIALS, Found
+from shards.search.reader import Shard
+
+# Of a larger town too many companies share initials, and reading the names of all takes too long.
+_LARGEST_TOWN: Final = 50_000
+
+
+def found(
+    shards: Sequence[Shard], chosen: Sequence[int], words: Sequence[str], ville: str | None
+) -> Iterator[Found]:
+    """The first rows of a town in the chosen shards whose words begin with the letters of a name of one word."""
+    if not ville or len(words) != 1 or len(words[0]) not in INITIALS:
+        return
+    letters, town = words[0].encode(), fold(ville).encode()
+    if letters.isalpha():  # of ASCII
+        for number in chosen:
+            rows = _beginning(shards[number], _rows_of(shards[number], town), letters)
+            yield from (Found(0.0, number, row) for row in rows[: types.KEPT].tolist())
+
+
+def _rows_of(shard: Shard, town: bytes) -> NDArray[Any]:
+    """The rows of a town, none of one that is too large."""
+    towns = shard.code_texts("ville")
+    place = bisect_left(towns, town)
+    if place == len(towns) or towns[place] != town:
+        return np.empty(0, np.int64)
+    ends = shard.code_array("ville.ends")
+    if int(ends[place + 2]) - int(ends[place + 1]) > _LARGEST_TOWN:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(shard.codes("ville") == place + 1)
+
+
+def _beginning(shard: Shard, found: NDArray[Any], letters: bytes) -> NDArray[Any]:
+    """The rows among `found` whose words begin with these letters, one after the other."""
+    index = shard.words
+    starts, tokens = np.asarray(index.token_starts), np.asarray(index.tokens)
+    texts, begins = np.asarray(index.words.data), np.asarray(index.words.starts)
+    last = len(begins) - 2
+    found = found[starts[found + 1] - starts[found] >= len(letters)]
+    for place, letter in enumerate(letters):
+        words = tokens[starts[found] + place]  # the mark of a former name is after every word
+        found = found[(words <= last) & (texts[begins[np.minimum(words, last)]] == letter)]
+    return found
