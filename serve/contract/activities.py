@@ -101,8 +101,8 @@ def named(text: str) -> tuple[str, ...]:
     A label or a term has them and no others before its first bracket or comma, but for words of `KINDS`. So no word of
     a name is taken for an activity because a term holds it by chance ("Royal Marines", "London Museum").
 
-    >>> named("Bakery"), named("royal"), named("wine wholesale") == classes("wine wholesale") != ()
-    (('10.71', '47.24'), (), True)
+    >>> "10.71" in named("Bakery"), named("royal"), named("wine wholesale") == classes("wine wholesale") != ()
+    (True, (), True)
     """
     words = {word for word in content(text) if word not in KINDS}
     index = activity_index()

@@ -43,8 +43,10 @@ def is_line(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_title(cell: str, below: Sequence[str]) -> bool:
-    """Whether a cell without digits is over cells that all have some."""
-    return bool(below) and not _DIGITS.search(cell) and all(map(_DIGITS.search, below))
+    """Whether a cell without digits is over cells that all have some, but for names of companies."""
+    if not below or _DIGITS.search(cell) or not all(map(_DIGITS.search, below)):
+        return False
+    return not (_has_legal_form(cell) and any(map(_has_legal_form, below)))
 
 
 def _is_value(cell: str, below: Sequence[str]) -> bool:

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from shards.codec.folding import fold
 from shards.kernel import types
-from shards.search.matching.candidate_rows import INITIALS, Found
+from shards.search.matching.candidate_rows import Found
+from shards.search.matching.name_tables import INITIALS
 from shards.search.reader import Shard
 
 # Of a larger town too many companies share initials, and reading the names of all takes too long.
 _LARGEST_TOWN: Final = 50_000
 
 
-def found(
+def candidates(
     shards: Sequence[Shard], chosen: Sequence[int], words: Sequence[str], ville: str | None
 ) -> Iterator[Found]:
     """The first rows of a town in the chosen shards whose words begin with the letters of a name of one word."""

@@ -250,7 +250,7 @@ class Matcher:
                 for rest in self._tables.forms.attached(word, only):
                     spellings.append(Spelling(rest, place, 0.9))
             shards = self._arrays.shards
-            more = [*more, *initials_rows.found(shards, chosen, bare.words, seen.line.ville)]
+            more = [*more, *initials_rows.candidates(shards, chosen, bare.words, seen.line.ville)]
         found = [*more, *self._rows.rows(spellings, chosen, near=near)]
         rows = list({(row.shard, row.row): row for row in found}.values())
         self._compare(seen, [row for row in rows if row[1:] not in seen.compared])

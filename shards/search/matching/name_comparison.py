@@ -11,14 +11,13 @@ from typing import Final, NamedTuple
 from rapidfuzz.distance import OSA
 
 from shards.search.matching.legal_forms import LegalForm
-from shards.search.matching.name_tables import NameTables
+from shards.search.matching.name_tables import INITIALS, NameTables
 from shards.search.matching.near_words import BEGINNING, SHORT, Near, near_words
 
 # Names of fewer letters have no error where blanks are elsewhere.
 _LONG: Final = 8
 # Words that tell less than this are in one name of two hundred or more.
 LIGHT: Final = 5.3
-_INITIALS: Final = range(3, 9)
 _LEFT_OUT: Final = 3  # words of so many letters are mostly left out of initials: CAF, Caisse d'Allocations Familiales
 _ALIKE: Final = 0.7
 _ROMAN: Final = frozenset(("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"))
@@ -314,7 +313,7 @@ def _match_respaced(whole: list[Told], parts: list[Told], found: NameComparison)
 def _match_initials(left: list[Told], right: list[Told], found: NameComparison) -> None:
     """One name is the initials of the other."""
     for short, long in ((left, right), (right, left)):
-        if len(short) == 1 and len(long) in _INITIALS and short[0][0] == initials(long):
+        if len(short) == 1 and len(long) in INITIALS and short[0][0] == initials(long):
             found.initials = True
             found.add_common(short[0][1])
             left.clear()
@@ -325,7 +324,7 @@ def _match_initials(left: list[Told], right: list[Told], found: NameComparison) 
 def _match_inner_initials(short: list[Told], long: list[Told], found: NameComparison) -> None:
     """Words of one name that are the initials of neighbours in the other: MSA Poitou, Île-de-France as IDF."""
     for pair in short[:]:
-        if len(pair[0]) not in _INITIALS or not pair[0].isalpha():
+        if len(pair[0]) not in INITIALS or not pair[0].isalpha():
             continue
         for start in range(len(long) - 1):
             if end := _end_of_initials(pair[0], long, start):

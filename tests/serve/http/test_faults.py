@@ -155,7 +155,7 @@ def test_a_file_has_time_as_long_as_it_keeps_coming(
 
     The whole form is 403, as a form without its token.
     """
-    monkeypatch.setattr(body_reader, "BODY_SECONDS", 0.5)
+    monkeypatch.setattr(body_reader, "BODY_SECONDS", 1.0)
     monkeypatch.setattr(body_reader, "FILE_BYTES", 1_000)
     part = '--b\r\nContent-Disposition: form-data; name="liste"; filename="a.csv"\r\n\r\nnom\r\n'
     pieces = [part, *(["\n" * size] * 5), "\r\n--b--\r\n"]

@@ -1,7 +1,7 @@
 """Lists without headings: their first row is a line as the others, and no heading is taken for one."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from serve.contract.errors import ApiError
@@ -72,6 +72,7 @@ def test_headings_are_none(text: str) -> None:
     st.permutations(range(3)),
     st.sampled_from(list_file.SEPARATORS),
 )
+@example([("Siemens AG", "10000", "Ulm"), ("Station 4 AG", "10000", "Ulm")], [0, 1, 2], ";")
 def test_no_line_of_companies_is_lost(
     rows: list[tuple[str, ...]], order: list[int], separator: str
 ) -> None:
