@@ -17,7 +17,6 @@ from shards.kernel import types
 from shards.kernel.memory import COMPILED, Memory, address_of, view
 from shards.kernel.text import candidates, line_words
 from shards.search.generation_arrays import GenerationArrays
-from shards.search.matching.name_tables import INITIALS
 from shards.search.reader import Shard
 
 # Rows of one country that may be compared.
@@ -33,6 +32,8 @@ _NEAR_MOST: Final = 40
 _PART_LEAST: Final = 2
 _PARTED: Final = 6
 _LETTERS_OR_DIGITS: Final = re.compile(r"[^\W\d_]+|\d+")
+# Letters of a word that may be the initials of a name.
+INITIALS: Final = range(3, 9)
 # Texts of a batch of lines that are remembered: there is room for some at first, and for some more than the most.
 _TEXTS: Final = 1_024
 _MOST_TEXTS: Final = 16_384

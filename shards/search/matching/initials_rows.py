@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from shards.codec.folding import fold
 from shards.kernel import types
-from shards.search.matching.candidate_rows import Found
-from shards.search.matching.name_tables import INITIALS
+from shards.search.matching.candidate_rows import INITIALS, Found
 from shards.search.reader import Shard
 
 # Of a larger town too many companies share initials, and reading the names of all takes too long.

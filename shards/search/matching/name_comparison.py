@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 
 from rapidfuzz.distance import OSA
 
+from shards.search.matching.candidate_rows import INITIALS
 from shards.search.matching.legal_forms import LegalForm
-from shards.search.matching.name_tables import INITIALS, NameTables
+from shards.search.matching.name_tables import NameTables
 from shards.search.matching.near_words import BEGINNING, SHORT, Near, near_words
 
 # Names of fewer letters have no error where blanks are elsewhere.

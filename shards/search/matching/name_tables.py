@@ -16,8 +16,6 @@ from shards.search.matching.legal_forms import LegalForm, LegalForms, Row, Words
 UMLAUTS: Final = frozenset(("AT", "CH", "DE", "DK", "EE", "FI", "LU", "NO", "SE"))
 # Where names are registered in Cyrillic letters.
 CYRILLIC: Final = frozenset(("BG",))
-# Letters of a word that may be the initials of a name.
-INITIALS: Final = range(3, 9)
 # Where an article or a preposition loses its vowel before another one: l'escale, d'Antony, folded to two words.
 ELIDING: Final = frozenset(("BE", "CH", "FR", "IT", "LU"))
 _ELIDED: Final = frozenset("dl")

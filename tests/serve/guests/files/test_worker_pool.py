@@ -74,7 +74,9 @@ def serving_exports(
     with serving(data, state=state, now=clock, opener=opener, makers=makers) as served:
         yield Place(served, state, clock)
     assert not list((state / "exports").iterdir())
-    assert set(active_children()) == before
+    assert (
+        set(active_children()) <= before
+    )  # that of an earlier test may have been reaped meanwhile
 
 
 @contextmanager
