@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-T = TypeVar("T", np.uint32, np.uint64)
+T = TypeVar("T", np.uint32, np.uint64, np.int64)
 
 Rows = NDArray[np.uint32]  # row numbers of a shard
 

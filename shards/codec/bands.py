@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from shards.codec.arrays import distinct
 from shards.codec.codes import Distinct
 from shards.codec.sort_keys import KeyRuns
 from shards.format import EFFECTIF_NULL
@@ -47,7 +48,7 @@ def names(tri: str, keys: NDArray[np.generic]) -> list[str | None]:
     """
     if tri == "ca_desc":
         return [*reversed(turnover_names()), None]
-    return [*(f"{-year:04}" for year in _years(keys)), None]
+    return [*(f"{-year:04}" for year in distinct(_of_years(keys)).tolist()), None]
 
 
 def turnover_names() -> list[str]:
@@ -111,7 +112,8 @@ def _bounds(published: str) -> tuple[int, int | None] | None:
 def ends(tri: str, runs: KeyRuns, rows: int) -> NDArray[np.uint32]:
     """How many rows come before each band of an order, and all rows at the end."""
     if tri == "recent":
-        stops = _of_years(runs.keys).searchsorted(_years(runs.keys), side="right")
+        years = _of_years(runs.keys)
+        stops = years.searchsorted(distinct(years.copy()), side="right")
     else:
         stops = runs.keys.searchsorted([-bound for bound in reversed(TURNOVERS)], side="right")
         stops = np.append(stops, len(runs.keys))
@@ -121,11 +123,3 @@ def ends(tri: str, runs: KeyRuns, rows: int) -> NDArray[np.uint32]:
 def _of_years(keys: NDArray[np.generic]) -> NDArray[np.int64]:
     """The years of the keys of dates, negated as these are."""
     return -(-keys.astype(np.int64) // _YEAR)
-
-
-def _years(keys: NDArray[np.generic]) -> NDArray[np.int64]:
-    """The years of keys that ascend, each once."""
-    # `np.unique` would load numpy.ma, 3 MiB of each process.
-    years = _of_years(keys)
-    distinct: NDArray[np.int64] = years[np.diff(years, prepend=years[:1] - 1) != 0]
-    return distinct

@@ -6,6 +6,7 @@ UTF-8 needs no further care: its bytes sort like the code points, and a text occ
 do.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -53,6 +54,16 @@ class Texts:
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+
+def place_of(texts: Texts, text: bytes) -> int:
+    """The place of a text in a list that is sorted, -1 if it is not there.
+
+    >>> place_of(pack(["ab", "cd"]), b"cd"), place_of(pack(["ab", "cd"]), b"c")
+    (1, -1)
+    """
+    place = bisect_left(texts, text)
+    return place if place < len(texts) and texts[place] == text else -1
 
 
 def pack(texts: Iterable[str]) -> Texts:

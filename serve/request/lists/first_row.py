@@ -46,7 +46,7 @@ def _is_title(cell: str, below: Sequence[str]) -> bool:
     """Whether a cell without digits is over cells that all have some, but for names of companies."""
     if not below or _DIGITS.search(cell) or not all(map(_DIGITS.search, below)):
         return False
-    return not (_has_legal_form(cell) and any(map(_has_legal_form, below)))
+    return not _is_name(cell, below)
 
 
 def _is_value(cell: str, below: Sequence[str]) -> bool:
@@ -59,7 +59,7 @@ def _is_value(cell: str, below: Sequence[str]) -> bool:
         return True
     if digits >= _WRITTEN and _are_most(_shape(cell), below):
         return True
-    return _has_legal_form(cell) and (not below or any(map(_has_legal_form, below)))
+    return _is_name(cell, below)
 
 
 def _comes_again(folded: str, below: Sequence[str]) -> bool:
@@ -81,6 +81,11 @@ def _shape(cell: str) -> str:
     if cell.isdigit():
         return "9" * len(cell)
     return _DIGITS.sub("9", _LETTERS.sub("a", cell))
+
+
+def _is_name(cell: str, below: Sequence[str]) -> bool:
+    """Whether a cell is a name with a legal form, over others with one if there are any."""
+    return _has_legal_form(cell) and (not below or any(map(_has_legal_form, below)))
 
 
 def _has_legal_form(cell: str) -> bool:

@@ -149,10 +149,14 @@ def find_word(
     return 1
 
 
+def companies_of(rows: i64) -> i64:
+    """As how many companies a shard with so many rows counts."""
+    return rows if rows > LEAST_COMPANIES else LEAST_COMPANIES
+
+
 def information(rows: i64, with_word: i64) -> f64:
     """What it tells that a name of a shard has a word, as `information` of `candidate_rows.py`."""
-    companies: i64 = rows if rows > LEAST_COMPANIES else LEAST_COMPANIES
-    return log((companies + 1) / (with_word + 0.5))
+    return log((companies_of(rows) + 1) / (with_word + 0.5))
 
 
 def seek_word(pool: Pool, word: i64, group: i64, weight: f64) -> i64:
@@ -179,7 +183,7 @@ def seek_words(
     Args:
         numbers: of the shard, those of the text number `i` from `i * stride + column` on.
     """
-    companies: i64 = shard.rows if shard.rows > LEAST_COMPANIES else LEAST_COMPANIES
+    companies: i64 = companies_of(shard.rows)
     pool.end = pool.first
     for group in range(pool.group_count):
         pool.heaviest[group] = 0.0

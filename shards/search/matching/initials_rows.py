@@ -4,14 +4,15 @@ No index leads from initials to names, and many names share them; those of one t
 them besides. What they are is compared as all names are (`name_comparison.py`).
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shards.codec.arrays import where
 from shards.codec.folding import fold
+from shards.codec.strings import place_of
 from shards.kernel import types
 from shards.search.matching.candidate_rows import INITIALS, Found
 from shards.search.reader import Shard
@@ -35,14 +36,13 @@ def candidates(
 
 def _rows_of(shard: Shard, town: bytes) -> NDArray[Any]:
     """The rows of a town, none of one that is too large."""
-    towns = shard.code_texts("ville")
-    place = bisect_left(towns, town)
-    if place == len(towns) or towns[place] != town:
+    place = place_of(shard.code_texts("ville"), town)
+    if place < 0:
         return np.empty(0, np.int64)
     ends = shard.code_array("ville.ends")
     if int(ends[place + 2]) - int(ends[place + 1]) > _LARGEST_TOWN:
         return np.empty(0, np.int64)
-    return np.flatnonzero(shard.codes("ville") == place + 1)
+    return where(shard.codes("ville") == place + 1)
 
 
 def _beginning(shard: Shard, found: NDArray[Any], letters: bytes) -> NDArray[Any]:

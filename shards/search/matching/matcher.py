@@ -1,13 +1,13 @@
 """Match a line: candidates, evidence, notes, verdict."""
 
 import re
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from shards.codec import record
 from shards.codec.folding import fold
+from shards.codec.strings import place_of
 from shards.errors import reading
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.matching import (
@@ -171,9 +171,7 @@ class Matcher:
         shard = self._arrays.shards[self._arrays.numbers[other.company["iso2"]]]
 
         def is_town(word: str) -> bool:
-            towns = shard.code_texts("ville")
-            place = bisect_left(towns, word.encode())
-            return place < len(towns) and towns[place] == word.encode()
+            return place_of(shard.code_texts("ville"), word.encode()) >= 0
 
         return certainty.is_sibling(other.compared, self._tables.kin, is_town)
 

@@ -12,7 +12,7 @@ from rapidfuzz.distance import OSA
 
 from shards.search.matching.candidate_rows import INITIALS
 from shards.search.matching.legal_forms import LegalForm
-from shards.search.matching.name_tables import NameTables
+from shards.search.matching.name_tables import ELIDED, NameTables, is_elided
 from shards.search.matching.near_words import BEGINNING, SHORT, Near, near_words
 
 # Names of fewer letters have no error where blanks are elsewhere.
@@ -22,9 +22,6 @@ LIGHT: Final = 5.3
 _LEFT_OUT: Final = 3  # words of so many letters are mostly left out of initials: CAF, Caisse d'Allocations Familiales
 _ALIKE: Final = 0.7
 _ROMAN: Final = frozenset(("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"))
-
-_ELIDED: Final = frozenset("ld")
-_VOWELS: Final = frozenset("aeiouyh")
 
 Told = tuple[str, float]  # a word, and how much it tells
 
@@ -185,11 +182,9 @@ def _compare_rest(pair: _Pair, near: Near, tables: NameTables) -> None:
 
 def articles(words: Sequence[str]) -> Collection[str]:
     """Articles that lost their vowel: l of l'oeuvre."""
-    if _ELIDED.isdisjoint(words):
+    if ELIDED.isdisjoint(words):
         return ()
-    return {
-        one for one, other in itertools.pairwise(words) if one in _ELIDED and other[0] in _VOWELS
-    }
+    return {one for one, other in itertools.pairwise(words) if is_elided(one, other)}
 
 
 def _without_equal(line: ComparedName, company: ComparedName, tables: NameTables) -> _Pair:

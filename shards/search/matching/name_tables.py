@@ -18,8 +18,10 @@ UMLAUTS: Final = frozenset(("AT", "CH", "DE", "DK", "EE", "FI", "LU", "NO", "SE"
 CYRILLIC: Final = frozenset(("BG",))
 # Where an article or a preposition loses its vowel before another one: l'escale, d'Antony, folded to two words.
 ELIDING: Final = frozenset(("BE", "CH", "FR", "IT", "LU"))
-_ELIDED: Final = frozenset("dl")
-_SILENT: Final = tuple("aeiouyh")
+ELIDED: Final = frozenset("dl")
+_VOWELS: Final = frozenset("aeiouyh")
+_STE: Final = "ste"
+_TOUCHED: Final = ELIDED | {_STE}
 _TENS: Final = re.compile(r"[2-9]0")
 _UNITS: Final = re.compile(r"[1-9](?:st|nd|rd|th)?")
 _DIGRAPHS: Final = (("ae", "a"), ("oe", "o"), ("ue", "u"), ("aa", "a"))
@@ -78,20 +80,22 @@ class NameTables:
         At least one word stays.
         """
         words, forms = self.forms.without_forms(folded, iso2)
-        content = words = self._with_articles(words) if iso2 in ELIDING else words
+        if iso2 in ELIDING and not _TOUCHED.isdisjoint(words):
+            words = self._without_articles(words)
+        content = words
         if not self._dropped.isdisjoint(words):
             content = tuple(word for word in words if word not in self._dropped) or words
         if not self._tens.isdisjoint(content):
             content = self._with_compounds(content)
         return BareName(joined_letters(content) if 1 in map(len, content) else content, forms)
 
-    def _with_articles(self, words: Words) -> Words:
+    def _without_articles(self, words: Words) -> Words:
         """The words without l' and d'; "ste" is no saint before a preposition, but a company."""
         found: list[str] = []
         for word, after in zip(words, (*words[1:], ""), strict=True):
-            if word == "ste" and (after in self._dropped or after in _ELIDED):
+            if word == _STE and (after in self._dropped or after in ELIDED):
                 word = "societe"
-            if word not in _ELIDED or len(after) < 2 or not after.startswith(_SILENT):
+            if not is_elided(word, after):
                 found.append(word)
         return tuple(found)
 
@@ -151,6 +155,15 @@ def _replaced(word: str, pairs: Sequence[tuple[str, str]]) -> str:
     for one, other in pairs:
         word = word.replace(one, other)
     return word
+
+
+def is_elided(word: str, after: str) -> bool:
+    """Whether a word is an article or a preposition that lost its vowel before another word, not one of two initials.
+
+    >>> is_elided("l", "oeuvre"), is_elided("l", "a"), is_elided("d", "leroy")
+    (True, False, False)
+    """
+    return word in ELIDED and len(after) > 1 and after[0] in _VOWELS
 
 
 def joined_letters(words: Words) -> Words:
