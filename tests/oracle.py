@@ -633,6 +633,57 @@ def without_zeros(number: str) -> str:
     return letters[0] + rest
 
 
+# X19: some words of legal forms of a country, and of siblings; a test keeps to these.
+FORM_WORDS = {"EE": "ou as", "FR": "sarl sas", "UK": "limited ltd plc"}
+SIBLING_WORDS = {"group", "groupe", "holding", "holdings"}
+
+
+def bare_words(nom: str, iso2: str) -> list[str]:
+    """X5: the words of a name in any order, without legal forms; all of them where it has no other."""
+    words = sorted(folded(nom).split())
+    return [word for word in words if word not in FORM_WORDS[iso2].split()] or words
+
+
+def meant_by(companies: Sequence[C], line: Mapping[str, Any]) -> list[C]:
+    """X5, X19: whom a line surely may mean: by its number in any spelling, else by its whole name, now or before."""
+    inside = [c for c in companies if not line["pays"] or c["iso2"] in line["pays"]]
+    if line["id"] is not None:
+        return numbered(inside, line["id"])[1]
+    return [c for c in inside if line["nom"] and _has_name(c, line["nom"])]
+
+
+def _has_name(company: Company, nom: str) -> bool:
+    names, iso2 = (company["nom"], *(company["noms_anterieurs"] or ())), company["iso2"]
+    return bool(folded(nom)) and any(
+        bare_words(nom, iso2) == bare_words(name, iso2) for name in names
+    )
+
+
+def name_says_enough(companies: Sequence[Company], line: Mapping[str, Any]) -> bool:
+    """X19: whether a name alone may be `sur`: without namesake or sibling, no initials and no common word."""
+    inside = [c for c in companies if not line["pays"] or c["iso2"] in line["pays"]]
+    if any(_is_sibling(c, line["nom"], inside) for c in inside):
+        return False
+    written = sorted(folded(line["nom"]).split())
+    namesakes = meant_by(companies, line)
+    exact = [c for c in namesakes if sorted(folded(c["nom"]).split()) == written]
+    (first, *others) = bare_words(line["nom"], namesakes[0]["iso2"])
+    having = [c for c in inside if first in folded(c["nom"]).split()]
+    vague = not others and (len(first) <= 4 or len(having) >= 5)
+    return not vague and len(exact or namesakes) <= 1
+
+
+def _is_sibling(company: Company, nom: str, others: Sequence[Company]) -> bool:
+    """X19: the name, and words of a group, holding, town or number besides."""
+    towns = {folded(c["ville"] or "") for c in others if c["iso2"] == company["iso2"]}
+    more = bare_words(company["nom"], company["iso2"])
+    for word in bare_words(nom, company["iso2"]):
+        if word not in more:
+            return False
+        more.remove(word)
+    return bool(more) and all(word in SIBLING_WORDS | towns or word.isdigit() for word in more)
+
+
 Link = tuple[str, str, str, str | None, str | None]  # child, parent, nature, first day, last day
 
 

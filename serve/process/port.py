@@ -45,13 +45,13 @@ def reserve(
     Raises:
         PortError: the address is taken, or is none of this machine.
     """
-    if not inherited:
+    if not inherited and port:
         # Without SO_REUSEPORT first: with it, a second server would share the port unnoticed.
-        probe = bind(host, port)
-        port = probe.getsockname()[1]
-        probe.close()
-    missing = count - len(inherited)
-    return [*inherited, *(bind(host, port, shared=True) for _ in range(missing))]
+        bind(host, port).close()
+    # A free port, as the kernel chooses it, is shared with nobody.
+    sockets = [*inherited] or [bind(host, port, shared=True)]
+    chosen = sockets[0].getsockname()[1]
+    return sockets + [bind(host, chosen, shared=True) for _ in range(count - len(sockets))]
 
 
 def is_free(host: str, port: int) -> bool:

@@ -54,6 +54,12 @@ class Compared(NamedTuple):
         """The row."""
         return self.found.shard, self.found.row
 
+    @property
+    def order(self) -> tuple[bool, float]:
+        """Equal names first: words of a small country tell less, so near names of a large one would precede them."""
+        one = self.compared
+        return one is None or one.lacking + one.extra + one.errors > 0, self.distance
+
 
 class Spelled(NamedTuple):
     """The words of a line without the legal forms of the countries asked for, and their spellings."""
@@ -312,14 +318,16 @@ class Matcher:
     def _read(self, seen: Seen, found: Sequence[Compared]) -> list[Weighed]:
         """The records of the nearest rows, with all evidence."""
         best = list({each.place: each for each in found}.values())
-        best = sorted(best, key=lambda each: each.distance)
-        farthest = best[0].distance + _BEHIND if best else 0.0
+        best = sorted(best, key=lambda each: each.order)
+        farthest = min((each.distance for each in best), default=0.0) + _BEHIND
         by_number = seen.numbered.places
         # Rows found by a number are not cut by the distance of names.
         best = [
             each
             for i, each in enumerate(best)
-            if i < _FEW or (i < _READ and each.distance <= farthest) or each.place in by_number
+            if i < _FEW
+            or (i < _READ and (each.distance <= farthest or not each.order[0]))
+            or each.place in by_number
         ]
         companies = sum(self._arrays.shards[number].rows for number in seen.chosen)
         named = _named(best, by_number)
