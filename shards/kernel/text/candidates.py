@@ -177,21 +177,19 @@ def consider_both(shard: ShardArrays, pool: Pool, one: i64, other: i64) -> i64:
     return 0
 
 
-def group_size(shard: ShardArrays, pool: Pool, group: i64) -> i64:
-    """The number of rows of the words of a group."""
-    size: i64 = 0
+def measure_groups(shard: ShardArrays, pool: Pool) -> f64:
+    """Find how many rows each group has, which is below 0 until it is taken, and what it weighs; returns the sum."""
+    for group in range(pool.group_count):
+        pool.sizes[group] = 0
+        pool.heaviest[group] = 0.0
     for i in range(pool.first, pool.end):
-        if pool.groups[i] == group:
-            size += postings_of(shard, pool.words[i])
-    return size
-
-
-def group_weight(pool: Pool, group: i64) -> f64:
-    """The most that a word of a group weighs."""
+        own: i64 = pool.groups[i]
+        pool.sizes[own] -= postings_of(shard, pool.words[i])
+        if pool.weights[i] > pool.heaviest[own]:
+            pool.heaviest[own] = pool.weights[i]
     weight: f64 = 0.0
-    for i in range(pool.first, pool.end):
-        if pool.groups[i] == group and pool.weights[i] > weight:
-            weight = pool.weights[i]
+    for group in range(pool.group_count):
+        weight += pool.heaviest[group]
     return weight
 
 
@@ -204,30 +202,22 @@ def gather_rows(shard: ShardArrays, pool: Pool) -> i64:
     """
     used: i64 = 0
     frequent: i64 = 0
-    left: f64 = 0.0
+    left: f64 = measure_groups(shard, pool)
     pool.count = 0
     pool.weighed = 0
-    for group in range(pool.group_count):
-        pool.sizes[group] = 0
-        left += group_weight(pool, group)
     for _ in range(pool.group_count):
         best: i64 = -1
-        least: i64 = 0
         for group in range(pool.group_count):
-            if pool.sizes[group] == 0:
-                size: i64 = group_size(shard, pool, group)
-                if size and (best < 0 or size < least):
-                    best = group
-                    least = size
+            if pool.sizes[group] < 0 and (best < 0 or pool.sizes[group] > pool.sizes[best]):
+                best = group
         if best < 0 or left <= floor_of(pool):
             break
+        least: i64 = -pool.sizes[best]
         pool.sizes[best] = least
         if used + least <= pool.allowed:
             used += least
-            left -= group_weight(pool, best)
-            for i in range(pool.first, pool.end):
-                if pool.groups[i] == best:
-                    consider_all(shard, pool, pool.words[i])
+            consider_group(shard, pool, best)
+            left -= pool.heaviest[best]
         elif frequent < FREQUENT_GROUPS:
             pool.chosen[frequent] = best
             frequent += 1
@@ -239,13 +229,52 @@ def gather_rows(shard: ShardArrays, pool: Pool) -> i64:
     return pool.count
 
 
+def consider_group(shard: ShardArrays, pool: Pool, group: i64) -> i64:
+    """Weigh the rows of a group: all of them, or those with a word of another one where no others can weigh enough."""
+    needed: i64 = pool.heaviest[group] <= floor_of(pool)
+    shared: i64 = needed and sharing_steps(shard, pool, group) < WEIGHING * pool.sizes[group]
+    for i in range(pool.first, pool.end):
+        if pool.groups[i] != group:
+            continue
+        if not shared:
+            consider_all(shard, pool, pool.words[i])
+            continue
+        for k in range(pool.first, pool.end):
+            if pool.sizes[pool.groups[k]] < 0:
+                consider_both(shard, pool, pool.words[i], pool.words[k])
+    return 0
+
+
+def sharing_steps(shard: ShardArrays, pool: Pool, group: i64) -> i64:
+    """About how many steps it takes to find the rows that a group shares with those that were not taken yet."""
+    steps: i64 = 0
+    most: i64 = WEIGHING * pool.sizes[group]
+    for i in range(pool.first, pool.end):
+        if pool.groups[i] != group:
+            continue
+        one: i64 = postings_of(shard, pool.words[i])
+        for k in range(pool.first, pool.end):
+            if pool.sizes[pool.groups[k]] >= 0:
+                continue
+            other: i64 = postings_of(shard, pool.words[k])
+            least: i64 = one if one < other else other
+            ratio: i64 = (one + other) // (least + 1)
+            while ratio > 1:
+                steps += least
+                ratio >>= 1
+            steps += PAIRED
+            if steps >= most:
+                return steps
+    return steps
+
+
 def consider_shared(shard: ShardArrays, pool: Pool, frequent: i64, left: f64) -> i64:
     """Weigh the rows that two of the frequent groups share; no row weighs over `left` that was not weighed before."""
     for j in range(1, frequent):
-        left -= group_weight(pool, pool.chosen[j - 1])
+        left -= pool.heaviest[pool.chosen[j - 1]]
         for i in range(j):
             # A row with another group before `j` was weighed with it.
-            if left + group_weight(pool, pool.chosen[i]) <= floor_of(pool):
+            if left + pool.heaviest[pool.chosen[i]] <= floor_of(pool):
                 continue
             for k in range(pool.first, pool.end):
                 if pool.groups[k] == pool.chosen[i]:

@@ -100,6 +100,17 @@ def suffix_key(text: u8s, start: i64, length: i64) -> u64:
     return key
 
 
+def begins_before(shard: ShardArrays, place: i64, length: i64, unit: i64) -> i64:
+    """1 if a word begins about `length` bytes before a place in the words, `unit` more or less."""
+    if place >= shard.words_size:
+        damaged()
+    for before in range(length - unit, length + unit + 1):
+        start: i64 = place - before
+        if start == 0 or (start > 0 and shard.words[start - 1] == WORD_END):
+            return 1
+    return 0
+
+
 def near_words(
     shard: ShardArrays, text: u8s, start: i64, length: i64, unit: i64, pool: Pool
 ) -> i64:
@@ -128,6 +139,12 @@ def near_words(
     if end > first + NEAR_SCANNED:
         end = first + NEAR_SCANNED
     for index in range(first, end):
+        if cython.compiled and index + SUFFIXES_AHEAD < end:
+            ahead: i64 = shard.suffixes[index + SUFFIXES_AHEAD]
+            if ahead < shard.words_size:
+                prefetch(cython.address(shard.words[ahead]))
+        if begins_before(shard, shard.suffixes[index], half, unit) == 0:
+            continue
         owner: i64 = owner_of(shard, shard.suffixes[index])
         if add_near(shard, owner, text, start, length, unit, pool) == 0:
             return 0
