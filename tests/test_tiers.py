@@ -17,7 +17,7 @@ TESTS = modules("tests")
 QUICK = ("tests/shards/", "tests/quota/", "tests/pipeline/", "tests/serve/")
 
 
-@pytest.mark.parametrize("module", sorted(tiers.OUTSIDE | tiers.SERVER))
+@pytest.mark.parametrize("module", sorted(tiers.OUTSIDE | tiers.LONG | tiers.SERVER))
 def test_a_module_that_decides_a_tier_exists(module: str) -> None:
     """A helper that is renamed would move its tests to the quick tier in silence."""
     assert find_spec(module)
@@ -28,6 +28,7 @@ def test_a_module_that_decides_a_tier_exists(module: str) -> None:
     [
         ("import numpy", ""),
         ("import subprocess", "server"),
+        ("import subprocess\nfrom pipeline import importing", "long"),
         ("from tests.serve.client import Served", "server"),
         ("from tests.serve import processes", "server"),
         ("from tests.quota import servers\nimport subprocess", "outside"),  # which needs programs
@@ -64,8 +65,8 @@ def test_the_targets_leave_out_what_their_help_says() -> None:
     }
 
     assert left_out == {
-        "quick": {"server", "outside", "slow", "judge"},
-        "check": {"outside", "slow", "judge"},
+        "quick": {"server", "long", "outside", "slow", "judge"},
+        "check": {"long", "outside", "slow", "judge"},
         "test": {"slow", "judge"},
     }
 

@@ -3,8 +3,8 @@
 | target | tests | goal on 2 cores |
 |---|---|--:|
 | `make quick` | values, and LMDB files in memory (/dev/shm) | 60 s |
-| `make check` | also those that start our own servers, commands and builds; lint, types, layers | 4 min |
-| `make test` | also those of other projects' programs | 7 min |
+| `make check` | also those that start our own servers and commands; lint, types, layers | 3 min |
+| `make test` | also whole builds, nights and lives of servers, and those of other projects' programs | 7 min |
 | `make proof` | those that take over ten seconds alone: crash safety, wheels, clusters | CI runs them too |
 
 `make help` shows the times that were measured.
@@ -13,7 +13,8 @@ A test module need not say where it belongs: its imports, those of the helpers t
 the fixtures of its tests do.
 
 - `outside`: it starts a program of another project (a browser, Redis, nginx, LibreOffice …).
-- `server`: it starts a server, a process or a whole build of ours, or takes as long.
+- `long`: it imports or builds, or a server of its own begins and ends.
+- `server`: it starts a server or a process of ours, or takes as long.
 - `slow`: set by hand, on proofs that take minutes.
 """
 
@@ -27,13 +28,29 @@ from tests import ROOT
 
 # `tests.proof.tools.need` finds programs. A missing one skips the test; in CI it fails it.
 OUTSIDE: Final = frozenset({"playwright.sync_api", "tests.proof.tools"})
-# Ways to start servers and processes, functions of ours that take seconds, and tests that take as long.
-SERVER: Final = frozenset({
-    "aiohttp", "http.server", "multiprocessing", "pipeline.__main__", "pipeline.publishing.build",
-    "pipeline.importing", "pipeline.synth.lexicon", "pipeline.synth.writer", "subprocess",
-    "tests.bench.__main__", "tests.test_citations", "tests.test_complexity",
+# Ways to import and build; tests of processes from their start to their end, and those that take as long.
+LONG: Final = frozenset({
+    "pipeline.__main__", "pipeline.importing", "pipeline.publishing.build", "pipeline.synth.lexicon",
+    "pipeline.synth.writer", "tests.bench.__main__", "tests.pipeline.nightly.test_fetching",
+    "tests.serve.access.test_contacts", "tests.serve.access.test_unavailable",
+    "tests.serve.contract.test_activities", "tests.serve.generation.test_current_generation",
+    "tests.serve.guests.docs.openapi.test_examples", "tests.serve.guests.files.test_export",
+    "tests.serve.guests.files.test_worker", "tests.serve.guests.files.test_worker_pool",
+    "tests.serve.guests.files.workbook.test_sheets", "tests.serve.guests.files.workbook.test_statements",
+    "tests.serve.guests.site.test_hostile", "tests.serve.observe.test_log_writer",
+    "tests.serve.process.test_process", "tests.serve.process.test_read_ahead",
+    "tests.shards.codec.test_folding", "tests.shards.kernel.test_damage",
+    "tests.shards.publish.test_publication", "tests.test_citations", "tests.test_complexity",
 })  # fmt: skip
-SERVER_FIXTURES: Final = frozenset({"demo_data", "served"})
+# Ways to start servers and processes, and tests that take as long.
+SERVER: Final = frozenset({
+    "aiohttp", "http.server", "multiprocessing", "subprocess", "tests.pipeline.stages.test_text_cleaning",
+    "tests.serve.guests.files.test_tables", "tests.serve.guests.files.workbook.test_accounts",
+    "tests.shards.kernel.test_candidates", "tests.shards.search.test_facets", "tests.shards.search.test_distribution",
+    "tests.shards.sync.test_mirror", "tests.shards.verify.test_invariants",
+})  # fmt: skip
+LONG_FIXTURES: Final = frozenset({"crowded", "demo_data"})
+SERVER_FIXTURES: Final = frozenset({"served"})
 
 
 def of(path: Path, fixtures: Collection[str]) -> str:
@@ -41,6 +58,8 @@ def of(path: Path, fixtures: Collection[str]) -> str:
     used = _used(path)
     if used & OUTSIDE:
         return "outside"
+    if used & LONG or LONG_FIXTURES.intersection(fixtures):
+        return "long"
     if used & SERVER or SERVER_FIXTURES.intersection(fixtures):
         return "server"
     return ""
