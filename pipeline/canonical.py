@@ -116,7 +116,6 @@ _DATES: Final = frozenset({"date_creation", "date_source"})
 _UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 GROUP: Final = "Consolidated"  # ends the code of a line of group accounts (`seeds/postes.csv`)
-ETATS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
 
 
 class InputError(BuildError):

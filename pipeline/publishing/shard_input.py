@@ -16,7 +16,6 @@ import orjson
 import polars as pl
 from numpy.typing import NDArray
 
-from pipeline.canonical import ETATS
 from pipeline.canonical import GROUP as OF_GROUP
 from pipeline.publishing import sorted_runs
 from pipeline.publishing.sorted_runs import Run
@@ -26,14 +25,13 @@ from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.rejections import REASON
 from shards.codec import aliases, record
 from shards.codec.codes import Distinct
+from shards.codec.record import ETATS, LINE
 from shards.codec.strings import END, Texts
 from shards.format import DATE_NULL, EFFECTIF_NULL
 from shards.query import STATES
 from shards.writing.name_index import FormerNames
 from shards.writing.writer import Columns
 
-# The keys of a statement line, in the order of contract E5.
-LINE: Final = ("etat", "code", "libelle", "valeur", "devise", "exercice", "ordre")
 # By row: the codes of the lines that were withheld, by year.
 Withheld = Mapping[int, Mapping[str, Sequence[str]]]
 # Digits of a date, yyyymmdd.

@@ -127,8 +127,8 @@ async def admit_caller(
     counting = _counting(context, caller, left, now)
     if counting is not None:
         return Admitted(caller, left, counting, {})
-    terms = context.gate.terms[caller.plan.slug]
-    return Admitted(caller, left, None, counter_headers.visitor(terms, left, now))
+    limits = context.gate.limits[caller.plan.slug]
+    return Admitted(caller, left, None, counter_headers.visitor(limits, left, now))
 
 
 def require_account(admitted: Admitted) -> Counting:
@@ -255,8 +255,8 @@ def _counting(
 ) -> Counting | None:
     if caller.account is None:
         return None
-    terms = context.gate.terms[caller.plan.slug]
-    return Counting(context.holder.store, caller.account, terms, left, context.plans, now)
+    limits = context.gate.limits[caller.plan.slug]
+    return Counting(context.holder.store, caller.account, limits, left, context.plans, now)
 
 
 def _with_bad_key(result: CallResult[T]) -> CallResult[T]:

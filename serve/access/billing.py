@@ -53,7 +53,7 @@ class Counting(NamedTuple):
 
     store: Store
     account: Account
-    terms: PlanLimits
+    limits: PlanLimits
     left: BurstRemaining
     plans: Mapping[str, Plan]
     now: datetime
@@ -96,7 +96,7 @@ async def current_headers(plan: Plan, counting: Counting, *, with_credits: bool 
 
 def _headers(counting: Counting, meter: Meter, credits: tuple[int, int] | None = None) -> Headers:
     """The counters of an account; `credits` are those that the call cost, and those that are left."""
-    found = counter_headers.calls(counting.terms, meter, counting.left, counting.now)
+    found = counter_headers.calls(counting.limits, meter, counting.left, counting.now)
     return found if credits is None else {**found, **counter_headers.credits(*credits)}
 
 
@@ -378,7 +378,7 @@ async def current_exports(plan: Plan, counting: Counting) -> Headers:
 
 def export_headers(counting: Counting, meter: Meter) -> Headers:
     """The exports of the month."""
-    return counter_headers.exports(counting.terms, meter, counting.left, counting.now)
+    return counter_headers.exports(counting.limits, meter, counting.left, counting.now)
 
 
 def _quota_export(meter: Meter, caller: Caller, counting: Counting) -> ApiError:

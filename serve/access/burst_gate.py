@@ -39,7 +39,7 @@ class BurstGate:
     """The burst limits of each plan, by slug, and that of the public lists (calls per minute)."""
 
     limiter: Limiter
-    terms: Mapping[str, PlanLimits]
+    limits: Mapping[str, PlanLimits]
     listes: int
 
     def count_call(self, caller: Caller, address: str | None, now: datetime) -> BurstRemaining:
@@ -48,18 +48,18 @@ class BurstGate:
         Raises:
             ApiError: 429 `trop_de_requetes`.
         """
-        terms = self.terms[caller.plan.slug]
+        limits = self.limits[caller.plan.slug]
         if caller.account is not None:
             who = f"compte {caller.account.id}"
-            return BurstRemaining(self._minute(who, terms.par_minute, now, terms.fixed))
+            return BurstRemaining(self._minute(who, limits.par_minute, now, limits.fixed))
         who = f"visiteur {bucket(address)}"
-        minute, day = self.limiter.visit(who, terms.par_minute, terms.par_jour, now.timestamp())
+        minute, day = self.limiter.visit(who, limits.par_minute, limits.par_jour, now.timestamp())
         for window, limit, wait in (
-            ("minute", terms.par_minute, minute),
-            ("jour", terms.par_jour, day),
+            ("minute", limits.par_minute, minute),
+            ("jour", limits.par_jour, day),
         ):
             if wait.seconds:
-                headers = counter_headers.of_visitor(terms)
+                headers = counter_headers.of_visitor(limits)
                 raise _too_fast(window, limit, wait.seconds, now, headers)
         return BurstRemaining(minute.remaining, day.remaining)
 

@@ -53,12 +53,12 @@ def make_context(
 ) -> ServerContext:
     """The context of a process; the clock is a parameter, so that midnight can be tested."""
     plans = plan_file.load()
-    terms = {slug: counter_headers.terms(plan, config.debit) for slug, plan in plans.items()}
+    limits = {slug: counter_headers.plan_limits(plan, config.debit) for slug, plan in plans.items()}
     return ServerContext(
         config,
         published,
         holder,
-        BurstGate(limiter, terms, config.debit.listes),
+        BurstGate(limiter, limits, config.debit.listes),
         plans,
         offers(plans),
         Metrics(),

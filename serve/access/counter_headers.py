@@ -48,8 +48,8 @@ class BurstRemaining(NamedTuple):
     jour: int = 0
 
 
-def terms(plan: Plan, debit: BurstLimits) -> PlanLimits:
-    """The terms of a plan under the limits of the section `[debit]`."""
+def plan_limits(plan: Plan, debit: BurstLimits) -> PlanLimits:
+    """The limits of a plan, with those of the section `[debit]`."""
     par_minute = int(getattr(debit, plan.slug))
     par_jour = debit.visiteur_jour if apercu(plan) else plan.appels_api_par_jour
     fixed = {
@@ -60,36 +60,36 @@ def terms(plan: Plan, debit: BurstLimits) -> PlanLimits:
     return PlanLimits(par_minute, par_jour, fixed)
 
 
-def visitor(terms: PlanLimits, left: BurstRemaining, now: datetime) -> Headers:
+def visitor(limits: PlanLimits, left: BurstRemaining, now: datetime) -> Headers:
     """The headers of a visitor, whose calls are limited by address but not metered (A10)."""
     reset = DAY - int(now.timestamp()) % DAY
     return {
-        **terms.fixed,
+        **limits.fixed,
         "X-Quota-Used": "0",
         "X-Quota-Reset": str(reset),
         "RateLimit": f'"jour";r={left.jour};t={reset}, "minute";r={left.minute}',
     }
 
 
-def calls(terms: PlanLimits, meter: Meter, left: BurstRemaining, now: datetime) -> Headers:
+def calls(limits: PlanLimits, meter: Meter, left: BurstRemaining, now: datetime) -> Headers:
     """The calls of an organisation today, this one included (D3)."""
     reset = seconds(meter.reset, now)
     rest = max(0, meter.limit - meter.used)
     return {
-        **terms.fixed,
+        **limits.fixed,
         "X-Quota-Used": str(meter.used),
         "X-Quota-Reset": str(reset),
         "RateLimit": f'"jour";r={rest};t={reset}, "minute";r={left.minute}',
     }
 
 
-def exports(terms: PlanLimits, meter: Meter, left: BurstRemaining, now: datetime) -> Headers:
+def exports(limits: PlanLimits, meter: Meter, left: BurstRemaining, now: datetime) -> Headers:
     """The exports of an organisation this month, this one included if it counts (D3)."""
     reset = seconds(meter.reset, now)
     start = (meter.reset - timedelta(days=1)).replace(day=1)
     whole = seconds(meter.reset, start)
     rest = max(0, meter.limit - meter.used)
-    policy = f'"mois";q={meter.limit};w={whole}, "minute";q={terms.par_minute};w={MINUTE}'
+    policy = f'"mois";q={meter.limit};w={whole}, "minute";q={limits.par_minute};w={MINUTE}'
     return {
         "X-Quota-Limit": str(meter.limit),
         "X-Quota-Used": str(meter.used),
@@ -104,9 +104,9 @@ def credits(cost: int, left: int) -> Headers:
     return {"X-Credits-Debites": str(cost), "X-Credits-Restants": str(left)}
 
 
-def of_visitor(terms: PlanLimits) -> Headers:
+def of_visitor(limits: PlanLimits) -> Headers:
     """The daily quota of a visitor who was refused."""
-    return {**terms.fixed, "X-Quota-Used": "0"}
+    return {**limits.fixed, "X-Quota-Used": "0"}
 
 
 def of_burst(window: str, limit: int, wait: int) -> Headers:
@@ -118,7 +118,7 @@ def of_burst(window: str, limit: int, wait: int) -> Headers:
 
 
 def is_of_day(headers: Mapping[str, str]) -> bool:
-    """Do these headers say that the burst limit of the day is `spent`?
+    """Do these headers say that the burst limit of the day is used up?
 
     >>> is_of_day(of_burst("jour", 1000, 76_696)), is_of_day(of_burst("minute", 60, 1))
     (True, False)

@@ -54,8 +54,8 @@ def with_all_rows(
         resultats_par_recherche=max(MOST_IDS, caller.plan.resultats_par_recherche),
         lignes_par_appel=max(MOST_IDS, caller.plan.lignes_par_appel),
     )
-    terms = counter_headers.terms(plan, context.config.debit)
-    return caller._replace(plan=plan), counting._replace(terms=terms)
+    limits = counter_headers.plan_limits(plan, context.config.debit)
+    return caller._replace(plan=plan), counting._replace(limits=limits)
 
 
 def _texts(companies: Sequence[tuple[str, str]]) -> list[str]:

@@ -34,11 +34,16 @@ def apercu(plan: Plan) -> bool:
     return plan.slug == VISITOR
 
 
+def most_rows(plan: Plan) -> int:
+    """The most rows that a call of the plan shows (B19)."""
+    return min(plan.resultats_par_recherche, plan.lignes_par_appel)
+
+
 def window(plan: Plan, limit: int, offset: int) -> Window:
     """The effective limit and offset (B19); a visitor's offset is locked at 0 (§5 rule 2)."""
     start = 0 if apercu(plan) else offset
     cap = plan.resultats_par_recherche
-    return Window(max(0, min(limit, cap, plan.lignes_par_appel, cap - start)), start)
+    return Window(max(0, min(limit, most_rows(plan), cap - start)), start)
 
 
 def visible_window(plan: Plan, total: int) -> VisibleWindow:

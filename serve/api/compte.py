@@ -46,7 +46,7 @@ async def compte(request: Request, counting: Counting) -> CallResult[Compte]:
         limites=Limites(
             resultats_par_recherche=plan.resultats_par_recherche,
             lignes_par_appel=plan.lignes_par_appel,
-            appels_api_par_minute=counting.terms.par_minute,
+            appels_api_par_minute=counting.limits.par_minute,
             appels_api_par_jour=plan.appels_api_par_jour,
             exports_par_mois=plan.exports_par_mois,
             lignes_par_export=plan.lignes_par_export,
@@ -68,7 +68,7 @@ async def compte(request: Request, counting: Counting) -> CallResult[Compte]:
         cles=[_key(key) for key in await keys],
         offre_suivante=orjson.Fragment(request.offer),
     )
-    headers = counter_headers.calls(counting.terms, usage.calls, counting.left, counting.now)
+    headers = counter_headers.calls(counting.limits, usage.calls, counting.left, counting.now)
     return CallResult(200, content, {**NO_STORE, **headers}, "free")
 
 

@@ -2,11 +2,11 @@
 
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
+from serve.access.rights import most_rows
 from serve.api.societe import check_identifier, company_names, refuse_deleted
-from serve.contract import errors, parameters, seed_tables
+from serve.contract import errors, seed_tables
 from serve.contract.objects.search import Identification, SocieteNumerotee
 from serve.generation.open_generation import OpenGeneration
-from serve.request import reader
 from shards.search.matching import company_numbers
 
 # A number without a match is compared with its neighbours in 25 countries: about 30 ms.
@@ -19,9 +19,7 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    generation = generation.at_version(
-        reader.read(request.pairs, parameters.PINNED, generation.names).version
-    )
+    generation = generation.pinned(request.pairs)
     number = check_identifier(request.segments[0])
     plan = request.caller.plan
     shards = generation.shards
@@ -36,7 +34,7 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
                 _MICROSECONDS, lambda: company_numbers.nearest(shards, number)
             )
             raise errors.societe_introuvable("", number, company_names(shards, near))
-        most = min(plan.resultats_par_recherche, plan.lignes_par_appel)
+        most = most_rows(plan)
         companies = [shards[iso2].company(row) for iso2, row in found.places[:most]]
         candidates = [
             SocieteNumerotee(iso2=one["iso2"], id=one["id"], nom=one["nom"]) for one in companies

@@ -48,9 +48,7 @@ def pays(request: Request, generation: OpenGeneration) -> CallResult[ListContent
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more, as for all these lists.
     """
-    generation = generation.at_version(
-        reader.read(request.pairs, parameters.PINNED, generation.names).version
-    )
+    generation = generation.pinned(request.pairs)
     reference = generation.reference
 
     def answer() -> ListePays:

@@ -9,13 +9,12 @@ from urllib.parse import quote
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.envelope import COMPTES_MESSAGE, CREDITS_MESSAGE, Record
 from serve.access.etag import etag
-from serve.contract import errors, parameters, seed_tables
+from serve.contract import errors, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.parameters import LONGEST_ID
 from serve.contract.prices import RECORD_CREDITS
 from serve.generation import deletions
 from serve.generation.open_generation import OpenGeneration
-from serve.request import reader
 from serve.request.place_names import PlaceNames, suggestions
 from shards.codec import record
 from shards.search.matching import company_numbers
@@ -65,9 +64,7 @@ def path_of(company: str) -> str:
 def _prepare_record(
     request: Request, generation: OpenGeneration, *, with_statements: bool
 ) -> PreparedCall[Record]:
-    generation = generation.at_version(
-        reader.read(request.pairs, parameters.PINNED, generation.names).version
-    )
+    generation = generation.pinned(request.pairs)
     shard, row = locate(request, generation)
     if row is None:
         return PreparedCall(partial(absent, generation, shard, request.segments[1]))

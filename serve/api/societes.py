@@ -93,7 +93,7 @@ def _named(
     plan, companies = caller.plan, asked.companies
     if not companies or caller.account is None:
         return None
-    if len(companies) <= min(plan.resultats_par_recherche, plan.lignes_par_appel):
+    if len(companies) <= rights.most_rows(plan):
         return None
     return partial(company_ids.find, generation.shards, companies)
 

@@ -117,6 +117,14 @@ class OpenGeneration:
             raise errors.version_expiree(version, [self.id, *self._previous])
         return previous
 
+    def pinned(self, pairs: Pairs) -> "OpenGeneration":
+        """The generation that a request names whose only parameter is `version`.
+
+        Raises:
+            ApiError: 400; 409 for a `version` that is not open any more.
+        """
+        return self.at_version(reader.read(pairs, parameters.PINNED, self.names).version)
+
     def named_by(self, pairs: Pairs) -> "OpenGeneration":
         """The previous generation if it is named by these parameters, else this one.
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from serve.contract import seed_tables
-
-SECTIONS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
+from shards.codec.record import ETATS
 
 _SMALL: Final = 1_000
 _DETAIL: Final = "dont "  # a line that is a part of the one above it
@@ -77,7 +76,7 @@ def rows_by_section(lines: Lines) -> dict[str, list[StatementRow]]:
             again += 1
         row = rows.setdefault(key, StatementRow(line["etat"], line["code"], libelle, line["ordre"]))
         row.values[line["exercice"]] = line["valeur"]
-    found: dict[str, list[StatementRow]] = {etat: [] for etat in SECTIONS}
+    found: dict[str, list[StatementRow]] = {etat: [] for etat in ETATS}
     for row in sorted(rows.values(), key=lambda row: row.ordre):
         found[row.etat].append(row)
     return found

@@ -3,8 +3,8 @@
     route 404 → method 405 → preflight → handler
 
 The rest of contract D5, from the key to the charge, is in serve/access/admission.py. This is a
-low-level `web.Server` with one handler instead of an aiohttp Application: so few paths need no
-framework, and the order of the steps stays visible.
+low-level `web.Server` with one handler instead of an aiohttp Application: routes are one table, and the order
+of the steps stays visible.
 
 A search that takes a millisecond or two is made on the event loop, since a hop to a thread takes a
 tenth of one. An expensive search is made in a thread (serve/generation/open_generation.py), and the loop answers

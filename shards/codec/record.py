@@ -30,6 +30,8 @@ FIELDS: Final = (
 )  # fmt: skip
 # The keys of a statement line (contract E5).
 LINE: Final = ("etat", "code", "libelle", "valeur", "devise", "exercice", "ordre")
+# The statements that a line may stand in (contract E5).
+ETATS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
 CONTACTS: Final = ("site_web", "domaine", "email", "telephone")
 
 _LINE: Final = frozenset(LINE)

@@ -19,7 +19,7 @@ from typing import Final
 import polars as pl
 from tqdm import tqdm
 
-from pipeline.canonical import COMPTES, ETATS, InputError
+from pipeline.canonical import COMPTES, InputError
 from pipeline.registers import packing
 from pipeline.registers.annual_accounts import documents, sums
 from pipeline.registers.annual_accounts.documents import Document
@@ -31,6 +31,7 @@ from pipeline.registers.statements.filing import FilingError
 from pipeline.registers.statements.outcome import FilingOutcome
 from pipeline.registers.statements.statement_rows import BATCH, Row
 from pipeline.registers.statements.taxonomy import Taxonomy
+from shards.codec.record import ETATS
 
 NO_LINE: Final = "aucun poste reconnu"
 REPLACED: Final = "lignes remplacées par un dépôt ultérieur"

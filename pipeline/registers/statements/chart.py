@@ -15,9 +15,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from pipeline.canonical import ETATS, GROUP, InputError
+from pipeline.canonical import GROUP, InputError
 from pipeline.seeds import read_table
 from seeds import TABLES
+from shards.codec.record import ETATS
 
 POSTES: Final = TABLES / "postes.csv"
 GROUP_PLACES: Final = 1_000  # more than any place of the chart

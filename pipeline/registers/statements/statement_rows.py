@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from pipeline.canonical import COMPTES, ETATS, GROUP
+from pipeline.canonical import COMPTES, GROUP
 from pipeline.registers.statements.chart import GROUP_PLACES, ChartLine
+from shards.codec.record import ETATS
 
 BATCH: Final = 50_000  # lines written at a time
 COMPUTED: Final = " (calculé)"

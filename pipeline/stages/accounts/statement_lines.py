@@ -18,9 +18,10 @@ from typing import Final
 
 import polars as pl
 
-from pipeline.canonical import ETATS, GROUP
+from pipeline.canonical import GROUP
 from pipeline.seeds import Seeds
 from pipeline.stages.rejections import EARLIEST, LATEST, REASON
+from shards.codec.record import ETATS
 
 MOST_YEARS: Final = 5
 ROLES: Final = ("chiffre_affaires", "effectif", "total_actif", "capital_social")

@@ -17,7 +17,7 @@ from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.access.modules import AnalysisTerms
 from serve.api.societe import absent, locate, path_of
-from serve.contract import parameters, reasons, seed_tables
+from serve.contract import reasons, seed_tables
 from serve.contract.objects.analyses import (
     Alerte,
     AnalyseEntreprise,
@@ -35,7 +35,6 @@ from serve.contract.objects.analyses import (
 from serve.generation import ratio_peers
 from serve.generation.open_generation import OpenGeneration
 from serve.generation.ratio_peers import SectorPeers
-from serve.request import reader
 from shards.codec import record as codec
 from shards.ratios import accounts
 from shards.ratios.accounts import RatioValue
@@ -68,9 +67,7 @@ def entreprise(
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more; 403 `module_non_inclus`.
     """
-    generation = generation.at_version(
-        reader.read(request.pairs, parameters.PINNED, generation.names).version
-    )
+    generation = generation.pinned(request.pairs)
     shard, row = locate(request, generation)
     caller = request.caller
     terms = modules.terms(caller, ENTREPRISE, plans)

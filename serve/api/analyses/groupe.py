@@ -15,11 +15,10 @@ from serve.access import rights
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.api.societe import absent, locate, path_of
-from serve.contract import parameters, reasons
+from serve.contract import reasons
 from serve.contract.objects.common import SocieteNommee
 from serve.contract.objects.groups import AncienLien, Groupe, Lien, SocieteDuGroupe, SourceDesLiens
 from serve.generation.open_generation import OpenGeneration
-from serve.request import reader
 from shards.generations.groups import NATURES, Groups, Relationship
 from shards.generations.register_sources import RegisterImport
 from shards.search.matching import company_numbers
@@ -57,9 +56,7 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    generation = generation.at_version(
-        reader.read(request.pairs, parameters.PINNED, generation.names).version
-    )
+    generation = generation.pinned(request.pairs)
     shard, row = locate(request, generation)
     if row is None:
         return PreparedCall(partial(absent, generation, shard, request.segments[1]))

@@ -19,6 +19,7 @@ from serve.api.matching.rapprochement import match_lines, meant
 from serve.api.matching.reconciliation_query import GIVEN, ReconciliationQuery
 from serve.contract import company_fields, errors
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
+from serve.contract.parameters import LONGEST_Q, MOST_IDS
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from shards.codec import record
 from shards.codec.folding import fold
@@ -31,7 +32,6 @@ VERSION: Final = "0.2"
 _NAME: Final = "Sociétés européennes"
 TYPE: Final = {"id": "societe", "name": "Société"}
 MOST_QUERIES: Final = MOST_LINES
-_MOST_IDS: Final = 1_000
 _SUGGESTED: Final = 10
 # To read a record and the fields of a company, measured: 80 ms for 1 000.
 _MICROSECONDS: Final = 80.0
@@ -177,8 +177,8 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
             "extend",
             ("`ids` et `properties` sont attendus", "`ids` and `properties` are expected"),
         )
-    if len(ids) > _MOST_IDS:
-        raise errors.trop_de_lignes(len(ids), _MOST_IDS)
+    if len(ids) > MOST_IDS:
+        raise errors.trop_de_lignes(len(ids), MOST_IDS)
     names = {one["id"]: one["name"] for one in properties()}
     # A field that is asked for a thousand times is one column, and costs as much.
     fields = list(
@@ -264,7 +264,7 @@ def suggest_entities(
     async def run() -> "CallResult[JsonContent]":
         found: list[dict[str, Any]] = []
         if fold(prefix):
-            base, query = generation.shards, Query(q=prefix[:120], tri="score")
+            base, query = generation.shards, Query(q=prefix[:LONGEST_Q], tri="score")
             page = await generation.in_thread(
                 EXPENSIVE_MICROSECONDS, lambda: search(base, query, offset=0, limit=most)
             )

@@ -1,7 +1,7 @@
 """The record of a company, and its statement lines (§2.4, E5); the company itself is stored JSON."""
 
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated
 
 import orjson
 
@@ -23,8 +23,7 @@ from serve.contract.objects.described import (
     part,
 )
 from serve.contract.text import Text
-
-ETATS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
+from shards.codec.record import ETATS
 
 
 @component("Une ligne d’un état financier.", "A line of a financial statement (états financiers).")

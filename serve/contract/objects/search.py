@@ -1,7 +1,7 @@
 """A page of a search and its counts (§2.2, X3), what completes a text (X4), the companies with a number (X6)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Final
+from typing import Annotated
 
 import orjson
 
@@ -28,6 +28,7 @@ from serve.contract.objects.described import (
 )
 from serve.contract.parameters import DIMENSIONS
 from serve.contract.text import Text
+from shards.query import STATES
 
 _SansDonnees = Annotated[
     Sequence[str] | Absent,
@@ -242,16 +243,13 @@ class RepartitionRefusee(Repartition):
     erreur: Erreur
 
 
-_STATES: Final = ("active", "procedure", "cessee", "inconnu")
-
-
 @component("Une société que le texte désigne peut-être.", "A company that the text may mean.")
 class SocieteSuggeree:
     iso2: Annotated[str, Text("Le pays.", "Country.")]
     id: Annotated[str, Text("L’identifiant national.", "National identifier.")]
     nom: Annotated[str, Text("Le nom, tel qu’enregistré.", "Name, as registered.")]
     ville: Annotated[str | None, Text("La ville.", "Town.")]
-    etat: Annotated[str, KnownValues(_STATES), Text("L’état.", "State.")]
+    etat: Annotated[str, KnownValues(STATES), Text("L’état.", "State.")]
 
 
 @component(

@@ -152,4 +152,4 @@ def test_statements_are_given_by_row_for_those_that_have_some() -> None:
 
     assert [row for row, _ in found] == [0, 2]
     assert [entry["exercice"] for entry in found[0][1]] == [2021, 2020]
-    assert tuple(found[1][1][0]) == shard_input.LINE
+    assert tuple(found[1][1][0]) == record.LINE

@@ -32,6 +32,7 @@ def test_a_turnover_is_divided_by_the_average_rate_of_its_year() -> None:
 
 
 def test_the_multiplier_counts_and_a_missing_one_is_one() -> None:
+    """C7"""
     assert converted(ca_last=2.5, ca_mult=1000, ca_devise="EUR", ca_year=2020)["ca_eur"] == 2500.0
     assert converted(ca_last=2.5, ca_devise="EUR", ca_year=2020)["ca_eur"] == 2.5
 

@@ -94,7 +94,7 @@ def test_the_total_is_exact(served: Served, params: dict[str, str], total: int) 
         ("ca_asc", [("FR", "428268023"), ("FR", "784671695")]),
         ("nom", [("DE", "F1103R_HRB1"), ("DE", "K1101R_HRB000")]),  # B29: Ærø before Bäckerei
         ("effectif_desc", [("FR", "552100554"), ("DE", "F1103R_HRB218916")]),
-        ("recent", [("DE", "F1103R_HRB218916"), ("FR", "732829320")]),
+        ("recent", [("DE", "F1103R_HRB218916"), ("FR", "732829320")]),  # B30
         ("capital_desc", [("FR", "552100554"), ("DE", "F1103R_HRB1")]),
         ("score", [("FR", "552100554"), ("DE", "F1103R_HRB218916")]),
     ],

@@ -8,8 +8,7 @@ from serve.contract.objects.described import KnownValues, with_keywords
 from serve.contract.objects.json_schema import Schema, schema
 from serve.contract.text import Lang, Text
 from shards.codec.record import CONTACTS
-
-ETATS_SOCIETE: Final = ("active", "procedure", "cessee", "inconnu")
+from shards.query import STATES
 
 _DATE: Final = r"^\d{4}(-\d{2}(-\d{2})?)?$"
 _COMPANY: Final = Text(
@@ -41,7 +40,7 @@ def _field(field: company_fields.Field, lang: Lang) -> Schema:
     contact = _CONTACT if field.champ in CONTACTS else Text("", "")
     text = Text(f"{french}.{contact.fr}", f"{field.definition['en']}.{contact.en}")
     if field.champ == "etat":
-        return schema(str, lang, [KnownValues(ETATS_SOCIETE), text])
+        return schema(str, lang, [KnownValues(STATES), text])
     if field.genre == company_fields.DATE:
         return schema(str | None, lang, [with_keywords(pattern=_DATE), text])
     # §2.1 says `number`, though every score is whole today.

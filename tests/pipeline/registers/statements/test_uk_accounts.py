@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from pipeline import importing
-from pipeline.canonical import ETATS
 from pipeline.registers.statements import chart, taxonomy
 from seeds import TABLES
+from shards.codec.record import ETATS
 from tests.pipeline.registers.published import xbrl
 
 ACCOUNTS = TABLES / "raw" / "uk" / "Accounts_Bulk_Data-sample.zip"

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serve.generation.statement_table import SECTIONS, rows_by_section
+from serve.generation.statement_table import rows_by_section
+from shards.codec.record import ETATS
 from tests.serve.guests.files.workbook.workbooks import File, of_world, rows
 from tests.serve.world import WITH_STATEMENTS
 
@@ -20,7 +21,7 @@ def line(etat: str, code: str | None, exercice: int, valeur: float, **more: Any)
 lines = st.lists(
     st.builds(
         line,
-        st.sampled_from(SECTIONS),
+        st.sampled_from(ETATS),
         st.sampled_from("ABC"),
         st.integers(2020, 2024),
         st.floats(allow_nan=False, allow_infinity=False),

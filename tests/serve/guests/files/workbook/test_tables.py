@@ -7,10 +7,9 @@ from string import Formatter
 
 from seeds import TABLES
 from serve.contract import company_fields, seed_tables
-from serve.generation.statement_table import SECTIONS
 from serve.guests.files.workbook import book
 from serve.guests.files.workbook.labels import TEXTS
-from shards.codec.record import FIELDS
+from shards.codec.record import ETATS, FIELDS
 from shards.query import ORDERS
 
 KINDS = {
@@ -76,7 +75,7 @@ def test_no_text_is_left_that_no_sheet_uses() -> None:
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         }
         | {rate.source for rate in seed_tables.rates().values()}
-        | set(SECTIONS)
+        | set(ETATS)
     )
     made = ("about_", "chart_", "col_", "def_")
 
