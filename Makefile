@@ -89,7 +89,7 @@ $(KEYS): | $(BUILT)
 quick: $(READY) ## values and files in memory, for the loop of editing (62 s)
 	@$(IN_MEMORY) $(PY) -m pytest $(BUSY) -m "not server and not long and not outside and not slow and not judge"
 
-check: lint types layers ## lint, types, layers, and all tests but long ones, those of other programs and proofs (177 s)
+check: lint types layers ## lint, types, layers, and all tests but long ones, those of other programs and proofs (170 s)
 	@$(IN_MEMORY) $(PY) -m pytest $(WAITING) -m "not long and not outside and not slow and not judge"
 
 test: $(READY) ## all but judges and proofs; HYPOTHESIS_PROFILE=thorough tries ten times harder
