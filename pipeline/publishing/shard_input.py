@@ -25,7 +25,6 @@ from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.rejections import REASON
 from shards.codec import aliases, record
 from shards.codec.codes import Distinct
-from shards.codec.record import ETATS, LINE
 from shards.codec.strings import END, Texts
 from shards.format import DATE_NULL, EFFECTIF_NULL
 from shards.query import STATES
@@ -150,13 +149,15 @@ def sort_lines(ids: pl.Series, lines: pl.LazyFrame) -> pl.DataFrame:
         ids: the identifiers, in layout order.
     """
     place = pl.LazyFrame({"id": ids}).with_row_index("row")
-    rank = pl.col("etat").replace_strict(list(ETATS), range(len(ETATS)), return_dtype=pl.Int8)
+    rank = pl.col("etat").replace_strict(
+        list(record.ETATS), range(len(record.ETATS)), return_dtype=pl.Int8
+    )
     order = ("row", "exercice", "rang", "ordre", "code", "libelle", "valeur", "devise")
     return (
         lines.join(place, on="id", how="inner")
         .with_columns(rank.alias("rang"))
         .sort(order, descending=[name == "exercice" for name in order], nulls_last=True)
-        .select("row", *LINE)
+        .select("row", *record.LINE)
         .collect(engine="streaming")
     )
 
@@ -182,5 +183,5 @@ def withheld_codes(ids: pl.Series, weighed: pl.LazyFrame) -> Withheld:
 def statements(found: pl.DataFrame, withheld: Withheld) -> Iterator[tuple[int, bytes]]:
     """Each row that has statement lines, ascending, with its statements (FORMAT.md §6); `found` is sorted."""
     for row, group in groupby(found.iter_rows(), key=itemgetter(0)):
-        lines = orjson.dumps([dict(zip(LINE, line[1:], strict=True)) for line in group])
+        lines = orjson.dumps([dict(zip(record.LINE, line[1:], strict=True)) for line in group])
         yield row, b"\n".join([lines, orjson.dumps(withheld[row])]) if row in withheld else lines

@@ -17,8 +17,10 @@ from typing import Final
 import numpy as np
 import zstandard
 
+from shards import format
 from shards.generations import pointer
 from shards.search.reader import Shard
+from tests.bench.cold import forget
 
 ROUNDS: Final = 5
 MIB: Final = 1 << 20
@@ -27,17 +29,15 @@ WRITTEN: Final = 512 * MIB
 READS: Final = 200  # of a page each, one after the other
 RECORDS: Final = 20_000
 DEFLATE_LEVEL: Final = 2  # of the workbook
-ZSTD_LEVEL: Final = 3
 
 
 def main(data: Path) -> None:
     """Print the table."""
-    files = sorted(
-        data.glob(f"{pointer.current(data)}/*.shard"), key=lambda path: path.stat().st_size
-    )
-    pages = _pages(files[-1])  # before it is mapped
-    records = _records(files[-1])
-    compressor = zstandard.ZstdCompressor(ZSTD_LEVEL)
+    files = data.glob(f"{pointer.current(data)}/*.shard")
+    largest = max(files, key=lambda path: path.stat().st_size)
+    pages = _pages(largest)  # before it is mapped
+    records = _records(largest)
+    compressor = zstandard.ZstdCompressor(format.ZSTD_LEVEL)
     found: dict[str, str] = {
         "memory read by one thread": f"{_memory(1) / 1e9:.1f} GB",
         "by two": f"{_memory(2) / 1e9:.1f} GB",
@@ -47,7 +47,7 @@ def main(data: Path) -> None:
         f"deflate of records, level {DEFLATE_LEVEL}": _speed(
             records, lambda: zlib.compress(records, DEFLATE_LEVEL)
         ),
-        f"zstd of records, level {ZSTD_LEVEL}": _speed(
+        f"zstd of records, level {format.ZSTD_LEVEL}": _speed(
             records, lambda: compressor.compress(records)
         ),
     }
@@ -106,9 +106,9 @@ def _written(data: Path) -> float:
 def _pages(path: Path) -> float:
     """Pages a second of a file that nobody else has open."""
     size = path.stat().st_size
+    forget(path)
     with path.open("rb", buffering=0) as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         places = np.random.default_rng(1).integers(0, size // 4096, READS)
         start = time.perf_counter()
         for place in places.tolist():

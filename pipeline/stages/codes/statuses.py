@@ -16,9 +16,9 @@ import polars as pl
 from pipeline.errors import SeedError
 from pipeline.seeds import Seeds
 from shards.codec.folding import fold
+from shards.query import STATES
 
 UNKNOWN: Final = "inconnu"
-STATES: Final = ("active", "procedure", "cessee", UNKNOWN)
 WORDED: Final = {"forme": "forme_fr", "statut": "statut_fr"}
 _FRENCH: Final = "FR"
 UNMAPPED: Final = "status_unmapped"  # working column: a published status that the table lacks

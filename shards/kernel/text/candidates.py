@@ -231,8 +231,7 @@ def gather_rows(shard: ShardArrays, pool: Pool) -> i64:
 
 def consider_group(shard: ShardArrays, pool: Pool, group: i64) -> i64:
     """Weigh the rows of a group: all of them, or those with a word of another one where no others can weigh enough."""
-    needed: i64 = pool.heaviest[group] <= floor_of(pool)
-    shared: i64 = needed and sharing_steps(shard, pool, group) < WEIGHING * pool.sizes[group]
+    shared: i64 = pool.heaviest[group] <= floor_of(pool) and is_less_to_share(shard, pool, group)
     for i in range(pool.first, pool.end):
         if pool.groups[i] != group:
             continue
@@ -245,8 +244,8 @@ def consider_group(shard: ShardArrays, pool: Pool, group: i64) -> i64:
     return 0
 
 
-def sharing_steps(shard: ShardArrays, pool: Pool, group: i64) -> i64:
-    """About how many steps it takes to find the rows that a group shares with those that were not taken yet."""
+def is_less_to_share(shard: ShardArrays, pool: Pool, group: i64) -> i64:
+    """1 if weighing all rows of a group takes longer than finding those that it shares with groups not taken yet."""
     steps: i64 = 0
     most: i64 = WEIGHING * pool.sizes[group]
     for i in range(pool.first, pool.end):
@@ -264,8 +263,8 @@ def sharing_steps(shard: ShardArrays, pool: Pool, group: i64) -> i64:
                 ratio >>= 1
             steps += PAIRED
             if steps >= most:
-                return steps
-    return steps
+                return 0
+    return 1
 
 
 def consider_shared(shard: ShardArrays, pool: Pool, frequent: i64, left: f64) -> i64:

@@ -46,7 +46,7 @@ class Compared(NamedTuple):
     compared: NameComparison | None
     forms: tuple[Forms, Forms]
     told: Mapping[str, float]
-    distance: float = 0.0  # rows are read in this order
+    distance: float = 0.0
     former: bool = False
 
     @property
@@ -55,10 +55,10 @@ class Compared(NamedTuple):
         return self.found.shard, self.found.row
 
     @property
-    def order(self) -> tuple[bool, float]:
-        """Equal names first: words of a small country tell less, so near names of a large one would precede them."""
+    def whole(self) -> bool:
+        """Has the company all that the line says, and no more?"""
         one = self.compared
-        return one is None or one.lacking + one.extra + one.errors > 0, self.distance
+        return one is not None and not (one.lacking or one.extra or one.errors)
 
 
 class Spelled(NamedTuple):
@@ -242,7 +242,7 @@ class Matcher:
         return Numbered(found(line.id), found(line.tva))
 
     def _compare_names(self, seen: Seen, more: Sequence[Found], *, near: bool) -> list[Compared]:
-        """Rows that share words with a line, with their names compared, the nearest first."""
+        """Rows that share words with a line, with their names compared."""
         chosen, words = seen.chosen, seen.words
         bare, first = self._spellings(words, chosen)
         spellings = list(first)
@@ -258,8 +258,7 @@ class Matcher:
         found = [*more, *self._rows.rows(spellings, chosen, near=near)]
         rows = list({(row.shard, row.row): row for row in found}.values())
         self._compare(seen, [row for row in rows if row[1:] not in seen.compared])
-        compared = [seen.compared[row.shard, row.row] for row in rows]
-        return sorted(compared, key=lambda each: each.distance)
+        return [seen.compared[row.shard, row.row] for row in rows]
 
     def _spellings(self, words: Words, chosen: Sequence[int]) -> Spelled:
         """The words that a line is looked up by first."""
@@ -318,7 +317,8 @@ class Matcher:
     def _read(self, seen: Seen, found: Sequence[Compared]) -> list[Weighed]:
         """The records of the nearest rows, with all evidence."""
         best = list({each.place: each for each in found}.values())
-        best = sorted(best, key=lambda each: each.order)
+        # Words of a small country tell less: near names of a large one would precede an equal name of it.
+        best = sorted(best, key=lambda each: (not each.whole, each.distance))
         farthest = min((each.distance for each in best), default=0.0) + _BEHIND
         by_number = seen.numbered.places
         # Rows found by a number are not cut by the distance of names.
@@ -326,7 +326,7 @@ class Matcher:
             each
             for i, each in enumerate(best)
             if i < _FEW
-            or (i < _READ and (each.distance <= farthest or not each.order[0]))
+            or (i < _READ and (each.whole or each.distance <= farthest))
             or each.place in by_number
         ]
         companies = sum(self._arrays.shards[number].rows for number in seen.chosen)

@@ -36,8 +36,8 @@ def test_no_line_of_the_log_holds_a_key(served: Served) -> None:
         served.ask(f"/api/v1/societes{path}", headers=headers)
     lines = logged(served, lambda line: str(line["request_id"]).startswith("mine/"), 6)
 
+    assert "Zq9" not in str(lines)
     # Three letters alone stand by chance in the signed links that other tests of this server ask for.
-    assert "Zq9Zq9" not in str(lines)
     assert b"Zq9Zq9" not in b"".join(served.lines)
 
 
