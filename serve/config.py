@@ -8,17 +8,17 @@ An unknown name is an error wherever it is found, and so is a value of another t
 must not leave the service without one.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import partial
-from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 
 from quota import open_store
 from seeds.toml_file import read_settings, read_toml
+from serve import setting_readers
 from serve.guest_settings import EditorSettings, MailSettings, PaymentSettings
+from serve.setting_readers import Network
 
 PREFIX: Final = "SOCIETES_"
 _DEBIT: Final = "debit"
@@ -28,9 +28,6 @@ _SERVICES: Final = {
     "editeur": EditorSettings,
     "paiement": PaymentSettings,
 }
-_ORIGIN: Final = re.compile(r"https?://[a-z0-9.:\[\]-]+")
-
-Network = IPv4Network | IPv6Network
 
 T = TypeVar("T")
 
@@ -63,94 +60,6 @@ class BurstLimits:
     inscriptions_jour: int = 20
 
 
-# -- readers: the value of any layer becomes that of a setting, or a ValueError --------
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError("it must be a text")
-    return value
-
-
-def _path(value: object) -> Path:
-    return value if isinstance(value, Path) else Path(_text(value))
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        return int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
-    raise ValueError("it must be a whole number")
-
-
-def _positive(value: object) -> int:
-    number = _whole(value)
-    if not number:
-        raise ValueError("it must be at least 1; every limit is a number (§1)")
-    return number
-
-
-def _port(value: object) -> int:
-    number = _whole(value)
-    if number > 65_535:
-        raise ValueError("it must be at most 65535")
-    return number
-
-
-def _truth(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    if value not in ("true", "false"):
-        raise ValueError("it must be true or false")
-    return value == "true"
-
-
-def _quota(value: object) -> str:
-    return open_store.check_address(_text(value))
-
-
-def _base_url(value: object) -> str:
-    text = value if isinstance(value, str) else ""
-    if value != "" and not text.startswith(("http://", "https://")):
-        raise ValueError("it must begin with http:// or https://")
-    return text.rstrip("/")
-
-
-def _networks(value: object) -> tuple[Network, ...]:
-    """Networks or addresses: a list in the file, elsewhere one text with commas."""
-    parts = value.split(",") if isinstance(value, str) else value
-    if not isinstance(parts, (list, tuple)):
-        raise ValueError('it must be a list of networks, such as ["10.0.0.0/8", "::1"]')
-    return tuple(_network(str(part).strip()) for part in parts if str(part).strip())
-
-
-def _network(text: str) -> Network:
-    try:
-        return ip_network(text)
-    except ValueError as error:
-        try:
-            meant = ip_network(text, strict=False)
-        except ValueError:
-            raise error from None
-        alone = text.partition("/")[0]
-        raise ValueError(
-            f"{text} is a host in a network; write {meant} for all of it, or {alone} for the host"
-        ) from error
-
-
-def _origins(value: object) -> tuple[str, ...]:
-    """Origins as browsers send them, or `*`: a list in the file, elsewhere one text with commas."""
-    parts = value.split(",") if isinstance(value, str) else value
-    if not isinstance(parts, (list, tuple)):
-        raise ValueError('it must be a list of origins, such as ["https://app.example"]')
-    origins = tuple(str(part).strip() for part in parts if str(part).strip())
-    for origin in origins:
-        if origin != "*" and not _ORIGIN.fullmatch(origin):
-            raise ValueError(f"{origin!r} is no origin, such as https://app.example")
-    return origins
-
-
 # -- the table -----------------------------------------------------------------------
 
 
@@ -175,40 +84,44 @@ class Config:
 
     data: Path | None = field(
         default=None,
-        metadata=_metadata(_path, "DATA", "folder of generations, with its CURRENT"),
+        metadata=_metadata(setting_readers.path, "DATA", "folder of generations, with its CURRENT"),
     )
     state: Path | None = field(
         default=None,
-        metadata=_metadata(_path, "STATE", "folder of counters; made if needed"),
+        metadata=_metadata(setting_readers.path, "STATE", "folder of counters; made if needed"),
     )
     host: str = field(
         default="127.0.0.1",
-        metadata=_metadata(_text, "HOST", "address to listen on"),
+        metadata=_metadata(setting_readers.text, "HOST", "address to listen on"),
     )
     port: int = field(
         default=8080,
-        metadata=_metadata(_port, "PORT", "port to listen on, 0 for a free one"),
+        metadata=_metadata(setting_readers.port, "PORT", "port to listen on, 0 for a free one"),
     )
     workers: int = field(
         default=1,
-        metadata=_metadata(_positive, "N", "processes that serve on that port"),
+        metadata=_metadata(setting_readers.positive, "N", "processes that serve on that port"),
     )
     quota: str = field(
         default=open_store.LMDB,
         metadata=_metadata(
-            _quota, "URL", "store of the counters: lmdb, a file in STATE, or redis://HOST:PORT/DB"
+            setting_readers.quota,
+            "URL",
+            "store of the counters: lmdb, a file in STATE, or redis://HOST:PORT/DB",
         ),
     )
     quota_strict: bool = field(
         default=False,
         metadata=_metadata(
-            _truth, "true|false", "refuse a Redis that does not sync each write, do not only warn"
+            setting_readers.truth,
+            "true|false",
+            "refuse a Redis that does not sync each write, do not only warn",
         ),
     )
     new_store: bool = field(
         default=False,
         metadata=_metadata(
-            _truth,
+            setting_readers.truth,
             "",
             "use another Redis store than this STATE remembers, once, from this start on",
         ),
@@ -216,19 +129,19 @@ class Config:
     lease: bool = field(
         default=False,
         metadata=_metadata(
-            _truth,
+            setting_readers.truth,
             "true|false",
             "reserve calls in blocks from a remote Redis, to serve on while it cannot be reached",
         ),
     )
     base_url: str = field(
         default="",
-        metadata=_metadata(_base_url, "URL", "beginning of the links in answers"),
+        metadata=_metadata(setting_readers.base_url, "URL", "beginning of the links in answers"),
     )
     trusted_proxies: tuple[Network, ...] = field(
         default=(),
         metadata=_metadata(
-            _networks,
+            setting_readers.networks,
             "NETWORKS",
             "networks, separated by commas, whose X-Forwarded-For is believed (default none)",
         ),
@@ -236,7 +149,7 @@ class Config:
     mcp_origins: tuple[str, ...] = field(
         default=(),
         metadata=_metadata(
-            _origins,
+            setting_readers.origins,
             "ORIGINS",
             "origins of web pages, separated by commas, that may use /api/mcp from a browser; "
             "* for all (default none but this server's own)",
@@ -245,36 +158,46 @@ class Config:
     warm: bool = field(
         default=True,
         metadata=_metadata(
-            _truth, "true|false", "read the shards once after the start, if they fit into memory"
+            setting_readers.truth,
+            "true|false",
+            "read the shards once after the start, if they fit into memory",
         ),
     )
     spool: Path | None = field(
         default=None,
         metadata=_metadata(
-            _path, "DIR", "folder of exports that are being made (default STATE/exports)"
+            setting_readers.path,
+            "DIR",
+            "folder of exports that are being made (default STATE/exports)",
         ),
     )
     makers: int = field(
         default=2,
-        metadata=_metadata(_positive, "N", "processes that make exports"),
+        metadata=_metadata(setting_readers.positive, "N", "processes that make exports"),
     )
     # It changes no answer: a server writes nothing to DATA, its own or a mirror's.
     mirror: bool = field(
         default=False,
         metadata=_metadata(
-            _truth, "", "declare that `python -m shards sync` maintains DATA: /metrics has its age"
+            setting_readers.truth,
+            "",
+            "declare that `python -m shards sync` maintains DATA: /metrics has its age",
         ),
     )
     take_over: bool = field(
         default=False,
         metadata=_metadata(
-            _truth, "", "replace the server that listens on the port, without losing a request"
+            setting_readers.truth,
+            "",
+            "replace the server that listens on the port, without losing a request",
         ),
     )
     contact: str | None = field(
         default=None,
         metadata=_metadata(
-            _text, "TEXT", "address of the operator, for pages; in [editeur] it is courriel"
+            setting_readers.text,
+            "TEXT",
+            "address of the operator, for pages; in [editeur] it is courriel",
         ),
     )
     debit: BurstLimits = field(default_factory=BurstLimits)
@@ -412,7 +335,12 @@ def _section(section: str, where: str, values: object) -> dict[str, Any]:
 
 def _readers(section: type) -> dict[str, Callable[[object], Any]]:
     """The reader of each setting of a section, by its type."""
-    by_type = {str: _text, int: _positive, bool: _truth, Path | None: _path}
+    by_type: Mapping[Any, Callable[[object], Any]] = {
+        str: setting_readers.text,
+        int: setting_readers.positive,
+        bool: setting_readers.truth,
+        Path | None: setting_readers.path,
+    }
     return {name: by_type[kind] for name, kind in get_type_hints(section).items()}
 
 

@@ -25,15 +25,9 @@ LONGEST_FILE: Final = 400
 # The files that are longer, each with the reason to keep it in one piece.
 LONGER_FILES: Final = {
     "pipeline/publishing/country.py": "the steps of a country in their order, read from top to bottom",
-    "pipeline/registers/toml_registers/declaration.py": "the language of declarations: a class for each table",
-    "pipeline/registers/toml_registers/source_file.py": "the ways to read a file, each held to its declaration",
-    "quota/commands.py": "a function for each command",
-    "serve/config.py": "a line for each setting, and their one reader",
     "shards/kernel/codes.py": "a condition for each column of codes, over the same blocks",
     "shards/kernel/head.py": "the first rows of an order, and the calls in its loops, which are inlined",
     "shards/kernel/types.py": "a class for each structure; setup.py writes types.pxd from it",
-    "shards/search/kernel_session.py": "all that is handed to the kernel, whose memory it owns",
-    "shards/search/reader.py": "the tables of a shard, one after the other, as FORMAT.md has them",
 }
 LONGEST_FUNCTION: Final = 60
 # The functions that are longer, each with the reason to keep it in one piece.

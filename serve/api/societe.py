@@ -19,7 +19,7 @@ from serve.request.place_names import PlaceNames, suggestions
 from shards.codec import record
 from shards.search.matching import company_numbers
 from shards.search.matching.company_numbers import CompanyPlace
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 
 # The replacement of bytes that are not UTF-8 (serve/http/router.py); no register uses it.
 _NAMED: Final = 5  # companies in an error

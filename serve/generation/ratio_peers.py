@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.ratios.distribution import FEWEST, Figures, Quantiles, quantiles
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet
 
 YEARS: Final = 3

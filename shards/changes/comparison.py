@@ -26,7 +26,7 @@ from shards.codec.strings import END
 from shards.generations import generation_files
 from shards.search import filters
 from shards.search.filters import Values
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 
 # Fields that say nothing of the company: a change of these alone is none (extensions X8).
 SILENT: Final = frozenset({"score", "date_source", "forme_fr", "statut_fr"})

@@ -34,7 +34,7 @@ from shards.generations import reference as references
 from shards.generations.locks import ReadLock
 from shards.generations.manifest import Manifest
 from shards.generations.reference import Reference
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet
 
 MANIFEST: Final = "manifest.json"

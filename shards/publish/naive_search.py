@@ -14,7 +14,7 @@ from shards.codec.folding import fold, fold_id
 from shards.query import Query
 from shards.search import filters
 from shards.search.filters import Values
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from shards.publish import naive_search
 from shards.publish.naive_search import KnownCompany
 from shards.query import ORDERS, Query, Range
 from shards.search.columns import RANGED
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet, search
 
 LARGEST: Final = 500

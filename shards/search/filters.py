@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from shards.codec.folding import fold, fold_id
 from shards.query import Query, Range
 from shards.search.columns import COLUMNS, END_OF_NAME, Company, SearchColumn, StoredRow
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 
 Values = Mapping[str, Any]
 Test = Callable[[Any], bool]

@@ -5,71 +5,38 @@ cold costs as much as the search (decision 215).
 """
 
 import mmap
-from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from heapq import merge
-from itertools import groupby, pairwise
+from itertools import groupby
 from math import inf
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shards import format
-from shards.codec import record
 from shards.codec.arrays import Rows
-from shards.codec.codes import amount_bound
-from shards.codec.folding import fold_id
-from shards.codec.sparse_index import bounds
-from shards.codec.strings import END, pair_key
+from shards.codec.strings import END
 from shards.errors import CorruptError
-from shards.kernel import memory, types
-from shards.kernel.memory import Memory, address_of, view
-from shards.kernel.results.records import run as join_records
+from shards.kernel import types
+from shards.kernel.memory import Memory, view
 from shards.kernel.results.scope import run as mark
 from shards.kernel.search import run
 from shards.kernel.text.near import run as near
 from shards.kernel.text.suggest import run as suggest
-from shards.query import DEEPEST, ORDERS, Query
-from shards.search.columns import COLUMNS
-from shards.search.compiled_query import CompiledQuery, NameTerm, compile_query
+from shards.query import DEEPEST, Query
+from shards.search import kernel_query
+from shards.search.compiled_query import CompiledQuery, compile_query
 from shards.search.generation_arrays import GenerationArrays
-from shards.search.id_lookup import rows_equal_to
-from shards.search.libzstd import libzstd
-from shards.search.reader import Shard
-from shards.search.result_page import MergedRow, Places, ResultPage, merged_rows
-
-# Nanoseconds, measured on 2.8 million rows; only their ratios matter.
-SPAN: float = 25.0  # a range of rows
-ALONG: float = 0.3  # a row tested beside its neighbours
-CODED: float = 0.05  # a byte of a code beside its neighbours
-LISTED: float = 4.0  # a row tested by its number
-START: float = 300.0  # a walk, or rows to rank
-# Where codes leave less than this share of the rows, these are listed while they are counted.
-SPARSE: float = 0.004
-# Rows that are listed while they are counted; more are listed only if a page needs it.
-ROOM: int = 1 << 16
-# What a shard is asked for at first: this many rows, and this many times its share of the page.
-SPARE: int = 4
-SHARES: int = 2
+from shards.search.reader.shard import Shard
+from shards.search.record_joiner import RecordJoiner
+from shards.search.result_page import MergedRow, Place, Places, ResultPage, merged_rows
 
 _BLOCK: Final = 1_024
-# The fields of `types.KernelQuery` that differ from search to search, all of them numbers.
-_CHANGING: Final = list(types.KernelQuery.__annotations__).index("head_rows")
-_WORDS: Final = 1_024
 # Rows that a search may list and leave in its memory; filling it anew costs a page fault for each 1 024.
 _KEPT: Final = 1 << 18
 _WORD: Final = 4
-# Bytes for the records of a page, at first and at most.
-_LEAST: Final = 1 << 18
-_MOST: Final = 1 << 30
-
-Place = tuple[int, int]  # a shard, by its place in the table, and a row of it
 
 _NOWHERE: Final = np.empty((0, 2), np.int64)
-_NO_TEXTS: Final = (b"", b"", b"")
-_NO_HEADS: Final = (0,) * 7
-_NUMBERS: Final = {tri: number for number, tri in enumerate(ORDERS)}
 
 
 class Census(NamedTuple):
@@ -85,15 +52,10 @@ class KernelSession:
 
     def __init__(self, arrays: GenerationArrays) -> None:
         self._arrays = arrays
-        self._memory = Memory()
-        self._values = _WORDS
-        self._make_question()
+        self._joiner = RecordJoiner(arrays)
+        self._query = kernel_query.QueryMemory(arrays, self._joiner)
         self._width = -1
         self._is_filled = False
-        library = libzstd()
-        self._context = library.context(self) if library else 0
-        self._decompress = library.decompress if library and memory.COMPILED else 0
-        self._room = _Room(_LEAST)
 
     @property
     def arrays(self) -> GenerationArrays:
@@ -165,8 +127,8 @@ class KernelSession:
             marks = placed.place(
                 market_arrays(bits=bits, chosen=totals, counts=self._counts),
             )
-            texts = self._write(asked, query, 0, 0, sum(1 << kind for kind in kinds), np.inf)
-            arrays = (self._arrays.address, self._question.address, self._scratch)
+            texts = self._query.write(asked, query, 0, 0, sum(1 << kind for kind in kinds), np.inf)
+            arrays = (self._arrays.address, self._query.address, self._scratch)
             try:
                 total = mark(*arrays, marks, needed, *texts)
             except CorruptError:
@@ -238,9 +200,9 @@ class KernelSession:
             return []
         if self._width < 0:
             self._make_scratch(0)
-        text = self._write(asked, query, 0, 0, False, inf)[0]
+        text = self._query.write(asked, query, 0, 0, False, inf)[0]
         text += END
-        found = near(self._arrays.address, self._question.address, self._scratch, text, distance)
+        found = near(self._arrays.address, self._query.address, self._scratch, text, distance)
         arrays = (self._found_shard, self._found_row, self._found_tie)
         numbers = zip(*(array[:found].tolist() for array in arrays), strict=True)
         return [(self._arrays.shards[shard], word, far) for shard, word, far in numbers]
@@ -252,8 +214,8 @@ class KernelSession:
             return 0
         if self._width < limit or self._width < 0:
             self._make_scratch(limit)
-        text = self._write(asked, query, 0, limit, False, inf)[0]
-        return suggest(self._arrays.address, self._question.address, self._scratch, text, task)
+        text = self._query.write(asked, query, 0, limit, False, inf)[0]
+        return suggest(self._arrays.address, self._query.address, self._scratch, text, task)
 
     def give_back(self) -> None:
         """Give the system back what a search filled with many rows; the rows of its last search are lost."""
@@ -267,24 +229,7 @@ class KernelSession:
         Raises:
             CorruptError: a record is damaged.
         """
-        if not self._decompress:
-            shards = self._arrays.shards
-            return b",".join(
-                [shards[n].record(row, coordonnees=coordonnees) for n, row in places.tolist()]
-            )
-        nulls = b"" if coordonnees else record.NO_CONTACTS
-        packed = places.tobytes()
-        while True:
-            room = self._room
-            size = join_records(
-                self._arrays.address, packed, nulls, self._decompress, self._context,
-                room.work, room.work_size, room.joined, room.size,
-            )  # fmt: skip
-            if size != types.NO_ROOM:
-                return bytes(room.bytes[:size])
-            if room.size > _MOST:
-                raise CorruptError("a record is longer than any company; build or fetch it again")
-            self._room = _Room(4 * room.size)
+        return self._joiner.join(places, coordonnees=coordonnees)
 
     def _run(
         self,
@@ -303,9 +248,9 @@ class KernelSession:
         for kind in census:
             self._counts[self._arrays.kinds[kind]] = 0
         asked_kinds = sum(1 << kind for kind in census) + types.LISTED * listed
-        texts = self._write(asked, query, offset, limit, asked_kinds, budget)
+        texts = self._query.write(asked, query, offset, limit, asked_kinds, budget)
         try:
-            total = run(self._arrays.address, self._question.address, self._scratch, *texts)
+            total = run(self._arrays.address, self._query.address, self._scratch, *texts)
         except CorruptError:
             self._width = -1  # marks may be left in the working memory
             raise
@@ -350,145 +295,6 @@ class KernelSession:
         shard, row = place
         return self._arrays.shards[shard].names([row])[0], shard
 
-    # -- the question ------------------------------------------------------------------------
-
-    def _make_question(self) -> None:
-        made = types.KernelQuery()
-        for name in list(types.KernelQuery.__annotations__)[:_CHANGING]:
-            setattr(made, name, 0)
-        made.head_rows, made.top_rows = format.HEAD_ROWS, format.TOP_ROWS
-        made.room, made.spare, made.shares = ROOM, SPARE, SHARES
-        made.span_cost, made.along_cost = SPAN, ALONG
-        made.code_cost, made.sparse = CODED, SPARSE
-        made.listed_cost, made.start_cost = LISTED, START
-        self._countries: tuple[str, ...] | None = None
-        self._chosen = made.shards = _longs(len(self._arrays.shards))
-        self._codes = made.scope_codes = _longs(len(self._arrays.cells) + len(self._arrays.sectors))
-        self._starts = made.word_starts = _longs(_WORDS)
-        self._junctions = made.junctions = _longs(_WORDS).cast("B").cast("Q")
-        shards = len(self._arrays.shards)
-        self._lows, self._highs = np.zeros(shards, np.int64), np.zeros(shards, np.int64)
-        self._value_columns = made.value_columns = _longs(self._values)
-        self._value_starts = made.value_starts = _longs(self._values + 1)
-        self._given_starts = np.zeros(shards + 1, np.int64)
-        self._given_rows = np.zeros(self._values, np.int64)
-        made.assets_low, made.assets_high = view(self._lows), view(self._highs)
-        self._least_keys = made.least_keys = _longs(types.COLUMNS)
-        self._greatest_keys = made.greatest_keys = _longs(types.COLUMNS)
-        made.given_starts, made.given_rows = view(self._given_starts), view(self._given_rows)
-        made.text = made.endings = made.prefix = made.values = memoryview(b"")
-        self._question = self._memory.place_mutable(made, _CHANGING)
-
-    def _write(
-        self,
-        asked: CompiledQuery,
-        query: Query,
-        offset: int,
-        limit: int,
-        census: int,
-        budget: float,
-    ) -> tuple[bytes, bytes, bytes, bytes]:
-        """Write the question; returns the four texts that it does not hold."""
-        most_values = max(len(asked.texts), len(asked.ids or ()))
-        if most_values > self._values:
-            self._values = most_values
-            self._make_question()
-        if query.pays != self._countries:
-            self._write_countries(query.pays)
-        scope, codes = self._scope(asked)
-        if codes:
-            self._codes[: len(codes)] = array("q", codes)
-        text, endings, prefix = _NO_TEXTS
-        words, heads = 0, _NO_HEADS
-        if asked.q is not None:
-            text, endings, prefix = self._write_name(asked.q)
-            words = len(asked.q.parts)
-            heads = (
-                *bounds(text[: format.SUFFIX_BYTES]), *bounds(endings[: format.SUFFIX_BYTES]),
-                len(prefix), *bounds(prefix),
-            )  # fmt: skip
-        ranges = asked.ranges
-        turnover, headcount = ranges.get("ca_eur"), ranges.get("effectif")
-        low, high = turnover or (0.0, 0.0)
-        least, most = headcount or (0, 0)
-        values = self._write_codes(asked) if asked.coded else b""
-        if asked.ids is not None:
-            self._write_ids(asked.ids)
-        self._question.write(
-            _NUMBERS[asked.tri], offset, limit, self._country_count, scope, len(codes),
-            asked.site_web, turnover is not None, low == -inf and high == inf, low, high,
-            headcount is not None, int(least), int(most),
-            words, len(text), words == 2 and len(text.decode()) == 3, *heads,
-            asked.coded, asked.states or 0, len(asked.texts), asked.ids is not None, census, budget,
-        )  # fmt: skip
-        return text, endings, prefix, values
-
-    def _write_countries(self, pays: tuple[str, ...]) -> None:
-        """Write the chosen shards; most searches choose those of the search before."""
-        numbers = self._arrays.numbers
-        chosen = sorted({numbers[iso2] for iso2 in pays}) if pays else list(numbers.values())
-        self._chosen[: len(chosen)] = array("q", chosen)
-        self._countries, self._country_count = pays, len(chosen)
-
-    def _write_codes(self, asked: CompiledQuery) -> bytes:
-        """Write the conditions on codes; returns their texts."""
-        for place, (number, text) in enumerate(asked.texts):
-            self._value_columns[place] = number
-            self._value_starts[place + 1] = self._value_starts[place] + len(text)
-        for name, (least, most) in asked.ranges.items():
-            number = COLUMNS[name].number
-            if number == types.ACTIF:
-                for shard, listed in enumerate(self._arrays.amounts):
-                    self._lows[shard] = amount_bound(listed, least, after=False)
-                    self._highs[shard] = amount_bound(listed, most, after=True)
-            elif number >= 0:
-                self._least_keys[number], self._greatest_keys[number] = int(least), int(most)
-        return b"".join([text for _, text in asked.texts])
-
-    def _write_ids(self, ids: Sequence[tuple[str, str]]) -> None:
-        """Write the rows of these companies, by shard; those that do not exist have none."""
-        alike: set[Place] = set()
-        for iso2, identifier in sorted(set(ids)):
-            number = self._arrays.numbers.get(iso2, -1)
-            if number >= 0:
-                rows = rows_equal_to(self._arrays.shards[number].idents, fold_id(identifier))
-                alike.update((number, row) for row in rows.tolist())
-        found = sorted(alike)
-        packed = self.records(np.array(found, np.int64).reshape(-1, 2), coordonnees=False)
-        wanted = set(ids)
-        companies = record.companies(packed)
-        places = [
-            place for place, company in zip(found, companies, strict=True)
-            if (company["iso2"], company["id"]) in wanted
-        ]  # fmt: skip
-        numbers = np.array([number for number, _ in places], np.int64)
-        self._given_starts[:] = numbers.searchsorted(np.arange(len(self._given_starts)))
-        self._given_rows[: len(places)] = [row for _, row in places]
-
-    def _scope(self, asked: CompiledQuery) -> tuple[int, list[int]]:
-        """The kind of scope, and the numbers of its sectors or cells, ascending."""
-        arrays = self._arrays
-        if asked.sous_secteurs is not None:
-            groups = (arrays.groups.get(group, ()) for group in set(asked.sous_secteurs))
-            cells = [cell for group in groups for cell in group]
-            if asked.secteurs:
-                cells = [cell for cell in cells if cell[0] in asked.secteurs]
-            return types.CELLS, sorted(arrays.cells[cell] for cell in cells)
-        if asked.secteurs:
-            known = arrays.sectors
-            return types.SECTORS, [known[code] for code in asked.secteurs if code in known]
-        return types.EVERYWHERE, []
-
-    def _write_name(self, named: NameTerm) -> tuple[bytes, bytes, bytes]:
-        parts = named.parts
-        for number, part in enumerate(parts):
-            self._starts[number + 1] = self._starts[number] + len(part) + 1
-        if len(parts) > 1:
-            words = [part.decode() for part in parts]
-            for number, (one, other) in enumerate(pairwise(words)):
-                self._junctions[number] = pair_key((one[-1] + other[0]).encode())
-        return b" ".join(parts), parts[0] + b"\n", named.identifier
-
     # -- working memory ----------------------------------------------------------------------
 
     def _make_scratch(self, count: int) -> None:
@@ -522,7 +328,7 @@ class KernelSession:
         self._found_shard, self._found_row, self._found_tie = (
             np.zeros(made.found_size, np.int64) for _ in range(3)
         )
-        self._result, pairs = _longs(2), _longs(2 * self._width)
+        self._result, pairs = kernel_query.longs(2), kernel_query.longs(2 * self._width)
         self._page = pairs.cast("B")
         made.found_shard, made.found_row = view(self._found_shard), view(self._found_row)
         made.found_tie, made.result, made.page = view(self._found_tie), self._result, pairs
@@ -539,21 +345,6 @@ def market_arrays(**arrays: NDArray[Any]) -> types.MarketArrays:
     for name, column in arrays.items():
         setattr(made, name, view(column))
     return made
-
-
-class _Room:
-    """Where one record is decompressed (`work`), and where the records of a page are joined."""
-
-    def __init__(self, size: int) -> None:
-        self.size, self.work_size = size, size // 4
-        self._work = np.empty(self.work_size, np.uint8)
-        self.bytes = view(np.empty(size, np.uint8))
-        self.joined, self.work = address_of(self.bytes), address_of(self._work)
-
-
-def _longs(count: int) -> memoryview:
-    """Numbers of 64 bits, all zero, as a record holds them."""
-    return memoryview(array("q", bytes(8 * count)))
 
 
 def _shard_of(place: Place) -> int:

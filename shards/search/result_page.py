@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+Place = tuple[int, int]  # a shard, by its place in the table, and a row of it
+
 
 class Places(Protocol):
     """Pairs of a shard, by its place in `isos`, and a row of it: 64-bit numbers of the shape (number of rows, 2).

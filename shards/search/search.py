@@ -12,7 +12,7 @@ from shards.errors import CorruptError, MissingCountryError
 from shards.query import Query
 from shards.search import kernel_session
 from shards.search.generation_arrays import GenerationArrays
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.search.result_page import Places, ResultPage
 
 # A budget that no search reaches.

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.codec import bands, codes
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.verify.contents import Contents
 from shards.writing import code_columns
 
@@ -34,7 +34,7 @@ def faults(shard: Shard, decoded: Contents) -> Iterator[str]:
         shard.layout.cells,
     )
     for table, arrays in ((format.COLUMN, expected.column), (format.CODE, expected.code)):
-        found = dict(shard.items(table))
+        found = dict(shard.file.items(table))
         for name, array in arrays.items():
             if bytes(array) != found.get(name.encode()):
                 yield f"{table.decode()} {name} is not that of the records"

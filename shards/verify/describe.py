@@ -17,7 +17,7 @@ from shards.errors import GenerationError, ShardError
 from shards.generations import generation_files, pointer
 from shards.generations import manifest as manifests
 from shards.publish import publication
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.sync import signature, subset
 
 _PIECE: Final = 4_096  # entries of a file of changes that are read at once
@@ -114,9 +114,9 @@ def _overview(shard: Shard) -> Iterator[str]:
     yield ""
     yield f"{'table':<10}{'entries':>12}{'bytes':>16}{'a company':>12}"
     for table in format.TABLES:
-        bytes_ = shard.size(table)
+        bytes_ = shard.file.size(table)
         each = f"{bytes_ / shard.rows:12.1f}" if shard.rows else ""
-        yield f"{table.decode():<10}{shard.entries(table):>12,}{bytes_:>16,}{each}"
+        yield f"{table.decode():<10}{shard.file.entries(table):>12,}{bytes_:>16,}{each}"
     yield ""
     width = shutil.get_terminal_size((160, 24)).columns
     for row in range(min(_ROWS, shard.rows)):

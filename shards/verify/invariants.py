@@ -24,7 +24,7 @@ from shards.errors import CorruptError, GenerationError
 from shards.generations import groups
 from shards.generations.generation_files import Generation, Inode, inode_of
 from shards.query import ORDERS
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.verify import code_columns, contents, names, ratios
 from shards.verify.contents import Contents
 
@@ -114,7 +114,7 @@ def check(shard: Shard) -> None:
 
 
 def _faults(shard: Shard) -> Iterator[str]:
-    for name in shard.misplaced_values():
+    for name in shard.file.misplaced_values():
         yield f"{name} does not lie at its place in the file"
     yield from _table_faults(shard)
     decoded = contents.read(shard)

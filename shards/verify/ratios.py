@@ -11,7 +11,7 @@ from shards import format
 from shards.codec import record
 from shards.ratios import accounts
 from shards.ratios.ratio_table import ratios, stored_codes
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 
 _TOLERANCE: Final = 1e-9
 

@@ -4,7 +4,7 @@ Names repeat few words. Each distinct piece of a name between blanks is folded o
 sorted order. Everything else is arithmetic on numbers: a name is the numbers of its words, names sort like these
 numbers (a blank sorts before every letter), and postings, suffixes and stored unions are arrays. The former names of a
 row follow its name, each behind a token that is no word: they are found, and change no order.
-`search/name_lookup.py` is the reader of this index.
+`search/reader/name_lookup.py` is the reader of this index.
 """
 
 from collections.abc import Iterator

@@ -20,7 +20,7 @@ from shards.generations import generation_files, pointer
 from shards.query import Query, Range
 from shards.search import filters
 from shards.search.filters import Filter
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ import zstandard
 
 from shards import format
 from shards.generations import pointer
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from tests.bench.cold import forget
 
 ROUNDS: Final = 5

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.registers import FOLDER
-from pipeline.registers.toml_registers import declaration
+from pipeline.registers.toml_registers import declaration_file
 from tests import ROOT
 from tests.bench import processes
 
@@ -71,7 +71,7 @@ def main() -> int:
 
 def write_files(folder: Path, units: int, form: str) -> None:
     """Write both files of `units` legal units as zipped CSV or as Parquet."""
-    kinds = declaration.read(FOLDER / "fr-sirene.toml").files
+    kinds = declaration_file.read(FOLDER / "fr-sirene.toml").files
     for name, kind in (
         ("StockUniteLegale", "unite_legale"),
         ("StockEtablissement", "etablissement"),

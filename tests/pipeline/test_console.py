@@ -6,7 +6,8 @@ import pytest
 
 from pipeline import console, seeds
 from pipeline.registers.statements import outcome, uk_accounts
-from pipeline.registers.toml_registers import account_lines, column_mapping, entity, filed_accounts
+from pipeline.registers.toml_registers import column_mapping, entity
+from pipeline.registers.toml_registers.filed_accounts import account_lines, filings
 from pipeline.stages import rejections
 from pipeline.stages.accounts import doubtful_accounts, statement_lines
 from pipeline.stages.codes import sectors
@@ -25,10 +26,10 @@ REASONS = {
     entity.NO_ID,
     entity.NO_NAME,
     *column_mapping.UNREADABLE.values(),
-    filed_accounts.NO_CLOSE,
-    filed_accounts.NO_SCALE,
-    filed_accounts.NO_CURRENCY,
-    filed_accounts.REPLACED,
+    filings.NO_CLOSE,
+    filings.NO_SCALE,
+    filings.NO_CURRENCY,
+    filings.REPLACED,
     account_lines.UNKNOWN,
     account_lines.UNNAMED,
     account_lines.NO_AMOUNT,

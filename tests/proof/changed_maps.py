@@ -33,7 +33,7 @@ from shards.search.counts import comparables, distribution, facets, market
 from shards.search.counts.market import MarketTurnovers
 from shards.search.matching.line import Line
 from shards.search.matching.matcher import Matcher
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.search.search import UNLIMITED, ShardSet
 from shards.search.suggest import spelling, suggestions
 from tests.shards.altered import value_places

@@ -30,7 +30,7 @@ from quota.store.lmdb_store import LmdbStore
 from serve.access.context import Clock, ServerContext, make_context, utc_now
 from serve.access.store_holder import StoreHolder
 from serve.app import make_app
-from serve.config import BurstLimits, Config, Network
+from serve.config import BurstLimits, Config
 from serve.generation.current_generation import CurrentGeneration
 from serve.guest_settings import EditorSettings, MailSettings, PaymentSettings
 from serve.guests.files.worker_pool import WorkerPool
@@ -38,6 +38,7 @@ from serve.guests.site import signing
 from serve.guests.site.page_request import PageContext, make_page_context
 from serve.guests.site.signing import Signer
 from serve.http.connection import make_server
+from serve.setting_readers import Network
 from tests.serve import conformance
 
 # One path of each route that reads a generation, and paths that are refused in different ways.

@@ -17,7 +17,7 @@ from shards.__main__ import main
 from shards.codec import record
 from shards.errors import WrongFormatError
 from shards.generations import manifest
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from tests import golden
 from tests.shards.altered import altered, joined
 from tests.shards.search.test_reader import LINES
@@ -155,6 +155,6 @@ def _entries(shard: Shard, table: bytes) -> Iterator[tuple[str, bytes]]:
         for row in shard.statement_rows.tolist():
             yield format.chunk_key(row).hex(), shard.comptes(row) or b""
     else:
-        for key, value in shard.items(table):
+        for key, value in shard.file.items(table):
             if key != format.PLACES or table != format.META:
                 yield key.decode(), value

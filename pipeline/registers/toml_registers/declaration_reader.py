@@ -20,9 +20,8 @@ import polars as pl
 from pipeline.canonical import InputError
 from pipeline.registers.register import Register, RegisterRows
 from pipeline.registers.toml_registers import (
-    accounts_reader,
     column_mapping,
-    declaration,
+    declaration_file,
     edition,
     entity,
     failure,
@@ -32,6 +31,7 @@ from pipeline.registers.toml_registers import (
     sql,
 )
 from pipeline.registers.toml_registers.declaration import Declaration
+from pipeline.registers.toml_registers.filed_accounts import accounts_reader
 from pipeline.registers.toml_registers.main_rows import StoredJoin
 from pipeline.registers.toml_registers.source_file import FilePart
 
@@ -42,7 +42,7 @@ def register(path: Path) -> Register:
     Raises:
         DeclarationError: the file says what is not in the language.
     """
-    declared = declaration.read(path)
+    declared = declaration_file.read(path)
     table: Literal["companies", "comptes"] = "comptes" if declared.statements else "companies"
     reader = partial(read, declared)
     return Register(

@@ -14,7 +14,7 @@ the declared encoding, else as Windows-1252, the encoding of the UK files of the
 import codecs
 import csv
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -31,16 +31,13 @@ from pipeline.canonical import InputError
 from pipeline.registers import packing, record_stream
 from pipeline.registers.packing import Member
 from pipeline.registers.record_stream import RecordError
-from pipeline.registers.toml_registers import json_paths
+from pipeline.registers.toml_registers import json_paths, text_copy
 from pipeline.registers.toml_registers.declaration import UNESCAPED, FileKind
 from pipeline.registers.toml_registers.json_paths import PathError
 
-CHUNK: Final = 1 << 20  # bytes
 BATCH: Final = 50_000  # records
-FALLBACK_ENCODING: Final = "cp1252"
 ROW: Final = "ligne"  # of the file, from 1; the column beside the published ones
 _THREADS: Final = 2  # files that are unpacked at once; zlib and the disk leave the interpreter free
-_FIELD_END: Final = "\x1f"  # stands between the fields of a copy; no register publishes it
 _RECORDS: Final = ("json", "jsonl", "xml")
 
 
@@ -138,7 +135,9 @@ def _count(member: Member, kinds: Mapping[str, FileKind]) -> int:
         if _form(head) == "parquet":
             return int(pq.ParquetFile(stream).metadata.num_rows)
         if kind.format not in _RECORDS:
-            lines = sum(chunk.count(b"\n") for chunk in iter(partial(stream.read, CHUNK), b""))
+            lines = sum(
+                chunk.count(b"\n") for chunk in iter(partial(stream.read, text_copy.CHUNK), b"")
+            )
             return 0 if kind.skip else max(0, lines - (not kind.header))
         return _count_records(member, kind, stream)
 
@@ -222,12 +221,12 @@ def _form(head: bytes) -> str:
 
 def _csv_part(member: Member, kind: FileKind, header: tuple[str, ...], path: Path) -> FilePart:
     quote = kind.quote if kind.quote != UNESCAPED else ""
-    is_cp1252 = _copy_as_utf8(member.open, path, kind.encoding, quote)
+    is_cp1252 = text_copy.copy_as_utf8(member.open, path, kind.encoding, quote)
     if kind.quote == UNESCAPED:
-        _mark_fields(path, kind.separator)
+        text_copy.mark_fields(path, kind.separator)
     frame = pl.scan_csv(
         path,
-        separator=_FIELD_END if kind.quote == UNESCAPED else kind.separator,
+        separator=text_copy.FIELD_END if kind.quote == UNESCAPED else kind.separator,
         quote_char=None if kind.quote in ("", UNESCAPED) else kind.quote,
         has_header=not kind.header,
         infer_schema=False,
@@ -245,7 +244,7 @@ def _csv_part(member: Member, kind: FileKind, header: tuple[str, ...], path: Pat
 
 def _parquet_part(member: Member, kind: FileKind, header: tuple[str, ...], path: Path) -> FilePart:
     with member.open() as source, path.open("wb") as target:
-        shutil.copyfileobj(source, target, CHUNK)
+        shutil.copyfileobj(source, target, text_copy.CHUNK)
     published = pl.scan_parquet(path)
     names = published.collect_schema().names()
     frame = published.rename(dict(zip(names, header, strict=True)))
@@ -321,94 +320,6 @@ def _check_header(name: str, kind: FileKind, header: Sequence[str]) -> None:
         )
     if twice:
         raise InputError(f"{where}: column {', '.join(map(repr, twice))} is there twice")
-
-
-def _copy_as_utf8(
-    open_member: Callable[[], IO[bytes]], path: Path, encoding: str | None, quote: str
-) -> bool:
-    """Copy a member to `path`; return whether it was transcoded without a declared encoding."""
-    if encoding is None:
-        with open_member() as source, path.open("wb") as target:
-            if _copy_if_utf8(source, target, quote):
-                return False
-    with open_member() as source, path.open("w", encoding="utf-8", newline="") as text:
-        reader = codecs.getreader(encoding or FALLBACK_ENCODING)(source, "replace")
-        record = _RecordLength(quote)
-        while characters := reader.read(CHUNK):
-            record.add(characters.encode())
-            text.write(characters)
-    return encoding is None
-
-
-def _copy_if_utf8(source: IO[bytes], target: IO[bytes], quote: str) -> bool:
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    record = _RecordLength(quote)
-    try:
-        while chunk := source.read(CHUNK):
-            decoder.decode(chunk)
-            record.add(chunk)
-            target.write(chunk)
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-class _RecordLength:
-    """The length of the record that is being copied: Polars would hold one of gigabytes, and end the process.
-
-    A record ends at a line end outside quotes, as Polars sees it: every quote opens or closes. One that is never closed
-    makes a record of the rest of the file.
-    """
-
-    def __init__(self, quote: str) -> None:
-        self._quote = quote.encode()
-        self._length = 0
-        self._quoted = False
-
-    def add(self, chunk: bytes) -> None:
-        """Count a piece of the text.
-
-        Raises:
-            RecordError: the record is longer than any of a register.
-        """
-        end = self._end(chunk)
-        self._length = len(chunk) - end - 1 if end >= 0 else self._length + len(chunk)
-        if self._length > record_stream.LONGEST:
-            within = " within quotes" if self._quoted else ""
-            raise RecordError(f"a line{within} is longer than {record_stream.LONGEST >> 20} MiB")
-
-    def _end(self, chunk: bytes) -> int:
-        """The place of the last line end outside quotes; -1 means that there is none."""
-        if not self._quote:
-            return chunk.rfind(b"\n")
-        quotes = self._quoted + chunk.count(self._quote)
-        self._quoted = bool(quotes & 1)
-        after = len(chunk)
-        while (end := chunk.rfind(b"\n", 0, after)) >= 0:
-            quotes -= chunk.count(self._quote, end, after)  # leaves those before this line end
-            if not quotes & 1:
-                return end
-            after = end
-        return -1
-
-
-def _mark_fields(path: Path, separator: str) -> None:
-    """Replace the separators of a file that quotes its fields and does not escape quotes inside.
-
-    Such a field ends only where a quote, the separator and a quote follow each other.
-    """
-    marked = path.with_suffix(".marked")
-    with (
-        path.open(encoding="utf-8-sig", newline="") as source,
-        marked.open("w", encoding="utf-8", newline="") as target,
-    ):
-        header = next(source).rstrip("\r\n").replace('"', "")
-        target.write(header.replace(separator, _FIELD_END) + "\n")
-        for line in source:
-            fields = line.rstrip("\r\n").removeprefix('"').removesuffix('"')
-            target.write(fields.replace(f'"{separator}"', _FIELD_END) + "\n")
-    marked.replace(path)
 
 
 # -- records -------------------------------------------------------------------------

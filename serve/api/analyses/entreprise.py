@@ -39,7 +39,7 @@ from shards.codec import record as codec
 from shards.ratios import accounts
 from shards.ratios.accounts import RatioValue
 from shards.ratios.ratio_table import Ratio, ratios
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 
 ENTREPRISE: Final = "entreprise"
 QUANTILES: Final = ("p10", "p25", "mediane", "p75", "p90")

@@ -27,7 +27,7 @@ from shards import format
 from shards.codec.cells import Cell
 from shards.errors import reading
 from shards.query import STATES
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 
 ONE_UNKNOWN: Final = 3.0
 _SAME_AREA: Final = 0.25

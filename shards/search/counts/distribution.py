@@ -17,7 +17,7 @@ from shards.kernel import types
 from shards.query import ORDERS, STATES, Query
 from shards.search.counts.row_bitmap import RowBitmap
 from shards.search.counts.towns import Towns, towns_of
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.search.search import UNLIMITED, ShardSet
 
 _BANDS: Final = {"tranche_ca": "ca_desc", "annee_creation": "recent"}

@@ -34,7 +34,7 @@ from shards.search.counts.distribution import (
     joined,
 )
 from shards.search.counts.row_bitmap import RowBitmap, turnover_sequence
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.search.search import UNLIMITED, ShardSet, search
 
 # Of so many rows one or more: they are marked, and read along the orders. A row that is looked up costs as much as

@@ -19,7 +19,7 @@ from shards.query import Query
 from shards.ratios.distribution import Figures
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.kernel_session import KernelSession, market_arrays
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet
 
 # The memo of a generation: from which country each next turnover comes.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.errors import reading
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet
 
 _TOWNS: Final = "towns"

@@ -17,7 +17,7 @@ from shards.kernel import types
 from shards.kernel.memory import COMPILED, Memory, address_of, view
 from shards.kernel.text import candidates, line_words
 from shards.search.generation_arrays import GenerationArrays
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 
 # Rows of one country that may be compared.
 ROOM: Final = 64

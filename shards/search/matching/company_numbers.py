@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 from shards.codec.folding import SPELLINGS, fold_id
 from shards.errors import reading
-from shards.search import id_lookup
-from shards.search.reader import Shard
+from shards.search.reader import id_lookup
+from shards.search.reader.shard import Shard
 
 IDENTIFIER: Final = "immatriculation"
 LEI: Final = "lei"

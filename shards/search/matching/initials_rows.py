@@ -15,7 +15,7 @@ from shards.codec.folding import fold
 from shards.codec.strings import place_of
 from shards.kernel import types
 from shards.search.matching.candidate_rows import INITIALS, Found
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 
 # Of a larger town too many companies share initials, and reading the names of all takes too long.
 _LARGEST_TOWN: Final = 50_000

@@ -12,7 +12,7 @@ from shards.search.generation_arrays import GenerationArrays
 from shards.search.matching.candidate_rows import information
 from shards.search.matching.name_comparison import ComparedName, Told, articles
 from shards.search.matching.name_tables import UMLAUTS, BareName, NameTables
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 
 # What is remembered at most: some 300 bytes a word, some 600 a row.
 _WORDS: Final = 65_536

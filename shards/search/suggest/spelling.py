@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 from shards.codec.folding import fold, fold_id
 from shards.errors import reading
 from shards.query import Query
-from shards.search import id_lookup
 from shards.search.matching import company_numbers
-from shards.search.reader import Shard
+from shards.search.reader import id_lookup
+from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet, search
 
 MOST: Final = 3

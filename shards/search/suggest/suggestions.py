@@ -10,7 +10,7 @@ from shards.codec.folding import fold
 from shards.errors import reading
 from shards.query import Query
 from shards.search.counts.towns import towns_of
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.search.result_page import Places
 from shards.search.search import ShardSet
 

@@ -26,7 +26,7 @@ from serve.generation.open_generation import OpenGeneration
 from shards.generations import pointer
 from shards.query import Query, Range
 from shards.search.counts import comparables
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from tests.bench.analyses import columns
 from tests.bench.analyses.duckdb_figures import DuckFigures
 from tests.bench.questions import mix, values

@@ -29,7 +29,7 @@ from shards.search.matching.evidence import Weighed
 from shards.search.matching.line import LIKELY, SURE
 from shards.search.matching.matcher import Matcher
 from shards.search.matching.probability import OF_SHARE, SURE_FROM, Weights, shares
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet
 from tests.bench.matching import labelled, peers
 from tests.bench.matching.fit import CONSTANT, Example, fit, fit_shares, rising_curve

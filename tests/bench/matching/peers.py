@@ -7,7 +7,7 @@ import numpy as np
 from rapidfuzz import fuzz, process
 
 from shards.search.matching.line import Line
-from shards.search.name_lookup import folded_names
+from shards.search.reader.name_lookup import folded_names
 from shards.search.search import ShardSet
 
 Key = tuple[str, str]

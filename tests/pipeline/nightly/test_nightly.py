@@ -19,7 +19,7 @@ from pipeline.__main__ import main
 from pipeline.nightly import nightly
 from shards.errors import CorruptError
 from shards.generations import generation_files, pointer
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.sync import pacing, signature
 from shards.verify import invariants
 from tests import ROOT

@@ -8,8 +8,8 @@ import pytest
 
 from pipeline.__main__ import main
 from pipeline.registers import FOLDER, REGISTERS
-from pipeline.registers.toml_registers import declaration
-from pipeline.registers.toml_registers.declaration import DeclarationError
+from pipeline.registers.toml_registers import declaration_file
+from pipeline.registers.toml_registers.declaration_file import DeclarationError
 from tests.pipeline.nightly.register_server import RegisterServer
 from tests.pipeline.nightly.test_fetching import EE, ESTONIA, unzipped, zipped
 from tests.pipeline.nightly.test_nightly import (
@@ -110,7 +110,7 @@ def test_a_register_declares_its_own_share_with_a_reason(tmp_path: Path) -> None
     text = ours.read_text(encoding="utf-8")
 
     path.write_text('max_rejected = { share = 0.2, reason = "old rows" }\n' + text)
-    assert declaration.read(path).max_rejected == 0.2
+    assert declaration_file.read(path).max_rejected == 0.2
     assert REGISTERS["ee"].max_rejected == 0.05
 
     for wrong in ("share = 0.2", 'share = 0.01, reason = "x"', 'share = 2.0, reason = "x"'):
@@ -118,4 +118,4 @@ def test_a_register_declares_its_own_share_with_a_reason(tmp_path: Path) -> None
         with pytest.raises(
             DeclarationError, match=r"ee.toml \[max_rejected\]: it has a share over"
         ):
-            declaration.read(path)
+            declaration_file.read(path)

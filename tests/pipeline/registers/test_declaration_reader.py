@@ -12,8 +12,9 @@ import pytest
 from pipeline import console
 from pipeline.canonical import InputError
 from pipeline.registers import FOLDER, REGISTERS
-from pipeline.registers.toml_registers import declaration, declaration_reader
-from pipeline.registers.toml_registers.declaration import DeclarationError
+from pipeline.registers.toml_registers import declaration_file, declaration_reader
+from pipeline.registers.toml_registers.declaration import Declaration
+from pipeline.registers.toml_registers.declaration_file import DeclarationError
 
 TOML = """
 main = "companies"
@@ -43,10 +44,10 @@ CSV = """id,name,founded,staff,fax
 """
 
 
-def _declared(tmp_path: Path, toml: str = TOML) -> declaration.Declaration:
+def _declared(tmp_path: Path, toml: str = TOML) -> Declaration:
     path = tmp_path / "lv-test.toml"
     path.write_text(toml, encoding="utf-8")
-    return declaration.read(path)
+    return declaration_file.read(path)
 
 
 def _published(tmp_path: Path, content: str = CSV, name: str = "companies.csv") -> Path:
@@ -264,7 +265,7 @@ def test_a_cut_json_file_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", sorted(path.stem for path in FOLDER.glob("*.toml")))
 def test_every_reason_of_a_register_has_english_words(source: str) -> None:
-    found = declaration.read(FOLDER / f"{source}.toml")
+    found = declaration_file.read(FOLDER / f"{source}.toml")
     for reason in found.reasons:
         words = REGISTERS[source].english.get(reason) or console.english(reason)
         assert words.isascii(), reason

@@ -18,7 +18,9 @@ _KERNEL: Final = "shards.kernel."
 # The modules that bind one of the kernel's, or another of these: they are imported anew with it.
 _USERS: Final = (
     "shards.search.generation_arrays",
+    "shards.search.kernel_query",
     "shards.search.kernel_session",
+    "shards.search.record_joiner",
     "shards.search.search",
     "shards.search.counts.distribution",
     "shards.search.counts.facets",

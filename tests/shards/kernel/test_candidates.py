@@ -12,7 +12,7 @@ from rapidfuzz.distance import OSA
 from shards.kernel import types
 from shards.search.matching import candidate_rows
 from shards.search.matching.candidate_rows import CandidateRows, Spelling, folded_words
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet
 from tests.shards.search.open_shards import ENGINES, INTERPRETED, INTERPRETED_MODULES
 from tests.world import company, write_shard

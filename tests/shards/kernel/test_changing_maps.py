@@ -17,7 +17,7 @@ from shards import format
 from shards.errors import ShardError
 from shards.kernel import types
 from shards.query import ORDERS, Query, Range
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from tests.shards.altered import value_places
 from tests.shards.kernel.test_damage import ENGINES, FOUND, THRESHOLDS, questions
 from tests.shards.search.open_shards import INTERPRETED_MODULES

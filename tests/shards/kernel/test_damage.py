@@ -22,7 +22,7 @@ from shards.errors import ShardError
 from shards.query import ORDERS, STATES, Query, Range
 from shards.search.counts import row_bitmap, towns
 from shards.search.matching.candidate_rows import Spelling
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.search.search import UNLIMITED, ShardSet
 from tests.shards.altered import altered, value_places, written
 from tests.shards.search.open_shards import INTERPRETED_MODULES

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from shards.errors import OutOfOrderError, WrongFormatError
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.writing import writer
 from tests.world import columns, companies, company, in_layout, write_shard
 

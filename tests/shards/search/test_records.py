@@ -12,9 +12,9 @@ import pytest
 from shards import format
 from shards.errors import CorruptError
 from shards.query import Query
-from shards.search import kernel_session, search
+from shards.search import kernel_session, record_joiner, search
 from shards.search.libzstd import libzstd
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.search.result_page import MergedRow, Places
 from shards.search.search import ShardSet
 from tests.shards.altered import altered, put_frame
@@ -68,7 +68,7 @@ def test_joined_records_are_those_of_the_shards(base: ShardSet, coordonnees: boo
 
 
 def test_the_room_for_records_grows(base: ShardSet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_session, "_LEAST", 64)
+    monkeypatch.setattr(record_joiner, "_LEAST", 64)
     rows = [MergedRow("EE", row) for row in range(300)]
     session = kernel_session.KernelSession(base.own_session()._arrays)
 
@@ -80,7 +80,7 @@ def test_the_room_for_records_grows(base: ShardSet, monkeypatch: pytest.MonkeyPa
 def test_without_libzstd_records_are_decompressed_one_by_one(
     base: ShardSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel_session, "libzstd", lambda: None)
+    monkeypatch.setattr(record_joiner, "libzstd", lambda: None)
     rows = [MergedRow("UK", 2), MergedRow("EE", 5)]
 
     assert search.records(base, places(base, rows), coordonnees=False) == one_by_one(

@@ -56,7 +56,7 @@ def tuned(build: Mapping[tuple[Any, str], Any], costs: Mapping[str, Any]) -> Ite
             patch.setattr(module, name, value)
         for engine in ENGINES.values():
             for name, value in costs.items():
-                patch.setattr(engine.kernel_session, name, value)
+                patch.setattr(engine.kernel_session.kernel_query, name, value)
         yield
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.canonical import InputError
-from pipeline.registers.toml_registers import declaration, declaration_reader
-from pipeline.registers.toml_registers.declaration import DeclarationError
+from pipeline.registers.toml_registers import declaration_file, declaration_reader
+from pipeline.registers.toml_registers.declaration import Declaration
+from pipeline.registers.toml_registers.declaration_file import DeclarationError
 
 TOML = """
 main = "comptes"
@@ -23,10 +24,10 @@ values = "ca"
 CSV = "id,fin,ca,groupe\n1,2020-12-31,5,C\n"
 
 
-def _declared(tmp_path: Path, toml: str) -> declaration.Declaration:
+def _declared(tmp_path: Path, toml: str) -> Declaration:
     path = tmp_path / "fr-ratios.toml"  # the elements are those of this source
     path.write_text(toml, encoding="utf-8")
-    return declaration.read(path)
+    return declaration_file.read(path)
 
 
 @pytest.mark.parametrize(

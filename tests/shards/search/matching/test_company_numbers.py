@@ -13,7 +13,7 @@ from serve.contract.seed_tables import derivations, match_weights, name_tables
 from shards.codec.folding import fold_id
 from shards.search.matching.line import Line
 from shards.search.matching.matcher import Matcher
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet
 from tests.world import company, write_shard
 

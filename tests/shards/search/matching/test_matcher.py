@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from serve.contract.seed_tables import derivations, match_weights, name_tables
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE, Line
 from shards.search.matching.matcher import Matcher
-from shards.search.reader import Shard
+from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet
 from tests.world import company, write_shard
 

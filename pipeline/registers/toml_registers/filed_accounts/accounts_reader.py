@@ -1,6 +1,6 @@
 """The reader of declared filed accounts: published tables become statement lines.
 
-The steps: the rows of each file (`main_rows`), their filings (`filed_accounts`), the lines of the
+The steps: the rows of each file (`main_rows`), their filings (`filings`), the lines of the
 filings that count (`account_lines`), and the account of every row, below. A row is a filing in a
 table with a column per amount, and an amount in a table with a row per amount.
 """
@@ -20,15 +20,16 @@ from pipeline.registers.register import (
     row_count,
 )
 from pipeline.registers.statements.statement import UNLIKELY_LENGTH
-from pipeline.registers.toml_registers import account_lines, edition, filed_accounts
-from pipeline.registers.toml_registers.account_lines import (
+from pipeline.registers.toml_registers import edition
+from pipeline.registers.toml_registers.declaration import Declaration
+from pipeline.registers.toml_registers.filed_accounts import account_lines, filings
+from pipeline.registers.toml_registers.filed_accounts.account_lines import (
     NO_AMOUNT,
     UNKNOWN,
     UNREADABLE,
     AccountLines,
 )
-from pipeline.registers.toml_registers.declaration import Declaration
-from pipeline.registers.toml_registers.filed_accounts import REPLACED, StagedFile
+from pipeline.registers.toml_registers.filed_accounts.filings import REPLACED, StagedFile
 from pipeline.registers.toml_registers.source_file import ROW, FilePart
 
 
@@ -41,10 +42,9 @@ def read(
 ) -> RegisterRows:
     """The lines and the account of the main `rows` of each file; `parts` are all files."""
     staged = [
-        filed_accounts.stage(declared, part, rank, frame, work)
-        for rank, (part, frame) in enumerate(rows)
+        filings.stage(declared, part, rank, frame, work) for rank, (part, frame) in enumerate(rows)
     ]
-    gone = filed_accounts.replaced_filings(staged)
+    gone = filings.replaced_filings(staged)
     legend = declared.statements.legend if declared.statements else None
     legends = [part for part in parts if legend and part.kind.name == legend.file]
     lines = account_lines.read(declared, staged, legends, gone, work)
@@ -74,7 +74,7 @@ def _rejected_rows(staged: Sequence[StagedFile], lines: AccountLines) -> pl.Lazy
     ]  # fmt: skip
     unread = lines.left_out.filter(pl.col("is_row") & (pl.col("raison") == UNREADABLE)).select(
         "fichier", ROW, "id", pl.lit(None, pl.String).alias("nom"),
-        pl.col("raison").alias("motif"), pl.col(filed_accounts.VALUE).alias("detail"),
+        pl.col("raison").alias("motif"), pl.col(filings.VALUE).alias("detail"),
     )  # fmt: skip
     return pl.concat([*refused, unread]).select(
         pl.col(name).cast(dtype) for name, dtype in REJECTED.items()
@@ -113,11 +113,11 @@ def _count_dropped(staged: Sequence[StagedFile], gone: pl.LazyFrame) -> dict[str
     """The rows of the files that give nothing, before their amounts are looked at."""
     dropped: dict[str, int] = {}
     for file in staged:
-        chosen = filed_accounts.chosen_rows(file, gone)
+        chosen = filings.chosen_rows(file, gone)
         none = [pl.col(name).is_null() for name in file.values] or [pl.lit(False)]
         blank = chosen.filter(pl.all_horizontal(none))
         found = reason_counts(file.rows, "drop_reason")
-        found[REPLACED] = row_count(filed_accounts.good_rows(file)) - row_count(chosen)
+        found[REPLACED] = row_count(filings.good_rows(file)) - row_count(chosen)
         found[NO_AMOUNT] = row_count(blank)
         for why, count in found.items():
             if count:

@@ -19,7 +19,7 @@ from pipeline.registers.statements.statement import MONTHS, MOST_MONTHS
 from pipeline.registers.statements.statement_rows import COMPUTED, OF_GROUP
 from pipeline.registers.statements.taxonomy import Taxonomy
 from pipeline.registers.toml_registers.declaration import Declaration, FiledAccounts, Legend, Sum
-from pipeline.registers.toml_registers.filed_accounts import (
+from pipeline.registers.toml_registers.filed_accounts.filings import (
     ELEMENT,
     KEY,
     LENGTH,

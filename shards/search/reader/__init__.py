@@ -1,0 +1,5 @@
+"""One open shard: its companies, columns, orders and indexes, where they lie in the mapped file.
+
+Read `shard_file` (the values of the file by table and key), then `shard` (what they are). `id_lookup`
+and `name_lookup` answer from the indexes of identifiers and of words.
+"""

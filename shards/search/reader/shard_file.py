@@ -1,0 +1,166 @@
+"""The file of a shard: its values by table and key, where they lie in the map of the file.
+
+LMDB reads every page of a value that it returns, so values are taken from a map of the file, where
+`places` says that they lie (FORMAT.md §3). LMDB is closed again once its table `meta` is read, so any
+number of threads may use a shard.
+"""
+
+import mmap
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import lmdb
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+
+from shards import format
+from shards.codec.strings import Texts
+from shards.errors import CorruptError, WrongFormatError
+
+# Of each value, the bytes that are read ahead when a shard is opened.
+_FIRST_BYTES: Final = 1 << 14
+
+
+class _Place(NamedTuple):
+    """Where a large value lies in the file."""
+
+    start: int
+    size: int
+
+
+class ShardFile:
+    """The values of one mapped file; no view of them may be used after `close`."""
+
+    def __init__(self, path: Path, places: bytes) -> None:
+        """Map the file at `path`, whose values are at `places`, as its table `meta` has them.
+
+        Raises:
+            CorruptError: these places are not within the file.
+        """
+        self.path = path
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+        self._places = _places(places, len(self._map))
+        self._read_beginnings()
+
+    def value(self, table: bytes, key: bytes) -> memoryview:
+        """A value in place."""
+        place = self._places.get((table, key))
+        if not self._places:
+            raise ValueError(f"{self.path} is closed")
+        if place is None:
+            raise CorruptError(
+                f"{self.path}: table {table.decode()} has no key {key!r}; "
+                "run `python -m shards verify` and rebuild or fetch the file again"
+            )
+        return memoryview(self._map)[place.start : place.start + place.size]
+
+    def array(self, table: bytes, name: str, dtype: str) -> NDArray[Any]:
+        """An array in place; one that does not begin at a multiple of 8 is copied."""
+        view = self.value(table, name.encode())
+        found = np.frombuffer(view, dtype=dtype) if len(view) else np.empty(0, dtype=dtype)
+        return found if found.ctypes.data % 8 == 0 else found.copy()
+
+    def texts(self, table: bytes) -> Texts:
+        """The texts of a table that has one list of them."""
+        return Texts(self.value(table, b"data"), self.array(table, "starts", format.U4))
+
+    def entries(self, table: bytes) -> int:
+        """The number of entries of a table."""
+        return sum(1 for name, _ in self._places if name == table)
+
+    def size(self, table: bytes) -> int:
+        """The size of the values of a table in bytes."""
+        return sum(place.size for (name, _), place in self._places.items() if name == table)
+
+    def items(self, table: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """All entries of a table by ascending key, as LMDB has them."""
+        with _open(self.path) as env, env.begin(buffers=True) as txn:
+            for key, value in txn.cursor(db=env.open_db(table, txn=txn, create=False)):
+                yield bytes(key), bytes(value)
+
+    def misplaced_values(self) -> Iterator[str]:
+        """The values that are not where `places` says, as table and key."""
+        left = set(self._places)
+        for table in format.TABLES[1:]:
+            for key, value in self.items(table):
+                if (table, key) not in left or self.value(table, key) != value:
+                    yield f"{table.decode()} {key!r}"
+                left.discard((table, key))
+        yield from (f"{table.decode()} {key!r}" for table, key in sorted(left))
+
+    def close(self) -> None:
+        """Close the map; somebody who has a view of it keeps it open."""
+        self._places.clear()
+        with suppress(BufferError):
+            self._map.close()
+
+    def _read_beginnings(self) -> None:
+        """Have the beginnings of all values read side by side: a first search would wait for one after the other."""
+        for start, stop in _beginnings(self._places.values()):
+            with suppress(OSError):  # an advice
+                self._map.madvise(mmap.MADV_WILLNEED, start, stop - start)
+
+
+def _open(path: Path) -> lmdb.Environment:
+    return lmdb.open(
+        str(path), subdir=False, readonly=True, lock=False, readahead=False,
+        max_dbs=len(format.TABLES),
+    )  # fmt: skip
+
+
+def read_meta(path: Path) -> dict[bytes, bytes]:
+    """The values of `meta`.
+
+    Raises:
+        WrongFormatError: the file is no shard, or a shard of another format version.
+        CorruptError: the file is shorter than LMDB has written it.
+    """
+    try:
+        with _open(path) as env, env.begin() as txn:
+            if (env.info()["last_pgno"] + 1) * env.stat()["psize"] > path.stat().st_size:
+                raise CorruptError(f"{path} ends before its last page; build or fetch it again")
+            meta = env.open_db(format.META, txn=txn, create=False)
+            # Every format version has this value, so a wrong version is reported before a missing one.
+            format.unpack_header(txn.get(format.HEADER, b"", db=meta))
+            return dict(txn.cursor(db=meta))
+    except lmdb.Error as error:
+        raise WrongFormatError(
+            f"{path} is not a shard ({error}); `python -m pipeline build` writes them"
+        ) from error
+
+
+def _beginnings(places: Iterable[_Place]) -> list[tuple[int, int]]:
+    """The pages that hold the first bytes of these values, as ranges of bytes; ranges that touch are one.
+
+    >>> _beginnings([_Place(4096, 1 << 20), _Place(20_000, 5), _Place(1 << 22, 1), _Place(7, 0)])
+    [(4096, 20480), (4194304, 4194305)]
+    """
+    found: list[tuple[int, int]] = []
+    for start, size in sorted(place for place in places if place.size):
+        first, stop = start & ~(mmap.PAGESIZE - 1), start + min(size, _FIRST_BYTES)
+        if found and first <= found[-1][1]:
+            first, stop = found[-1][0], max(stop, found.pop()[1])
+        found.append((first, stop))
+    return found
+
+
+def _places(packed: bytes, size: int) -> dict[tuple[bytes, bytes], _Place]:
+    """The places of all values, which lie in a file of `size` bytes.
+
+    Raises:
+        CorruptError: some do not.
+    """
+    try:
+        places = {
+            (table.encode(), key): _Place(start, length)
+            for table, key, start, length in msgpack.unpackb(packed)
+        }
+        if all(0 <= start <= start + length <= size for start, length in places.values()):
+            return places
+    except (ValueError, TypeError, AttributeError):
+        pass  # no list of places
+    raise CorruptError("the places of its values are damaged; build or fetch the file again")
