@@ -17,10 +17,11 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from quota import command_output, commands, open_store
+from quota import open_store
 from quota.accounts import INCLUDED, check_plan
-from quota.command_output import Plans
-from quota.commands import Result
+from quota.command_line import commands, output
+from quota.command_line.commands import Result
+from quota.command_line.output import Plans
 from quota.errors import QuotaError
 from quota.ledger.calls import PACK_MOST
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
@@ -89,9 +90,9 @@ def _print(result: Result, *, as_json: bool) -> None:
     if as_json:
         print(orjson.dumps(result).decode())
     elif isinstance(result, Mapping):
-        _print_lines(command_output.lines(result))
+        _print_lines(output.lines(result))
     else:
-        _print_lines(command_output.row(members) for members in result)
+        _print_lines(output.row(members) for members in result)
 
 
 def _print_lines(lines: Iterable[str]) -> None:

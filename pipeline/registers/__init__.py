@@ -1,9 +1,8 @@
 """Registers: one TOML file per register of companies, and one reader for all of them.
 
-Read `ee.toml`, a short one, then `toml_registers/` (the language and its reader), which uses `packing`
-(files and zips) and `record_stream` (records of JSON and XML). `register` is the interface of a
-source. `statements/` has the chart of accounts and the British filings, `annual_accounts/` the
-accounts that other countries publish as documents.
+Read `ee.toml`, a short one, then `toml_registers/` (the language and its reader), which uses `packing` (files and zips)
+and `record_stream` (records of JSON and XML). `register` is the interface of a source. `statements/` has the chart of
+accounts and the British filings, `annual_accounts/` the accounts that other countries publish as documents.
 
 To add a register of companies:
 
@@ -13,10 +12,10 @@ To add a register of companies:
    `seeds/README.md`, and hold it to rows written by hand in `tests/pipeline/registers/`.
 3. Add a row to `seeds/sources.csv`: address, cadence, licence, attribution.
 
-Nothing else: REGISTERS below is made of the folder. Filed accounts that are tables are declared
-too, with `[statements]`, and their elements have rows in `seeds/elements.csv`. Those that are
-documents need such rows and a module of `annual_accounts/`, which reads one document.
-`lei_relationships` reads who consolidates whom (GLEIF, level 2).
+Nothing else: REGISTERS below is made of the folder. Filed accounts that are tables are declared too, with
+`[statements]`, and their elements have rows in `seeds/elements.csv`. Those that are documents need such rows and a
+module of `annual_accounts/`, which reads one document. `lei_relationships` reads who consolidates whom (GLEIF, level
+2). `file_date` reads the date of a file in its name.
 """
 
 from pathlib import Path

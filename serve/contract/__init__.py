@@ -3,6 +3,10 @@
 Start at `tables`, `company_fields` and `errors`, then `parameters`, `objects/` and `operation`. A text is a `Text`, in
 both languages. Parsers, routes and documents take their names, limits and texts from here, so that no document can
 promise what the code does not keep.
+
+What a route costs (D1, X0) is its kind and `credits` in serve/api/operations.py, with the figures of `prices` and
+`limits`. `reasons` words why a figure is null or a candidate is one, `notation` numbers and dates, `activities` finds
+classes of NACE by words, `export_tables` has the columns of files, `seed_tables` reads `seeds/`. `Text` is in `text`.
 """
 
 from typing import Final

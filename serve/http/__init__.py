@@ -2,5 +2,6 @@
 
 Read `app` first (the steps of every request), then `router` (paths), `handlers` (the few ways to serve an operation)
 and `guests` (what is handed to the server at its start). `connection`, `headers`, `reply` and `body_reader` deal with
-sockets and bytes.
+sockets and bytes. `http_request` is a request as routes see it, `compression` the encodings of a body,
+`reconciliation_adapter` the service of OpenRefine.
 """

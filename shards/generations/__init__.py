@@ -2,5 +2,6 @@
 
 `generation_files` opens a generation by name, `pointer` reads and replaces DATA/CURRENT, `manifest`, `reference` and
 `register_sources` are the documents beside the shards. `locks` keeps writers and readers apart; `atomic_files` is the
-only module of the room that syncs and renames files.
+only module of the room that syncs and renames files. `groups` says who consolidates whom (X12), `sealed` are records
+with a digest of their own.
 """

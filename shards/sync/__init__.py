@@ -7,5 +7,5 @@ Read `mirror` first: one round, and rounds repeated. It uses a `source` (`folder
 A source is not trusted: it may be away, incomplete or wrong. Only digests in a manifest are believed, and the manifest
 only with a signature where `--public-key` asks for one, neither older than the last one nor expired. Files are
 published in the order of a build (files, folder name, CURRENT), so a reader of DATA sees complete generations at any
-moment.
+moment. `errors` says what can fail.
 """

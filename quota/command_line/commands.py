@@ -1,4 +1,4 @@
-"""The commands of `python -m quota`, as functions of a store; each returns JSON objects (`command_output`)."""
+"""The commands of `python -m quota`, as functions of a store; each returns JSON objects (`output`)."""
 
 import secrets
 from argparse import Namespace
@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from quota.accounts import effective
-from quota.command_output import (
+from quota.command_line.output import (
     Plans,
     account_members,
     address_members,

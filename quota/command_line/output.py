@@ -1,4 +1,4 @@
-"""What the commands of `python -m quota` print, as JSON objects and as text.
+"""Results of the commands of `python -m quota`, as JSON objects and as text.
 
 The members have the names of the API (D4, D10), so that the output of a command can be compared with
 the response that a client got.
