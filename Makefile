@@ -13,6 +13,9 @@ RATE      ?= 200
 BASE      ?=
 REQUESTS  ?= 50000
 
+# Tests and the demonstration start a hundred programs, each of which would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN   := .venv/bin
 PY    := $(BIN)/python
 READY := .venv/.stamp
@@ -95,7 +98,7 @@ check: lint types layers ## lint, types, layers, and all tests but long ones, th
 test: $(READY) ## all but judges and proofs; HYPOTHESIS_PROFILE=thorough tries ten times harder
 	@$(PY) -m pytest $(WAITING) -m "not judge and not slow" $(ALSO)
 
-proof: $(READY) ## what takes long alone: power cuts, kills, full disks, the clock, wheels, clusters
+proof: $(READY) ## what takes long alone: lives of servers, power cuts, kills, full disks, the clock, browsers, wheels, clusters
 	@$(PY) -m pytest $(WAITING) -m slow
 
 # The two proofs that are programs; tests/proof/README.md has their last results. DATA is a folder of generations.

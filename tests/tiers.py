@@ -4,8 +4,8 @@
 |---|---|--:|
 | `make quick` | values, and LMDB files in memory (/dev/shm) | 60 s |
 | `make check` | also those that start our own servers and commands; lint, types, layers | 3 min |
-| `make test` | also whole builds, nights and lives of servers, and those of other projects' programs | 7 min |
-| `make proof` | those that take over ten seconds alone: crash safety, wheels, clusters | CI runs them too |
+| `make test` | also imports, builds and nights, and those of other projects' programs | 7 min |
+| `make proof` | those that take long alone: lives of servers, kills, browsers, wheels, clusters | CI runs them too |
 
 `make help` shows the times that were measured.
 
@@ -15,7 +15,7 @@ the fixtures of its tests do.
 - `outside`: it starts a program of another project (a browser, Redis, nginx, LibreOffice …).
 - `long`: it imports or builds, or a server of its own begins and ends.
 - `server`: it starts a server or a process of ours, or takes as long.
-- `slow`: set by hand, on proofs that take minutes.
+- `slow`: set by hand, on modules that take half a minute or more.
 """
 
 import ast

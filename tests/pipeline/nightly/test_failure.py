@@ -22,6 +22,8 @@ from tests.pipeline.nightly.test_nightly import (
 )
 from tests.pipeline.nightly.test_rejected_rows import nameless
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["hurried", "server"]  # fixtures
 
 

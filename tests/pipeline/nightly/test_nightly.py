@@ -474,6 +474,7 @@ def content(config: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("module", "function", "when"), MOMENTS)
 def test_a_run_that_was_killed_ends_as_if_it_had_not_been(
     tmp_path: Path, server: RegisterServer, module: str, function: str, when: str

@@ -22,6 +22,8 @@ from tests.serve.client import PLANS, Customer
 from tests.serve.processes import ask, children, eventually, line_of, log, started, stop
 from tests.world import company
 
+pytestmark = pytest.mark.slow
+
 SEARCH = "/api/v1/societes?limit=1"
 # Wide enough for every test here: these are about the day and the month.
 WIDE = {f"SOCIETES_DEBIT_{name}": "1000000" for name in ("FREE", "DATA", "VISITEUR", "LISTES")}

@@ -15,6 +15,8 @@ from serve.observe.log_writer import LIMIT, RETRY_SECONDS, LogWriter
 from tests.serve import world
 from tests.serve.processes import line_of, started
 
+pytestmark = pytest.mark.slow
+
 LINE = b"x" * 299 + b"\n"
 SOME = 20_000  # lines, more than may wait
 

@@ -22,6 +22,8 @@ from tests.serve.processes import ask, eventually, line_of, started, stop
 from tests.shards.sync.sources import eager
 from tests.world import company, publish
 
+pytestmark = pytest.mark.slow
+
 FOUND = [company("EE", "1", "Ännchen OÜ"), company("UK", "1", "'A' Rated & Co")]
 
 

@@ -25,6 +25,8 @@ from tests.quota.servers import free_port
 from tests.serve import world
 from tests.serve.processes import ROOT, ask, eventually, line_of, started
 
+pytestmark = pytest.mark.slow
+
 DEPLOY = ROOT / "serve" / "deploy"
 ALERTS = (DEPLOY / "alerts.yml").read_text()
 RUNBOOK = (DEPLOY / "RUNBOOK.md").read_text()

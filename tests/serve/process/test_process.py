@@ -31,6 +31,8 @@ from tests.serve.processes import (
     stop,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:

@@ -16,6 +16,8 @@ from serve.process.read_ahead import ReadAhead
 from tests.serve import world
 from tests.serve.processes import ask, eventually, line_of, log, started, stop
 
+pytestmark = pytest.mark.slow
+
 MIB = 1 << 20
 CONTENT = os.urandom(6 * MIB)
 

@@ -32,6 +32,8 @@ from tests.serve.exports import PATH, exports, get, left_behind
 from tests.serve.processes import eventually
 from tests.world import company
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Place:

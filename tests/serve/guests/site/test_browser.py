@@ -17,6 +17,8 @@ from tests.serve.guests.site import browser as browsers
 from tests.serve.guests.site.browser import DESK, PHONE, window
 from tests.serve.guests.site.visitor import PASSWORD, address, member
 
+pytestmark = pytest.mark.slow
+
 OPEN = ["/", "/?q=a&pays=DE", "/?q=rien+du+tout", "/?ca_min=x", "/societes/FR/552100554",
         "/tarifs", "/inscription", "/connexion", "/statut", "/chiffres?q=a", "/rapprochement", "/rien",
         "/docs", "/docs?q=pays", "/docs/guides/erreurs", "/docs/routes/searchCompanies",
