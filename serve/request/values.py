@@ -14,7 +14,7 @@ from typing import Any, Final
 from serve.contract import activities, errors, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.parameters import IDS, LONGEST_ID, Parameter
-from serve.request import export_options, numbers
+from serve.request import dates, export_options, numbers
 from serve.request.numbers import NumberError
 from serve.request.place_names import PlaceNames, nearest, nfc, suggestions
 from shards.codec.folding import fold
@@ -270,8 +270,8 @@ READERS: Final[Mapping[str, Reader]] = {
     "flag": _flag,
     "integer": _integer,
     "number": _reader_of(numbers.parse_decimal),
-    "first day": _reader_of(numbers.first_day),
-    "last day": _reader_of(numbers.last_day),
+    "first day": _reader_of(dates.first_day),
+    "last day": _reader_of(dates.last_day),
     "choices": _choices,
     "texts": _texts,
     "postcodes": _postcodes,
