@@ -27,8 +27,8 @@ from serve.contract.parameters import (
     N,
     Parameter,
 )
-from serve.request import export_options, values
-from serve.request.export_options import FileOptions
+from serve.request import file_options, values
+from serve.request.file_options import FileOptions
 from serve.request.place_names import PlaceNames, places, suggestions
 from serve.request.query_string import Pairs
 from serve.request.values import AskedCompany, Texts
@@ -61,7 +61,7 @@ class Asked:
     offset: int = 0
     lines: int | None = None
     lang: str = "fr"
-    file: FileOptions = export_options.WORKBOOK
+    file: FileOptions = file_options.WORKBOOK
     par: tuple[str, ...] = ()
     limite: int = int(LIMITE.default or 0)
     n: int = int(N.default or 0)
@@ -121,7 +121,7 @@ def read(
         wanted, columns, statements = (
             others.pop(one.name, None) for one in (FORMAT, COLONNES, COMPTES)
         )
-        others["file"] = export_options.chosen(wanted, columns, statements, accepted)
+        others["file"] = file_options.chosen(wanted, columns, statements, accepted)
     return Asked(Query(**conditions, ranges=tuple(bounds.values())), **others)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from serve.contract import activities, errors, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.parameters import IDS, LONGEST_ID, Parameter
-from serve.request import dates, export_options, numbers
+from serve.request import dates, file_options, numbers
 from serve.request.numbers import NumberError
 from serve.request.place_names import PlaceNames, nearest, nfc, suggestions
 from shards.codec.folding import fold
@@ -199,7 +199,7 @@ def _companies(
 
 
 def _columns(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
-    return export_options.columns(items(texts, parameter))
+    return file_options.columns(items(texts, parameter))
 
 
 def _forms(texts: Texts, parameter: Parameter, names: PlaceNames) -> tuple[str, ...]:
