@@ -1,6 +1,6 @@
 """Every parameter of the API, declared once: for the parsers that check it, for the documents.
 
-`serve/request/reader.py` and `serve/api/societe.py` take names, kinds, enums, limits and defaults from here;
+`serve/request/reader.py` and `serve/request/values.py` take names, kinds, enums, limits and defaults from here;
 /openapi.json and the tools take descriptions and JSON Schemas. A limit that changes here changes everywhere, and no
 document promises a limit that the code does not keep.
 

@@ -93,6 +93,14 @@ def read(reference: Reference, formes: Iterable[str] = ()) -> PlaceNames:
     )
 
 
+def known_country(names: PlaceNames, word: str) -> str:
+    """The code of a country. Raises ApiError 400 `pays_inconnu` (E1)."""
+    iso2 = names.country(word)
+    if iso2 is None:
+        raise errors.pays_inconnu([word], suggestions([word], names.pays_alike))
+    return iso2
+
+
 def places(
     names: PlaceNames,
     pays: Sequence[str],
