@@ -15,13 +15,13 @@ import orjson
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.access.rights import page_rows
-from serve.api.matching import reconciliation_query
 from serve.api.matching.rapprochement import match_lines, meant
-from serve.api.matching.reconciliation_query import GIVEN, ReconciliationQuery
 from serve.contract import company_fields, errors
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.parameters import LONGEST_Q, MOST_IDS
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.request import reconciliation_query
+from serve.request.reconciliation_query import GIVEN, ReconciliationQuery
 from shards.codec import record
 from shards.codec.folding import fold
 from shards.codec.record import CONTACTS
