@@ -189,6 +189,7 @@ def _counted_export(
 
 
 def _figures(made: ExportResult, plan: Plan) -> Headers:
+    """What the file has, and what the plan allows it to have (F1, F7, F13)."""
     return {
         "X-Export-Lignes": str(made.lignes),
         "X-Export-Total": str(made.total),
