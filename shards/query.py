@@ -40,7 +40,7 @@ class Query:
         sous_secteurs: NACE groups ("62.0"), already restricted to the chosen sectors (contract B10). An empty tuple
             is a filter that no company passes (B9), None is no filter.
         ids: (country, identifier) of known companies. An empty tuple is a filter that no company passes.
-        etats: of `shards.query.STATES`; a null state counts as `inconnu`.
+        etats: of `shards.query.STATES`; a null state counts as `inconnu`. No filter: dissolved companies, too (B34).
         villes: towns, compared folded (contract B15); one that folds to nothing is in no town.
         codes_postaux: beginnings of postcodes, compared in upper case without blanks.
         formes: legal forms, as the data write them.

@@ -1,4 +1,4 @@
-"""Amounts in euros, at the annual average rate of their year (§1).
+"""Amounts in euros, at the annual average rate of their year (§1), each by its own currency and unit (contract C7).
 
 `ca_eur` is served and searched; a given value is kept. `capital_eur` exists only for the order
 `capital_desc` (contract B31), `actif_eur` for bounds of total assets (extension X2); neither is

@@ -24,6 +24,7 @@ from shards.codec import record as codec
 from shards.search.suggest.proposals import ProposedSearch
 from shards.search.suggest.spelling import Meant
 
+# A record without statements is no refusal (A6).
 COMPTES_MESSAGE: Final = (
     "Les états financiers sont servis aux appels identifiés, dès le compte gratuit : /inscription"
 )
@@ -147,7 +148,7 @@ class Record(NamedTuple):
         return codec.lines(self.statements)
 
     def json(self) -> bytes:
-        """The record of §2.4, with `comptes`, `comptes_message` or neither."""
+        """The record of §2.4, with `comptes`, `comptes_message` or neither; `droits` are those of this answer (D12)."""
         lines, message = self.statements, self.message
         return Fiche(
             societe=orjson.Fragment(self.company),

@@ -1,4 +1,4 @@
-"""The part of a search that a plan shows (contract C): pure arithmetic on the figures of the plan.
+"""The rows that a plan shows of a search and has in a file (contract C): pure arithmetic on the figures of the plan.
 
 `total` never enters a clamp and no clamp ever enters `total` (§8.2 rule 3). offset + limit never
 passes the cap of the plan, so paging is no way around it (§8.2 rule 2).
@@ -37,6 +37,21 @@ def apercu(plan: Plan) -> bool:
 def most_rows(plan: Plan) -> int:
     """The most rows that a call of the plan shows (B19)."""
     return min(plan.resultats_par_recherche, plan.lignes_par_appel)
+
+
+def page_rows(plan: Plan, limit: int) -> int:
+    """The rows of a page of which `limit` are asked for: at most those of a call (B19)."""
+    return min(limit, plan.lignes_par_appel)
+
+
+def file_rows(plan: Plan, asked: int | None) -> int:
+    """The most companies of a file: as many as are asked for, at most those of an export (F1); None asks for all."""
+    return min(asked or plan.lignes_par_export, plan.lignes_par_export)
+
+
+def file_statements(plan: Plan) -> int:
+    """The most companies of a file that have their statements there (F7); 0 without the right to statements."""
+    return plan.societes_avec_comptes_par_export if plan.etats_financiers else 0
 
 
 def window(plan: Plan, limit: int, offset: int) -> Window:

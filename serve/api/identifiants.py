@@ -3,10 +3,11 @@
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.access.rights import most_rows
-from serve.api.societe import check_identifier, company_names, refuse_deleted
+from serve.api.societe import company_names, refuse_deleted
 from serve.contract import errors, seed_tables
 from serve.contract.objects.search import Identification, SocieteNumerotee
 from serve.generation.open_generation import OpenGeneration
+from serve.request.values import check_identifier
 from shards.search.matching import company_numbers
 
 # A number without a match is compared with its neighbours in 25 countries: about 30 ms.

@@ -1,6 +1,5 @@
 """GET /api/v1/societes/{iso}/{id}: one company (§4.5)."""
 
-import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -11,19 +10,17 @@ from serve.access.envelope import COMPTES_MESSAGE, CREDITS_MESSAGE, Record
 from serve.access.etag import etag
 from serve.contract import errors, seed_tables
 from serve.contract.errors import ApiError
-from serve.contract.parameters import LONGEST_ID
 from serve.contract.prices import RECORD_CREDITS
 from serve.generation import deletions
 from serve.generation.open_generation import OpenGeneration
-from serve.request.place_names import PlaceNames, suggestions
+from serve.request.place_names import known_country
+from serve.request.values import check_identifier
 from shards.codec import record
 from shards.search.matching import company_numbers
 from shards.search.matching.company_numbers import CompanyPlace
 from shards.search.reader.shard import Shard
 
-# The replacement of bytes that are not UTF-8 (serve/http/router.py); no register uses it.
 _NAMED: Final = 5  # companies in an error
-_NO_TEXT: Final = "\ufffd"
 
 
 def societe(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
@@ -94,7 +91,7 @@ def _prepare_record(
 def locate(request: Request, generation: OpenGeneration) -> tuple[Shard, int | None]:
     """The shard of the country, and the row of the company in it if there is one."""
     word, identifier = request.segments
-    shard = generation.shards[_country(word, generation.names)]
+    shard = generation.shards[known_country(generation.names, word)]
     identifier = check_identifier(identifier)
     return shard, company_numbers.find_one(shard, identifier, seed_tables.derivations())
 
@@ -126,32 +123,3 @@ async def refuse_deleted(
 def company_names(shards: Mapping[str, Shard], places: Sequence[CompanyPlace]) -> list[str]:
     """Companies as country and identifier, at most _NAMED."""
     return [f"{iso2}:{shards[iso2].company(row)['id']}" for iso2, row in places[:_NAMED]]
-
-
-def _country(word: str, names: PlaceNames) -> str:
-    iso2 = names.country(word)
-    if iso2 is None:
-        raise errors.pays_inconnu([word], suggestions([word], names.pays_alike))
-    return iso2
-
-
-def check_identifier(identifier: str) -> str:
-    """An identifier of 1 to 64 characters without control characters (E1).
-
-    Blanks of any width are well-formed: `552 059 024` is found by its digits (E2).
-    """
-    if not identifier.strip():
-        path = "/api/v1/societes/{pays}/{identifiant}"
-        raise errors.identifiant_invalide(errors.why("identifiant_vide", path=path))
-    if (length := len(identifier)) > LONGEST_ID:
-        raise errors.identifiant_invalide(
-            errors.why("identifiant_trop_long", length=length, most=LONGEST_ID)
-        )
-    if any(unicodedata.category(char) == "Cc" for char in identifier):
-        raise errors.identifiant_invalide(
-            errors.why("caractere_de_controle", shown=repr(identifier))
-        )
-    if _NO_TEXT in identifier:
-        raise errors.identifiant_invalide(errors.why("pas_de_l_utf8"))
-    # An identifier typed on a Mac may arrive decomposed; it is the same one.
-    return unicodedata.normalize("NFC", identifier)

@@ -1,6 +1,6 @@
 """Every parameter of the API, declared once: for the parsers that check it, for the documents.
 
-`serve/request/reader.py` and `serve/api/societe.py` take names, kinds, enums, limits and defaults from here;
+`serve/request/reader.py` and `serve/request/values.py` take names, kinds, enums, limits and defaults from here;
 /openapi.json and the tools take descriptions and JSON Schemas. A limit that changes here changes everywhere, and no
 document promises a limit that the code does not keep.
 
@@ -29,7 +29,7 @@ from shards.query import DEEPEST, ORDERS, STATES
 from shards.search.counts import distribution
 
 DEFAULT_LIMIT: Final = 50  # §4.4
-LONGEST_Q: Final = 120  # code points (§8.2 rule 7)
+LONGEST_Q: Final = 120  # code points (§8.2 rule 7, contract B13)
 LONGEST_ID: Final = 64  # code points (contract E1)
 # What companies can be counted by (extensions X3).
 DIMENSIONS: Final = tuple(distribution.DIMENSIONS)
@@ -200,15 +200,17 @@ Q_REQUIS: Final = replace(
     required=True,
     example="royal to",
 )
-TRI: Final = Parameter("tri", "recent", "choice", enum=ORDERS, default=ORDERS[0])
+TRI: Final = Parameter("tri", "recent", "choice", enum=ORDERS, default=ORDERS[0])  # contract B26
+# An error below the minimum (contract B17), cut to the maximum (B18).
 LIMIT: Final = Parameter("limit", 50, "integer", default=DEFAULT_LIMIT, minimum=1, maximum=DEEPEST)
 OFFSET: Final = Parameter("offset", 50, "integer", default=0, minimum=0)
 CA_MIN: Final = Parameter("ca_min", 1_000_000, "number", column="ca_eur", bound="least", unit="EUR")
 CA_MAX: Final = Parameter("ca_max", 50_000_000, "number", column="ca_eur", bound="most", unit="EUR")
 EFFECTIF_MIN: Final = Parameter("effectif_min", 10, "integer", column="effectif", bound="least")
 EFFECTIF_MAX: Final = Parameter("effectif_max", 250, "integer", column="effectif", bound="most")
+# Without the right to contacts, too: it tells only that there is a site (contract B25).
 SITE_WEB: Final = Parameter("site_web", "1", "flag", enum=("1",), beside="effectif")
-AVEC_CA: Final = Parameter("avec_ca", "1", "flag", enum=("1",), beside="ca_eur")
+AVEC_CA: Final = Parameter("avec_ca", "1", "flag", enum=("1",), beside="ca_eur")  # contract B24
 _DAY: Final = r"^[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01]))?)?$"
 
 IDS: Final = Parameter(

@@ -1,8 +1,8 @@
 """Reasons and formulas of answers in the language of the caller.
 
 Figures that are null say why (`motif`), candidates of a list why they are candidates (`raisons`), ratios how they are
-computed (`formule`). Inside the server these are codes; `told` and `matched` write the words, and keep the codes beside
-them for programs (`motif_code`, `raisons_codes`, `formule_code`).
+computed (`formule`). Inside the server these are codes; `with_reasons` and `reasons_of_match` write the words, and keep
+the codes beside them for programs (`motif_code`, `raisons_codes`, `formule_code`).
 """
 
 import re

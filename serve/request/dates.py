@@ -1,16 +1,18 @@
-"""Dates as lists have them, as the API writes them (extension X19). Pure.
+"""Dates of requests: dates as lists have them (extension X19), and bounds in the one notation of the API. Pure.
 
-A notation that may mean two days means none: `03/04/2010` is refused, `13/04/2010` and `03.04.2010` are not. Names of
-months are data (`seeds/mois.csv`); one that means two months, as `listopad` does, means none.
+A notation of a list that may mean two days means none: `03/04/2010` is refused, `13/04/2010` and `03.04.2010` are not.
+Names of months are data (`seeds/mois.csv`); one that means two months, as `listopad` does, means none.
 """
 
 import re
+from calendar import monthrange
 from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from typing import Final
 
-from serve.contract import seed_tables
+from serve.contract import errors, seed_tables
+from serve.request.numbers import NumberError
 from shards.codec.folding import fold
 
 _YEAR: Final = r"(?P<year>[12]\d{3})"
@@ -35,6 +37,7 @@ _NOTATIONS: Final = tuple(
     )
 )
 _TWO: Final = re.compile(r"(\d{1,2})[-/ ](\d{1,2})[-/ ]([12]\d{3})")
+_BOUND: Final = re.compile(r"[0-9]{4}(?:-[0-9]{2}){0,2}")
 
 
 @cache
@@ -76,3 +79,39 @@ def _day(year: int, month: int, day: int) -> str | None:
         return date(year, month, day).isoformat()
     except ValueError:
         return None
+
+
+def first_day(text: str) -> int:
+    """The first day of a year, a month or a day, as yyyymmdd. Raises NumberError.
+
+    >>> first_day("2024"), first_day("2024-06-30")
+    (20240101, 20240630)
+    """
+    year, month, day = _parts(text)
+    return 10_000 * year + 100 * (month or 1) + (day or 1)
+
+
+def last_day(text: str) -> int:
+    """The last day of a year, a month or a day, as yyyymmdd. Raises NumberError.
+
+    >>> last_day("2024"), last_day("2024-02")
+    (20241231, 20240229)
+    """
+    year, month, day = _parts(text)
+    month = month or 12
+    return 10_000 * year + 100 * month + (day or monthrange(year, month)[1])
+
+
+def _parts(text: str) -> tuple[int, int, int]:
+    """Year, month and day; those that were not given are 0."""
+    year, month, day = (
+        (*map(int, text.split("-")), 0, 0)[:3] if _BOUND.fullmatch(text) else (0, 0, 0)
+    )
+    try:
+        date(year, month or 1, day or 1)
+    except ValueError as error:
+        shown, examples = repr(text[:100]), "2024, 2024-06, 2024-06-30"
+        raise NumberError(
+            errors.why("pas_une_date", shown=shown, examples=examples),
+        ) from error
+    return year, month, day

@@ -7,11 +7,14 @@ Every other spelling is unknown, and only leads to suggestions in the error (B3)
 """
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Final
+from typing import Any, Final
 
+from serve.contract import errors
+from serve.contract.errors import ApiError
+from serve.contract.parameters import SOUS_SECTEUR
 from shards.codec.folding import SPELLINGS, fold
 from shards.generations.reference import Reference
 
@@ -88,6 +91,75 @@ def read(reference: Reference, formes: Iterable[str] = ()) -> PlaceNames:
         formes=frozenset(map(nfc, formes)),
         formes_alike={fold(forme): nfc(forme) for forme in formes},
     )
+
+
+def known_country(names: PlaceNames, word: str) -> str:
+    """The code of a country. Raises ApiError 400 `pays_inconnu` (E1)."""
+    iso2 = names.country(word)
+    if iso2 is None:
+        raise errors.pays_inconnu([word], suggestions([word], names.pays_alike))
+    return iso2
+
+
+def places(
+    names: PlaceNames,
+    pays: Sequence[str],
+    secteurs: Sequence[str],
+    sous_secteurs: Sequence[str],
+) -> dict[str, Any]:
+    """The conditions of a Query on countries, sectors and sub-sectors, which words name.
+
+    Raises:
+        ApiError: 400 `pays_inconnu` or `secteur_inconnu`, which reports all unknown words (B4); `parametre_invalide`
+            for sub-sectors without a sector.
+    """
+    countries, no_country = _codes(pays, names.country)
+    divisions, no_sector = _codes(secteurs, names.sector)
+    groups, no_sub_sector = _groups(sous_secteurs, divisions, names)
+    if no_country or no_sector or (no_sub_sector and secteurs):
+        raise _unknown(no_country, no_sector, no_sub_sector, names)
+    if sous_secteurs and not secteurs:
+        raise errors.parametre_invalide(SOUS_SECTEUR.name, errors.why("avec_secteur"))
+    found: dict[str, Any] = {"pays": countries, "secteurs": divisions}
+    return found | ({"sous_secteurs": groups} if sous_secteurs else {})
+
+
+def _unknown(
+    no_country: Sequence[str],
+    no_sector: Sequence[str],
+    no_sub_sector: Sequence[str],
+    names: PlaceNames,
+) -> ApiError:
+    alike = (
+        suggestions(no_country, names.pays_alike)
+        | suggestions(no_sector, names.secteurs_alike)
+        | suggestions(no_sub_sector, names.sous_secteurs_alike)
+    )
+    if no_country:
+        others = {"secteurs_inconnus": no_sector, "sous_secteurs_inconnus": no_sub_sector}
+        found = {name: unknown for name, unknown in others.items() if unknown}
+        return errors.pays_inconnu(no_country, alike, **found)
+    return errors.secteur_inconnu(no_sector, alike, no_sub_sector)
+
+
+def _codes(
+    words: Sequence[str], meaning: Callable[[str], str | None]
+) -> tuple[tuple[str, ...], list[str]]:
+    """The codes that `words` mean, sorted, without duplicates; and the words without a meaning."""
+    if not words:
+        return (), []
+    codes = {word: meaning(word) for word in words}
+    known = {code for code in codes.values() if code is not None}
+    return tuple(sorted(known)), [word for word, code in codes.items() if code is None]
+
+
+def _groups(
+    labels: Iterable[str], divisions: Sequence[str], names: PlaceNames
+) -> tuple[tuple[str, ...], list[str]]:
+    """The groups of `labels` within `divisions` (B10), possibly none (B9); and the unknown labels."""
+    found = {label: names.sub_sectors(label, divisions) for label in labels}
+    known = {group for groups in found.values() for group in groups or ()}
+    return tuple(sorted(known)), [label for label, groups in found.items() if groups is None]
 
 
 def suggestions(words: Iterable[str], known: Mapping[str, str]) -> dict[str, list[str]]:

@@ -8,7 +8,7 @@ order of the declaration. Unknown countries, sectors and sub-sectors are one ste
 of the first kind. An empty value counts as an absent one, and values are trimmed.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Final
@@ -27,9 +27,9 @@ from serve.contract.parameters import (
     N,
     Parameter,
 )
-from serve.request import export_options, values
-from serve.request.export_options import FileOptions
-from serve.request.place_names import PlaceNames, suggestions
+from serve.request import file_options, values
+from serve.request.file_options import FileOptions
+from serve.request.place_names import PlaceNames, places, suggestions
 from serve.request.query_string import Pairs
 from serve.request.values import AskedCompany, Texts
 from shards.query import Query, Range
@@ -37,6 +37,8 @@ from shards.query import Query, Range
 # What of a call is a condition on companies.
 _CONDITIONS: Final = frozenset(one.name for one in fields(Query))
 _EVERYTHING: Final = Query()
+# The parameters that are read in one step, in the order of `place_names.places`.
+_PLACES: Final = (PAYS, SECTEUR, SOUS_SECTEUR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class Asked:
     offset: int = 0
     lines: int | None = None
     lang: str = "fr"
-    file: FileOptions = export_options.WORKBOOK
+    file: FileOptions = file_options.WORKBOOK
     par: tuple[str, ...] = ()
     limite: int = int(LIMITE.default or 0)
     n: int = int(N.default or 0)
@@ -98,7 +100,8 @@ def read(
         column = one.column or one.name
         if one.kind == "place":
             if "pays" not in conditions:
-                conditions |= _places(texts, names)
+                words = (values.items(texts.get(place.name, ()), place) for place in _PLACES)
+                conditions |= places(names, *words)
             if one.required and not conditions["secteurs"]:
                 raise errors.secteur_requis()
         elif (sent := texts.get(one.name)) and (
@@ -118,7 +121,7 @@ def read(
         wanted, columns, statements = (
             others.pop(one.name, None) for one in (FORMAT, COLONNES, COMPTES)
         )
-        others["file"] = export_options.chosen(wanted, columns, statements, accepted)
+        others["file"] = file_options.chosen(wanted, columns, statements, accepted)
     return Asked(Query(**conditions, ranges=tuple(bounds.values())), **others)
 
 
@@ -130,8 +133,8 @@ def _names(declared: tuple[Parameter, ...]) -> frozenset[str]:
 @cache
 def _always(declared: tuple[Parameter, ...]) -> frozenset[Parameter]:
     """The parameters to read even where they are not sent: required ones, and the first of places, for all of them."""
-    places = [one for one in declared if one.kind == "place"]
-    return frozenset([*places[:1], *(one for one in declared if one.required)])
+    of_places = [one for one in declared if one.kind == "place"]
+    return frozenset([*of_places[:1], *(one for one in declared if one.required)])
 
 
 def check_names(given: Pairs, allowed: Sequence[str]) -> None:
@@ -171,63 +174,3 @@ def _check_bounds(wanted: Range, declared: Sequence[Parameter], texts: Mapping[s
     shown, above = texts[least][0][:100], f"{most} ({texts[most][0][:100]})"
     why = errors.why("bornes_inversees", shown=shown, above=above)
     raise errors.parametre_invalide(least, why)
-
-
-def _places(texts: Mapping[str, Texts], names: PlaceNames) -> dict[str, Any]:
-    """Countries, sectors and sub-sectors; one error reports all unknown ones (B4)."""
-    pays = values.items(texts.get(PAYS.name, ()), PAYS)
-    countries, no_country = _codes(pays, names.country)
-    if not no_country and SECTEUR.name not in texts and SOUS_SECTEUR.name not in texts:
-        return {"pays": countries, "secteurs": ()}
-    secteurs, sous_secteurs = (
-        values.items(texts.get(one.name, ()), one) for one in (SECTEUR, SOUS_SECTEUR)
-    )
-    divisions, no_sector = _codes(secteurs, names.sector)
-    groups, no_sub_sector = _groups(sous_secteurs, divisions, names)
-    if no_country or no_sector or (no_sub_sector and secteurs):
-        raise _unknown(no_country, no_sector, no_sub_sector, names)
-    if sous_secteurs and not secteurs:
-        raise values.invalid(
-            SOUS_SECTEUR,
-            errors.why("avec_secteur"),
-        )
-    found: dict[str, Any] = {"pays": countries, "secteurs": divisions}
-    return found | ({"sous_secteurs": groups} if sous_secteurs else {})
-
-
-def _unknown(
-    no_country: Sequence[str],
-    no_sector: Sequence[str],
-    no_sub_sector: Sequence[str],
-    names: PlaceNames,
-) -> ApiError:
-    alike = (
-        suggestions(no_country, names.pays_alike)
-        | suggestions(no_sector, names.secteurs_alike)
-        | suggestions(no_sub_sector, names.sous_secteurs_alike)
-    )
-    if no_country:
-        others = {"secteurs_inconnus": no_sector, "sous_secteurs_inconnus": no_sub_sector}
-        found = {name: unknown for name, unknown in others.items() if unknown}
-        return errors.pays_inconnu(no_country, alike, **found)
-    return errors.secteur_inconnu(no_sector, alike, no_sub_sector)
-
-
-def _codes(
-    words: Sequence[str], meaning: Callable[[str], str | None]
-) -> tuple[tuple[str, ...], list[str]]:
-    """The codes that `words` mean, sorted, without duplicates; and the words without a meaning."""
-    if not words:
-        return (), []
-    codes = {word: meaning(word) for word in words}
-    known = {code for code in codes.values() if code is not None}
-    return tuple(sorted(known)), [word for word, code in codes.items() if code is None]
-
-
-def _groups(
-    labels: Iterable[str], divisions: Sequence[str], names: PlaceNames
-) -> tuple[tuple[str, ...], list[str]]:
-    """The groups of `labels` within `divisions` (B10), possibly none (B9); and the unknown labels."""
-    found = {label: names.sub_sectors(label, divisions) for label in labels}
-    known = {group for groups in found.values() for group in groups or ()}
-    return tuple(sorted(known)), [label for label, groups in found.items() if groups is None]

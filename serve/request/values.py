@@ -1,7 +1,7 @@
 """Values of parameters by kind: from their texts to what a Query holds. Errors name the value and what is admitted.
 
 Lists drop blanks and duplicates (B1); a repeated parameter is a longer list, and a repeated value that is no list must
-be the same each time (B5).
+be the same each time (B5). The identifier in a path is no parameter; it is checked here, too (E1).
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Any, Final
 from serve.contract import activities, errors, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.parameters import IDS, LONGEST_ID, Parameter
-from serve.request import export_options, numbers
+from serve.request import dates, file_options, numbers
 from serve.request.numbers import NumberError
 from serve.request.place_names import PlaceNames, nearest, nfc, suggestions
 from shards.codec.folding import fold
@@ -24,6 +24,8 @@ Texts = Sequence[str]
 Reader = Callable[[Texts, Parameter, PlaceNames], Any]
 
 _CLASS_DIGITS: Final = 4
+# The replacement of bytes that are not UTF-8 (serve/http/router.py); no register uses it.
+_NO_TEXT: Final = "\ufffd"
 _MOST_ALIKE: Final = 3  # activities that are suggested for one that is unknown
 
 
@@ -63,6 +65,31 @@ def companies(given: Sequence[str], names: PlaceNames) -> tuple[AskedCompany, ..
         for one, word, identifier in parts
         if (code := codes[word]) is not None
     )
+
+
+def check_identifier(identifier: str) -> str:
+    """An identifier of 1 to 64 characters without control characters (E1), in NFC.
+
+    Blanks of any width are well-formed: `552 059 024` is found by its digits (E2).
+
+    Raises:
+        ApiError: 400 `identifiant_invalide`.
+    """
+    if not identifier.strip():
+        path = "/api/v1/societes/{pays}/{identifiant}"
+        raise errors.identifiant_invalide(errors.why("identifiant_vide", path=path))
+    if (length := len(identifier)) > LONGEST_ID:
+        raise errors.identifiant_invalide(
+            errors.why("identifiant_trop_long", length=length, most=LONGEST_ID)
+        )
+    if any(unicodedata.category(char) == "Cc" for char in identifier):
+        raise errors.identifiant_invalide(
+            errors.why("caractere_de_controle", shown=repr(identifier))
+        )
+    if _NO_TEXT in identifier:
+        raise errors.identifiant_invalide(errors.why("pas_de_l_utf8"))
+    # An identifier typed on a Mac may arrive decomposed; it is the same one.
+    return unicodedata.normalize("NFC", identifier)
 
 
 def invalid(parameter: Parameter, why: errors.Texts, **extra: Any) -> ApiError:
@@ -199,7 +226,7 @@ def _companies(
 
 
 def _columns(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
-    return export_options.columns(items(texts, parameter))
+    return file_options.columns(items(texts, parameter))
 
 
 def _forms(texts: Texts, parameter: Parameter, names: PlaceNames) -> tuple[str, ...]:
@@ -270,8 +297,8 @@ READERS: Final[Mapping[str, Reader]] = {
     "flag": _flag,
     "integer": _integer,
     "number": _reader_of(numbers.parse_decimal),
-    "first day": _reader_of(numbers.first_day),
-    "last day": _reader_of(numbers.last_day),
+    "first day": _reader_of(dates.first_day),
+    "last day": _reader_of(dates.last_day),
     "choices": _choices,
     "texts": _texts,
     "postcodes": _postcodes,

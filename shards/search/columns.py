@@ -142,6 +142,7 @@ COLUMNS: Final[Mapping[str, SearchColumn]] = {
         number=types.CODE_POSTAL, codes="code_postal", forgotten="",
     ),
     "ca_eur": SearchColumn(("ca_eur",), flag="avec_ca", keys=_descending),
+    # The number, never the band (contract B33).
     "effectif": SearchColumn(("effectif",), keys=_whole_numbers),
     # As yyyymmdd; a date of the data that is less precise counts as its first day.
     "creation": SearchColumn(

@@ -29,7 +29,7 @@ from serve.contract.export_tables import CSV, NDJSON, PARQUET
 from serve.guests.files.tables import table_files
 from serve.guests.files.workbook import book
 from serve.guests.files.workbook.export_request import ExportRequest
-from serve.request.export_options import FileOptions
+from serve.request.file_options import FileOptions
 from shards.generations import generation_files, pointer
 from shards.query import Query
 from tests.bench.load import Request, Server, measure

@@ -18,6 +18,7 @@ import orjson
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.caller import Caller
 from serve.access.etag import etag
+from serve.access.rights import page_rows
 from serve.api.changes.envelope import ChangesEnvelope
 from serve.contract import errors, parameters
 from serve.contract.objects.changes import ListeModifications
@@ -157,8 +158,7 @@ def _page(asked: Asked, step: ChangeStep | None, caller: Caller) -> _Page:
                 shown = count if nature == DELETED else min(count, cap)
                 cap -= 0 if nature == DELETED else shown
                 sections.append(_ChangeSection(iso2, nature, count, shown))
-    limit = min(asked.limit, plan.lignes_par_appel)
-    return _Page(step, sections, _start(asked), limit)
+    return _Page(step, sections, _start(asked), page_rows(plan, asked.limit))
 
 
 def _start(asked: Asked) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from serve.access.call import NO_STORE, CallResult, PreparedCall, Request
 from serve.access.caller import Caller
+from serve.access.rights import page_rows
 from serve.api.changes.envelope import ChangesEnvelope
 from serve.contract import errors
 from serve.contract.objects.changes import ModificationsSuivies, ModificationSuivie
@@ -85,7 +86,7 @@ class WatchResult(NamedTuple):
 
     def json(self) -> bytes:
         """The envelope of the changes."""
-        limit = _limit(self.watch, self.request.caller)
+        limit = page_rows(self.request.caller.plan, self.watch.walk.limit)
         envelope = ChangesEnvelope(
             self.watch.walk.depuis,
             self.jusque,
@@ -186,7 +187,7 @@ def _result(
         assert named is not None
         found = _of_companies(named, files, generation)
         sections = _sections(found, None)
-    end = start + _limit(watch, request.caller)
+    end = start + page_rows(request.caller.plan, watch.walk.limit)
     return WatchResult(
         request,
         watch,
@@ -291,7 +292,3 @@ def _cause(change: NetChange, wanted: Sequence[Filter]) -> str | list[str]:
         return change.nature
     compared = {field for one in wanted for field in COLUMNS[one.value].fields}
     return [field for field in change.champs if field in compared] or list(change.champs)
-
-
-def _limit(watch: Watch, caller: Caller) -> int:
-    return min(watch.walk.limit, caller.plan.lignes_par_appel)

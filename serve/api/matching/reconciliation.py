@@ -14,13 +14,14 @@ import orjson
 
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
-from serve.api.matching import reconciliation_query
+from serve.access.rights import page_rows
 from serve.api.matching.rapprochement import match_lines, meant
-from serve.api.matching.reconciliation_query import GIVEN, ReconciliationQuery
 from serve.contract import company_fields, errors
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.parameters import LONGEST_Q, MOST_IDS
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.request import reconciliation_query
+from serve.request.reconciliation_query import GIVEN, ReconciliationQuery
 from shards.codec import record
 from shards.codec.folding import fold
 from shards.codec.record import CONTACTS
@@ -258,7 +259,7 @@ def suggest_entities(
     prefix: str, request: Request, generation: OpenGeneration
 ) -> PreparedCall[JsonContent]:
     """Companies whose names contain a text."""
-    most = min(_SUGGESTED, request.caller.plan.lignes_par_appel)
+    most = page_rows(request.caller.plan, _SUGGESTED)
     tag, headers = _tag_and_headers(request, generation, "suggest", prefix)
 
     async def run() -> "CallResult[JsonContent]":

@@ -3,7 +3,7 @@
 from typing import Final
 
 from serve.access.call import Response
-from serve.api import static_pages
+from serve.guests import static_pages
 from serve.guests.docs.documents import documents
 from serve.http.http_request import HttpRequest
 from serve.request import query_string

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from functools import cache
 
-from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
 from serve.guests.docs import llms
 from serve.guests.docs.openapi import document
 from serve.guests.docs.viewer import viewer
+from serve.guests.static_pages import StaticPage
 
 
 @cache

@@ -11,19 +11,19 @@ from typing import Any, Final
 
 from quota import plans
 from quota.plans import Plan
-from serve.api import static_pages
-from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
 from serve.contract import seed_tables
 from serve.contract.objects.described import component_name
 from serve.contract.objects.json_schema import component_schema
 from serve.contract.prices import fill_prices
+from serve.guests import static_pages
 from serve.guests.docs.manual.manual import manual
 from serve.guests.docs.openapi import document
 from serve.guests.mcp.arguments import MOST_ROWS
 from serve.guests.mcp.sizes import LARGEST
 from serve.guests.mcp.tools import Tool, tools
 from serve.guests.operations import OPERATIONS
+from serve.guests.static_pages import StaticPage
 
 MARKDOWN: Final = "text/markdown; charset=utf-8"
 # Every client shows this type, and none offers to save it.

@@ -17,7 +17,7 @@ from quota.errors import StoreUnavailable
 from quota.periods import iso
 from quota.plans import Plan
 from quota.results import CountedExport
-from serve.access import admission, billing
+from serve.access import admission, billing, rights
 from serve.access.admission import Admitted
 from serve.access.billing import Counting
 from serve.access.call import Response
@@ -91,7 +91,6 @@ async def make_export(
         trace.generation = generation.id
         generation.shards.require(found.query.pays)
         query, unknown = await company_ids.looked_up(generation.shards, found)
-        cap = plan.lignes_par_export
         standing = published.standing
         assert standing.since  # something is published, for it is leased
         current = generation.id == standing.generation
@@ -100,7 +99,7 @@ async def make_export(
             published=standing.since if current else generation.written,
             query=query,
             ids_inconnus=None if unknown is None else tuple(unknown),
-            limit=min(found.lines or cap, cap),
+            limit=rights.file_rows(plan, found.lines),
             lang=found.lang,
             plan=plan,
             given=tuple(trace.pairs),
@@ -190,6 +189,7 @@ def _counted_export(
 
 
 def _figures(made: ExportResult, plan: Plan) -> Headers:
+    """What the file has, and what the plan allows it to have (F1, F7, F13)."""
     return {
         "X-Export-Lignes": str(made.lignes),
         "X-Export-Total": str(made.total),

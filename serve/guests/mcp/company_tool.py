@@ -18,10 +18,10 @@ from serve.contract.objects.analyses import AnalyseEntreprise, Comparables
 from serve.contract.objects.described import members, plain
 from serve.contract.objects.groups import Groupe
 from serve.generation.open_generation import OpenGeneration
-from serve.generation.statement_table import label_of
 from serve.guests.mcp import outputs, results, sizes
 from serve.guests.mcp.arguments import RECORDS, STATEMENTS, YEAR
 from serve.guests.mcp.results import ToolCall, ToolResult
+from serve.guests.statement_table import label_of
 from serve.request import values
 from serve.request.place_names import PlaceNames
 from serve.request.query_string import Pairs

@@ -17,9 +17,9 @@ from serve.access.call import Response, of_error
 from serve.access.caller import Caller
 from serve.access.context import ServerContext
 from serve.access.rights import VISITOR
-from serve.api import static_pages
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.guests import static_pages
 from serve.guests.site import (
     cookies,
     error_pages,

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from serve.contract import notation
-from serve.generation.statement_table import MOST_PERCENT
+from serve.guests.statement_table import MOST_PERCENT
 
 NONE: Final = "–"
 

@@ -23,7 +23,7 @@ from serve.guests.site.pages import (
 )
 from serve.guests.site.pages.documents import legal, manual, sources, status
 from serve.guests.site.pages.lists import chosen, matching
-from serve.request.lists import list_file
+from serve.guests.site.pages.lists.csv_files import list_file
 
 FIELDS: Final = 32
 PageHandler = Callable[[PageRequest], Awaitable[Response]]

@@ -5,14 +5,13 @@ from typing import Any, Final
 import orjson
 
 from quota import plans
-from serve.api import static_pages
-from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
 from serve.contract import VERSION, parameters
 from serve.contract.objects import components
 from serve.contract.objects.json_schema import Schema
 from serve.contract.parameters import Parameter, SeedWords
 from serve.contract.text import Lang, Text
+from serve.guests import static_pages
 from serve.guests.docs.openapi import answers, prose
 from serve.guests.docs.openapi.examples import EXAMPLES
 from serve.guests.docs.openapi.headers import headers
@@ -20,6 +19,7 @@ from serve.guests.docs.openapi.objects import company
 from serve.guests.docs.openapi.operations import paths
 from serve.guests.docs.viewer import FILE
 from serve.guests.operations import OPERATIONS
+from serve.guests.static_pages import StaticPage
 
 OPENAPI: Final = "3.1.0"
 

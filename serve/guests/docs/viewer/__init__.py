@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from serve.api import static_pages
-from serve.api.static_pages import FOREVER, SHORT, StaticPage
 from serve.contract.parameters import Parameter
+from serve.guests import static_pages
+from serve.guests.static_pages import FOREVER, SHORT, StaticPage
 
 _FOLDER: Final = Path(__file__).parent
 VENDORED: Final = _FOLDER / "vendor"

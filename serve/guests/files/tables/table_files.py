@@ -5,7 +5,6 @@ metadata of Parquet; lines of csv and ndjson have no place for them, so the head
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from shutil import copyfileobj
 from typing import Final
@@ -57,7 +56,8 @@ def make(
     if not request.file.comptes:
         write(companies, path, temporary)
         return ExportResult(len(facets.rows), facets.total, 0)
-    found = _with_statements(request, generation, facets.rows)
+    statements = export_data.statements(generation, request, facets.rows)
+    found = [(facets.rows[place], lines) for place, lines in statements]
     columns = export_tables.STATEMENT_COLUMNS
     comptes = ExportTable("comptes", columns, _lines(generation, found), licences)
     with ZipFile(path, "w") as archive:
@@ -91,18 +91,6 @@ def _select(companies: Iterator[bytes], wanted: Sequence[str]) -> Iterator[bytes
     for company in companies:
         values = record.company(company)
         yield orjson.dumps({name: values[name] for name in wanted})
-
-
-def _with_statements(
-    request: ExportRequest, generation: Generation, rows: Sequence[MergedRow]
-) -> list[tuple[MergedRow, bytes]]:
-    """The first companies with statements, as many as the plan allows, and their lines (F7)."""
-    plan = request.plan
-    if not plan.etats_financiers:
-        return []
-    found = export_data.statements(generation.shards, rows)
-    most = plan.societes_avec_comptes_par_export
-    return [(rows[place], lines) for place, lines in islice(found, most)]
 
 
 def _lines(generation: Generation, found: Sequence[tuple[MergedRow, bytes]]) -> Iterator[bytes]:

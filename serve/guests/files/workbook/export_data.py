@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from serve.access import rights
 from serve.generation import country_sources
 from serve.generation.country_sources import CountrySources
 from serve.guests.files.workbook.cell_values import sheet_names
@@ -77,18 +78,16 @@ def find(generation: Generation, request: ExportRequest) -> FacetCount:
 def read(generation: Generation, request: ExportRequest, facets: FacetCount) -> ExportData:
     """Read the rows that `facets` selected, and their statements."""
     shards = generation.shards
-    plan = request.plan
     cells = [shards[iso2].cell_at(row) for iso2, row in facets.rows]
-    with_comptes = statements(shards, facets.rows) if plan.etats_financiers else iter(())
     return ExportData(
         request,
         generation.reference,
         facets,
-        list(_records(shards, facets.rows, coordonnees=plan.coordonnees)),
+        list(_records(shards, facets.rows, coordonnees=request.plan.coordonnees)),
         [FacetRow(row.iso2, cell.secteur) for row, cell in zip(facets.rows, cells, strict=True)],
         [cell.sous_secteur for cell in cells],
         _assets(shards, facets.rows),
-        dict(islice(with_comptes, plan.societes_avec_comptes_par_export)),
+        dict(statements(generation, request, facets.rows)),
         sources_of(generation, facets),
     )
 
@@ -133,9 +132,16 @@ def _assets(shards: Mapping[str, Shard], rows: Sequence[MergedRow]) -> list[floa
 
 
 def statements(
+    generation: Generation, request: ExportRequest, rows: Sequence[MergedRow]
+) -> Iterator[tuple[int, bytes]]:
+    """The first rows with statements, as many as the plan allows (F7): the index in the file, and the lines as JSON."""
+    found = _with_statements(generation.shards, rows)
+    return islice(found, rights.file_statements(request.plan))
+
+
+def _with_statements(
     shards: Mapping[str, Shard], rows: Sequence[MergedRow]
 ) -> Iterator[tuple[int, bytes]]:
-    """The rows with statements, in order (F7): the index in the file, and the lines as JSON."""
     for place, (iso2, row) in enumerate(rows):
         lines = shards[iso2].comptes(row)
         if lines is not None and lines != b"[]":

@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 
 from quota.plans import Plan
-from serve.request import export_options
-from serve.request.export_options import FileOptions
+from serve.request import file_options
+from serve.request.file_options import FileOptions
 from shards.query import Query
 
 
@@ -39,7 +39,7 @@ class ExportRequest:
     now: datetime
     ids_inconnus: tuple[str, ...] | None = None
     missing: frozenset[str] = frozenset()
-    file: FileOptions = export_options.WORKBOOK
+    file: FileOptions = file_options.WORKBOOK
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,6 @@ from serve.contract.errors import ApiError
 from serve.contract.objects.groups import Groupe
 from serve.contract.prices import RECORD_CREDITS
 from serve.generation.open_generation import OpenGeneration
-from serve.generation.statement_table import currencies_of, rows_by_section
 from serve.guests.site import formatting
 from serve.guests.site.charts import histogram, history, sparkline
 from serve.guests.site.page_request import PageRequest
@@ -31,6 +30,7 @@ from serve.guests.site.record import key_figures, linked_data, peer_ranks
 from serve.guests.site.record.key_figures import KeyFigures
 from serve.guests.site.render import page
 from serve.guests.site.search import facet_bars
+from serve.guests.statement_table import currencies_of, rows_by_section
 from serve.request import reader
 from shards.generations.register_sources import RegisterImport
 

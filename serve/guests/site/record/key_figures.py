@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from serve.contract import seed_tables
-from serve.generation import statement_table
-from serve.generation.statement_table import Lines, StatementRow
+from serve.guests import statement_table
+from serve.guests.statement_table import Lines, StatementRow
 from shards.ratios import accounts
 from shards.ratios.accounts import AnnualAccounts
 

@@ -6,12 +6,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from quota import plans
-from serve.api.static_pages import wants_markdown
 from serve.contract import parameters
 from serve.contract.errors import CODES
 from serve.guests.docs import llms
 from serve.guests.mcp.tools import tools
 from serve.guests.operations import OPERATIONS
+from serve.guests.static_pages import wants_markdown
 from tests.serve.client import Served
 
 LINK = re.compile(r"\[[^\]]+\]\(([^)]+)\)")

@@ -12,7 +12,7 @@ import orjson
 
 from serve.guests.files.tables import table_files
 from serve.guests.files.workbook.export_request import ExportResult
-from serve.request.export_options import FileOptions
+from serve.request.file_options import FileOptions
 from shards.generations import generation_files
 from tests.serve import world
 from tests.serve.guests.files.workbook.workbooks import asked

@@ -9,7 +9,7 @@ import openpyxl
 import pytest
 
 from serve.guests.site.pages.lists import chosen, columns
-from serve.request.lists import list_file
+from serve.guests.site.pages.lists.csv_files import list_file
 from tests.serve.client import Served
 from tests.serve.guests.site.test_matching import (
     PATH,

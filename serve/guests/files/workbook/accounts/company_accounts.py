@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from serve.generation.statement_table import Lines
 from serve.guests.files.workbook.export_data import ExportData
+from serve.guests.statement_table import Lines
 from shards.codec import record
 from shards.ratios import accounts
 from shards.ratios.accounts import Accounts, RatioValue

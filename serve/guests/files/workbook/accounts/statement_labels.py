@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from serve.contract import seed_tables
-from serve.generation.statement_table import label_of
+from serve.guests.statement_table import label_of
 
 
 def line_label(line: Mapping[str, Any], lang: str) -> str:

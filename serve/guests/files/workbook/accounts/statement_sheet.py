@@ -12,8 +12,7 @@ from typing import Final
 from xlsxwriter.format import Format
 from xlsxwriter.utility import xl_col_to_name
 
-from serve.generation import statement_table
-from serve.generation.statement_table import StatementRow, currencies_of, rows_by_section
+from serve.guests import statement_table
 from serve.guests.files.workbook import chart_table, filter_lines
 from serve.guests.files.workbook.accounts import company_accounts, ratio_formulas
 from serve.guests.files.workbook.accounts.company_accounts import CompanyAccounts
@@ -23,6 +22,7 @@ from serve.guests.files.workbook.export_data import AT, ExportData, Values
 from serve.guests.files.workbook.labels import Labels
 from serve.guests.files.workbook.row_xml import formula_cell, index, inline
 from serve.guests.files.workbook.sheet import Sheet
+from serve.guests.statement_table import StatementRow, currencies_of, rows_by_section
 from shards.ratios.ratio_table import Ratio
 
 _HEAD: Final = 5  # the row of the years

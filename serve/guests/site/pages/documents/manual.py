@@ -11,12 +11,12 @@ import orjson
 
 from serve.access.call import Response
 from serve.access.rights import apercu
-from serve.api import static_pages
 from serve.contract import errors
 from serve.contract.errors import CODES
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.parameters import DEPUIS
 from serve.contract.prices import RECORD_CREDITS, analysis_credits
+from serve.guests import static_pages
 from serve.guests.docs.documents import documents
 from serve.guests.docs.manual import finder, guides
 from serve.guests.docs.manual.manual import manual

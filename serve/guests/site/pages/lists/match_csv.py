@@ -10,8 +10,8 @@ from typing import Final
 
 from serve.contract.objects.matching import LigneRapprochee, LigneRefusee
 from serve.guests.files.tables import csv_table
-from serve.request.lists import list_file
-from serve.request.lists.list_file import ListFile
+from serve.guests.site.pages.lists.csv_files import list_file
+from serve.guests.site.pages.lists.csv_files.list_file import ListFile
 
 # Names of the wire, for programs; those of the company are apart from the columns of the list.
 COLUMNS: Final = (

@@ -24,11 +24,11 @@ from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGenerat
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.pages import export_form
 from serve.guests.site.pages.lists import columns, match_csv, offers
+from serve.guests.site.pages.lists.csv_files import encodings, list_file, table_lines
+from serve.guests.site.pages.lists.csv_files.list_file import ListFile
 from serve.guests.site.render import page
 from serve.guests.site.search import facet_bars
 from serve.request.line_list import LineList
-from serve.request.lists import encodings, list_file, table_lines
-from serve.request.lists.list_file import ListFile
 
 _ROUTE: Final = "/api/v1/rapprochement"
 _CANDIDATES: Final = 3

@@ -2,9 +2,9 @@
 
 import pytest
 
+from serve.guests.site.pages.lists.csv_files import list_file, table_lines
+from serve.guests.site.pages.lists.csv_files.list_file import ListFile
 from serve.request.line_list import ListedLine
-from serve.request.lists import list_file, table_lines
-from serve.request.lists.list_file import ListFile
 from tests.serve.asking import NAMES
 
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from serve.contract import errors
+from serve.guests.site.pages.lists.csv_files.list_file import ListFile
 from serve.request import line_list
 from serve.request.line_list import LineList, ListedLine
-from serve.request.lists.list_file import ListFile
 from serve.request.place_names import PlaceNames
 from shards.codec.folding import fold
 

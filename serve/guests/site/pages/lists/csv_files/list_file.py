@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from serve.contract import errors, seed_tables
 from serve.contract.errors import ApiError
-from serve.request.lists import encodings, first_row
+from serve.guests.site.pages.lists.csv_files import encodings, first_row
 from shards.codec.folding import fold
 
 LARGEST: Final = 4 << 20  # bytes

@@ -5,8 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from serve.contract.errors import ApiError
-from serve.request.lists import list_file
-from tests.serve.request.test_list_columns import read_list
+from serve.guests.site.pages.lists.csv_files import list_file
+from tests.serve.guests.site.test_list_columns import read_list
 
 NAMES = ("Siemens", "Łódzka Fabryka", "A & B", "Müller", "Station 4")
 FORMS = ("AG", "SARL", "Ltd", "GmbH & Co. KG", "S.à r.l.")
