@@ -19,7 +19,7 @@ _ROOTS: Final = "|".join((*FOLDERS, r"\.ci"))
 _PATH: Final = re.compile(rf"(?<![\w/.<{{~-])(?:{_ROOTS})/[\w./*-]*[\w*]")
 _FILE: Final = re.compile(r"(?<![\w/.*<>{}-])[\w-]+\.(?:py|md|lua|lock)\b")
 _MODULE: Final = re.compile(rf"(?<![\w/.@-])(?:{'|'.join(FOLDERS)})(?:\.\w+)+(?![\w/]|\.\w)")
-_DECISION: Final = re.compile(r"\b(?:[Dd]ecisions?|ADRs?)\s+(0\d\d)\b")
+_DECISION: Final = re.compile(r"\b(?:[Dd]ecisions?|ADRs?)\s+(\d{3})\b")
 _RULE: Final = re.compile(r"(?<![\w§.-])([A-G]\d{1,2}|X\d{1,2})(?!\w|\.\d)")
 _SECTION: Final = re.compile(r"§\s?(\d+(?:\.\d+)*)")
 # Standards that are cited by section, and our own format: the sections that follow are theirs.
@@ -66,7 +66,7 @@ def test_every_decision_that_is_cited_is_written_down_once() -> None:
     written = [
         number
         for room in ROOMS
-        for number in re.findall(r"^## (0\d\d) ", _text(ROOT / room / "DECISIONS.md"), re.MULTILINE)
+        for number in re.findall(r"^## (\d{3}) ", _text(ROOT / room / "DECISIONS.md"), re.MULTILINE)
     ]
 
     expect_none((number,) for number in set(written) if written.count(number) > 1)

@@ -97,7 +97,9 @@ def keygen(key: Path) -> Path:
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         except FileExistsError as error:
-            raise SyncError(f"{path} is there already; a key is never overwritten") from error
+            raise SyncError(
+                f"{path} is there already, and a key is never overwritten; give another path"
+            ) from error
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
     return beside
@@ -162,7 +164,8 @@ def check(
     except (InvalidSignature, KeyError, TypeError, ValueError) as error:
         raise SyncError(
             f"generation {generation} is not signed with the key of --public-key"
-            f"{f' ({error})' if str(error) else ''}; it is refused"
+            f"{f' ({error})' if str(error) else ''}; it is refused: give the public key of the host "
+            "that signs, or have it signed there (`python -m shards sign`)"
         ) from error
     return statement
 
@@ -297,7 +300,9 @@ def public_key(path: Path) -> "Ed25519PublicKey":
     try:
         key = load_pem_public_key(path.read_bytes())
     except (OSError, ValueError, UnsupportedAlgorithm) as error:
-        raise SyncError(f"{path} is no public key in PEM: {error}") from error
+        raise SyncError(
+            f"{path} is no public key in PEM ({error}); give the .pub file of `python -m shards keygen`"
+        ) from error
     if not isinstance(key, Ed25519PublicKey):
         raise SyncError(f"{path} is a key of another kind; `python -m shards keygen` makes one")
     return key
@@ -317,7 +322,9 @@ def private_key(path: Path) -> "Ed25519PrivateKey":
     try:
         key = load_pem_private_key(path.read_bytes(), password=None)
     except (OSError, TypeError, ValueError, UnsupportedAlgorithm) as error:
-        raise SyncError(f"{path} is no private key in PEM: {error}") from error
+        raise SyncError(
+            f"{path} is no private key in PEM ({error}); give the file of `python -m shards keygen`"
+        ) from error
     if not isinstance(key, Ed25519PrivateKey):
         raise SyncError(f"{path} is a key of another kind; `python -m shards keygen` makes one")
     return key
