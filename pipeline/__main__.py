@@ -33,9 +33,9 @@ _EXAMPLE_SYNTH: Final = (
 )
 _EXAMPLE_BUILD: Final = "example: python -m pipeline build --input input/ee input/uk --out data"
 
-_COUNT: Final = types.whole(0, "no whole number; write 0 or more, as 1000")
-_JOBS: Final = types.whole(1, "no number of processes; write 1 or more")
-_KEEP: Final = types.whole(
+_COUNT: Final = types.whole_number(0, "no whole number; write 0 or more, as 1000")
+_JOBS: Final = types.whole_number(1, "no number of processes; write 1 or more")
+_KEEP: Final = types.whole_number(
     publication.KEPT, f"too few generations; keep {publication.KEPT} or more, to go back to"
 )
 

@@ -18,7 +18,7 @@ _SCHEDULER: Final = re.compile(
 )
 
 
-def whole(least: int, problem: str) -> Callable[[str], int]:
+def whole_number(least: int, problem: str) -> Callable[[str], int]:
     """The type of whole numbers from `least`; another text is "'x' is <problem>"."""
 
     def parse(value: str) -> int:

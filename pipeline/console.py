@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Final
 
 
-def _english() -> Mapping[str, str]:
+def _read_words() -> Mapping[str, str]:
     with Path(__file__).with_name("console.csv").open(encoding="utf-8", newline="") as file:
         return {row["fr"]: row["en"] for row in csv.DictReader(file)}
 
 
-ENGLISH: Final = _english()
+ENGLISH: Final = _read_words()
 # Reasons that hold a value.
 _PATTERNS: Final = (
     (re.compile(r"sans taux (\S+) (\d+)"), r"no rate of \1 for \2"),
@@ -33,10 +33,10 @@ _PATTERNS: Final = (
 )
 
 
-def english(reason: str) -> str:
+def english_reason(reason: str) -> str:
     """The English words for a reason of a report.
 
-    >>> english("nom vide"), english("sans taux EEK 2030"), english("SIC 2003")
+    >>> english_reason("nom vide"), english_reason("sans taux EEK 2030"), english_reason("SIC 2003")
     ('empty name', 'no rate of EEK for 2030', 'SIC 2003')
     """
     if reason in ENGLISH:
@@ -53,4 +53,4 @@ def reason_and_count(reason: str, count: int) -> str:
     >>> reason_and_count("nom vide", 1200)
     'empty name (1,200)'
     """
-    return f"{english(reason)} ({count:,})"
+    return f"{english_reason(reason)} ({count:,})"

@@ -94,7 +94,7 @@ class Report:
         for reason, count in counts.items():
             shown = self.counts.examples.get(reason, ()) if title == "noted" else ()
             after = f" (e.g. {', '.join(shown)})" if shown else ""
-            words = self.english.get(reason) or console.english(reason)
+            words = self.english.get(reason) or console.english_reason(reason)
             if count:
                 yield f"  {title}: {words}: {count:,}{after}"
 
@@ -357,18 +357,18 @@ def _make_folder(folder: Path) -> Path:
 
 
 def _sink(frame: pl.LazyFrame, target: Path, origin: Origin) -> None:
-    partial = _partial(target)
+    partial = _partial_path(target)
     frame.sink_parquet(partial, compression="zstd", maintain_order=True, metadata=origin.metadata())
     atomic_files.appear(partial, target)
 
 
 def _write(target: Path, content: bytes) -> None:
-    partial = _partial(target)
+    partial = _partial_path(target)
     partial.write_bytes(content)
     atomic_files.appear(partial, target)
 
 
-def _partial(target: Path) -> Path:
+def _partial_path(target: Path) -> Path:
     return _make_folder(target.parent) / f"{target.name}.partial"
 
 

@@ -122,7 +122,7 @@ def _email(text: str) -> str:
     return text
 
 
-def _whole(text: str) -> int:
+def _whole_number(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
@@ -130,7 +130,7 @@ def _whole(text: str) -> int:
 
 def _months(text: str) -> int:
     # The floor is stored as a month with a year of four digits, which every later call parses.
-    if (number := _whole(text)) > MONTHS_MOST:
+    if (number := _whole_number(text)) > MONTHS_MOST:
         raise argparse.ArgumentTypeError(f"{text} months; give at most {MONTHS_MOST}")
     return number
 
@@ -143,7 +143,7 @@ def _month(text: str) -> str:
 
 
 def _days(text: str) -> int:
-    if not UNUSED_DAYS_LEAST <= (number := _whole(text)) <= 31 * MONTHS_MOST:
+    if not UNUSED_DAYS_LEAST <= (number := _whole_number(text)) <= 31 * MONTHS_MOST:
         raise argparse.ArgumentTypeError(
             f"{text} days; give a number from {UNUSED_DAYS_LEAST} to {31 * MONTHS_MOST}"
         )
@@ -151,7 +151,7 @@ def _days(text: str) -> int:
 
 
 def _pack(text: str) -> int:
-    if not 1 <= (number := _whole(text)) <= PACK_MOST:
+    if not 1 <= (number := _whole_number(text)) <= PACK_MOST:
         raise argparse.ArgumentTypeError(f"{text} credits; give a number from 1 to {PACK_MOST}")
     return number
 

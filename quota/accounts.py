@@ -89,7 +89,7 @@ def _known_members(members: dict[str, Any], kind: type[Account | Key]) -> dict[s
 # -- the plan of an account --------------------------------------------------------
 
 
-def effective(account: Account, plans: Mapping[str, Plan]) -> Plan:
+def effective_plan(account: Account, plans: Mapping[str, Plan]) -> Plan:
     """The plan with whose rights and limits the keys of the account are served (A7)."""
     subscribed = subscribed_plan(account, plans)
     if subscribed.outil_api == OPTION and not account.outil_api:

@@ -36,7 +36,7 @@ class StoreUnavailable(QuotaError):  # noqa: N818 - a temporary state, not a mis
         self.maybe_done = maybe_done
 
 
-def unreadable(where: str, error: Exception) -> StoreUnavailable:
+def unreadable_row(where: str, error: Exception) -> StoreUnavailable:
     """The refusal of one operation that met a row it cannot read; the log has the place."""
     _log.error("%s: a row cannot be read: %r", where, error, exc_info=error)
     return StoreUnavailable(f"{where}: a row cannot be read: {error!r}")

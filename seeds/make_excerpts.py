@@ -115,7 +115,7 @@ def choose(
         seen: dict[str, int] = {}
         for index, (_, row) in enumerate(rows):
             label = rule(row)
-            if label is not None and seen.setdefault(label, 0) < most(label):
+            if label is not None and seen.setdefault(label, 0) < most_rows(label):
                 seen[label] += 1
                 taken.add(index)
     by_length = sorted(range(len(rows)), key=lambda i: (-len(rows[i][1][name]), i))
@@ -123,7 +123,7 @@ def choose(
     return [header, *(rows[index] for index in sorted(taken))]
 
 
-def most(label: str) -> int:
+def most_rows(label: str) -> int:
     """The most rows of one label: all filings, few of each code, EACH of the others."""
     return {"dépôt": 1_000, "emtak": 2, "sic": 2}.get(label.split(" ")[0], EACH)
 

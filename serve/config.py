@@ -100,7 +100,9 @@ class Config:
     )
     workers: int = field(
         default=1,
-        metadata=_metadata(setting_readers.positive, "N", "processes that serve on that port"),
+        metadata=_metadata(
+            setting_readers.positive_number, "N", "processes that serve on that port"
+        ),
     )
     quota: str = field(
         default=open_store.LMDB,
@@ -173,7 +175,7 @@ class Config:
     )
     makers: int = field(
         default=2,
-        metadata=_metadata(setting_readers.positive, "N", "processes that make exports"),
+        metadata=_metadata(setting_readers.positive_number, "N", "processes that make exports"),
     )
     # It changes no answer: a server writes nothing to DATA, its own or a mirror's.
     mirror: bool = field(
@@ -318,7 +320,7 @@ def _read_values(values: Mapping[str, Any], where: str) -> dict[str, Any]:
     readers: dict[str, Callable[[Any], Any]] = {one.name: one.reader for one in SETTINGS.values()}
     for name in (_DEBIT, *_SERVICES):
         readers[name] = partial(_section, name, where)
-    return read_settings(values, readers, where, ConfigError, shown=_masked)
+    return read_settings(values, readers, where, ConfigError, shown=_masked_value)
 
 
 def _section(section: str, where: str, values: object) -> dict[str, Any]:
@@ -330,14 +332,14 @@ def _section(section: str, where: str, values: object) -> dict[str, Any]:
         raise ValueError(f"it is a section; write {inner} under [{section}], or {variable}")
     kind = "limit" if section == _DEBIT else "setting"
     place = f"[{section}] of {where}"
-    return read_settings(values, readers, place, ConfigError, kind=kind, shown=_masked)
+    return read_settings(values, readers, place, ConfigError, kind=kind, shown=_masked_value)
 
 
 def _readers(section: type) -> dict[str, Callable[[object], Any]]:
     """The reader of each setting of a section, by its type."""
     by_type: Mapping[Any, Callable[[object], Any]] = {
         str: setting_readers.text,
-        int: setting_readers.positive,
+        int: setting_readers.positive_number,
         bool: setting_readers.truth,
         Path | None: setting_readers.path,
     }
@@ -355,7 +357,7 @@ def _make_section(name: str, section: type[T], values: Mapping[str, Any]) -> T:
         raise ConfigError(f"[{name}] needs {' and '.join(needed)}") from error
 
 
-def _masked(value: object) -> str:
+def _masked_value(value: object) -> str:
     return repr(open_store.mask_password(value) if isinstance(value, str) else value)
 
 

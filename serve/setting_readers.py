@@ -27,7 +27,7 @@ def path(value: object) -> Path:
     return value if isinstance(value, Path) else Path(text(value))
 
 
-def whole(value: object) -> int:
+def whole_number(value: object) -> int:
     """A whole number of 0 or more."""
     if isinstance(value, str) and value.isascii() and value.isdigit():
         return int(value)
@@ -36,9 +36,9 @@ def whole(value: object) -> int:
     raise ValueError("it must be a whole number")
 
 
-def positive(value: object) -> int:
+def positive_number(value: object) -> int:
     """A whole number of 1 or more."""
-    number = whole(value)
+    number = whole_number(value)
     if not number:
         raise ValueError("it must be at least 1; every limit is a number (§1)")
     return number
@@ -46,7 +46,7 @@ def positive(value: object) -> int:
 
 def port(value: object) -> int:
     """A port of TCP."""
-    number = whole(value)
+    number = whole_number(value)
     if number > 65_535:
         raise ValueError("it must be at most 65535")
     return number

@@ -123,7 +123,7 @@ def _verify(options: argparse.Namespace) -> None:
             f"{options.data} has nothing published to verify; `python -m pipeline build` first"
         )
     checked = set[Inode]()
-    for name in current.kept:
+    for name in current.kept_generations:
         folder = options.data / name
         generation_files.verify_digests(folder, generation_files.read_manifest(folder))
         with (

@@ -67,6 +67,6 @@ class Query:
     avec_comptes: bool = False
     activites: tuple[str, ...] = ()
 
-    def within(self, column: str) -> Range:
+    def range_of(self, column: str) -> Range:
         """The bounds on a column, without any where the query has none."""
         return next((one for one in self.ranges if one.column == column), Range(column))

@@ -78,7 +78,7 @@ def first_day(date: str | None) -> int | None:
 
 def within(value: float | None, query: Query, column: str) -> bool:
     """B22: bounds are inclusive, and a null passes none."""
-    _, least, most = query.within(column)
+    _, least, most = query.range_of(column)
     if least is None and most is None:
         return True
     if value is None:

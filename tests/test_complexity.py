@@ -107,7 +107,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "number": numbers.parse_decimal,
     "whole number": numbers.parse_integer,
     "Accept": accept.qualities,
-    "Accept-Language": lambda text: languages.chosen(None, None, text),
+    "Accept-Language": lambda text: languages.choose_language(None, None, text),
     "If-None-Match": lambda text: etag.matches(text, '"a"'),
     "X-Forwarded-For": lambda text: client_address.caller("::1", [text], [ip_network("::/0")]),
     "e-mail": is_email,

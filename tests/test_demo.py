@@ -39,7 +39,7 @@ def test_every_excerpt_is_imported_by_an_importer_that_there_is() -> None:
 
 
 def test_the_demonstration_has_companies_of_fifteen_countries_or_more(demo_data: Path) -> None:
-    folder = demo_data / str(pointer.current(demo_data))
+    folder = demo_data / str(pointer.current_name(demo_data))
     lists = reference.load((folder / generation_files.REFERENCE).read_bytes())
     sources = register_sources.load((folder / register_sources.SOURCES).read_bytes())
 
@@ -55,7 +55,7 @@ def test_the_demonstration_has_companies_of_fifteen_countries_or_more(demo_data:
 
 
 def test_every_file_of_the_demonstration_has_a_date(demo_data: Path) -> None:
-    folder = demo_data / str(pointer.current(demo_data))
+    folder = demo_data / str(pointer.current_name(demo_data))
     sources = register_sources.load((folder / register_sources.SOURCES).read_bytes())
 
     found = {
@@ -89,7 +89,7 @@ def _ask(served: Served, visitor: Customer, path: str, **params: str) -> Any:
 
 
 def _quality(demo_data: Path) -> dict[str, Any]:
-    folder = demo_data / str(pointer.current(demo_data))
+    folder = demo_data / str(pointer.current_name(demo_data))
     found: dict[str, Any] = json.loads((folder / "quality.json").read_bytes())["pays"]
     return found
 
@@ -131,7 +131,7 @@ def test_the_largest_companies_are_those_that_everybody_knows(
 def test_ten_companies_or_more_are_in_a_group(
     demo_data: Path, served: Served, visitor: Customer
 ) -> None:
-    folder = demo_data / str(pointer.current(demo_data))
+    folder = demo_data / str(pointer.current_name(demo_data))
     links = groups.read(folder / groups.GROUPS)
     ends = {str(lei, "ascii") for name in ("child", "parent") for lei in links.rows[name].tolist()}
     found: list[dict[str, str]] = []

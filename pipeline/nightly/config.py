@@ -145,8 +145,8 @@ def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
         "contact": lambda value: _check_kind(value, str),
         "key": path,
         "valid_days": _valid_days,
-        "keep": lambda value: _whole(value, publication.KEPT),
-        "jobs": lambda value: _whole(value, 1),
+        "keep": lambda value: _check_whole(value, publication.KEPT),
+        "jobs": lambda value: _check_whole(value, 1),
         "memory": lambda value: types.gibibytes(str(value)),
         "max_rejected": lambda value: types.share(str(value)),
         "minimum": lambda value: dict(
@@ -155,11 +155,11 @@ def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
         "objections": path,
         "personal_mailboxes": lambda value: _check_kind(value, bool),
         "verify": lambda value: _check_kind(value, bool),
-        "reports": lambda value: _whole(value, 1),
+        "reports": lambda value: _check_whole(value, 1),
         "strict": lambda value: _check_kind(value, bool),
         "textfile": lambda value: folder / _prom(value),
-        "slowest": lambda value: _whole(value, 0),
-        "deadline": lambda value: _whole(value, 1),
+        "slowest": lambda value: _check_whole(value, 0),
+        "deadline": lambda value: _check_whole(value, 1),
         "source": _source_tables,
     }
 
@@ -170,7 +170,7 @@ def _check_kind(value: object, kind: type[T]) -> T:
     return value
 
 
-def _whole(value: object, least: int) -> int:
+def _check_whole(value: object, least: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"{value!r} is no whole number from {least} on")
     return value
@@ -183,7 +183,7 @@ def _prom(value: object) -> str:
 
 
 def _valid_days(value: object) -> int:
-    if (days := _whole(value, 1)) > signature.MOST_DAYS:
+    if (days := _check_whole(value, 1)) > signature.MOST_DAYS:
         raise ValueError(f"{days} is over {signature.MOST_DAYS} days")
     return days
 
@@ -212,8 +212,8 @@ def _source_tables(value: object) -> dict[str, SourceSettings]:
         "rows": _bounds,
         "max_rejected": lambda value: types.share(str(value)),
         "fetch": lambda value: _check_kind(value, bool),
-        "slowest": lambda value: _whole(value, 0),
-        "deadline": lambda value: _whole(value, 1),
+        "slowest": lambda value: _check_whole(value, 0),
+        "deadline": lambda value: _check_whole(value, 1),
     }
     found = {}
     for name, table in _check_kind(value, dict).items():
@@ -224,7 +224,7 @@ def _source_tables(value: object) -> dict[str, SourceSettings]:
 
 
 def _bounds(value: object) -> tuple[int, int]:
-    found = [_whole(number, 0) for number in _check_kind(value, list)]
+    found = [_check_whole(number, 0) for number in _check_kind(value, list)]
     if len(found) != 2 or found[0] > found[1]:
         raise ValueError(f"{value!r} is no pair; write [least, most]")
     return found[0], found[1]

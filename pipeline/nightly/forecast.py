@@ -25,11 +25,11 @@ def lines(config: NightlyConfig, settings: FetchSettings, today: date) -> Iterat
     raw, table, inputs = config.work / "raw", published.read(), 0
     for source in config.sources:
         yield f"{source}:"
-        for file in published.with_settings(table[source], settings.of(source)):
+        for file in published.with_settings(table[source], settings.of_source(source)):
             yield f"  fetch: {_fetch(file, settings, raw / source, today)}"
-            if not settings.of(source).fetch:
+            if not settings.of_source(source).fetch:
                 break
-        fresh, done = imports.pending(source, raw, config.work)
+        fresh, done = imports.pending_files(source, raw, config.work)
         inputs += bool(fresh or done)
         if fresh:
             yield f"  import: {', '.join(fresh)}"
@@ -37,14 +37,14 @@ def lines(config: NightlyConfig, settings: FetchSettings, today: date) -> Iterat
             yield f"  imported already: {', '.join(done)}"
         if not fresh and not done:
             yield f"  import: only what comes; no file is in {raw / source}"
-    stays = pointer.current(config.data) or "nothing"
+    stays = pointer.current_name(config.data) or "nothing"
     yield f"build: {inputs} of {len(config.sources)} sources have files here, into {config.data}"
     yield f"  countries without a change are linked; published now: {stays}"
 
 
 def _fetch(file: PublishedFile, settings: FetchSettings, folder: Path, today: date) -> str:
     """What would be asked for of one file."""
-    if not settings.of(file.source).fetch or not file.address:
+    if not settings.of_source(file.source).fetch or not file.address:
         return f"nothing, by hand: its files are put into {folder}"
     if reason := fetching.lacks_key(file, settings):
         return f"nothing: {reason}"

@@ -48,7 +48,7 @@ class EditionImport:
     dates: Mapping[str, str]
 
     @property
-    def kept(self) -> int:
+    def kept_rows(self) -> int:
         """The rows that it gave."""
         return int(self.comptage["gardes"])
 
@@ -137,7 +137,7 @@ def run(
     return SourceImports(source, tuple(found), tuple(fresh), tuple(failures))
 
 
-def pending(source: str, raw: Path, work: Path) -> tuple[list[str], list[str]]:
+def pending_files(source: str, raw: Path, work: Path) -> tuple[list[str], list[str]]:
     """The files in `raw` that `run` would import, and those that it has imported. Writes nothing."""
     fresh: list[str] = []
     done: list[str] = []
@@ -210,10 +210,10 @@ def _key(source: str, files: Sequence[Path]) -> str:
 
 def _refuse_losses(source: str, one: EditionImport, before: Sequence[EditionImport]) -> None:
     """Refuse an edition that lost companies, as a gate of the publication does for a country."""
-    kept = sum(other.kept for other in before)
-    if one.kept < LEAST_SHARE * kept:
+    kept = sum(other.kept_rows for other in before)
+    if one.kept_rows < LEAST_SHARE * kept:
         raise BuildError(
-            f"{', '.join(one.fichiers)}: {one.kept:,} rows are kept, {kept:,} were of the edition before;"
+            f"{', '.join(one.fichiers)}: {one.kept_rows:,} rows are kept, {kept:,} were of the edition before;"
             f" --accept {source} takes it all the same"
         )
 
@@ -221,7 +221,7 @@ def _refuse_losses(source: str, one: EditionImport, before: Sequence[EditionImpo
 def _refuse_rejections(source: str, one: EditionImport, most: float | None) -> None:
     """Refuse an edition whose rows are mostly no companies, such as those of a file that lost its names."""
     register = REGISTERS[source]
-    counts = RowCounts(one.comptage["lus"], one.kept, rejected=one.comptage["rejetes"])
+    counts = RowCounts(one.comptage["lus"], one.kept_rows, rejected=one.comptage["rejetes"])
     excess = counts.excess(register.max_rejected if most is None else most, register.english)
     if excess:
         raise BuildError(
@@ -250,10 +250,10 @@ def _refuse_older(source: str, one: EditionImport, before: Sequence[EditionImpor
 
 def _files(folder: Path) -> list[Path]:
     """The published files in the folder of a source; hidden ones are ours."""
-    return sorted(_visible(folder)) if folder.is_dir() else []
+    return sorted(_visible_files(folder)) if folder.is_dir() else []
 
 
-def _visible(folder: Path) -> Iterator[Path]:
+def _visible_files(folder: Path) -> Iterator[Path]:
     return (path for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
 
 

@@ -81,7 +81,7 @@ class NightlyRun:
         try:
             if config.key:  # a key that is wrong should not be found out after hours
                 signature.private_key(config.key)
-            found.precedente = found.generation = pointer.current(config.data)
+            found.precedente = found.generation = pointer.current_name(config.data)
             self._stages(found)
         except pl.exceptions.PolarsError as error:
             found.erreur = f"the input cannot be read: {str(error).splitlines()[0]}"
@@ -126,7 +126,7 @@ class NightlyRun:
         imported: list[SourceImports] = []
         with self._time_stage(found, "import"):
             for source in config.sources:
-                said = self.fetches.of(source)
+                said = self.fetches.of_source(source)
                 self.begin(f"import {source}")
                 since = time.monotonic()
                 imported.append(
@@ -208,6 +208,6 @@ def _verified_shards(config: NightlyConfig) -> set[Inode]:
         name = (config.work / VERIFIED).read_text()
     except FileNotFoundError:
         return set()
-    if name != pointer.current(config.data):
+    if name != pointer.current_name(config.data):
         return set()
     return {generation_files.inode_of(path) for path in Path(config.data / name).glob("*.shard")}

@@ -171,7 +171,9 @@ def _forget(out: Path, known: Objections) -> None:
     They are remembered at last: a build that dies before does this again.
     """
     if known.fresh:
-        countries = {iso2: known.hidden(iso2, fresh=True) for iso2 in sorted(known.countries)}
+        countries = {
+            iso2: known.hidden_values(iso2, fresh=True) for iso2 in sorted(known.countries)
+        }
         forgetting.forget(out, countries)
         publication.keep_published(out)
     objections.keep(out, known)
@@ -225,7 +227,9 @@ def _build_countries(
     """Build the countries that are not reused; return them and the names of the resumed ones."""
     tasks = [task for task in tasks if task.iso2 not in reused]
     resume.discard_others(work.done, {task.iso2 for task in tasks})
-    found = [resume.find_done(task.done, task.iso2, task.key, task.rejected) for task in tasks]
+    found = [
+        resume.find_done(task.done, task.iso2, task.key, task.rejected_files) for task in tasks
+    ]
     done = [one for one in found if one]
     left = [task for task, one in zip(tasks, found, strict=True) if not one]
     large = executor.run(country.build, [task for task in left if task.rows])

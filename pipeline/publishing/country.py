@@ -113,7 +113,7 @@ class Task:
         return sum(part.rows for part in self.companies)
 
     @property
-    def rejected(self) -> tuple[Path, Path]:
+    def rejected_files(self) -> tuple[Path, Path]:
         """The files of its rejected rows and statement lines."""
         return rejections.rows_path(self.out, self.iso2), rejections.lines_path(self.out, self.iso2)
 
@@ -177,7 +177,7 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
         oppositions=hidden_fields.count(task.hidden, met),
         codes_inconnus=quality_report.most_common(summed.codes_inconnus),
         statuts_inconnus=quality_report.most_common(summed.statuts_inconnus),
-        donnees_personnelles=_personal(summed, stored.values(), line_counts),
+        donnees_personnelles=_personal_counts(summed, stored.values(), line_counts),
         **line_counts,
         **asdict(conformity),
     )
@@ -186,7 +186,7 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
 
 def _build_empty(task: Task) -> BuiltCountry:
     """Build a country without input: the result of the stages for no row, without running them."""
-    for path in task.rejected:
+    for path in task.rejected_files:
         path.unlink(missing_ok=True)
     path = task.work / generation_files.shard_name(task.iso2)
     columns = shard_input.columns(layout_order.EMPTY)
@@ -201,7 +201,7 @@ def _complete(task: Task, written: Path, columns: Columns, report: Quality) -> B
     cells = tuple(CellCount(*cell) for cell in columns.cells)
     country = BuiltCountry(task.iso2, cells, report, manifest.digest(written))
     written.replace(task.done / written.name)
-    resume.write_receipt(task.done, country, task.key, task.rejected, task.work)
+    resume.write_receipt(task.done, country, task.key, task.rejected_files, task.work)
     shutil.rmtree(task.work)
     return country
 
@@ -237,7 +237,7 @@ def _complete_pieces(
     _write_rejected(task)
 
 
-def _personal(
+def _personal_counts(
     summed: Quality, stored: Iterable[pl.LazyFrame], line_counts: dict[str, Any]
 ) -> dict[str, int]:
     """What was refused as personal in all tables; takes the count of the lines out of `line_counts`."""
@@ -267,7 +267,7 @@ def _meet_objections(task: Task) -> dict[str, int]:
 
 
 def _left_out_by_objections(task: Task, met: Mapping[str, int]) -> dict[str, int]:
-    rows = sum(met.get(identifier, 0) for identifier in hidden_fields.whole(task.hidden))
+    rows = sum(met.get(identifier, 0) for identifier in hidden_fields.hidden_companies(task.hidden))
     return {hidden_fields.LEFT_OUT: rows} if rows else {}
 
 
@@ -435,7 +435,7 @@ def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.Lazy
         .pipe(
             checks.require_columns, "money", there=[money.CAPITAL, money.UNCONVERTED], gone=["taux"]
         )
-        .pipe(sectors.add_sectors, nace, sectors.outside(seeds, task.iso2))
+        .pipe(sectors.add_sectors, nace, sectors.codes_outside_nace(seeds, task.iso2))
         .pipe(checks.require_columns, "sectors", there=_WORKING, gone=["nace_version"])
         .pipe(statuses.add_state, statuses.states(seeds, task.iso2))
         .pipe(statuses.add_french, statuses.french_words(seeds, task.iso2), task.iso2)

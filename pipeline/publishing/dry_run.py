@@ -79,7 +79,7 @@ def _actions(
         if reuse.unchanged_receipt(published, options.out, task):
             actions[task.iso2] = _SAME
         elif resume.read_receipt(
-            resume.receipt_path(task.done, task.iso2), task.key, task.rejected
+            resume.receipt_path(task.done, task.iso2), task.key, task.rejected_files
         ):
             actions[task.iso2] = _DONE
         else:

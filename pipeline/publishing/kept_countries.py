@@ -37,7 +37,7 @@ def read_published(data: Path) -> Previous:
         BuildError: a folder without a published generation.
         ShardError: a generation that cannot be read.
     """
-    generation = pointer.current(data)
+    generation = pointer.current_name(data)
     if generation is None:
         raise BuildError(
             f"{data} has no published generation to take the other countries from; "
@@ -58,7 +58,7 @@ def read_published(data: Path) -> Previous:
 def has_objections(data: Path) -> bool:
     """Whether the report of the published generation counts objections; not, if it cannot be read."""
     try:
-        generation = pointer.current(data)
+        generation = pointer.current_name(data)
         if generation is None:
             return False
         report = data / generation / generation_files.QUALITY

@@ -153,7 +153,7 @@ def _task(
         sorted(build_input.digests[part.path].blake3 for part in parts)
         for parts in (companies, comptes)
     ]
-    hidden = known.hidden(iso2)
+    hidden = known.hidden_values(iso2)
     return Task(
         iso2=iso2,
         companies=companies,
@@ -168,7 +168,7 @@ def _task(
             iso2, *shared, *(str(names) for names in inputs), *objections.lines_of(hidden)
         ),
         hidden=hidden,
-        unmet=frozenset(known.hidden(iso2, fresh=True)),
+        unmet=frozenset(known.hidden_values(iso2, fresh=True)),
         batch=batch,
         memory=memory.needed_bytes(register_rows(build_input, iso2), batch),
     )

@@ -31,7 +31,7 @@ class PublishedBuild:
 def published_build(out: Path) -> PublishedBuild:
     """The published generation of `out`, as a source of unchanged countries."""
     try:
-        generation = pointer.current(out)
+        generation = pointer.current_name(out)
         if generation is not None:
             folder = out / generation
             return PublishedBuild(folder, generation_files.read_manifest(folder).files)
@@ -56,7 +56,7 @@ def find_unchanged(
 def unchanged_receipt(published: PublishedBuild, out: Path, task: Task) -> BuiltCountry | None:
     """The receipt of a country that would give the same shard now; else None. Reads no shard."""
     country = resume.read_receipt(
-        resume.receipt_path(out / FOLDER, task.iso2), task.key, task.rejected
+        resume.receipt_path(out / FOLDER, task.iso2), task.key, task.rejected_files
     )
     if country and published.files.get(generation_files.shard_name(task.iso2)) == country.file:
         return country

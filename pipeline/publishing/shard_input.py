@@ -55,13 +55,13 @@ def columns(frame: pl.DataFrame) -> Columns:
             np.uint8,
         ),
         texts={
-            "forme": distinct(frame["forme"]),
-            "nace": distinct(frame["nace_code"]),
-            "ville": distinct(frame["ville"]),
-            "code_postal": distinct(frame["code_postal"]),
+            "forme": distinct_values(frame["forme"]),
+            "nace": distinct_values(frame["nace_code"]),
+            "ville": distinct_values(frame["ville"]),
+            "code_postal": distinct_values(frame["code_postal"]),
         },
         actif_eur=_numbers(frame[ASSETS].fill_null(np.nan), np.float64),
-        tranche=distinct(frame["tranche_effectif"]),
+        tranche=distinct_values(frame["tranche_effectif"]),
         numbers=numbers(frame),
     )
 
@@ -98,7 +98,7 @@ def former_names(values: pl.Series) -> FormerNames:
     return FormerNames(texts(listed["nom"]), _numbers(listed["row"], np.uint32))
 
 
-def distinct(values: pl.Series) -> Distinct:
+def distinct_values(values: pl.Series) -> Distinct:
     """A text column as its distinct values, null first, and their numbers by row."""
     known = values.drop_nulls().unique()
     numbers = values.replace_strict(

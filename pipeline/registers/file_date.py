@@ -33,7 +33,7 @@ def in_name(name: str) -> str | None:
     >>> in_name("enheter_2024_54col.csv"), in_name("krs_odpis_0000413516.json"), in_name("a-20241399.csv")
     (None, None, None)
     """
-    return next((day for day in _dates(name) if day <= latest()), None)
+    return next((day for day in _dates(name) if day <= latest_date()), None)
 
 
 def _dates(name: str) -> Iterator[str]:
@@ -56,7 +56,7 @@ def of_file(file: Path) -> FileDate:
     return FileDate(told, "nom") if told else FileDate(None, "inconnue")
 
 
-def latest(file: Path | None = None) -> str:
+def latest_date(file: Path | None = None) -> str:
     """The last day that counts as a date (ISO 8601): today, or the day on which `file` was written.
 
     A day is added for the time zones ahead of UTC.

@@ -67,7 +67,7 @@ def json_items(stream: IO[bytes], at: Sequence[str], envelope: Mapping[str, str]
 def _items(scanner: "_Scanner", at: Sequence[str], envelope: Mapping[str, str]) -> Iterator[Any]:
     if scanner.peek() == "[":
         for _ in scanner.elements("[", "]"):
-            yield from _inside(scanner.value(), at, envelope)
+            yield from _records_inside(scanner.value(), at, envelope)
     elif not at:
         yield scanner.value()
     elif scanner.peek() == "{":
@@ -87,7 +87,7 @@ def _items(scanner: "_Scanner", at: Sequence[str], envelope: Mapping[str, str]) 
         raise RecordError(f"no object with the key {at[0]!r}: {scanner.position()}")
 
 
-def _inside(value: Any, at: Sequence[str], envelope: Mapping[str, str]) -> Iterator[Any]:
+def _records_inside(value: Any, at: Sequence[str], envelope: Mapping[str, str]) -> Iterator[Any]:
     """The records in an element of an array: a register may publish answers or bare records."""
     if not at or not isinstance(value, dict) or at[0] not in value:
         yield value
@@ -96,7 +96,7 @@ def _inside(value: Any, at: Sequence[str], envelope: Mapping[str, str]) -> Itera
         raise RecordError(f"unknown key {unknown[0]!r} beside {at[0]!r}")
     found = value[at[0]]
     for item in found if isinstance(found, list) else [found]:
-        yield from _inside(item, at[1:], envelope)
+        yield from _records_inside(item, at[1:], envelope)
 
 
 class _Scanner:
@@ -239,7 +239,7 @@ def xml_elements(stream: IO[bytes], name: str) -> Iterator[dict[str, Any]]:
                 outer.pop()
                 namespace, local = _names(found.tag)
                 if local == name:
-                    yield _plain(found, namespace, prefixes)
+                    yield _plain_values(found, namespace, prefixes)
                     # What was read is let go, or the whole file would be held.
                     outer[-1].clear()
                     bounded.restart()
@@ -253,7 +253,7 @@ def _names(tag: str) -> tuple[str, str]:
     return namespace.removeprefix("{"), local
 
 
-def _plain(element: ET.Element, own: str, prefixes: Mapping[str, str]) -> dict[str, Any]:
+def _plain_values(element: ET.Element, own: str, prefixes: Mapping[str, str]) -> dict[str, Any]:
     """An element as plain values; names of another namespace than `own` keep their prefix."""
 
     def key(tag: str) -> str:
@@ -264,7 +264,7 @@ def _plain(element: ET.Element, own: str, prefixes: Mapping[str, str]) -> dict[s
     if element.text and element.text.strip():
         found["$"] = element.text
     for child in element:
-        name, value = key(child.tag), _plain(child, own, prefixes)
+        name, value = key(child.tag), _plain_values(child, own, prefixes)
         if name not in found:
             found[name] = value
         elif isinstance(found[name], list):

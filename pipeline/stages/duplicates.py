@@ -39,7 +39,9 @@ def refuse(companies: pl.LazyFrame, iso2: str, files: Sequence[Path]) -> None:
             f"{'both' if len(whole) == 2 else 'all'} hold the whole register; "
             f"delete {'the older of them' if len(whole) == 2 else 'all but the newest'}"
         )
-    named = [f"{identifier} ({_where(identifier, iso2, files)})" for identifier in found[:NAMED]]
+    named = [
+        f"{identifier} ({_files_with(identifier, iso2, files)})" for identifier in found[:NAMED]
+    ]
     more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
     raise BuildError(
         f"{iso2}: {len(found)} identifiers come more than once: {', '.join(named)}{more}; "
@@ -68,7 +70,7 @@ def _clean_identifier() -> pl.Expr:
     return pl.col("id").str.normalize("NFC").str.strip_chars()
 
 
-def _where(identifier: str, iso2: str, files: Sequence[Path]) -> str:
+def _files_with(identifier: str, iso2: str, files: Sequence[Path]) -> str:
     """The names of the files that hold an identifier, with the count where it is over one."""
     names = []
     for file in files:

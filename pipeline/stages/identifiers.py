@@ -55,10 +55,10 @@ def conformity(ids: pl.Series, country: Country) -> Conformity:
     """
     sample = ids.gather_every(max(1, -(-len(ids) // SAMPLE))).to_list()
     checked = _check(sample, country)
-    return Conformity(_misshapen(ids, country), len(checked), checked.count(False))
+    return Conformity(_misshapen_count(ids, country), len(checked), checked.count(False))
 
 
-def _misshapen(ids: pl.Series, country: Country) -> int:
+def _misshapen_count(ids: pl.Series, country: Country) -> int:
     if not country.id_regex:
         return 0
     try:

@@ -114,10 +114,10 @@ def most_common(counts: Counts) -> Counts:
 
 def closed_gates(countries: Mapping[str, Quality]) -> list[str]:
     """The countries with too many statuses without a state, or texts refused as personal, as messages."""
-    return [*_unmapped_codes(countries), *_personal(countries)]
+    return [*_unmapped_codes(countries), *_personal_countries(countries)]
 
 
-def _personal(countries: Mapping[str, Quality]) -> list[str]:
+def _personal_countries(countries: Mapping[str, Quality]) -> list[str]:
     """The countries where over PERSONAL_SHARE of the rows had a text with personal data.
 
     The stage knows patterns, not persons: so many of them say that an importer reads a text of persons,
@@ -264,7 +264,7 @@ def _remarks(quality: Quality) -> Iterator[str]:
     yield from _list_counts("turnover not converted", quality.sans_conversion)
     yield from _list_counts("statement lines left out", quality.lignes_ecartees)
     if quality.comptes_retenus:
-        yield f"accounts withheld, e.g.: {', '.join(map(console.english, quality.comptes_retenus))}"
+        yield f"accounts withheld, e.g.: {', '.join(map(console.english_reason, quality.comptes_retenus))}"
     if quality.secteurs_devines:
         yield f"sector chosen among several (NACE Rev. 2.1): {quality.secteurs_devines:,}"
     if quality.lignes_contradictoires:

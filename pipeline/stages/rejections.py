@@ -38,7 +38,7 @@ def _year_fault(name: str) -> pl.Expr:
     return ~pl.col(name).is_between(EARLIEST, LATEST)
 
 
-def _any(faults: list[pl.Expr]) -> pl.Expr:
+def _any_fault(faults: list[pl.Expr]) -> pl.Expr:
     return pl.any_horizontal(*faults)
 
 
@@ -59,14 +59,16 @@ FAULTS: Final[Mapping[str, pl.Expr]] = {
     "identifiant non imprimable": pl.col("id").str.contains(r"[\p{C}\p{Z}&&[^ ]]"),
     personal_data.NAME_FAULT: personal_data.has_name(),
     "nom vide": pl.col("nom").is_null(),
-    "montant non fini": _any([~pl.col(name).is_finite() for name in _AMOUNTS]),
+    "montant non fini": _any_fault([~pl.col(name).is_finite() for name in _AMOUNTS]),
     "effectif négatif": pl.col("effectif") < 0,
     "effectif démesuré": pl.col("effectif") > _MOST_STAFF,
     "date de création illisible": _unreadable_date("date_creation"),
     "date de source illisible": _unreadable_date("date_source"),
-    "devise illisible": _any([~pl.col(name).str.contains(r"^[A-Z]{3}$") for name in _CURRENCIES]),
-    "multiplicateur nul ou négatif": _any([pl.col(name) <= 0 for name in _MULTIPLIERS]),
-    "exercice invraisemblable": _any([_year_fault(name) for name in _YEARS]),
+    "devise illisible": _any_fault(
+        [~pl.col(name).str.contains(r"^[A-Z]{3}$") for name in _CURRENCIES]
+    ),
+    "multiplicateur nul ou négatif": _any_fault([pl.col(name) <= 0 for name in _MULTIPLIERS]),
+    "exercice invraisemblable": _any_fault([_year_fault(name) for name in _YEARS]),
     "version de la NACE inconnue": ~pl.col("nace_version").is_in(["2", "2.1"]),
 }
 

@@ -78,12 +78,12 @@ def clean(frame: pl.LazyFrame) -> pl.LazyFrame:
     links = [name for name in _LINKS if name in names]
     tidied = frame.with_columns(
         *(_tidy(name) for name in names),
-        *(pl.col(name).list.eval(_plain(pl.element())).list.drop_nulls() for name in lists),
+        *(pl.col(name).list.eval(_clean_text(pl.element())).list.drop_nulls() for name in lists),
     ).with_columns(pl.col(name).str.replace(_USER, "$1") for name in links)
     capped = [name for name in names if name in CAPS]
     over = [
         *(pl.col(name).str.len_chars() > CAPS[name] for name in capped),
-        *(_longest(name) > CAPS[name] for name in lists),
+        *(_longest_length(name) > CAPS[name] for name in lists),
     ]
     is_email = pl.col("email").str.contains(_EMAIL) if "email" in names else pl.lit(True)
     emails = [pl.when(is_email).then("email").alias("email")] if "email" in names else []
@@ -116,12 +116,12 @@ def _clean_untidy(texts: pl.Series, kept_inside: bool) -> pl.Series:
     untidy = texts.str.contains(_UNTIDY).arg_true()
     if untidy.is_empty():
         return texts
-    found = _plain(pl.col(texts.name), kept_inside)
+    found = _clean_text(pl.col(texts.name), kept_inside)
     cleaned = texts.gather(untidy).to_frame().select(found)
     return texts.scatter(untidy, cleaned.to_series())
 
 
-def _plain(text: pl.Expr, kept_inside: bool = False) -> pl.Expr:
+def _clean_text(text: pl.Expr, kept_inside: bool = False) -> pl.Expr:
     """The cleaned text, null for a blank one; controls inside it stay if `kept_inside`."""
     found = text.str.normalize("NFC")
     if not kept_inside:
@@ -138,7 +138,7 @@ def _cap(name: str) -> pl.Expr:
     return pl.when(text.str.len_chars() <= cap).then(text).otherwise(cut).alias(name)
 
 
-def _longest(name: str) -> pl.Expr:
+def _longest_length(name: str) -> pl.Expr:
     """The most code points of a text in a list."""
     return pl.col(name).list.eval(pl.element().str.len_chars()).list.max()
 

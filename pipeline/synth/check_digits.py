@@ -40,7 +40,7 @@ def _complement_or_zero(*weights: int) -> Rule:
     return lambda stems: -_weighted_sum(stems, weights) % 11 % 10
 
 
-def _twice(first: tuple[int, ...], second: tuple[int, ...]) -> Rule:
+def _two_rounds(first: tuple[int, ...], second: tuple[int, ...]) -> Rule:
     """The remainder modulo 11; where it is 10, with the `second` weights; where it is 10 again, 0."""
 
     def rule(stems: Stems) -> Stems:
@@ -80,30 +80,30 @@ def _ico(stems: Stems) -> Stems:
     return np.where(check == 0, 1, check) % 10
 
 
-def _latvian(stems: Stems) -> Stems:
+def _latvian_digit(stems: Stems) -> Stems:
     return (3 - _weighted_sum(stems, (9, 1, 4, 8, 3, 10, 2, 5, 7, 6))) % 11
 
 
-def _belgian(stems: Stems) -> Stems:
+def _belgian_digits(stems: Stems) -> Stems:
     """The Belgian check of two digits: 97 minus the remainder modulo 97."""
     return 97 - stems % 97
 
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(
     {
-        "BE": _belgian,
-        "BG": _twice((1, 2, 3, 4, 5, 6, 7, 8), (3, 4, 5, 6, 7, 8, 9, 10)),
+        "BE": _belgian_digits,
+        "BG": _two_rounds((1, 2, 3, 4, 5, 6, 7, 8), (3, 4, 5, 6, 7, 8, 9, 10)),
         "CH": _complement(5, 4, 3, 2, 7, 6, 5, 4),
         "CZ": _ico,
         "DK": _complement(2, 7, 6, 5, 4, 3, 2),
-        "EE": _twice((1, 2, 3, 4, 5, 6, 7), (3, 4, 5, 6, 7, 8, 9)),
+        "EE": _two_rounds((1, 2, 3, 4, 5, 6, 7), (3, 4, 5, 6, 7, 8, 9)),
         "ES": _luhn(7),
         "FI": _complement(7, 9, 10, 5, 8, 4, 2),
         "FR": _luhn(8),
         "HR": _iso_7064(10),
         "IT": _luhn(10),
-        "LT": _twice((1, 2, 3, 4, 5, 6, 7, 8), (3, 4, 5, 6, 7, 8, 9, 1)),
-        "LV": _latvian,
+        "LT": _two_rounds((1, 2, 3, 4, 5, 6, 7, 8), (3, 4, 5, 6, 7, 8, 9, 1)),
+        "LV": _latvian_digit,
         "NO": _complement(3, 2, 7, 6, 5, 4, 3, 2),
         "PT": _complement_or_zero(9, 8, 7, 6, 5, 4, 3, 2),
         "RO": _complement_or_zero(7, 5, 3, 2, 1, 7, 5, 3, 2),

@@ -51,7 +51,7 @@ def companies(chunk: Chunk, world: World) -> pl.DataFrame:
         **places.draw(profile, draw["places"], chunk.rows),
         **amounts.draw(profile, draw["figures"], chunk.rows),
         **contacts.draw(profile, bodies, draw["contacts"]),
-        **identifiers.further(chunk.iso2, ids, draw["further identifiers"]),
+        **identifiers.draw_further(chunk.iso2, ids, draw["further identifiers"]),
     }
     columns["description"] = null_unless(
         random_mask(draw["contacts"], chunk.rows, _DESCRIBED), columns["activite"]

@@ -134,7 +134,7 @@ def ids(iso2: str, parts: Sequence[Segment], rows: Indices, total: int, shift: i
     return by_group(of_segment, make)
 
 
-def further(iso2: str, ids: pl.Series, rng: Generator) -> dict[str, pl.Series]:
+def draw_further(iso2: str, ids: pl.Series, rng: Generator) -> dict[str, pl.Series]:
     """Draw `lei`, and `tva` in countries whose VAT number contains the identifier."""
     count = len(ids)
     listed, liable = random_mask(rng, count, _WITH_LEI), random_mask(rng, count, _WITH_VAT)

@@ -82,14 +82,14 @@ def _words(lexicon: Lexicon, villes: Choice) -> Mapping[str, Word]:
     return {
         "courant": lexicon.courant.draw,
         "nom": lexicon.nom.draw,
-        "rare": lambda rng, count: rare(lexicon, rng, count),
+        "rare": lambda rng, count: draw_rare(lexicon, rng, count),
         "ville": villes.draw,
         "lettre": lambda rng, count: LETTERS[rng.integers(0, len(LETTERS), count)],
         "nombre": _NUMBERS.draw,
     }
 
 
-def rare(lexicon: Lexicon, rng: Generator, count: int) -> pl.Series:
+def draw_rare(lexicon: Lexicon, rng: Generator, count: int) -> pl.Series:
     """Draw rare words: the digits of k select the fragments of the k-th word of a language."""
     drawn = _EVEN * (rng.random(count) ** (-1 / _TAIL) - 1)
     rank = np.minimum(drawn, _LAST).astype(np.int64)

@@ -50,7 +50,9 @@ def small_towns(iso2: str) -> SmallTowns:
     profile = lexicons.load().profile(iso2)
     count = min(_MOST, max(_FEWEST, profile.synthetic_n // _COMPANIES))
     rng = generator(0, profile.place, 0, "places", 1)
-    found = names.rare(profile.lexicons[0], rng, 2 * count).unique(maintain_order=True).head(count)
+    found = (
+        names.draw_rare(profile.lexicons[0], rng, 2 * count).unique(maintain_order=True).head(count)
+    )
     near = rng.integers(0, len(profile.codes_postaux), len(found))
 
     def code(town: int, rows: Indices) -> pl.Series:
@@ -87,7 +89,7 @@ def _streets(profile: Profile, rng: Generator, count: int) -> pl.Series:
     # The square makes low house numbers the most common.
     numbers = 1 + (rng.random(count) ** 2 * _HIGHEST).astype("int64")
     lexicon = profile.lexicons[0]
-    known, odd = lexicon.nom.draw(rng, count), names.rare(lexicon, rng, count)
+    known, odd = lexicon.nom.draw(rng, count), names.draw_rare(lexicon, rng, count)
     fields = {
         "n": pl.Series(numbers).cast(pl.String),
         "x": pl.select(

@@ -164,7 +164,7 @@ def gather(
     waiting = list(range(len(tasks)))
     with _bar(tasks) as bar:
         while waiting or running:
-            for place in admissible(tasks, waiting, list(running.values()), jobs, limit):
+            for place in tasks_that_fit(tasks, waiting, list(running.values()), jobs, limit):
                 waiting.remove(place)
                 running[submit(tasks[place])] = place
             finished, _ = wait(running, timeout=_REFRESH, return_when=FIRST_COMPLETED)
@@ -184,7 +184,7 @@ def _show(bar: "tqdm[NoReturn]", rows: float) -> None:
     bar.update(rows)
 
 
-def admissible(
+def tasks_that_fit(
     tasks: Sequence[Sized], waiting: Sequence[int], running: Sequence[int], jobs: int, limit: int
 ) -> Iterator[int]:
     """The waiting tasks that fit beside the running ones, in order."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from quota.accounts import effective
+from quota.accounts import effective_plan
 from quota.command_line.output import (
     Plans,
     account_members,
@@ -137,7 +137,7 @@ async def list_unapplied(
             "depuis": iso(datetime.fromtimestamp(one.since, UTC)),
             "erreur": one.error,
         }
-        for one in await store.accounts.unapplied()
+        for one in await store.accounts.unapplied_payments()
     ]
 
 
@@ -155,7 +155,7 @@ async def settle_unapplied(
 async def usage(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """Show the counters, under the limits with which the keys are served."""
     account = await store.accounts.get(options.account)
-    plan = effective(account, plans)
+    plan = effective_plan(account, plans)
     return usage_members(account, plan, await store.usage(account.id, plan, now))
 
 
@@ -218,7 +218,7 @@ async def invitations(
 ) -> Result:
     """List the links of an organisation that can still be used, with the state of their mails."""
     account = await store.accounts.get(options.account)
-    return [ticket_members(one) for one in await store.accounts.tickets.of(account.id, now)]
+    return [ticket_members(one) for one in await store.accounts.tickets.of_account(account.id, now)]
 
 
 async def reset(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from quota.accounts import Account, Key, effective, has_tool
+from quota.accounts import Account, Key, effective_plan, has_tool
 from quota.ledger.people import Person
 from quota.ledger.tickets import Ticket
 from quota.plans import Plan
@@ -29,7 +29,7 @@ def new_account_members(account: Account, plans: Plans) -> dict[str, Any]:
 def account_members(account: Account, plans: Plans) -> dict[str, Any]:
     """An account; `plan_effectif` is the plan that its keys are served with (A7)."""
     return new_account_members(account, plans) | {
-        "plan_effectif": effective(account, plans).slug,
+        "plan_effectif": effective_plan(account, plans).slug,
         "nom": account.nom,
         "modules": list(account.modules),
         "created": account.created,

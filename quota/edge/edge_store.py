@@ -174,7 +174,9 @@ class EdgeStore(Store):
 
     async def _refill(self, account: str, limit: int, now: datetime) -> None:
         centre, today, name = self._centre_or_refuse(), day(now), self._move_name()
-        move = await self._writer.submit(lambda txn: leases.want(txn, account, name, limit, today))
+        move = await self._writer.submit(
+            lambda txn: leases.next_move(txn, account, name, limit, today)
+        )
         moved, used = await self._send(centre, move)
         await self._writer.submit(lambda txn: leases.settle(txn, move, moved, used, now))
 
@@ -283,11 +285,13 @@ class EdgeStore(Store):
     def _repeat_moves(self) -> None:
         """Send all moves that have no reply of the centre yet, in as few round trips as they fit in."""
         centre = self._centre_or_refuse()
-        sent = [(move, self._send(centre, move)) for move in self._file.read(leases.waiting)]
+        sent = [
+            (move, self._send(centre, move)) for move in self._file.read(leases.unanswered_moves)
+        ]
         settled = []
         for move, reply in sent:
             moved, used = reply.result()
-            settled.append(self._writer.submit(_settling(move, moved, used, self._now())))
+            settled.append(self._writer.submit(_settlement(move, moved, used, self._now())))
         for one in settled:
             one.result()
 
@@ -313,7 +317,7 @@ class EdgeStore(Store):
             self._centre.close()
 
 
-def _settling(
+def _settlement(
     move: Move, moved: int, used: int, now: datetime
 ) -> Callable[[WriteTransaction], None]:
     return lambda txn: leases.settle(txn, move, moved, used, now)

@@ -74,7 +74,7 @@ def take(txn: WriteTransaction, account: str, limit: int, now: datetime) -> Take
     today = day(now)
     key = row_format.join(row_format.BALANCE, today.key, account)
     used, heard, blocks = row_format.balance(txn.get(key))
-    left = _left(blocks)
+    left = _calls_left(blocks)
     if left and used - left < limit:
         txn.put(key, row_format.pack_balance(used, _second(now), _less_one(blocks)))
         meter = Meter("appels_jour", limit, used - left + 1, True, today.end)
@@ -92,7 +92,7 @@ def give_back(txn: WriteTransaction, account: str, taken: datetime) -> None:
     if blocks:
         (name, left), *others = blocks
         blocks = [(name, left + 1), *others]
-        txn.put(key, row_format.pack_balance(max(used, _left(blocks)), heard, blocks))
+        txn.put(key, row_format.pack_balance(max(used, _calls_left(blocks)), heard, blocks))
 
 
 def calls(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Meter | None:
@@ -102,11 +102,11 @@ def calls(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Mete
     if stored is None:
         return None
     used, _, blocks = row_format.balance(stored)
-    granted = used - _left(blocks)
+    granted = used - _calls_left(blocks)
     return Meter("appels_jour", limit, granted, granted < limit, today.end)
 
 
-def _left(blocks: Blocks) -> int:
+def _calls_left(blocks: Blocks) -> int:
     return sum(left for _, left in blocks)
 
 
@@ -119,7 +119,7 @@ def _less_one(blocks: Blocks) -> Blocks:
 # -- moves -------------------------------------------------------------------------
 
 
-def want(txn: WriteTransaction, account: str, name: str, limit: int, today: Period) -> Move:
+def next_move(txn: WriteTransaction, account: str, name: str, limit: int, today: Period) -> Move:
     """The move to send for a block: one without a reply yet, or a new one of this `name`."""
     waiting = [move for move in _moves(txn, f"{today.key}/{account}/") if move.calls > 0]
     if waiting:
@@ -143,10 +143,10 @@ def settle(txn: WriteTransaction, move: Move, moved: int, used: int, now: dateti
         heard = _second(now)
     elif stored is None:
         return
-    elif not _left(blocks):
+    elif not _calls_left(blocks):
         txn.delete(key)  # from here on only the centre knows the count
         return
-    txn.put(key, row_format.pack_balance(max(used, _left(blocks)), heard, blocks))
+    txn.put(key, row_format.pack_balance(max(used, _calls_left(blocks)), heard, blocks))
 
 
 def give_up(txn: WriteTransaction, before: datetime, now: datetime) -> None:
@@ -157,17 +157,17 @@ def give_up(txn: WriteTransaction, before: datetime, now: datetime) -> None:
         period, account = key[len(row_format.BALANCE) :].decode().split("/", 1)
         if period >= today and heard >= _second(before):
             continue
-        if not _left(blocks):
+        if not _calls_left(blocks):
             txn.delete(key)
             continue
         for name, left in blocks:
             if left:
                 move = Move(period, account, f"{name}{RETURNED}", -left, 0)
                 txn.put(_key(move), row_format.pack_move(-left, 0))
-        txn.put(key, row_format.pack_balance(used - _left(blocks), heard, []))
+        txn.put(key, row_format.pack_balance(used - _calls_left(blocks), heard, []))
 
 
-def waiting(txn: ReadTransaction) -> list[Move]:
+def unanswered_moves(txn: ReadTransaction) -> list[Move]:
     """Moves without a reply of the centre."""
     return list(_moves(txn, ""))
 

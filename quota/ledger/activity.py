@@ -162,7 +162,7 @@ def _digests(account: str, companies: Sequence[str]) -> dict[int, None]:
 
 def keep_sealed(txn: WriteTransaction, name: bytes, sealed: bytes, now: int, expires: int) -> None:
     """Keep a sealed key until `expires` (s since 1970); drop some that were not taken in time."""
-    for entry in agenda.due(txn, agenda.SEALED, now, _DROPPED):
+    for entry in agenda.due_entries(txn, agenda.SEALED, now, _DROPPED):
         _drop_sealed(txn, bytes.fromhex(entry.name), entry.moment)
     txn.put(row_format.SEALED + name, row_format.pack_known(expires, sealed))
     agenda.enter(txn, agenda.SEALED, expires, name.hex())

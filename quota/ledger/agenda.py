@@ -34,7 +34,7 @@ class Entry(NamedTuple):
 def enter(txn: WriteTransaction, kind: str, moment: int, name: str) -> None:
     """Write an entry down; a second time changes nothing."""
     txn.put(_key(kind, moment, name), _VALUE)
-    first = _first(txn, kind)
+    first = _first_hour(txn, kind)
     if first is None or moment // _HOUR < first:
         _begin_at(txn, kind, moment // _HOUR)
 
@@ -47,22 +47,22 @@ def strike(txn: WriteTransaction, kind: str, moment: int, name: str) -> None:
 
 
 def is_due(txn: ReadTransaction, kind: str, now: int) -> bool:
-    """Whether `due` has something to do."""
-    first = _first(txn, kind)
+    """Whether `due_entries` has something to do."""
+    first = _first_hour(txn, kind)
     if first is None:
         return False
     hours = range(first, now // _HOUR + 1)
-    return len(hours) > _BEHIND or any(_due(txn, kind, hour, now, 1) for hour in hours)
+    return len(hours) > _BEHIND or any(_due_in_hour(txn, kind, hour, now, 1) for hour in hours)
 
 
-def due(txn: WriteTransaction, kind: str, now: int, at_most: int) -> Sequence[Entry]:
+def due_entries(txn: WriteTransaction, kind: str, now: int, at_most: int) -> Sequence[Entry]:
     """The first entries that are due, at most so many; hours before them are over."""
-    first, last = _first(txn, kind), now // _HOUR
+    first, last = _first_hour(txn, kind), now // _HOUR
     found: list[Entry] = []
     if first is None or first > last:
         return found
     for hour in range(first, last + 1):
-        found += _due(txn, kind, hour, now, at_most - len(found))
+        found += _due_in_hour(txn, kind, hour, now, at_most - len(found))
         if len(found) == at_most:
             break
     begin = found[0].moment // _HOUR if found else last
@@ -73,14 +73,16 @@ def due(txn: WriteTransaction, kind: str, now: int, at_most: int) -> Sequence[En
 
 def count(txn: ReadTransaction, kind: str, until: int) -> int:
     """The entries, due or not, up to the hour of the moment `until`."""
-    first = _first(txn, kind)
+    first = _first_hour(txn, kind)
     if first is None:
         return 0
     hours = range(first, until // _HOUR + 1)
     return sum(1 for hour in hours for _ in _of_hour(txn, kind, hour))
 
 
-def _due(txn: ReadTransaction, kind: str, hour: int, now: int, at_most: int) -> Sequence[Entry]:
+def _due_in_hour(
+    txn: ReadTransaction, kind: str, hour: int, now: int, at_most: int
+) -> Sequence[Entry]:
     early = takewhile(lambda entry: entry.moment <= now, _of_hour(txn, kind, hour))
     return list(islice(early, at_most))
 
@@ -95,7 +97,7 @@ def _key(kind: str, moment: int, name: str) -> bytes:
     return row_format.join(row_format.AGENDA, f"{kind}{moment // _HOUR:08}", f"{moment:012}", name)
 
 
-def _first(txn: ReadTransaction, kind: str) -> int | None:
+def _first_hour(txn: ReadTransaction, kind: str) -> int | None:
     stored = txn.get(row_format.join(row_format.AGENDA_FROM, kind))
     return None if stored is None else row_format.number(stored)
 

@@ -205,10 +205,10 @@ def _charge_key(period: Period, account: str, company: str) -> bytes:
 
 def clamp_to_retained(txn: ReadTransaction, now: datetime) -> datetime:
     """`now` in UTC, or the first moment whose counters are kept, if that is later."""
-    return since(now, txn.get(row_format.FLOOR))
+    return clamp_to_floor(now, txn.get(row_format.FLOOR))
 
 
-def since(now: datetime, floor: bytes | None) -> datetime:
+def clamp_to_floor(now: datetime, floor: bytes | None) -> datetime:
     """`now` in UTC, or the start of the month `floor` (b"2026-11"), if that is later."""
     moment = utc(now)
     return max(moment, start_of_month(floor.decode())) if floor else moment
@@ -239,13 +239,13 @@ def drop(txn: WriteTransaction, at_most: int) -> int:
         return 0
     dropped = 0
     for table in row_format.PERIODIC:
-        old = [key for key, _ in islice(_before(txn, table, floor), at_most - dropped)]
+        old = [key for key, _ in islice(_rows_before(txn, table, floor), at_most - dropped)]
         for key in old:
             txn.delete(key)
         dropped += len(old)
     return dropped
 
 
-def _before(txn: ReadTransaction, table: bytes, floor: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _rows_before(txn: ReadTransaction, table: bytes, floor: bytes) -> Iterator[tuple[bytes, bytes]]:
     # A day, "2026-11-21", sorts between its own month and the next.
     return takewhile(lambda row: row[0] < table + floor, txn.scan(table))

@@ -36,7 +36,9 @@ def exports(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Me
     """The exports of the month so far, including those under way."""
     moment = clamp_to_retained(txn, now)
     period = month(moment)
-    used = _lines_counted(txn, account, period) + _lines_held(_live(txn, account, moment), period)
+    used = _lines_counted(txn, account, period) + _lines_held(
+        _live_holds(txn, account, moment), period
+    )
     return Meter("exports_mois", limit, used, used < limit, period.end)
 
 
@@ -76,7 +78,7 @@ def reserve(
     txn.expect([*_rows(account, month(now).key), last_exports])
     moment = clamp_to_retained(txn, now)
     period = month(moment)
-    live = _live(txn, account, moment)
+    live = _live_holds(txn, account, moment)
     used = _lines_counted(txn, account, period) + _lines_held(live, period)
     if used >= limit:
         return Refusal("quota", Meter("exports_mois", limit, used, False, period.end))
@@ -111,7 +113,7 @@ def commit(
     period = month(clamp_to_retained(txn, start_of_month(reservation.month)))
     key = row_format.join(row_format.RESERVED, reservation.account, reservation.id)
     moment = clamp_to_retained(txn, now)
-    live = {hold.key: hold for hold in _live(txn, reservation.account, moment)}
+    live = {hold.key: hold for hold in _live_holds(txn, reservation.account, moment)}
     own = live.pop(key, None)
     counted = _lines_counted(txn, reservation.account, period)
     used = counted + _lines_held(live.values(), period)
@@ -137,7 +139,7 @@ def release(txn: WriteTransaction, account: str, reservation: str) -> None:
         txn.delete(key)
 
 
-def last(txn: ReadTransaction, account: str) -> Sequence[CountedExport]:
+def counted_exports(txn: ReadTransaction, account: str) -> Sequence[CountedExport]:
     """The last exports of an account that were counted, the newest first."""
     stored = txn.get(row_format.join(row_format.LAST_EXPORTS, account))
     return [CountedExport(**one) for one in orjson.loads(stored)] if stored else []
@@ -151,7 +153,7 @@ def forget(txn: WriteTransaction, account: str) -> None:
 
 
 def _list(txn: WriteTransaction, account: str, export: CountedExport) -> None:
-    listed = [asdict(one) for one in (export, *last(txn, account))][:KEPT]
+    listed = [asdict(one) for one in (export, *counted_exports(txn, account))][:KEPT]
     txn.put(row_format.join(row_format.LAST_EXPORTS, account), orjson.dumps(listed))
 
 
@@ -169,7 +171,7 @@ def _holds(txn: ReadTransaction, account: str) -> list[_Hold]:
     return [_Hold(key, *row_format.hold(stored)) for key, stored in rows]
 
 
-def _live(txn: ReadTransaction, account: str, moment: datetime) -> list[_Hold]:
+def _live_holds(txn: ReadTransaction, account: str, moment: datetime) -> list[_Hold]:
     return [hold for hold in _holds(txn, account) if hold.expires > _milliseconds(moment)]
 
 

@@ -131,7 +131,7 @@ def note_unapplied(txn: WriteTransaction, payment: Payment, error: str, now: int
     txn.put(key, orjson.dumps(asdict(note)))
 
 
-def unapplied(txn: ReadTransaction) -> Sequence[Unapplied]:
+def unapplied_payments(txn: ReadTransaction) -> Sequence[Unapplied]:
     """The payments that have no effect, the oldest first; each is one that Stripe signed."""
     found = [Unapplied(**orjson.loads(stored)) for _, stored in txn.scan(row_format.UNAPPLIED)]
     return sorted(found, key=lambda note: (note.since, note.id))

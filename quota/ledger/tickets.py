@@ -98,7 +98,7 @@ def issue(txn: WriteTransaction, ticket: Ticket, token: bytes | None) -> Ticket:
         _check_invitation(txn, ticket)
     if before := _same_ticket(txn, ticket):
         _drop(txn, before)
-    for entry in agenda.due(txn, agenda.TICKETS, ticket.created, _DROPPED):
+    for entry in agenda.due_entries(txn, agenda.TICKETS, ticket.created, _DROPPED):
         expired = _get(txn, entry.name)
         agenda.strike(txn, agenda.TICKETS, entry.moment, entry.name)
         if expired is not None:
@@ -233,7 +233,7 @@ def is_due(txn: ReadTransaction, now: int) -> bool:
     return agenda.is_due(txn, agenda.MAILS, now)
 
 
-def waiting(txn: ReadTransaction, now: int) -> int:
+def waiting_mails(txn: ReadTransaction, now: int) -> int:
     """The mails that the mail server has not accepted yet, due or to be tried again."""
     return agenda.count(txn, agenda.MAILS, now + max(BACK_OFF_S))
 
@@ -243,7 +243,7 @@ def claim(txn: WriteTransaction, token: bytes, now: int) -> Ticket | None:
 
     Its next attempt is in the future then, so no other process mails it too.
     """
-    for entry in agenda.due(txn, agenda.MAILS, now, _LOOKED_AT):
+    for entry in agenda.due_entries(txn, agenda.MAILS, now, _LOOKED_AT):
         ticket = _get(txn, entry.name)
         if ticket is None or ticket.expires <= now:
             agenda.strike(txn, agenda.MAILS, entry.moment, entry.name)

@@ -123,7 +123,7 @@ class RedisConnection:
                 for n, reply in zip(lost, self._send([commands[n] for n in lost]), strict=True):
                     replies[n] = reply
         except (RedisError, OSError, QuotaError, *UNREADABLE) as error:
-            raise self._unavailable(error, commands) from error
+            raise self._unavailable_error(error, commands) from error
         self._heard = time.monotonic()
         if self._logged:
             self._logged.clear()
@@ -151,7 +151,9 @@ class RedisConnection:
         if isinstance(replies[0], RedisError):
             raise replies[0]
         if replies[0] != self._identity:
-            raise StoreUnavailable(_LOST if replies[0] is None else self._other(replies[0]))
+            raise StoreUnavailable(
+                _LOST if replies[0] is None else self._other_store_text(replies[0])
+            )
         if due:
             self._check_policy(replies[1])
             self._compare_clocks(replies[2])
@@ -173,7 +175,7 @@ class RedisConnection:
         except (RedisError, OSError):
             self._client.connection_pool.disconnect()
 
-    def _unavailable(self, error: Exception, commands: Sequence[Command]) -> QuotaError:
+    def _unavailable_error(self, error: Exception, commands: Sequence[Command]) -> QuotaError:
         maybe_done = (
             self._bounds.sent and not isinstance(error, QuotaError) and any(map(writes, commands))
         )
@@ -300,13 +302,13 @@ class RedisConnection:
             ask("HSETNX", META, row_format.IDENTITY, secrets.token_hex(8))
             found = ask("HGET", META, row_format.IDENTITY)
         if self._identity not in (None, found):
-            raise StoreUnavailable(self._other(found))
+            raise StoreUnavailable(self._other_store_text(found))
         self._identity = found
         self._has_rows = True
         if self._state:
             identity.remember(self._state, found)
 
-    def _other(self, found: bytes | None) -> str:
+    def _other_store_text(self, found: bytes | None) -> str:
         known = (self._identity or b"").decode(errors="replace")
         named = (found or b"none").decode(errors="replace")
         return (

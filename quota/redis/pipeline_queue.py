@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from redis.exceptions import RedisError
 
-from quota.errors import UNREADABLE, QuotaError, StoreUnavailable, unreadable
+from quota.errors import UNREADABLE, QuotaError, StoreUnavailable, unreadable_row
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.redis.connection import RedisConnection
 from quota.redis.scripts import MOVED, Command, Reply, ScriptCall, writes
@@ -108,7 +108,7 @@ class RedisQueue:
                 if isinstance(outcome, QuotaError):
                     raise outcome
                 return outcome
-        raise self._overtaken()
+        raise self._overtaken_error()
 
     def command(self, command: Command, parse: Callable[[Any], T]) -> StoreFuture[T]:
         """Send one command; the result is what `parse` returns for its reply."""
@@ -234,7 +234,7 @@ class RedisQueue:
         except QuotaError as refusal:
             return refusal
         except UNREADABLE as error:
-            return unreadable(self._connection.shown, error)
+            return unreadable_row(self._connection.shown, error)
 
     def _check_reply(self, replies: Reply) -> Reply:
         for reply in replies:
@@ -272,7 +272,7 @@ class RedisQueue:
 
         done = self._transact(keeping, known)
         if known is None and rows.changes:
-            self._left[work] = rows.left()
+            self._left[work] = rows.successor()
         while len(self._left) > _KEPT:
             del self._left[next(iter(self._left))]
         return done
@@ -295,9 +295,9 @@ class RedisQueue:
                 if isinstance(outcome, QuotaError):
                     raise outcome
                 return outcome
-        raise self._overtaken()
+        raise self._overtaken_error()
 
-    def _overtaken(self) -> StoreUnavailable:
+    def _overtaken_error(self) -> StoreUnavailable:
         return StoreUnavailable(
             f"{self._connection.shown}: others wrote the same rows {ATTEMPTS} times"
         )

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from quota.ledger import openings, row_format
 from quota.ledger.activity import KEPT_DAYS
-from quota.ledger.calls import charge_key, since
+from quota.ledger.calls import charge_key, clamp_to_floor
 from quota.ledger.purchase import Purchase
 from quota.periods import day, month
 from quota.redis.hash_layout import META, names_by_field, period_hash, place
@@ -75,7 +75,7 @@ _READ: Final = (_IDENTIFY.sha, _LIST.sha)
 
 def take(floor: bytes, account: str, limit: int, now: datetime) -> ScriptCall:
     """The call of the script that does what `ledger.calls.take` does."""
-    today = day(since(now, floor))
+    today = day(clamp_to_floor(now, floor))
     names = META, period_hash(row_format.CALLS, today.key)
 
     def parse(reply: Reply) -> Meter:
@@ -87,7 +87,7 @@ def take(floor: bytes, account: str, limit: int, now: datetime) -> ScriptCall:
 
 def give_back(floor: bytes, account: str, taken: datetime) -> ScriptCall:
     """The call of the script that does what `ledger.calls.give_back` does."""
-    names = META, period_hash(row_format.CALLS, day(since(taken, floor)).key)
+    names = META, period_hash(row_format.CALLS, day(clamp_to_floor(taken, floor)).key)
     return ScriptCall(_evalsha(_GIVE_BACK, names, floor, account), lambda reply: None)
 
 
@@ -101,7 +101,7 @@ def take_and_charge(
     Raises:
         NotAllowedError: the company's identifier is too long for a store.
     """
-    moment = since(now, floor)
+    moment = clamp_to_floor(now, floor)
     today, period = day(moment), month(moment)
     charge_key(period, purchase)  # raises what the ledger raises
     names = (
@@ -146,7 +146,7 @@ def move(
     return ScriptCall(command, tuple)
 
 
-def owned(key: bytes) -> Command:
+def identify(key: bytes) -> Command:
     """The row of a key, an address or a person, and that of its account (`lua/identify.lua`).
 
     The reply is empty, or (row, account id, row of the account).
@@ -155,7 +155,7 @@ def owned(key: bytes) -> Command:
     return _evalsha(_IDENTIFY, (name, place(row_format.ACCOUNT)[0]), field)
 
 
-def listed(name: bytes, others: Sequence[bytes]) -> Command:
+def list_hash(name: bytes, others: Sequence[bytes]) -> Command:
     """All fields of the hash `name`, and the fields of `others` that they name (`lua/list.lua`).
 
     The reply is a list of fields and values in turns, and for each of `others` a list of values.

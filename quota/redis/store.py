@@ -88,7 +88,7 @@ class RedisStore(LedgerStore):
         def parse(replies: Reply) -> Account | None:
             return account_rows.identify(_owned_rows(key, replies[0]), digest, kind)
 
-        return self._requests.send([scripts.owned(key)], parse)
+        return self._requests.send([scripts.identify(key)], parse)
 
     def session(
         self, person: str, token: bytes, now: int
@@ -101,7 +101,7 @@ class RedisStore(LedgerStore):
             rows.enter_row(session, replies[0])
             return people.session(rows, person, token, now)
 
-        return self._queue.send([("HGET", *place(session)), scripts.owned(key)], parse)
+        return self._queue.send([("HGET", *place(session)), scripts.identify(key)], parse)
 
     def calls(self, account: str, limit: int, now: datetime) -> StoreFuture[Meter]:
         moment = self.moment(now)
@@ -245,7 +245,7 @@ class RedisStore(LedgerStore):
 
 
 def _owned_rows(key: bytes, reply: Reply) -> RedisTransaction:
-    """The rows of the reply to `scripts.owned`."""
+    """The rows of the reply to `scripts.identify`."""
     rows = RedisTransaction(None)
     rows.enter_row(key, reply[0] if reply else None)
     if reply:

@@ -3,7 +3,7 @@
 The ledger reads rows one after the other, in Python. A script (`lua/apply.lua`) then compares all
 rows that were read with those on the server and writes, or changes nothing, and the ledger starts
 again. Each row that was not expected costs a round trip, so transactions are for what is rare (accounts,
-keys, packs, exports). A transaction may begin with the rows that one before has left (`left`): if they are
+keys, packs, exports). A transaction may begin with the rows that one before has left (`successor`): if they are
 the same still, it is one round trip.
 
 A read has no connection: where it lacks rows it stops, and is run again once they are there
@@ -85,7 +85,7 @@ class RedisTransaction:
                     self._seen.update(zip([(other, one) for one in names], found, strict=True))
 
         commands: list[Command] = [("HGET", name, field) for name, field in rows]
-        commands += [scripts.listed(name, others) for name, others in lists.items()]
+        commands += [scripts.list_hash(name, others) for name, others in lists.items()]
         if commands and self._run is None:
             raise LackingRows(commands, enter)
         if commands and self._run:
@@ -115,7 +115,7 @@ class RedisTransaction:
         """Whether it writes anything."""
         return bool(self._written)
 
-    def left(self) -> "RedisTransaction":
+    def successor(self) -> "RedisTransaction":
         """A transaction that knows the rows as this one, which was committed, has left them."""
         after = RedisTransaction(self._run)
         after._seen = self._seen | self._written

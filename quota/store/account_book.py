@@ -114,9 +114,9 @@ class AccountBook:
         moment = int(now.timestamp())
         return self._transactions.submit(payments.note_unapplied, payment, error, moment)
 
-    def unapplied(self) -> StoreResult[Sequence[Unapplied]]:
+    def unapplied_payments(self) -> StoreResult[Sequence[Unapplied]]:
         """The payments that have no effect, the oldest first."""
-        return self._transactions.read(payments.unapplied)
+        return self._transactions.read(payments.unapplied_payments)
 
     def settle_unapplied(self, payment: str) -> StoreFuture[bool]:
         """Forget a payment that was settled by hand; False if there is none such."""
@@ -128,7 +128,7 @@ class AccountBook:
 
     def last_exports(self, account: str) -> StoreResult[Sequence[CountedExport]]:
         """The last exports of an account, the newest first."""
-        return self._transactions.read(exports.last, account)
+        return self._transactions.read(exports.counted_exports, account)
 
     # -- keys ----------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Final, TypeVar
 import lmdb
 from lmdb.verify import VerifyError, verify
 
-from quota.errors import UNREADABLE, QuotaError, StoreUnavailable, WrongStoreError, unreadable
+from quota.errors import UNREADABLE, QuotaError, StoreUnavailable, WrongStoreError, unreadable_row
 from quota.ledger import row_format
 from quota.ledger.transaction import WriteTransaction
 from quota.store.group_commit import Operation
@@ -54,7 +54,7 @@ class LmdbTransaction:
     def expect(self, keys: Sequence[bytes], /) -> None:
         """Do nothing: the rows are in the memory of this host."""
 
-    def last(self, prefix: bytes) -> bytes | None:
+    def last_key(self, prefix: bytes) -> bytes | None:
         """The last key that begins with `prefix`, of which no byte is the greatest."""
         with self._txn.cursor() as cursor:
             beyond = prefix[:-1] + bytes([prefix[-1] + 1])
@@ -93,7 +93,7 @@ class LmdbFile:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._open()
         except (lmdb.Error, OSError) as error:
-            raise self._unavailable(error) from error
+            raise self._unavailable_error(error) from error
 
     # -- reads ---------------------------------------------------------------------
 
@@ -109,11 +109,11 @@ class LmdbFile:
             except lmdb.ReadersFullError:
                 self._open_environment().reader_check()
             except (lmdb.Error, OSError) as error:
-                raise self._unavailable(error) from error
+                raise self._unavailable_error(error) from error
             try:
                 return self._run(operation)
             except (lmdb.Error, OSError) as error:
-                raise self._unavailable(error) from error
+                raise self._unavailable_error(error) from error
 
     def _run(self, operation: Callable[[LmdbTransaction], T]) -> T:
         env = self._open_environment()
@@ -122,7 +122,7 @@ class LmdbFile:
             try:
                 return operation(LmdbTransaction(txn))
             except UNREADABLE as error:
-                raise unreadable(str(self._path), error) from error
+                raise unreadable_row(str(self._path), error) from error
 
     # -- writes --------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class LmdbFile:
                 outcomes = [self._outcome(operation, rows) for operation in operations]
         except (lmdb.Error, OSError, StoreUnavailable) as error:
             self._reopen_after(error)
-            return [self._unavailable(error) for _ in operations]
+            return [self._unavailable_error(error) for _ in operations]
         return outcomes
 
     def _outcome(self, operation: Operation[WriteTransaction], rows: LmdbTransaction) -> Any:
@@ -150,7 +150,7 @@ class LmdbFile:
         except QuotaError as refusal:
             return refusal
         except UNREADABLE as error:
-            return unreadable(str(self._path), error)
+            return unreadable_row(str(self._path), error)
 
     def check_readers(self) -> None:
         """Free the reader slots of dead processes; called when idle, and every CHECK_S."""
@@ -177,7 +177,7 @@ class LmdbFile:
             try:
                 self._open_environment().copyfd(target.fileno(), compact=True)
             except lmdb.Error as error:
-                raise self._unavailable(error) from error
+                raise self._unavailable_error(error) from error
 
     def close(self) -> None:
         with self._lock:
@@ -230,7 +230,7 @@ class LmdbFile:
             raise lmdb.CorruptedError(f"it was cut from {known} bytes to {size}")
         self._size = size
 
-    def _unavailable(self, error: Exception) -> StoreUnavailable:
+    def _unavailable_error(self, error: Exception) -> StoreUnavailable:
         if isinstance(error, StoreUnavailable):
             return error
         remedy = "give it space and write access"

@@ -51,7 +51,7 @@ class LmdbStore(LedgerStore):
     # -- upkeep --------------------------------------------------------------------
 
     def newest_month(self) -> str | None:
-        last = self._file.read(lambda txn: [txn.last(table) for table in row_format.PERIODIC])
+        last = self._file.read(lambda txn: [txn.last_key(table) for table in row_format.PERIODIC])
         months = [key[2:9].decode() for key in last if key]
         return max(months, default=None)
 

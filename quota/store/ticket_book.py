@@ -69,7 +69,7 @@ class TicketBook:
         digest, moment = _sha256(token), int(now.timestamp())
         return self._transactions.submit(tickets.set_password, digest, password, moment)
 
-    def of(self, account: str, now: datetime) -> StoreResult[Sequence[Ticket]]:
+    def of_account(self, account: str, now: datetime) -> StoreResult[Sequence[Ticket]]:
         """The tickets of an organisation that can be used, the newest first."""
         moment = int(now.timestamp())
         return self._transactions.read(tickets.of_account, account, moment)
@@ -85,9 +85,9 @@ class TicketBook:
         moment = int(now.timestamp())
         return self._transactions.read(tickets.is_due, moment)
 
-    def waiting(self, now: datetime) -> StoreResult[int]:
+    def waiting_mails(self, now: datetime) -> StoreResult[int]:
         """The mails that were not accepted by the mail server yet."""
-        return self._transactions.read(tickets.waiting, int(now.timestamp()))
+        return self._transactions.read(tickets.waiting_mails, int(now.timestamp()))
 
     def claim(self, now: datetime) -> StoreFuture[tuple[Ticket | None, str]]:
         """The next ticket to be mailed, for this process alone, and a new token for its link."""

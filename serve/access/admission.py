@@ -237,7 +237,7 @@ def read(context: ServerContext, call: Call, caller: Caller) -> Request:
     )
 
 
-def unavailable(
+def unavailable_response(
     context: ServerContext, error: StoreUnavailable, trace: RequestTrace, lang: str
 ) -> Response:
     """503 for a call that the store could not count; the log and a metric report it (G9)."""

@@ -29,7 +29,7 @@ from serve.access.call import (
 )
 from serve.access.caller import Caller
 from serve.access.counter_headers import BurstRemaining, Headers, PlanLimits
-from serve.access.modules import opening
+from serve.access.modules import first_plan_with
 from serve.access.next_plan import remedy
 from serve.contract import errors
 from serve.contract.errors import ApiError
@@ -265,7 +265,7 @@ class _Bill(Generic[T]):
         prepared = self._prepared
         assert prepared.company
         module = prepared.company.partition("/")[0]
-        offer = opening(module, self._request.caller.plan, self._counting.plans)
+        offer = first_plan_with(module, self._request.caller.plan, self._counting.plans)
         error = errors.essai_epuise(prepared.trials or 0, offer, counter_headers.iso(reset))
         return _refusal(error, _headers(self._counting, meter, credits))
 

@@ -9,7 +9,7 @@ later checks use the plan, never the header.
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from quota.accounts import Account, effective
+from quota.accounts import Account, effective_plan
 from quota.plans import Plan
 from serve.access.rights import VISITOR
 
@@ -53,7 +53,7 @@ async def identify(
     account = await find(key) if key else None
     if account is None:
         return Caller(plans[VISITOR], refused=True)
-    return Caller(effective(account, plans), account=account)
+    return Caller(effective_plan(account, plans), account=account)
 
 
 def token(header: str) -> str | None:

@@ -16,7 +16,7 @@ from serve.access import rights
 from serve.access.caller import Caller
 from serve.access.rights import Window
 from serve.contract.errors import ApiError
-from serve.contract.objects.common import understood
+from serve.contract.objects.common import activities_of
 from serve.contract.objects.described import ABSENT
 from serve.contract.objects.record import Droits, Fiche
 from serve.contract.objects.search import Recherche, TexteVoulu
@@ -116,7 +116,7 @@ class SearchResult(NamedTuple):
             ids_inconnus=ABSENT if self.ids_inconnus is None else self.ids_inconnus,
             noms_trouves=self.noms_trouves or ABSENT,
             vouliez_vous_dire=meant or ABSENT,
-            activites_comprises=understood(self.activites) or ABSENT,
+            activites_comprises=activities_of(self.activites) or ABSENT,
             recherches_proposees=proposed or ABSENT,
         ).json()
 

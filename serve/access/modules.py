@@ -28,10 +28,10 @@ def terms(caller: Caller, module: str, plans: Mapping[str, Plan]) -> AnalysisTer
         return AnalysisTerms(analysis_credits()[module])
     if plan.essais_par_mois:
         return AnalysisTerms(0, plan.essais_par_mois)
-    raise errors.module_non_inclus(module, opening(module, plan, plans))
+    raise errors.module_non_inclus(module, first_plan_with(module, plan, plans))
 
 
-def opening(module: str, plan: Plan, plans: Mapping[str, Plan]) -> str:
+def first_plan_with(module: str, plan: Plan, plans: Mapping[str, Plan]) -> str:
     """The first plan of the grid that has a module, and all those of the caller's plan."""
     wanted = {module, *plan.modules}
     return next(slug for slug, other in plans.items() if wanted <= set(other.modules))

@@ -38,14 +38,14 @@ def offer(plan: Plan, plans: Mapping[str, Plan]) -> Offre | None:
     annual = following.prix_annuel_eur or Decimal(0)  # quota.plans: a proposed plan has a price
     return Offre(
         plan=following.slug,
-        prix_mensuel_eur=_number(monthly(following)),
+        prix_mensuel_eur=_number(monthly_price(following)),
         prix_annuel_eur=_number(annual),
         url="/tarifs" if annual else "/inscription",
         **{name: getattr(following, name) for name in _SAME},
     )
 
 
-def monthly(plan: Plan) -> Decimal:
+def monthly_price(plan: Plan) -> Decimal:
     """The price of one month billed monthly, in euros (C3); 0 where no price is published."""
     return ((plan.prix_annuel_eur or Decimal(0)) / _YEAR).quantize(_CENT, ROUND_HALF_UP)
 

@@ -99,7 +99,7 @@ class KeyUsage:
     """Counts the calls of keys by day, for /compte: in memory, added to the store every ADD_SECONDS.
 
     Nobody waits for the write, and it bills nothing: a process that is killed, or a store that fails,
-    loses a minute of these statistics. A page adds `unsaved` to what it reads. Keys are remembered by
+    loses a minute of these statistics. A page adds `unsaved_calls` to what it reads. Keys are remembered by
     hashes that are valid in this process only (PEP 456), and written by their SHA-256.
     """
 
@@ -122,7 +122,7 @@ class KeyUsage:
         self._counts[digest] += 1
 
     @property
-    def unsaved(self) -> tuple[Mapping[bytes, int], date]:
+    def unsaved_calls(self) -> tuple[Mapping[bytes, int], date]:
         """The calls that are not added yet, by the SHA-256 of their keys, and the day of these."""
         return self._counts, self._day
 

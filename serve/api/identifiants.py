@@ -20,7 +20,7 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    generation = generation.pinned(request.pairs)
+    generation = generation.at_version_of(request.pairs)
     number = check_identifier(request.segments[0])
     plan = request.caller.plan
     shards = generation.shards
@@ -32,7 +32,7 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
         if not found.places:
             await refuse_deleted(generation, shards, number)
             near = await generation.in_thread(
-                _MICROSECONDS, lambda: company_numbers.nearest(shards, number)
+                _MICROSECONDS, lambda: company_numbers.nearest_companies(shards, number)
             )
             raise errors.societe_introuvable("", number, company_names(shards, near))
         most = most_rows(plan)

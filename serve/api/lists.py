@@ -48,7 +48,7 @@ def pays(request: Request, generation: OpenGeneration) -> CallResult[ListContent
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more, as for all these lists.
     """
-    generation = generation.pinned(request.pairs)
+    generation = generation.at_version_of(request.pairs)
     reference = generation.reference
 
     def answer() -> ListePays:

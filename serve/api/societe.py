@@ -61,10 +61,10 @@ def path_of(company: str) -> str:
 def _prepare_record(
     request: Request, generation: OpenGeneration, *, with_statements: bool
 ) -> PreparedCall[Record]:
-    generation = generation.pinned(request.pairs)
+    generation = generation.at_version_of(request.pairs)
     shard, row = locate(request, generation)
     if row is None:
-        return PreparedCall(partial(absent, generation, shard, request.segments[1]))
+        return PreparedCall(partial(refuse_absent, generation, shard, request.segments[1]))
     caller, offer = request.caller, request.offer
     plan = caller.plan
     company = f"{shard.iso2}/{shard.company(row)['id']}"
@@ -96,13 +96,15 @@ def locate(request: Request, generation: OpenGeneration) -> tuple[Shard, int | N
     return shard, company_numbers.find_one(shard, identifier, seed_tables.derivations())
 
 
-async def absent(generation: OpenGeneration, shard: Shard, identifier: str) -> CallResult[Any]:
+async def refuse_absent(
+    generation: OpenGeneration, shard: Shard, identifier: str
+) -> CallResult[Any]:
     """The 404, which says when the company was deleted, or names the companies that may be meant."""
     shards = {shard.iso2: shard}
     alike = company_numbers.find(shards, identifier, seed_tables.derivations()).places
     if not alike:
         await refuse_deleted(generation, shards, identifier)
-    places = alike or company_numbers.nearest(shards, identifier)
+    places = alike or company_numbers.nearest_companies(shards, identifier)
     raise errors.societe_introuvable(shard.iso2, identifier, company_names(shards, places))
 
 

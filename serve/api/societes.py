@@ -63,8 +63,8 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
             meant, proposed = await generation.in_thread(
                 EXPENSIVE_MICROSECONDS,
                 lambda: (
-                    spelling.nearest(base, query),
-                    proposals.proposals(base, query, activities.named),
+                    spelling.nearest_texts(base, query),
+                    proposals.proposals(base, query, activities.named_classes),
                 ),
             )
         result = SearchResult(
@@ -83,10 +83,10 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
         link = _link(request, generation.id, window, page.total)
         return CallResult(200, result, headers | link)
 
-    return PreparedCall(run, tag, headers, named=_named(asked, caller, generation))
+    return PreparedCall(run, tag, headers, named=_named_lookup(asked, caller, generation))
 
 
-def _named(
+def _named_lookup(
     asked: Asked, caller: Caller, generation: OpenGeneration
 ) -> Callable[[], Awaitable[LookedUp]] | None:
     """Looks up the companies of `ids`, where an account names more than its plan shows (X19)."""

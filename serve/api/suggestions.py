@@ -10,7 +10,7 @@ from serve.access import rights
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.contract import activities, parameters
-from serve.contract.objects.common import understood
+from serve.contract.objects.common import activities_of
 from serve.contract.objects.search import (
     ActiviteSuggeree,
     Mot,
@@ -84,12 +84,12 @@ def _activities(
     def count_classes() -> dict[str, int]:
         counted = distributions(generation.shards, Query(pays=pays), ("nace",), UNLIMITED)
         assert counted  # nothing costs more than UNLIMITED
-        return dict(counted[1]["nace"].first())
+        return dict(counted[1]["nace"].top_values())
 
     named, found = activities.completions(q)
     counts = generation.cached(("activités", pays), count_classes) if found else {}
     known = sorted(found & counts.keys(), key=lambda code: (code not in named, -counts[code], code))
-    chosen = understood(known[:_MOST_ACTIVITIES])
+    chosen = activities_of(known[:_MOST_ACTIVITIES])
     return [ActiviteSuggeree(**vars(one), n=counts[one.nace]) for one in chosen]
 
 

@@ -63,15 +63,15 @@ class ActivityIndex:
     words: Sequence[str]
     sizes: bytes
 
-    def holding(self, words: Iterable[str]) -> set[int]:
+    def texts_with(self, words: Iterable[str]) -> set[int]:
         """The texts that hold each of these words, of which there is one at least."""
         return set.intersection(*map(self._of_word, words))
 
     def completions(self, beginning: str) -> set[int]:
         """The texts with a word that begins so."""
-        return set().union(*(self.texts[word] for word in self.beginning(beginning)))
+        return set().union(*(self.texts[word] for word in self.words_beginning(beginning)))
 
-    def beginning(self, text: str) -> Sequence[str]:
+    def words_beginning(self, text: str) -> Sequence[str]:
         """The words that begin with a text, in order."""
         first, end = (bisect_left(self.words, one) for one in (text, text + _LAST))
         return self.words[first:end]
@@ -92,21 +92,23 @@ def classes(text: str) -> tuple[str, ...]:
     """
     words = content(text)
     index = activity_index()
-    return tuple(sorted(index.of_texts(index.holding(words)))) if words else ()
+    return tuple(sorted(index.of_texts(index.texts_with(words)))) if words else ()
 
 
-def named(text: str) -> tuple[str, ...]:
+def named_classes(text: str) -> tuple[str, ...]:
     """The same classes, if the words name an activity by themselves.
 
     A label or a term has them and no others before its first bracket or comma, but for words of `KINDS`. So no word of
     a name is taken for an activity because a term holds it by chance ("Royal Marines", "London Museum").
 
-    >>> "10.71" in named("Bakery"), named("royal"), named("wine wholesale") == classes("wine wholesale") != ()
-    (True, (), True)
+    >>> "10.71" in named_classes("Bakery"), named_classes("royal")
+    (True, ())
+    >>> named_classes("wine wholesale") == classes("wine wholesale") != ()
+    True
     """
     words = {word for word in content(text) if word not in KINDS}
     index = activity_index()
-    alone = words and any(index.sizes[one] == len(words) for one in index.holding(words))
+    alone = words and any(index.sizes[one] == len(words) for one in index.texts_with(words))
     return classes(text) if alone else ()
 
 
@@ -124,7 +126,7 @@ def completions(text: str) -> tuple[set[str], set[str]]:
     index = activity_index()
     found = index.completions(last)
     if words := [word for word in whole if word not in SILENT]:
-        found &= index.holding(words)
+        found &= index.texts_with(words)
     return index.of_texts(one for one in found if one < index.labels), index.of_texts(found)
 
 
@@ -176,7 +178,7 @@ def _texts(tables: Sequence[tuple[str, str, Sequence[str]]]) -> dict[frozenset[s
 
     So do the words before its first bracket or comma: "Bakery (baking main activity) (manufacture)".
     """
-    became = _became()
+    became = _successors()
     found: defaultdict[frozenset[str], set[str]] = defaultdict(set)
     for table, code, columns in tables:
         for row in seed_tables.rows(table):
@@ -192,7 +194,7 @@ def _texts(tables: Sequence[tuple[str, str, Sequence[str]]]) -> dict[frozenset[s
     return found
 
 
-def _became() -> Mapping[str, set[str]]:
+def _successors() -> Mapping[str, set[str]]:
     """The one class of Rev. 2.1 that each class of Rev. 2 leads to; of those that lead to several, none."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for row in seed_tables.rows("nace_crosswalk.csv"):

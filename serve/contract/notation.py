@@ -1,6 +1,6 @@
 """Numbers and dates as French and English write them. Pure.
 
->>> whole(12_345, "en"), whole(12_345, "fr"), date("2026-11-01", "fr")
+>>> whole_number(12_345, "en"), whole_number(12_345, "fr"), date("2026-11-01", "fr")
 ('12,345', '12\u202f345', '1er novembre 2026')
 """
 
@@ -23,23 +23,23 @@ _SHORT_MONTHS: Final = {
 }  # fmt: skip
 
 
-def local(digits: str, lang: str) -> str:
+def localise(digits: str, lang: str) -> str:
     """A number that has the commas and the point of English.
 
-    >>> local("1,234.5", "fr")
+    >>> localise("1,234.5", "fr")
     '1\u202f234,5'
     """
     return digits.replace(",", THIN).replace(".", ",") if lang == "fr" else digits
 
 
-def whole(value: int, lang: str) -> str:
+def whole_number(value: int, lang: str) -> str:
     """A whole number with its thousands apart."""
-    return local(f"{value:,}", lang)
+    return localise(f"{value:,}", lang)
 
 
 def at_least(value: int, lang: str) -> str:
     """The name of a band without an upper bound."""
-    return f"{whole(value, lang)} {'et plus' if lang == 'fr' else 'and more'}"
+    return f"{whole_number(value, lang)} {'et plus' if lang == 'fr' else 'and more'}"
 
 
 def percent(number: str, lang: str) -> str:
@@ -106,5 +106,5 @@ def headcount_band(code: str | None, lang: str) -> str | None:
     least, most = INSEE[code]
     if most is None:
         return at_least(least, lang)
-    low = whole(least, lang)
-    return low if least == most else f"{low}–{whole(most, lang)}"
+    low = whole_number(least, lang)
+    return low if least == most else f"{low}–{whole_number(most, lang)}"

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
-from serve.contract.notation import whole
+from serve.contract.notation import whole_number
 from serve.contract.parameters import Parameter
 from serve.contract.prices import fill_prices
 from serve.contract.tables import TABLES, read_rows
@@ -143,5 +143,5 @@ def _fill(name: str, column: str, lang: Lang) -> str:
         "visitor_lines": VISITOR_LINES,
     }
     for figure, value in figures.items():
-        text = text.replace(f"{{{figure}}}", whole(value, lang))
+        text = text.replace(f"{{{figure}}}", whole_number(value, lang))
     return _QUOTED.sub(lambda quoted: _fill(quoted[1], column, lang), text)

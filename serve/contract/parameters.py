@@ -121,7 +121,7 @@ class Parameter:
         return self._texts("chip_")
 
     @property
-    def needed(self) -> Text:
+    def what_to_send(self) -> Text:
         """What to send of one that is required."""
         return self._texts("needed_")
 

@@ -116,7 +116,7 @@ class CurrentGeneration:
     @property
     def generation(self) -> str | None:
         """The id of the current generation, or None; any thread may call this."""
-        return self.standing.generation
+        return self.status.generation
 
     @property
     def sources(self) -> Mapping[str, CountrySources]:
@@ -124,10 +124,10 @@ class CurrentGeneration:
         return self._open[0].generation.sources if self._open else {}
 
     @property
-    def standing(self) -> GenerationStatus:
+    def status(self) -> GenerationStatus:
         """The status of the generations; any thread may call this."""
         current, previous, *_ = (*(entry.generation.id for entry in self._open), None, None)
-        missing = tuple(sorted(self._missing))
+        missing = tuple(sorted(self._missing_countries))
         return GenerationStatus(current, previous, self._since, self._refused, missing, os.getpid())
 
     @property
@@ -136,7 +136,7 @@ class CurrentGeneration:
         return self._damage
 
     @property
-    def _missing(self) -> frozenset[str]:
+    def _missing_countries(self) -> frozenset[str]:
         return self._open[0].generation.shards.missing if self._open else frozenset()
 
     def lease(self) -> AbstractContextManager[OpenGeneration]:
@@ -205,7 +205,9 @@ class CurrentGeneration:
         published: Pointer | None = None
         try:
             published = pointer.read(self._data)
-            if published is not None and (published.generation != self.generation or self._missing):
+            if published is not None and (
+                published.generation != self.generation or self._missing_countries
+            ):
                 new = await asyncio.to_thread(_open_verified, self._data, published.generation)
                 await self._prepared(new)
                 self._damage.clear()
@@ -251,7 +253,7 @@ class CurrentGeneration:
         Raises:
             ShardError, OSError, ValueError, …: none can be opened; the error is that of the newest.
         """
-        kept = published.kept
+        kept = published.kept_generations
         failures: list[Exception] = []
         for partly in (False, True):
             for place, name in enumerate(kept):
@@ -260,7 +262,7 @@ class CurrentGeneration:
                     at = (
                         published.published
                         if place == 0
-                        else new.written.isoformat(timespec="seconds")
+                        else new.written_at.isoformat(timespec="seconds")
                     )
                     behind = kept[place + 1 :]
                     self._swap(Pointer(name, next(iter(behind), None), at), _RefCounted(new))
@@ -288,7 +290,7 @@ class CurrentGeneration:
                 )
         damaged = self._damage.countries(folder, manifest, manifest.counts)
         if partly:
-            damaged |= generation_files.unreadable(folder, damaged, manifest)
+            damaged |= generation_files.unreadable_countries(folder, damaged, manifest)
         if damaged and (not partly or len(damaged) == len(manifest.counts)):
             raise CorruptError(f"{folder}: damaged shards of {', '.join(sorted(damaged))}")
         return open_generation.load(self._data, name, damaged)

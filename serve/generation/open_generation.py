@@ -91,7 +91,7 @@ class OpenGeneration:
         return self.generation.id
 
     @property
-    def written(self) -> datetime:
+    def written_at(self) -> datetime:
         """The time at which its files were written here (UTC)."""
         manifest = self.generation.folder / generation_files.MANIFEST
         return datetime.fromtimestamp(manifest.stat().st_mtime, UTC)
@@ -117,7 +117,7 @@ class OpenGeneration:
             raise errors.version_expiree(version, [self.id, *self._previous])
         return previous
 
-    def pinned(self, pairs: Pairs) -> "OpenGeneration":
+    def at_version_of(self, pairs: Pairs) -> "OpenGeneration":
         """The generation that a request names whose only parameter is `version`.
 
         Raises:

@@ -46,7 +46,7 @@ class _Slice(NamedTuple):
     def figures(self, code: str) -> Figures:
         return self.shard.ratio(code)[self.part][self.recent]
 
-    def greater(self, code: str, value: float) -> int:
+    def count_above(self, code: str, value: float) -> int:
         """How many have a ratio above `value`; none of these is copied."""
         above = self.shard.ratio(code)[self.part] > value
         return int(np.count_nonzero(np.logical_and(above, self.recent, out=above)))
@@ -79,9 +79,9 @@ class SectorPeers:
         country = self._quantiles(self._iso2, code)
         if country.n >= FEWEST:
             return Peers(self._iso2, country, _rank(self._country, code, value))
-        return Peers(None, self._quantiles("", code), _rank(self._all(), code, value))
+        return Peers(None, self._quantiles("", code), _rank(self._all_slices(), code, value))
 
-    def _all(self) -> Sequence[_Slice]:
+    def _all_slices(self) -> Sequence[_Slice]:
         if self._everywhere is None:
             shards = list(self._shards.values())
             self._everywhere = _slices(shards, self._division, self._oldest)
@@ -91,7 +91,7 @@ class SectorPeers:
         key = iso2, self._division, code
         found = self._memo.get(key)
         if found is None:
-            slices = self._country if iso2 else self._all()
+            slices = self._country if iso2 else self._all_slices()
             figures = [one.figures(code) for one in slices]
             found = quantiles(np.concatenate(figures or [np.empty(0)]))
             self._memo[key] = found
@@ -112,7 +112,7 @@ def _slices(shards: Sequence[Shard], division: str, oldest: int) -> list[_Slice]
 def _rank(slices: Sequence[_Slice], code: str, value: float | None) -> int | None:
     if value is None:
         return None
-    return sum(one.greater(code, value) for one in slices) + 1
+    return sum(one.count_above(code, value) for one in slices) + 1
 
 
 class TurnoverRank(NamedTuple):
@@ -125,7 +125,7 @@ class TurnoverRank(NamedTuple):
 def turnover_rank(shards: Mapping[str, Shard], euros: float | None) -> TurnoverRank:
     """The place of a turnover in euros among those of all companies of these shards."""
     steps = [shard.steps("ca_desc") for shard in shards.values()]
-    n = sum(one.known for one in steps)
+    n = sum(one.known_rows for one in steps)
     if euros is None:
         return TurnoverRank(None, n)
     greater = sum(int(one.places[one.keys.searchsorted(-euros)]) for one in steps)

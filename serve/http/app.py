@@ -71,7 +71,7 @@ class _App:
         finally:
             body_reader.give_back(message)
         response = await compression.compress_response(
-            message, response, request.accepted, of_api=target.opened
+            message, response, request.accepted_codings, of_api=target.opened
         )
         reply = Reply if response.file is None else Download
         return reply(response, trace, opened=target.opened)
@@ -88,7 +88,7 @@ class _App:
         except MissingCountryError as error:
             return await self._error_response(request, errors.pays_endommage(error.iso2))
         except StoreUnavailable as error:
-            response = admission.unavailable(request.context, error, trace, request.lang)
+            response = admission.unavailable_response(request.context, error, trace, request.lang)
             if request.target.route:
                 return response
             refusal = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
@@ -117,12 +117,12 @@ class _App:
         return await self._handlers[operation.id](request)
 
     async def _error_response(self, request: HttpRequest, error: ApiError) -> Response:
-        """`_refused`, as a page for the person who is logged in."""
+        """`_refusal`, as a page for the person who is logged in."""
         if request.target.route or request.target.opened:
-            return self._refused(request, error)
+            return self._refusal(request, error)
         return await self._site.error_for_person(request, error)
 
-    def _refused(self, request: HttpRequest, error: ApiError) -> Response:
+    def _refusal(self, request: HttpRequest, error: ApiError) -> Response:
         """An error as JSON, or outside the API as a page if the client prefers one."""
         if request.target.route or request.target.opened:
             return of_error(error, request.lang)

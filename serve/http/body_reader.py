@@ -65,7 +65,7 @@ async def form_parts(message: web.BaseRequest, largest: int, most: int) -> list[
                     content += chunk
                 found.append(FormPart(part.name, part.filename, bytes(content)))
     except TimeoutError:
-        raise _late(pace.seconds) from None
+        raise _late_error(pace.seconds) from None
     except (*_NO_PARTS, HttpProcessingError, web.RequestPayloadError) as error:
         why = errors.why("pas_multipart")
         raise errors.corps_invalide(why) from error
@@ -87,7 +87,7 @@ async def body(message: web.BaseRequest, largest: int = LARGEST) -> bytes:
                 room.take(len(piece))
                 raw += piece
     except TimeoutError:
-        raise _late(BODY_SECONDS) from None
+        raise _late_error(BODY_SECONDS) from None
     except web.RequestPayloadError as error:
         raise errors.corps_invalide(errors.why("corps_illisible")) from error
     return bytes(raw)
@@ -167,6 +167,6 @@ async def _continue(message: web.BaseRequest, largest: int) -> None:
         await message.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
-def _late(seconds: float) -> ApiError:
+def _late_error(seconds: float) -> ApiError:
     shown = f"{seconds:g} s"
     return errors.corps_invalide(errors.why("corps_tardif", shown=shown))

@@ -52,7 +52,7 @@ class Accepted(NamedTuple):
     plain: bool = True
 
     @property
-    def best(self) -> str | None:
+    def best_coding(self) -> str | None:
         """The coding of a long answer; None to send it as it is."""
         return self.codings[0] if self.codings else None
 
@@ -65,8 +65,10 @@ def read_accept_encoding(header: str | None) -> Accepted:
 
     A coding that the client likes less than no coding is not used, unless it refuses to do without.
 
-    >>> read_accept_encoding("gzip, deflate, br, zstd").codings, read_accept_encoding("gzip;q=0.5, identity").best
-    (['zstd', 'gzip'], None)
+    >>> read_accept_encoding("gzip, deflate, br, zstd").codings
+    ['zstd', 'gzip']
+    >>> read_accept_encoding("gzip;q=0.5, identity").best_coding is None
+    True
     >>> read_accept_encoding("identity;q=0, *"), read_accept_encoding("zstd;q=0")
     (Accepted(codings=['zstd', 'gzip'], plain=False), Accepted(codings=[], plain=True))
     """
@@ -118,7 +120,7 @@ async def compress_response(
     if response.status != 200 or not headers.get("Content-Type", _KINDS[1]).startswith(_KINDS):
         return response
     varied = {**headers, "Vary": f"{headers['Vary']}, {_VARY}" if "Vary" in headers else _VARY}
-    coding, body = by.best, response.body
+    coding, body = by.best_coding, response.body
     if coding is None or (len(body) <= SHORTEST and by.plain):
         return response._replace(headers=varied)
     if tag := headers.get("ETag"):
@@ -128,14 +130,14 @@ async def compress_response(
 
 
 @lru_cache(_REMEMBERED)
-def _thoroughly(body: bytes, coding: str) -> bytes:
+def _compress_thoroughly(body: bytes, coding: str) -> bytes:
     """A body that is the same for everybody, compressed once, when the first client accepts the coding."""
     return _COMPRESS[coding](body, _THOROUGH)
 
 
 async def _encode(body: bytes, coding: str, policy: str) -> bytes:
     quickly = partial(_COMPRESS[coding], body, _QUICK)
-    encode = partial(_thoroughly, body, coding) if "public" in policy else quickly
+    encode = partial(_compress_thoroughly, body, coding) if "public" in policy else quickly
     return encode() if len(body) <= _LONG else await asyncio.to_thread(encode)
 
 

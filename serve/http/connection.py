@@ -88,11 +88,11 @@ class _Connection(web.RequestHandler):
             _log.error("connection failed", exc_info=exc)
             response = of_error(errors.erreur_interne(trace.request_id), lang)
         else:
-            response = of_error(_unreadable(exc), lang)
+            response = of_error(_unreadable_error(exc), lang)
         return Reply(response, trace, opened=True, last=True)
 
 
-def _unreadable(exc: BaseException | None) -> ApiError:
+def _unreadable_error(exc: BaseException | None) -> ApiError:
     """The error for a request that aiohttp could not parse."""
     if isinstance(exc, LineTooLong):
         if str(LONGEST_LINE) in map(str, exc.args):

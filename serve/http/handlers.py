@@ -126,7 +126,7 @@ def _check(operation: Operation) -> RouteHandler:
     assert check is not None
 
     async def handle(request: HttpRequest) -> Response:
-        return check(request.context.published.standing, request.lang)
+        return check(request.context.published.status, request.lang)
 
     return handle
 
@@ -134,8 +134,8 @@ def _check(operation: Operation) -> RouteHandler:
 async def _metrics(request: HttpRequest) -> Response:
     context = request.context
     dates = country_sources.edition_dates(context.published.sources.values())
-    mirrored = pointer.mirrored(context.published.data) if context.config.mirror else None
-    text = context.metrics.text(context.published.standing, context.now(), dates, mirrored)
+    mirrored = pointer.mirrored_at(context.published.data) if context.config.mirror else None
+    text = context.metrics.text(context.published.status, context.now(), dates, mirrored)
     return Response(200, text, {**NO_STORE, "Content-Type": CONTENT_TYPE})
 
 

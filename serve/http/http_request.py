@@ -37,10 +37,10 @@ class HttpRequest(NamedTuple):
     def if_none_match(self) -> str | None:
         """The tags that the client has, as the routes know them."""
         tags = self.header("If-None-Match")
-        return tags and compression.without_codings(tags, self.accepted)
+        return tags and compression.without_codings(tags, self.accepted_codings)
 
     @property
-    def accepted(self) -> Accepted:
+    def accepted_codings(self) -> Accepted:
         """The content codings that the client accepts."""
         return compression.read_accept_encoding(self.header("Accept-Encoding"))
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from quota.accounts import effective
+from quota.accounts import effective_plan
 from serve.access import admission
 from serve.access.admission import Admitted
 from serve.access.call import (
@@ -123,7 +123,7 @@ async def _admit(request: HttpRequest, token: str) -> Admitted:
     account = await accounts.by_address(token) if accounts else None
     if account is None:
         raise errors.cle_invalide()
-    caller = Caller(effective(account, context.plans), account=account)
+    caller = Caller(effective_plan(account, context.plans), account=account)
     return await admission.admit_caller(context, caller, trace)
 
 

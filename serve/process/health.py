@@ -87,8 +87,8 @@ def _fault_of_server(host: str, port: int) -> str:
 
 
 def _fault_of_mirror(data: Path, silence: timedelta, now: datetime) -> str:
-    signs = [_written(path) for path in (data / _FETCHED, *(data / _FETCHED).glob("*"))]
-    latest = max((sign for sign in (pointer.mirrored(data), *signs) if sign), default=None)
+    signs = [_written_at(path) for path in (data / _FETCHED, *(data / _FETCHED).glob("*"))]
+    latest = max((sign for sign in (pointer.mirrored_at(data), *signs) if sign), default=None)
     if latest is None:
         return f"{data}: the source was never found"
     if now - latest > silence:
@@ -96,7 +96,7 @@ def _fault_of_mirror(data: Path, silence: timedelta, now: datetime) -> str:
     return ""
 
 
-def _written(path: Path) -> datetime | None:
+def _written_at(path: Path) -> datetime | None:
     try:
         return datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except OSError:  # absent, or published meanwhile

@@ -31,7 +31,7 @@ def fill(files: Collection[Path], wanted: Callable[[], bool]) -> int:
     madvise = ctypes.CDLL(None, use_errno=True).madvise
     madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     done = 0
-    for start, end in list(_mapped({str(path.resolve()) for path in files})):
+    for start, end in list(_mapped_addresses({str(path.resolve()) for path in files})):
         for at in range(start, end, _PIECE):
             size = min(_PIECE, end - at)
             if not wanted():
@@ -42,7 +42,7 @@ def fill(files: Collection[Path], wanted: Callable[[], bool]) -> int:
     return done
 
 
-def _mapped(names: Collection[str]) -> Iterator[tuple[int, int]]:
+def _mapped_addresses(names: Collection[str]) -> Iterator[tuple[int, int]]:
     """The addresses at which files are mapped: begin and end."""
     for line in _MAPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
         found = _LINE.fullmatch(line)

@@ -99,7 +99,7 @@ class ReadAhead:
     def _read(self) -> None:
         start = time.monotonic()
         done = 0
-        size, free = _size(self._files), _free()
+        size, free = _size(self._files), _free_bytes()
         keep = size <= free
         if not keep:
             _log.warning(
@@ -123,15 +123,15 @@ class ReadAhead:
 
 def fits(files: Collection[Path]) -> bool:
     """Whether memory holds files, without pushing out others."""
-    return _size(files) <= _free()
+    return _size(files) <= _free_bytes()
 
 
 def _size(files: Collection[Path]) -> int:
     return sum(path.stat().st_size for path in files)
 
 
-def _free() -> int:
-    return int(_SHARE * available())
+def _free_bytes() -> int:
+    return int(_SHARE * available_bytes())
 
 
 def _locks(file: int, kind: int) -> bool:
@@ -157,7 +157,7 @@ def _pieces(path: Path, *, keep: bool) -> Iterator[memoryview]:
             at += read
 
 
-def available() -> int:
+def available_bytes() -> int:
     """Available bytes of memory, page cache included; 0 if the system does not say."""
     machine = re.search(r"MemAvailable:\s+(\d+) kB", _text(_MACHINE))
     container = re.match(r"\d+", _text(_CONTAINER))

@@ -48,7 +48,7 @@ class FileOptions:
 WORKBOOK: Final = FileOptions()
 
 
-def chosen(
+def chosen_options(
     wanted: str | None, colonnes: tuple[str, ...] | None, comptes: bool | None, accepted: str | None
 ) -> FileOptions:
     """The options that were asked for; the header Accept decides where there is no `format`.
@@ -88,13 +88,13 @@ def columns(found: Sequence[str]) -> tuple[str, ...]:
     if unknown := [name for name in found if name not in known]:
         shown = ", ".join(repr(name[:100]) for name in unknown[:5])
         why = errors.why("pas_une_colonne", shown=shown, shown_2=", ".join(known))
-        alike = suggestions(unknown, _alike())
+        alike = suggestions(unknown, _columns_by_spelling())
         raise errors.parametre_invalide(COLONNES.name, why, valeurs=tuple(known), suggestions=alike)
     return tuple(found)
 
 
 @cache
-def _alike() -> Mapping[str, str]:
+def _columns_by_spelling() -> Mapping[str, str]:
     """The columns by their folded names and headings."""
     return {
         fold(word): field.champ

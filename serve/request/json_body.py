@@ -81,7 +81,7 @@ def loads(raw: bytes, members: Callable[[list[tuple[str, Any]]], Any], **numbers
         raise ValueError("nested too deeply") from error
 
 
-def once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
     """The members of an object whose names are all different; a hook for `loads`.
 
     Raises:

@@ -53,7 +53,7 @@ def read(raw: bytes, names: PlaceNames) -> LineList:
         ApiError: 400: this is no list of lines, or two lines have one key; 413: it has too many lines.
     """
     try:
-        document = json_body.loads(raw, json_body.once)
+        document = json_body.loads(raw, json_body.unique_members)
     except ValueError as error:
         why = errors.why("json_ambigu")
         raise errors.corps_invalide(why) from error

@@ -81,7 +81,7 @@ def read(reference: Reference, formes: Iterable[str] = ()) -> PlaceNames:
         labels={nfc(secteur.secteur): secteur.code for secteur in reference.secteurs},
         slugs={secteur.slug.lower(): secteur.code for secteur in reference.secteurs},
         sous_secteurs=pairs,
-        pays_alike=_alike(reference),
+        pays_alike=_countries_by_word(reference),
         secteurs_alike={
             fold(word): secteur.slug
             for secteur in reference.secteurs
@@ -168,15 +168,15 @@ def suggestions(words: Iterable[str], known: Mapping[str, str]) -> dict[str, lis
     >>> suggestions(["FRA"], {"fr": "FR", "france": "FR", "allemagne": "DE"})
     {'FRA': ['FR']}
     """
-    return {word: nearest(word, known) for word in list(words)[:_WORDS]}
+    return {word: nearest_values(word, known) for word in list(words)[:_WORDS]}
 
 
-def nearest(word: str, known: Mapping[str, str]) -> list[str]:
+def nearest_values(word: str, known: Mapping[str, str]) -> list[str]:
     """At most three values of `known`: first those whose spelling contains `word`, then similar ones.
 
     A spelling whose value is "" has none to suggest.
 
-    >>> nearest("paris", {"pays": "pays", "tri": "tri"})
+    >>> nearest_values("paris", {"pays": "pays", "tri": "tri"})
     ['pays']
     """
     folded = fold(word[:_LONGEST])
@@ -190,7 +190,7 @@ def nearest(word: str, known: Mapping[str, str]) -> list[str]:
     return list(values)[:_EACH]
 
 
-def _alike(reference: Reference) -> dict[str, str]:
+def _countries_by_word(reference: Reference) -> dict[str, str]:
     known = {pays.iso2 for pays in reference.pays}
     also = {word: iso2 for iso2, words in _ALSO.items() if iso2 in known for word in words.split()}
     return also | {

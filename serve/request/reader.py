@@ -93,7 +93,7 @@ def read(
     conditions: dict[str, Any] = {}
     bounds: dict[str, Range] = {}
     others: dict[str, Any] = {}
-    always = _always(declared)
+    always = _always_read(declared)
     for one in declared:
         if one.name not in texts and one not in always:
             continue
@@ -114,14 +114,14 @@ def read(
             else:
                 (conditions if column in _CONDITIONS else others)[column] = found
         elif one.required:
-            raise _missing(one)
+            raise _missing_error(one)
     if "companies" in others:
         conditions["ids"] = tuple((one.iso2, one.identifier) for one in others["companies"])
     if FORMAT in declared:
         wanted, columns, statements = (
             others.pop(one.name, None) for one in (FORMAT, COLONNES, COMPTES)
         )
-        others["file"] = file_options.chosen(wanted, columns, statements, accepted)
+        others["file"] = file_options.chosen_options(wanted, columns, statements, accepted)
     return Asked(Query(**conditions, ranges=tuple(bounds.values())), **others)
 
 
@@ -131,7 +131,7 @@ def _names(declared: tuple[Parameter, ...]) -> frozenset[str]:
 
 
 @cache
-def _always(declared: tuple[Parameter, ...]) -> frozenset[Parameter]:
+def _always_read(declared: tuple[Parameter, ...]) -> frozenset[Parameter]:
     """The parameters to read even where they are not sent: required ones, and the first of places, for all of them."""
     of_places = [one for one in declared if one.kind == "place"]
     return frozenset([*of_places[:1], *(one for one in declared if one.required)])
@@ -149,12 +149,12 @@ def nothing(given: Pairs) -> None:
     check_names(given, ())
 
 
-def _missing(parameter: Parameter) -> ApiError:
+def _missing_error(parameter: Parameter) -> ApiError:
     """The error for a parameter without which a route has no answer."""
-    needed, allowed = parameter.needed, parameter.enum
+    needed, allowed = parameter.what_to_send, parameter.enum
     known = ", ".join(allowed)
     wanted = errors.why("une_de", needed=needed, known=known) if known else needed
-    return values.invalid(
+    return values.invalid_value(
         parameter,
         errors.why("a_envoyer", wanted=wanted),
         **({"valeurs": allowed} if allowed else {}),

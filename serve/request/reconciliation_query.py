@@ -50,7 +50,7 @@ def json_object(text: str, name: str) -> dict[str, Any]:
         ApiError: 400: it is none.
     """
     try:
-        found = json_body.loads(text.encode(), json_body.once)
+        found = json_body.loads(text.encode(), json_body.unique_members)
     except ValueError as error:
         raise errors.parametre_invalide(name, errors.why("pas_du_json")) from error
     if not isinstance(found, dict):

@@ -16,7 +16,7 @@ from serve.contract.errors import ApiError
 from serve.contract.parameters import IDS, LONGEST_ID, Parameter
 from serve.request import dates, file_options, numbers
 from serve.request.numbers import NumberError
-from serve.request.place_names import PlaceNames, nearest, nfc, suggestions
+from serve.request.place_names import PlaceNames, nearest_values, nfc, suggestions
 from shards.codec.folding import fold
 
 Texts = Sequence[str]
@@ -53,7 +53,7 @@ def companies(given: Sequence[str], names: PlaceNames) -> tuple[AskedCompany, ..
     for one, country, identifier in parts:
         if not country.strip() or not identifier.strip() or len(identifier) > LONGEST_ID:
             shown, example = repr(one[:100]), str(IDS.example).partition(",")[0]
-            raise invalid(
+            raise invalid_value(
                 IDS,
                 errors.why("forme_identifiant", shown=shown, example=example),
             )
@@ -92,18 +92,18 @@ def check_identifier(identifier: str) -> str:
     return unicodedata.normalize("NFC", identifier)
 
 
-def invalid(parameter: Parameter, why: errors.Texts, **extra: Any) -> ApiError:
+def invalid_value(parameter: Parameter, why: errors.Texts, **extra: Any) -> ApiError:
     return errors.parametre_invalide(parameter.name, why, **extra)
 
 
-def _single(texts: Texts, parameter: Parameter) -> str:
+def _single_text(texts: Texts, parameter: Parameter) -> str:
     """The text of a value that is no list; if repeated, all texts must be equal (B5)."""
     if len(texts) == 1:
         return texts[0]
     different = list(dict.fromkeys(texts))
     if len(different) > 1:
         shown = ", ".join(repr(text[:100]) for text in different[:5])
-        raise invalid(
+        raise invalid_value(
             parameter,
             errors.why("plusieurs_valeurs", shown=shown),
         )
@@ -111,9 +111,9 @@ def _single(texts: Texts, parameter: Parameter) -> str:
 
 
 def _text(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
-    text = unicodedata.normalize("NFC", _single(texts, parameter))
+    text = unicodedata.normalize("NFC", _single_text(texts, parameter))
     if parameter.longest is not None and len(text) > parameter.longest:
-        raise invalid(
+        raise invalid_value(
             parameter,
             errors.why("trop_long", count=len(text), longest=parameter.longest),
         )
@@ -122,9 +122,9 @@ def _text(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
 
 def _code(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
     """A text that matches the pattern of the parameter."""
-    text = _single(texts, parameter)
+    text = _single_text(texts, parameter)
     if text and not re.fullmatch(parameter.pattern, text):
-        raise invalid(
+        raise invalid_value(
             parameter,
             errors.why("autre_forme", shown=repr(text[:100]), example=parameter.example),
         )
@@ -132,15 +132,15 @@ def _code(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
 
 
 def _choice(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
-    text = _single(texts, parameter)
+    text = _single_text(texts, parameter)
     return _check_enum([text], parameter)[0] if text else None
 
 
 def _flag(texts: Texts, parameter: Parameter, _names: PlaceNames) -> bool | None:
     """True if it has its only value; an empty value counts as absent (B23)."""
-    text, only = _single(texts, parameter), parameter.enum[0]
+    text, only = _single_text(texts, parameter), parameter.enum[0]
     if text and text != only:
-        raise invalid(
+        raise invalid_value(
             parameter,
             errors.why("seule_valeur", shown=repr(text[:100]), only=only),
         )
@@ -151,7 +151,7 @@ def _reader_of(parse: Callable[[str], Any]) -> Reader:
     """The reader of a number or a date."""
 
     def read_one(texts: Texts, parameter: Parameter, _names: PlaceNames) -> Any:
-        text = _single(texts, parameter)
+        text = _single_text(texts, parameter)
         try:
             return parse(text) if text else None
         except NumberError as error:
@@ -168,7 +168,7 @@ def _integer(texts: Texts, parameter: Parameter, names: PlaceNames) -> int | Non
     least, most = parameter.minimum, parameter.maximum
     if least is not None and number < least:
         text = texts[0][:100]
-        raise invalid(parameter, errors.why("trop_petit", text=text, least=least))
+        raise invalid_value(parameter, errors.why("trop_petit", text=text, least=least))
     return number if most is None else min(number, most)
 
 
@@ -186,7 +186,7 @@ def items(texts: Texts, parameter: Parameter) -> list[str]:
     parts = (part.strip() for text in texts for part in text.split(parameter.separator))
     found = list(dict.fromkeys(part for part in parts if part))
     if parameter.most is not None and len(found) > parameter.most:
-        raise invalid(
+        raise invalid_value(
             parameter,
             errors.why("trop_de_valeurs", count=len(found), most=parameter.most),
         )
@@ -197,7 +197,7 @@ def _check_enum(found: Sequence[str], parameter: Parameter) -> Sequence[str]:
     """`found`, which must be values of the parameter's enum."""
     if unknown := [text for text in found if text not in parameter.enum]:
         shown, known = repr(unknown[0][:100]), ", ".join(parameter.enum)
-        raise invalid(
+        raise invalid_value(
             parameter,
             errors.why("valeur_inconnue", shown=shown, known=known),
             valeurs=parameter.enum,
@@ -266,7 +266,8 @@ def _known_activities(text: str) -> list[str]:
     words = activities.content(text)
     known = [word for word in words if activities.classes(word)]
     alike = [
-        [word] if word in known else nearest(word, _words_from(word[:1])) or [""] for word in words
+        [word] if word in known else nearest_values(word, _words_from(word[:1])) or [""]
+        for word in words
     ]
     whole = (" ".join(filter(None, chosen)) for chosen in islice(product(*alike), _MOST_ALIKE))
     found = [one for one in (*whole, *known) if activities.classes(one)]
@@ -275,7 +276,7 @@ def _known_activities(text: str) -> list[str]:
 
 def _words_from(letter: str) -> dict[str, str]:
     """The words of the index that begin with a letter: a typing error is seldom in the first one."""
-    return {word: word for word in activities.activity_index().beginning(letter)}
+    return {word: word for word in activities.activity_index().words_beginning(letter)}
 
 
 def _with_dot(word: str) -> str:

@@ -83,9 +83,9 @@ class ChangeBlock:
         try:
             self._packed = msgpack.unpackb(packed)
         except (ValueError, msgpack.UnpackException) as error:
-            raise _corrupt(error) from error
+            raise _corrupt_error(error) from error
 
-    def matching(self, filters: Sequence[Filter]) -> tuple[Mask, Mask]:
+    def matches(self, filters: Sequence[Filter]) -> tuple[Mask, Mask]:
         """The companies that passed every filter before, and those that pass after."""
         mask = np.ones(2 * self.count, dtype=bool)
         try:
@@ -98,7 +98,7 @@ class ChangeBlock:
                     passes[code] = one.passes(distinct[code - 1])
                 mask &= passes[codes]
         except _FAULTS as error:
-            raise _corrupt(error) from error
+            raise _corrupt_error(error) from error
         return mask[: self.count], mask[self.count :]
 
     def details(self, number: int) -> dict[str, tuple[Any, Any]]:
@@ -109,7 +109,7 @@ class ChangeBlock:
                 self._details[frame] = orjson.loads(_decompress(self._packed[_DETAILS][frame]))
             return self._details[frame][place]
         except _FAULTS as error:
-            raise _corrupt(error) from error
+            raise _corrupt_error(error) from error
 
     def values(self) -> list[tuple[Values | None, Values | None]]:
         """What filters compare of each change, before and after."""
@@ -122,7 +122,7 @@ class ChangeBlock:
                 for place in range(2 * self.count)
             ]
         except _FAULTS as error:
-            raise _corrupt(error) from error
+            raise _corrupt_error(error) from error
         return list(zip(sides[: self.count], sides[self.count :], strict=True))
 
     def _column(self, name: str) -> tuple[list[Any], NDArray[Any]]:
@@ -139,5 +139,5 @@ def _decompress(frame: bytes) -> bytes:
     return zstandard.ZstdDecompressor().decompress(frame)
 
 
-def _corrupt(error: Exception) -> CorruptError:
+def _corrupt_error(error: Exception) -> CorruptError:
     return CorruptError(f"a block of changes is damaged ({error!r}); build or fetch it again")

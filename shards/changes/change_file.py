@@ -57,7 +57,7 @@ class ChangeCounts(NamedTuple):
     creees: int = 0
     modifiees: int = 0
 
-    def backwards(self) -> "ChangeCounts":
+    def reverse(self) -> "ChangeCounts":
         """The counts of the opposite direction."""
         return ChangeCounts(self.creees, self.supprimees, self.modifiees)
 
@@ -161,7 +161,7 @@ class ChangeFile:
     @property
     def counts(self) -> ChangeCounts:
         """The number of entries of each section."""
-        return self._stored.backwards() if self._backwards else self._stored
+        return self._stored.reverse() if self._backwards else self._stored
 
     def entries(self, nature: str, start: int, stop: int) -> list[bytes]:
         """The entries [start, stop) of a section, each a JSON object `{"iso2", "id", …}`."""
@@ -172,9 +172,9 @@ class ChangeFile:
         data = self._data
         return [self._map[data + begin : data + end] for begin, end in pairwise(starts)]
 
-    def matching(self, filters: Sequence[Filter]) -> tuple[Mask, Mask]:
+    def matches(self, filters: Sequence[Filter]) -> tuple[Mask, Mask]:
         """For every change, by number: did the company pass every filter before, does it pass after?"""
-        found = [block.matching(filters) for block in self._blocks()]
+        found = [block.matches(filters) for block in self._blocks()]
         before, after = (np.concatenate(sides) for sides in zip(*found, strict=True))
         return (after, before) if self._backwards else (before, after)
 

@@ -83,7 +83,7 @@ class ChangeStep:
 
     def reverse(self) -> Self:
         """The same step in the opposite direction."""
-        counts = {iso2: found.backwards() for iso2, found in self.counts.items()}
+        counts = {iso2: found.reverse() for iso2, found in self.counts.items()}
         dates = {iso2: (after, before) for iso2, (before, after) in self.dates.items()}
         return type(self)(self.folder, self.after, self.before, not self.backwards, counts, dates)
 
@@ -105,7 +105,7 @@ def make(
     (data / FOLDER).mkdir(exist_ok=True)
     staged = Path(tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=data))
     try:
-        counts = compare(_differing(old, was, new, becomes), staged)
+        counts = compare(_differing_shards(old, was, new, becomes), staged)
         before, after = (register_sources.country_dates(folder) for folder in (old, new))
         dates = {iso2: (before.get(iso2), after.get(iso2)) for iso2 in counts}
         settle(staged, data / FOLDER / name, counts, dates)
@@ -213,7 +213,7 @@ def _ways(
         front = further
 
 
-def _differing(old: Path, was: Manifest, new: Path, becomes: Manifest) -> Iterator[Shards]:
+def _differing_shards(old: Path, was: Manifest, new: Path, becomes: Manifest) -> Iterator[Shards]:
     """The countries whose shard differs between the two manifests."""
     for iso2 in sorted(was.counts.keys() | becomes.counts.keys()):
         name = f"{iso2}.shard"

@@ -137,12 +137,14 @@ def _company_changes(was: _Known, becomes: _Known) -> Iterator[_Difference]:
         yield _deletion(was)
         yield _creation(becomes)
         return
-    details = differing(was.fields, becomes.fields)
+    details = differing_fields(was.fields, becomes.fields)
     if not details.keys() <= SILENT:
         yield CHANGED, was.fields["id"], StoredChange(was.values, becomes.values, details)
 
 
-def differing(was: Mapping[str, Any], becomes: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+def differing_fields(
+    was: Mapping[str, Any], becomes: Mapping[str, Any]
+) -> dict[str, tuple[Any, Any]]:
     """The fields that differ, with their values before and after, in the order of §2.1, statements last."""
     return {
         field: (was[field], becomes[field])

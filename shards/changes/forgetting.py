@@ -81,14 +81,16 @@ def _copy(path: Path, target: Path, named: Forgotten) -> None:
         writer = ChangeWriter(target, changes.iso2)
         for nature, identifier, change in changes.changes():
             if identifier in named:
-                change = _without(change, identifier, named[identifier])
+                change = _change_without(change, identifier, named[identifier])
             writer.add(nature, identifier, change)
         writer.close()
     finally:
         changes.close()
 
 
-def _without(change: StoredChange, identifier: str, fields: Collection[str] | None) -> StoredChange:
+def _change_without(
+    change: StoredChange, identifier: str, fields: Collection[str] | None
+) -> StoredChange:
     details = {
         name: (_erase(before), _erase(after))
         if fields is None or name in fields
@@ -96,15 +98,17 @@ def _without(change: StoredChange, identifier: str, fields: Collection[str] | No
         for name, (before, after) in change.details.items()
         if name not in ("iso2", "id") or fields is not None
     }
-    before = _bare(change.before, identifier, fields)
-    return StoredChange(before, _bare(change.after, identifier, fields), details)
+    before = _values_without(change.before, identifier, fields)
+    return StoredChange(before, _values_without(change.after, identifier, fields), details)
 
 
 def _erase(value: Any) -> Any:
     return ERASED if isinstance(value, str) else [ERASED] if isinstance(value, list) else None
 
 
-def _bare(side: Values | None, identifier: str, fields: Collection[str] | None) -> Values | None:
+def _values_without(
+    side: Values | None, identifier: str, fields: Collection[str] | None
+) -> Values | None:
     """What filters compare, without what is forgotten."""
     if side is None:
         return None

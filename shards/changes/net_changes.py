@@ -134,7 +134,7 @@ def find(files: Sequence[ChangeFile], known: Companies, filters: Sequence[Filter
     """
     if not len(known.numbers):
         return NetChanges(files, known, dict.fromkeys(KINDS, np.arange(0)))
-    masks = [file.matching(filters) for file in files]
+    masks = [file.matches(filters) for file in files]
     sides = (np.concatenate(side) for side in zip(*masks, strict=True))
     # Where the changes of each file begin among those of all, then each change in the order of the companies.
     firsts = np.cumsum([0, *(sum(file.counts) for file in files)])
@@ -157,7 +157,7 @@ def find(files: Sequence[ChangeFile], known: Companies, filters: Sequence[Filter
 
 def _are_unchanged(files: Sequence[ChangeFile], wanted: Sequence[Sequence[Place]]) -> list[bool]:
     """For each of these companies, whether nothing is left of its changes."""
-    return [not any(_left(changes)) for changes in _details(files, wanted)]
+    return [not any(_net_fields(changes)) for changes in _details(files, wanted)]
 
 
 def _read(files: Sequence[ChangeFile], wanted: Sequence[Sequence[Place]]) -> list[NetChange]:
@@ -196,7 +196,7 @@ def _nature(files: Sequence[ChangeFile], places: Sequence[Place]) -> str:
 
 def _net(changes: Sequence[Details]) -> dict[str, tuple[Any, Any]]:
     """The changed fields of a company, with their values before the first step and after the last one."""
-    found = {field: values for field, *values in _left(changes)}
+    found = {field: values for field, *values in _net_fields(changes)}
     return {
         field: (found[field][0], found[field][1])
         for field in (*FIELDS, STATEMENTS)
@@ -204,7 +204,7 @@ def _net(changes: Sequence[Details]) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def _left(changes: Sequence[Details]) -> Iterator[tuple[str, Any, Any]]:
+def _net_fields(changes: Sequence[Details]) -> Iterator[tuple[str, Any, Any]]:
     """The fields that differ between the first step and the last one, with both values."""
     first: dict[str, Any] = {}
     last: dict[str, Any] = {}

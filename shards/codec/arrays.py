@@ -32,10 +32,10 @@ def where(mask: NDArray[np.bool_]) -> NDArray[np.intp]:
     return np.concatenate((found, np.flatnonzero(mask[whole:]) + whole))
 
 
-def distinct(numbers: NDArray[T]) -> NDArray[T]:
+def sort_distinct(numbers: NDArray[T]) -> NDArray[T]:
     """The distinct `numbers`, ascending; `numbers` is overwritten. Much faster than `np.unique`.
 
-    >>> distinct(np.array([3, 1, 3], dtype=np.uint32)).tolist()
+    >>> sort_distinct(np.array([3, 1, 3], dtype=np.uint32)).tolist()
     [1, 3]
     """
     numbers.sort()

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shards.codec.arrays import distinct
+from shards.codec.arrays import sort_distinct
 from shards.codec.codes import Distinct
 from shards.codec.sort_keys import KeyRuns
 from shards.format import EFFECTIF_NULL
@@ -48,7 +48,7 @@ def names(tri: str, keys: NDArray[np.generic]) -> list[str | None]:
     """
     if tri == "ca_desc":
         return [*reversed(turnover_names()), None]
-    return [*(f"{-year:04}" for year in distinct(_of_years(keys)).tolist()), None]
+    return [*(f"{-year:04}" for year in sort_distinct(_of_years(keys)).tolist()), None]
 
 
 def turnover_names() -> list[str]:
@@ -113,7 +113,7 @@ def ends(tri: str, runs: KeyRuns, rows: int) -> NDArray[np.uint32]:
     """How many rows come before each band of an order, and all rows at the end."""
     if tri == "recent":
         years = _of_years(runs.keys)
-        stops = years.searchsorted(distinct(years.copy()), side="right")
+        stops = years.searchsorted(sort_distinct(years.copy()), side="right")
     else:
         stops = runs.keys.searchsorted([-bound for bound in reversed(TURNOVERS)], side="right")
         stops = np.append(stops, len(runs.keys))

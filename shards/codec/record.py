@@ -68,12 +68,12 @@ def decode(stored: bytes, *, coordonnees: bool) -> bytes:
     0
     """
     if len(stored) < _LENGTHS.size:
-        raise _corrupt("it ends before its text")
+        raise _corrupt_error("it ends before its text")
     head, contacts = _LENGTHS.unpack_from(stored)
     start = _LENGTHS.size + head
     end = start + contacts
     if end > len(stored):
-        raise _corrupt("its pieces are longer than it")
+        raise _corrupt_error("its pieces are longer than it")
     if coordonnees:
         return stored[_LENGTHS.size :]
     return stored[_LENGTHS.size : start] + NO_CONTACTS + stored[end:]
@@ -88,7 +88,7 @@ def parse(text: bytes) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise _corrupt(str(error)) from error
+        raise _corrupt_error(str(error)) from error
 
 
 def companies(rows: bytes) -> list[dict[str, Any]]:
@@ -103,7 +103,7 @@ def companies(rows: bytes) -> list[dict[str, Any]]:
     found = parse(b"[%b]" % rows)
     for one in found:
         if not isinstance(one, dict) or tuple(one) != FIELDS:
-            raise _corrupt("its fields are not those of a company")
+            raise _corrupt_error("its fields are not those of a company")
     return found  # type: ignore[no-any-return]
 
 
@@ -111,7 +111,7 @@ def company(row: bytes) -> dict[str, Any]:
     """One company, as `companies` does."""
     found = companies(row)
     if len(found) != 1:
-        raise _corrupt(f"it has {len(found)} companies")
+        raise _corrupt_error(f"it has {len(found)} companies")
     return found[0]
 
 
@@ -123,14 +123,14 @@ def lines(stored: bytes | None) -> list[dict[str, Any]]:
     """
     found = parse(stored or b"[]")
     if not isinstance(found, list):
-        raise _corrupt("it has no statement lines")
+        raise _corrupt_error("it has no statement lines")
     for one in found:
         if not isinstance(one, dict) or not one.keys() >= _LINE:
-            raise _corrupt("its keys are not those of a statement line")
+            raise _corrupt_error("its keys are not those of a statement line")
     return found
 
 
-def withheld(stored: bytes) -> dict[int, list[str]]:
+def withheld_codes(stored: bytes) -> dict[int, list[str]]:
     """The codes of the statement lines that the build withheld, by year; `stored` is empty if there are none.
 
     Raises:
@@ -140,8 +140,8 @@ def withheld(stored: bytes) -> dict[int, list[str]]:
         found = parse(stored or b"{}")
         return {int(year): [str(code) for code in codes] for year, codes in found.items()}
     except (AttributeError, TypeError, ValueError):
-        raise _corrupt("what was withheld is no list of codes by year") from None
+        raise _corrupt_error("what was withheld is no list of codes by year") from None
 
 
-def _corrupt(what: str) -> CorruptError:
+def _corrupt_error(what: str) -> CorruptError:
     return CorruptError(f"a record is damaged ({what}); build or fetch the generation again")

@@ -36,13 +36,13 @@ KEY_OF: Final = {
 RANKED: Final = frozenset(ORDERS) - {"ca_asc"}
 
 
-def descending(values: NDArray[Any], dtype: str, null: int | None = None) -> Keys:
+def descending_keys(values: NDArray[Any], dtype: str, null: int | None = None) -> Keys:
     """The keys of an order that begins with the greatest of `values`.
 
     Args:
         null: the integer that stands for null; among floats NaN does.
 
-    >>> descending(np.array([3, 0, 7]), "<i2", null=0).tolist()
+    >>> descending_keys(np.array([3, 0, 7]), "<i2", null=0).tolist()
     [-3, 32767, -7]
     """
     if np.dtype(dtype).kind == "f":
@@ -105,11 +105,11 @@ class KeyRuns:
     places: Rows
 
     @cached_property
-    def known(self) -> int:
+    def known_rows(self) -> int:
         """The number of rows that are not null, which is the place where nulls begin."""
         return int(self.places[-1])
 
-    def within(self, low: Any, high: Any) -> Interval:
+    def places_within(self, low: Any, high: Any) -> Interval:
         """The places whose keys are between `low` and `high`, inclusive, both of the type of the keys."""
         first = self.keys.searchsorted(low)
         end = self.keys.searchsorted(high, side="right")
@@ -124,8 +124,8 @@ class KeyRuns:
         if not len(self.keys):
             return np.full(len(places), null_of(self.keys.dtype), dtype=self.keys.dtype)
         found = self.keys.take(self.step_at(places), mode="clip")
-        if int(places.max(initial=0)) >= self.known:
-            found[places >= self.known] = null_of(self.keys.dtype)
+        if int(places.max(initial=0)) >= self.known_rows:
+            found[places >= self.known_rows] = null_of(self.keys.dtype)
         return found
 
 

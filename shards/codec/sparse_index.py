@@ -75,21 +75,21 @@ class SparseIndex(Generic[P]):
         text, count = wanted.text, len(self.places)
         # If the text is no longer than the numbers, they decide all but the last few places.
         decided = len(text) <= _HEAD
-        first = self._below(text, low - SAMPLED + 1, min(low if decided else high, count))
+        first = self._count_below(text, low - SAMPLED + 1, min(low if decided else high, count))
         if first == count or not self._begins(first, text):
             return Interval(first, first)
         least = max(first, high - SAMPLED + 1) if decided else first
-        return Interval(first, self._below(text + b"\xff", least, min(high, count)))
+        return Interval(first, self._count_below(text + b"\xff", least, min(high, count)))
 
     def end_of(self, text: bytes, first: int) -> int:
         """The first place from `first` on where a text neither sorts before `text` nor begins with it."""
-        return self._below(text + b"\xff", first, len(self.places))
+        return self._count_below(text + b"\xff", first, len(self.places))
 
     def _begins(self, index: int, text: bytes) -> bool:
         place = int(self.places[index])
         return bytes(self.data[place : place + len(text)]) == text
 
-    def _below(self, text: bytes, low: int, high: int) -> int:
+    def _count_below(self, text: bytes, low: int, high: int) -> int:
         """The number of places whose texts sort before `text`; it is at least `low` and at most `high`."""
         data, places, length = self.data, self.places, len(text)
 

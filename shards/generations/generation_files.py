@@ -136,7 +136,9 @@ def read_manifest(folder: Path) -> Manifest:
     return manifests.load(packed, folder / MANIFEST)
 
 
-def unreadable(folder: Path, known: Collection[str], manifest: Manifest) -> frozenset[str]:
+def unreadable_countries(
+    folder: Path, known: Collection[str], manifest: Manifest
+) -> frozenset[str]:
     """The countries of a generation, without the `known` ones, whose shards cannot be opened."""
     found = set()
     for iso2 in manifest.counts.keys() - known:

@@ -39,7 +39,7 @@ class Pointer:
     older: tuple[str, ...] = ()
 
     @property
-    def kept(self) -> tuple[str, ...]:
+    def kept_generations(self) -> tuple[str, ...]:
         """All generations that are kept, the published one first."""
         return (self.generation, *([self.previous] if self.previous else ()), *self.older)
 
@@ -57,7 +57,7 @@ def read(data: Path) -> Pointer | None:
     try:
         document = orjson.loads(packed)
         pointer = Pointer(**{**document, "older": tuple(document.get("older", ()))})
-        if not all(is_name(name) for name in pointer.kept):
+        if not all(is_name(name) for name in pointer.kept_generations):
             raise ValueError("a generation is 16 hexadecimal digits")
         return pointer
     except (AttributeError, TypeError, ValueError) as error:
@@ -99,7 +99,7 @@ def check_name(text: str) -> str:
     return text
 
 
-def current(data: Path) -> str | None:
+def current_name(data: Path) -> str | None:
     """The name of the published generation, or None."""
     pointer = read(data)
     return pointer.generation if pointer else None
@@ -120,7 +120,7 @@ def point_to(data: Path, generation: str, behind: Sequence[str] = ()) -> Pointer
 
 def forget(data: Path, pointer: Pointer, kept: Collection[str]) -> None:
     """Remove the generations behind the published one from CURRENT that are not in `kept`."""
-    behind = [name for name in pointer.kept[1:] if name in kept]
+    behind = [name for name in pointer.kept_generations[1:] if name in kept]
     previous, older = behind[0] if behind else None, tuple(behind[1:])
     _write(data, replace(pointer, previous=previous, older=older))
 
@@ -134,7 +134,7 @@ def note_mirrored(data: Path, now: datetime) -> None:
     atomic_files.write(data / MIRRORED, f"{now.isoformat(timespec='seconds')}\n".encode())
 
 
-def mirrored(data: Path) -> datetime | None:
+def mirrored_at(data: Path) -> datetime | None:
     """When the mirror `data` last had what its source publishes; None if that is not known."""
     try:
         noted = datetime.fromisoformat((data / MIRRORED).read_text(encoding="utf-8").strip())

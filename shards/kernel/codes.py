@@ -11,7 +11,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import cell_of, compare, date_place, lower
+    from shards.kernel.find import cell_of, compare, date_place, lower_bound
     from shards.kernel.types import *
 
 
@@ -86,8 +86,8 @@ def allowed_rows(shard: ShardArrays, source: ShardSearch, scratch: Scratch, colu
         size: i64 = shard.quantile_count
         if size < 2:
             return shard.assets
-        first: i64 = lower(shard.quantiles, 0, size, low)
-        return shard.assets * (lower(shard.quantiles, first, size, high) - first + 1) // size
+        first: i64 = lower_bound(shard.quantiles, 0, size, low)
+        return shard.assets * (lower_bound(shard.quantiles, first, size, high) - first + 1) // size
     ends = shard.code_ends[column]
     if source.code_table[column] < 0:
         total = ends[high]

@@ -6,7 +6,7 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.codes import allowed_rows, code_at, narrow_scope, set_codes
-    from shards.kernel.find import cell_of, damaged, key_step, lower, turnover_place
+    from shards.kernel.find import cell_of, key_step, lower_bound, raise_damaged, turnover_place
     from shards.kernel.generate import choose, generate
     from shards.kernel.rows import count_by_place, count_few, take
     from shards.kernel.text.names import find_named
@@ -125,8 +125,8 @@ def set_bounds(shard: ShardArrays, question: KernelQuery, source: ShardSearch) -
 
 def count_within(places: u32s, size: i64, first: i64, end: i64) -> i64:
     """How many of the ascending places lie in [first, end)."""
-    start: i64 = lower(places, 0, size, first)
-    return lower(places, start, size, end) - start
+    start: i64 = lower_bound(places, 0, size, first)
+    return lower_bound(places, start, size, end) - start
 
 
 def coded_total(shard: ShardArrays, source: ShardSearch, scratch: Scratch) -> i64:
@@ -177,7 +177,7 @@ def take_given(question: KernelQuery, source: ShardSearch, scratch: Scratch) -> 
     end: i64 = question.given_starts[source.shard + 1]
     source.need |= GIVEN
     if scratch.used + end - first > scratch.rows_size:
-        damaged()
+        raise_damaged()
     source.given_first = scratch.used
     source.given_count = end - first
     for i in range(first, end):
@@ -252,7 +252,7 @@ def take_census(table: Table, question: KernelQuery, source: ShardSearch, scratc
         choose(table, question, source)
         generate(table, question, source, scratch, scratch.rows_size)
         if not source.listed:
-            damaged()
+            raise_damaged()
     for kind in range(KINDS):
         if not (question.census >> kind) & 1:
             continue
@@ -331,20 +331,20 @@ def count_block(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> 
         for i in range(count):
             slot = small[block[i]]
             if slot >= slots:
-                damaged()
+                raise_damaged()
             counts[base + slot] += 1
     elif shard.code_width[kind] == 2:
         half = shard.half[kind]
         for i in range(count):
             slot = half[block[i]]
             if slot >= slots:
-                damaged()
+                raise_damaged()
             counts[base + slot] += 1
     else:
         for i in range(count):
             slot = shard.broad[kind][block[i]]
             if slot >= slots:
-                damaged()
+                raise_damaged()
             counts[base + slot] += 1
     return 0
 
@@ -373,6 +373,6 @@ def count_by_cell(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -
         elif width:
             code = code_at(shard, NACE, row)
         if slot + code >= slots:
-            damaged()
+            raise_damaged()
         counts[base + slot + code] += 1
     return 0

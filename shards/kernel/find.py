@@ -10,7 +10,7 @@ if not cython.compiled:
     from shards.kernel.types import *
 
 
-def damaged() -> i64:
+def raise_damaged() -> i64:
     """Raise for an index that a file holds and an array does not have."""
     raise CorruptError(
         "a shard refers to a row, a word or a place that it does not have; run "
@@ -21,7 +21,7 @@ def damaged() -> i64:
 # -- sorted arrays -----------------------------------------------------------------------
 
 
-def lower(numbers: u32s, first: i64, end: i64, least: i64) -> i64:
+def lower_bound(numbers: u32s, first: i64, end: i64, least: i64) -> i64:
     """The first place of [first, end) whose number is at least `least`; `end` if there is none."""
     while first < end:
         middle: i64 = (first + end) >> 1
@@ -33,7 +33,7 @@ def lower(numbers: u32s, first: i64, end: i64, least: i64) -> i64:
 
 
 def lower_key(keys: u64s, end: i64, least: u64) -> i64:
-    """`lower` among 64-bit keys, from the first one on."""
+    """`lower_bound` among 64-bit keys, from the first one on."""
     first: i64 = 0
     while first < end:
         middle: i64 = (first + end) >> 1
@@ -57,7 +57,7 @@ def turnover_place(shard: ShardArrays, key: f64, after: i64) -> i64:
             end = middle
     place: i64 = shard.steps[0][first]
     if place > shard.known:
-        damaged()
+        raise_damaged()
     return place
 
 
@@ -78,7 +78,7 @@ def date_place(shard: ShardArrays, key: i64, after: i64) -> i64:
     step: i64 = key_step(shard.date_keys, shard.step_count[RECENT], key, after)
     place: i64 = shard.steps[RECENT][step]
     if place > shard.rows:
-        damaged()
+        raise_damaged()
     return place
 
 
@@ -96,9 +96,9 @@ def cell_of(shard: ShardArrays, row: i64) -> i64:
 def step_at(shard: ShardArrays, tri: i64, place: i64) -> i64:
     """The step of the order in which `place` lies."""
     steps = shard.steps[tri]
-    found: i64 = lower(steps, 0, shard.step_count[tri] + 1, place + 1) - 1
+    found: i64 = lower_bound(steps, 0, shard.step_count[tri] + 1, place + 1) - 1
     if found < 0 or found >= shard.step_count[tri]:
-        damaged()
+        raise_damaged()
     return found
 
 
@@ -111,7 +111,7 @@ def ascending_place(shard: ShardArrays, place: i64) -> i64:
     stop: i64 = shard.steps[0][step + 1]
     found: i64 = shard.known - stop + (place - start)
     if found < 0 or found >= shard.known:
-        damaged()
+        raise_damaged()
     return found
 
 
@@ -244,10 +244,10 @@ def first_word(shard: ShardArrays, text: u8s, start: i64, length: i64, after: i6
 def owner_of(shard: ShardArrays, place: i64) -> i64:
     """The word to which the byte `place` of the words belongs."""
     if place >= shard.words_size:
-        damaged()
+        raise_damaged()
     word: i64 = shard.owners[place // OWNED]
     while word < shard.word_count and shard.word_starts[word + 1] <= place:
         word += 1
     if word >= shard.word_count:
-        damaged()
+        raise_damaged()
     return word

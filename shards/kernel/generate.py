@@ -11,7 +11,7 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.codes import enter_cell, list_mask, mask_rows
-    from shards.kernel.find import damaged, lower
+    from shards.kernel.find import lower_bound, raise_damaged
     from shards.kernel.row_sets import count_bits
     from shards.kernel.rows import count_facts, emit, keep, list_facts, replace, take
     from shards.kernel.types import *
@@ -102,8 +102,8 @@ def choose_sites(
     end: i64,
 ) -> f64:
     """Set the generator to the websites within places [first, end), if that is cheaper."""
-    start: i64 = lower(places, 0, size, first)
-    stop: i64 = lower(places, start, size, end)
+    start: i64 = lower_bound(places, 0, size, first)
+    stop: i64 = lower_bound(places, start, size, end)
     cost: f64 = question.listed_cost * (stop - start)
     if cost >= best:
         return best
@@ -129,17 +129,17 @@ def generate(
     elif source.generator == BY_TURNOVER:
         total = along_turnover(shard, source, scratch, room)
     elif source.generator == BY_HEADCOUNT:
-        total = along(
+        total = emit_along(
             shard, source, scratch, room, need & ~FACTS, shard.order[EFFECTIF],
             shard.order_size[EFFECTIF], source.headcount_first, source.headcount_end,
         )  # fmt: skip
     elif source.generator == BY_CREATION:
-        total = along(
+        total = emit_along(
             shard, source, scratch, room, need, shard.order[RECENT], shard.order_size[RECENT],
             source.code_low[CREATION], source.code_high[CREATION],
         )  # fmt: skip
     elif source.generator == BY_ID:
-        total = along(
+        total = emit_along(
             shard, source, scratch, room, need & ~GIVEN, scratch.rows, scratch.used,
             source.given_first, source.given_first + source.given_count,
         )  # fmt: skip
@@ -162,7 +162,7 @@ def generate(
         source.list_count = source.name_count
         return source.name_count
     else:
-        total = along(
+        total = emit_along(
             shard, source, scratch, room, need & ~NAME, scratch.rows, scratch.used,
             source.name_first, source.name_first + source.name_count,
         )  # fmt: skip
@@ -176,7 +176,7 @@ def generate(
 
 def span_bound(shard: ShardArrays, first: i64, end: i64, place: i64) -> i64:
     """The first row of a cell's rows with a turnover that stands at `place` of `ca_desc` or later."""
-    return lower(shard.rank[0], first, end, place)
+    return lower_bound(shard.rank[0], first, end, place)
 
 
 def spans(table: Table, source: ShardSearch, scratch: Scratch, room: i64) -> i64:
@@ -317,7 +317,7 @@ def along_turnover(shard: ShardArrays, source: ShardSearch, scratch: Scratch, ro
     return total
 
 
-def along(
+def emit_along(
     shard: ShardArrays,
     source: ShardSearch,
     scratch: Scratch,
@@ -331,7 +331,7 @@ def along(
     """The rows numbers[first:end], tested for `left`."""
     total: i64 = 0
     if end > size:
-        damaged()
+        raise_damaged()
     while first < end:
         count: i64 = BLOCK if first + BLOCK < end else end - first
         take(shard, scratch, numbers, first, count)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import ascending_place, damaged, lower
+    from shards.kernel.find import ascending_place, lower_bound, raise_damaged
     from shards.kernel.generate import choose, generate, span_bound
     from shards.kernel.rows import keep, list_facts, replace, take
     from shards.kernel.types import *
@@ -58,7 +58,7 @@ def push_row(shard: ShardArrays, tri: i64, heap: Ints, size: i64, most: i64, row
     """Add a row by its place in the order; returns the size of the heap."""
     place: i64 = shard.rank[tri][row]
     if place >= shard.rows:
-        damaged()
+        raise_damaged()
     if tri == CA_ASC and place < shard.known:
         # Backwards in `ca_desc` a row stands less than `longest` places from its place in `ca_asc`.
         least: i64 = shard.known - place - shard.longest
@@ -85,7 +85,7 @@ def push_rows(
     for i in range(first, end):
         row: i64 = numbers[i]
         if row >= shard.rows:
-            damaged()
+            raise_damaged()
         size = push_row(shard, tri, heap, size, most, row)
     return size
 
@@ -127,7 +127,7 @@ def copy(
     for i in range(count):
         row: i64 = numbers[first + i]
         if row >= shard.rows:
-            damaged()
+            raise_damaged()
         scratch.heads[start + i] = row
     return count
 
@@ -149,10 +149,10 @@ def copy_sites(
     for i in range(count):
         place: i64 = places[first + i]
         if place >= shard.order_size[tri]:
-            damaged()
+            raise_damaged()
         row: i64 = order[place]
         if row >= shard.rows:
-            damaged()
+            raise_damaged()
         scratch.heads[start + i] = row
     return count
 
@@ -223,7 +223,7 @@ def listed_parts(
             for j in range(first, first + (count if count < length else length)):
                 row: i64 = shard.top[j]
                 if row >= shard.rows:
-                    damaged()
+                    raise_damaged()
                 if size == count and tri != CA_ASC and shard.rank[tri][row] > scratch.heap[0] >> 32:
                     break
                 size = push_row(shard, tri, scratch.heap, size, count, row)
@@ -299,7 +299,7 @@ def read(
             if tri == CA_ASC:
                 return 0
             if need & TURNOVER:
-                first = lower(
+                first = lower_bound(
                     shard.sites_turnover, 0, shard.sites_turnover_count, source.turnover_first
                 )
             return copy_sites(
@@ -314,7 +314,7 @@ def read(
         if source.headcount_first >= 0:
             first = source.headcount_first
         if sites:
-            first = lower(shard.sites_headcount, 0, shard.sites_headcount_count, first)
+            first = lower_bound(shard.sites_headcount, 0, shard.sites_headcount_count, first)
             return copy_sites(
                 shard, scratch, shard.sites_headcount, shard.sites_headcount_count, tri, first,
                 count, start,
@@ -387,7 +387,7 @@ def head(
     shard = table.shards[source.shard]
     tri: i64 = question.tri
     if count <= 0 or count > source.total:
-        damaged()
+        raise_damaged()
     if read(table, question, source, scratch, count, start) >= count:
         return count
     first: i64 = 0
@@ -432,11 +432,11 @@ def head(
     if not source.listed:
         generate(table, question, source, scratch, scratch.rows_size)
         if not source.listed:
-            damaged()
+            raise_damaged()
     size: i64 = push_rows(
         shard, tri, scratch.heap, 0, count, scratch.rows, source.list_first,
         source.list_first + source.list_count,
     )  # fmt: skip
     if drain(scratch, size, start, count) < count:
-        damaged()
+        raise_damaged()
     return count

@@ -58,7 +58,7 @@ def _field(kinds: Mapping[object, str], name: str, kind: Any) -> str:
 def function_headers(sources: Mapping[str, str]) -> dict[str, str]:
     """The headers of modules of functions, by the names of the modules inside this package."""
     trees = {name: ast.parse(text) for name, text in sources.items()}
-    raising = _raising(trees)
+    raising = _raising_functions(trees)
     headers = {}
     for module, tree in trees.items():
         lines = [
@@ -76,7 +76,7 @@ def function_headers(sources: Mapping[str, str]) -> dict[str, str]:
     return headers
 
 
-def _raising(trees: Mapping[str, ast.Module]) -> set[Function]:
+def _raising_functions(trees: Mapping[str, ast.Module]) -> set[Function]:
     """The functions that raise, or call one that does."""
     calls: dict[Function, set[Function]] = {}
     raising: set[Function] = set()

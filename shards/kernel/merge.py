@@ -11,7 +11,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import damaged, sort_key
+    from shards.kernel.find import raise_damaged, sort_key
     from shards.kernel.head import head
     from shards.kernel.types import *
 
@@ -238,7 +238,7 @@ def merge(
         if found >= count and not tie:
             break
         if found >= scratch.found_size:
-            damaged()
+            raise_damaged()
         scratch.found_shard[found] = source.shard
         scratch.found_row[found] = row
         scratch.found_tie[found] = tie

@@ -11,7 +11,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import compare, damaged, lower_key, owner_of
+    from shards.kernel.find import compare, lower_key, owner_of, raise_damaged
     from shards.kernel.types import *
 
 
@@ -57,11 +57,11 @@ def set_at(shard: ShardArrays, place: i64, head_rows: i64) -> i64:
     """
     position: i64 = 2 * place
     if place == 0 or position + 2 > shard.sets_size:
-        damaged()
+        raise_damaged()
     stored: i64 = shard.sets[position]
     size: i64 = shard.sets[position + 1]
     if stored > COUNTED or size > shard.rows:
-        damaged()
+        raise_damaged()
     found: i64 = place | stored << 32 | size << 35
     kind: i64 = kind_of(found)
     words: i64 = size
@@ -72,9 +72,9 @@ def set_at(shard: ShardArrays, place: i64, head_rows: i64) -> i64:
     elif kind == COUNTED:
         words = 0
     elif kind != LIST:
-        damaged()
+        raise_damaged()
     if rows_of(found, head_rows) + words > shard.sets_size:
-        damaged()
+        raise_damaged()
     return found
 
 
@@ -91,7 +91,7 @@ def is_listed(shard: ShardArrays, scratch: Scratch, row: i64) -> i64:
 def add(shard: ShardArrays, source: ShardSearch, scratch: Scratch, row: i64) -> i64:
     """List a row, unless it is listed or in one of the sets of bits of the source."""
     if row >= shard.rows:
-        damaged()
+        raise_damaged()
     if source.bits and has_bit(shard.sets, source.bits, row):
         return 0
     if source.more_bits and has_bit(shard.sets, source.more_bits, row):
@@ -113,7 +113,7 @@ def add_rows(
 ) -> i64:
     """List the rows rows[first:end]."""
     if scratch.used + end - first > scratch.rows_size:
-        damaged()
+        raise_damaged()
     for i in range(first, end):
         row: i64 = rows[i]
         add(shard, source, scratch, row)
@@ -129,10 +129,10 @@ def add_gaps(
     i: i64 = 0
     left: i64 = size
     if scratch.used + size > scratch.rows_size:
-        damaged()
+        raise_damaged()
     while left > 0:
         if first + (i >> 2) >= shard.sets_size:
-            damaged()
+            raise_damaged()
         gap: i64 = (sets[first + (i >> 2)] >> (8 * (i & 3))) & 255
         i += 1
         row += gap
@@ -158,7 +158,7 @@ def add_postings(shard: ShardArrays, source: ShardSearch, scratch: Scratch, word
     first: i64 = shard.posting_starts[word]
     end: i64 = shard.posting_starts[word + 1]
     if first > end or end > shard.posting_count:
-        damaged()
+        raise_damaged()
     return add_rows(shard, source, scratch, shard.postings, first, end)
 
 

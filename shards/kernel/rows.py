@@ -6,7 +6,7 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.codes import keep_codes
-    from shards.kernel.find import cell_of, damaged
+    from shards.kernel.find import cell_of, raise_damaged
     from shards.kernel.types import *
 
 
@@ -72,7 +72,7 @@ def take(shard: ShardArrays, scratch: Scratch, numbers: u32s, first: i64, count:
         block[i] = row
         greatest = row if row > greatest else greatest
     if greatest >= shard.rows:
-        damaged()
+        raise_damaged()
     return count
 
 
@@ -83,12 +83,12 @@ def replace(shard: ShardArrays, scratch: Scratch, numbers: u32s, size: i64, coun
     for i in range(count):
         place: i64 = block[i]
         if place >= size:
-            damaged()
+            raise_damaged()
         row: i64 = numbers[place]
         block[i] = row
         greatest = row if row > greatest else greatest
     if greatest >= shard.rows:
-        damaged()
+        raise_damaged()
     return count
 
 
@@ -204,7 +204,7 @@ def count_few(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> i6
         table = table + width if i & 3 != 3 else BLOCK
     for i in range(4):
         if block[BLOCK + i * width + slots]:
-            damaged()
+            raise_damaged()
         for slot in range(slots):
             scratch.counts[base + slot] += block[BLOCK + i * width + slot]
     return 0
@@ -221,7 +221,7 @@ def count_by_place(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) 
     for i in range(count):
         place: i64 = rank[block[i]]
         if place >= shard.rows:
-            damaged()
+            raise_damaged()
         slot: i64 = marks[place >> 6]
         while place >= ends[slot + 1]:
             slot += 1

@@ -166,7 +166,7 @@ def adopt(
         keep, compare: as in `publish`.
     """
     before = pointer.read(data)
-    old = _whole(data, before)
+    old = _whole_manifest(data, before)
     if before and old and before.generation != manifest.generation:
         folder = data / before.generation
         _share(folder, old, staged, manifest)
@@ -176,7 +176,7 @@ def adopt(
     if before is None or before.generation != name:
         behind = [
             other
-            for other in (before.kept if before else ())
+            for other in (before.kept_generations if before else ())
             if other != name and _counts(data / other) is not None  # else no rollback is possible
         ]
         pointer.point_to(data, name, behind[: keep - 1])
@@ -212,7 +212,7 @@ def rollback(data: Path, to: str | None = None) -> Pointer:
             raise GenerationError(f"{data} has no previous generation to go back to; build one")
         folder = data / wanted
         generation_files.verify_digests(folder, generation_files.read_manifest(folder))
-        return pointer.point_to(data, wanted, current.kept if current else ())
+        return pointer.point_to(data, wanted, current.kept_generations if current else ())
 
 
 def counts_of(data: Path, before: Pointer | None) -> dict[str, int] | None:
@@ -230,7 +230,7 @@ def _counts(folder: Path) -> dict[str, int] | None:
         return None
 
 
-def _whole(data: Path, before: Pointer | None) -> Manifest | None:
+def _whole_manifest(data: Path, before: Pointer | None) -> Manifest | None:
     """The manifest of the published generation; None if it is damaged or has another format version.
 
     Such a generation can be replaced, but not compared or linked with.
@@ -284,8 +284,8 @@ def _prune(data: Path, keep: int, *, even_if_read: bool = False) -> None:
     """Remove all generations after the first `keep`, except those that a process still reads."""
     current = pointer.read(data)
     assert current is not None
-    kept = current.kept[:keep]
-    if kept != current.kept:
+    kept = current.kept_generations[:keep]
+    if kept != current.kept_generations:
         pointer.forget(data, current, kept)
     for path in data.iterdir():
         if (path / MANIFEST).exists() and path.name not in kept:

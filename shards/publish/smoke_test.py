@@ -129,11 +129,11 @@ def _scopes(shard: Shard) -> Iterator[tuple[Query, range]]:
 def _queries(scope: Query, companies: list[KnownCompany]) -> Iterator[Query]:
     """Queries within a scope that some of its companies match, each in every order."""
     for place in _pick_places(len(companies)):
-        for query in _about(scope, companies[place]):
+        for query in _queries_about(scope, companies[place]):
             yield from (replace(query, tri=tri) for tri in ORDERS)
 
 
-def _about(scope: Query, known: KnownCompany) -> Iterator[Query]:
+def _queries_about(scope: Query, known: KnownCompany) -> Iterator[Query]:
     company = known.company
     yield scope
     if known.nom:

@@ -117,7 +117,9 @@ def _value(
     denominator = ratio.denominator.value(lookup) if ratio.denominator else 1.0
     if numerator is None or denominator is None:
         asked = (ratio.numerator, ratio.denominator)
-        return _lacking([formula for formula in asked if formula], lookup, accounts, year, known)
+        return _lacking_value(
+            [formula for formula in asked if formula], lookup, accounts, year, known
+        )
     if denominator <= 0:
         return RatioValue(None, "denominateur_nul" if not denominator else "denominateur_negatif")
     value = ratio.factor * numerator / denominator
@@ -146,7 +148,7 @@ def _would_hold(
         return 1.0 if is_known else _figure(name, at, accounts, known)
 
     formulas = (ratio.numerator, ratio.denominator)
-    return not any(formula.lacking(filed_amount) for formula in formulas if formula)
+    return not any(formula.lacking_terms(filed_amount) for formula in formulas if formula)
 
 
 def _figure(
@@ -159,7 +161,7 @@ def _figure(
     return accounts[year].figures.get(name) if year in accounts else None
 
 
-def _lacking(
+def _lacking_value(
     formulas: Iterable[Formula],
     lookup: Lookup,
     accounts: Accounts,
@@ -167,7 +169,7 @@ def _lacking(
     known: Mapping[tuple[int, str], RatioValue],
 ) -> RatioValue:
     """Why a formula has no value: lines that lack (those of a row of the table for the row), or the year before."""
-    terms = [term for formula in formulas for term in formula.lacking(lookup)]
+    terms = [term for formula in formulas for term in formula.lacking_terms(lookup)]
     if any(term.years_before and year - term.years_before not in accounts for term in terms):
         return RatioValue(None, "exercice_absent")
     names: dict[str, None] = {}

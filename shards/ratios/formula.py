@@ -61,7 +61,7 @@ class Formula:
                 return found
         return None
 
-    def lacking(self, lookup: Lookup) -> tuple[Term, ...]:
+    def lacking_terms(self, lookup: Lookup) -> tuple[Term, ...]:
         """The terms without which there is no value: those of the alternative that lacks fewest."""
         lacks = [
             tuple(t for t in terms if not t.optional and lookup(t.name, t.years_before) is None)

@@ -63,14 +63,14 @@ class SearchColumn(NamedTuple):
     forgotten: Any = None
 
 
-def _ascending(wanted: Range) -> Bounds:
+def _ascending_bounds(wanted: Range) -> Bounds:
     least, most = wanted.least, wanted.most
     return -inf if least is None else float(least), inf if most is None else float(most)
 
 
-def _descending(wanted: Range) -> Bounds:
+def _descending_bounds(wanted: Range) -> Bounds:
     """Keys of an order that descends: the negated bounds."""
-    low, high = _ascending(wanted)
+    low, high = _ascending_bounds(wanted)
     return -high, -low
 
 
@@ -141,7 +141,7 @@ COLUMNS: Final[Mapping[str, SearchColumn]] = {
         beginning="codes_postaux", compared=COMPARED["code_postal"],
         number=types.CODE_POSTAL, codes="code_postal", forgotten="",
     ),
-    "ca_eur": SearchColumn(("ca_eur",), flag="avec_ca", keys=_descending),
+    "ca_eur": SearchColumn(("ca_eur",), flag="avec_ca", keys=_descending_bounds),
     # The number, never the band (contract B33).
     "effectif": SearchColumn(("effectif",), keys=_whole_numbers),
     # As yyyymmdd; a date of the data that is less precise counts as its first day.
@@ -151,7 +151,7 @@ COLUMNS: Final[Mapping[str, SearchColumn]] = {
     # In euros at the rate of their year.
     "actif_eur": SearchColumn(
         ("total_actif_last", "exercice_actif", "devise", "unite_mult"),
-        lambda _, row: row.actif_eur, keys=_ascending, number=types.ACTIF, codes="actif",
+        lambda _, row: row.actif_eur, keys=_ascending_bounds, number=types.ACTIF, codes="actif",
     ),
     "id": SearchColumn(
         ("id",), lambda company, _: f"{company['iso2']}:{company['id']}", among="ids",

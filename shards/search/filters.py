@@ -49,10 +49,10 @@ def _tests(name: str, column: SearchColumn, query: Query) -> Iterator[Test]:
     """What a query demands of a column."""
     if column.flag and getattr(query, column.flag):
         yield _is_known
-    for filter_, test in ((column.among, _among), (column.beginning, _beginning)):
+    for filter_, test in ((column.among, _among_test), (column.beginning, _beginning_test)):
         if filter_ and (wanted := getattr(query, filter_)) != getattr(_EVERYTHING, filter_):
             yield test({*map(column.compared, wanted)} - {""})
-    if column.keys and (within := _within(query.within(name))):
+    if column.keys and (within := _range_test(query.range_of(name))):
         yield within
 
 
@@ -64,7 +64,7 @@ def has_identifier(identifiers: Iterable[str]) -> Filter:
 
 def identical(wanted: Iterable[tuple[str, str]]) -> Filter:
     """The filter for companies that are one of these, by country and identifier as the register writes it."""
-    return Filter("id", _among(map(COLUMNS["id"].compared, wanted)))
+    return Filter("id", _among_test(map(COLUMNS["id"].compared, wanted)))
 
 
 def matches(company: Values, wanted: Sequence[Filter]) -> bool:
@@ -72,16 +72,16 @@ def matches(company: Values, wanted: Sequence[Filter]) -> bool:
     return all(one.passes(company[one.value]) for one in wanted)
 
 
-def _among(wanted: Iterable[str]) -> Test:
+def _among_test(wanted: Iterable[str]) -> Test:
     return frozenset(wanted).__contains__
 
 
-def _beginning(prefixes: Iterable[str]) -> Test:
+def _beginning_test(prefixes: Iterable[str]) -> Test:
     wanted = tuple(prefixes)
     return lambda text: text is not None and text.startswith(wanted)
 
 
-def _within(wanted: Range) -> Test | None:
+def _range_test(wanted: Range) -> Test | None:
     """Inclusive bounds; a null passes none (contract B22)."""
     if wanted.least is None and wanted.most is None:
         return None

@@ -249,7 +249,7 @@ def _same(shard: Shard, length: int, expected: int) -> None:
 
 
 def _set_facts(made: types.ShardArrays, shard: Shard) -> None:
-    made.known = shard.steps("ca_desc").known
+    made.known = shard.steps("ca_desc").known_rows
     _same(shard, len(shard.turnover_facts), made.known)
     if made.known > shard.rows:
         raise CorruptError(f"{shard.path}: more rows have a turnover than there are")
@@ -276,7 +276,7 @@ def _set_keys(made: types.ShardArrays, shard: Shard) -> None:
     made.step_count = [len(runs.keys) for runs in by_order]
     made.longest = shard.longest
     for tri, least in zip(ORDERS, made.order_size, strict=True):
-        if tri in KEY_OF and least < min(shard.rows, shard.steps(KEY_OF[tri][0]).known):
+        if tri in KEY_OF and least < min(shard.rows, shard.steps(KEY_OF[tri][0]).known_rows):
             raise CorruptError(f"{shard.path}: the order {tri} ends before its last value")
     made.turnover_keys = view(shard.steps("ca_desc").keys)
     made.capital_keys = view(shard.steps("capital_desc").keys)

@@ -163,7 +163,7 @@ class KernelSession:
         found = (one[: self._result[0]].tolist() for one in lists)
         return self._rows, list(zip(*found, strict=True))
 
-    def best(self, query: Query, limit: int) -> Places:
+    def best_places(self, query: Query, limit: int) -> Places:
         """The companies that complete `q` in the countries of `query`, the best first (X4).
 
         Raises:

@@ -64,7 +64,7 @@ class BlobStore:
             if path.name.removesuffix(PART) not in wanted:
                 path.unlink()
 
-    def missing(self, files: Mapping[str, File]) -> int:
+    def missing_bytes(self, files: Mapping[str, File]) -> int:
         """The size in bytes of the files that have to be downloaded."""
         absent = {
             file.blake3: file.size

@@ -40,11 +40,11 @@ def _arguments_of_sync(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", type=Path, metavar="DATA")
     parser.add_argument("--pays", type=_pays, default=(), metavar="EE,UK",
                         help="these countries alone (default: all)")  # fmt: skip
-    parser.add_argument("--follow", type=_positive, metavar="SECONDS",
+    parser.add_argument("--follow", type=_positive_number, metavar="SECONDS",
                         help="look again, every so many seconds, until SIGTERM")  # fmt: skip
     parser.add_argument("--keep", type=_two, default=KEPT, metavar="N",
                         help=f"generations that stay in DATA (default {KEPT})")  # fmt: skip
-    parser.add_argument("--limit-rate", type=_positive, metavar="MIB",
+    parser.add_argument("--limit-rate", type=_positive_number, metavar="MIB",
                         help="MiB a second at most")  # fmt: skip
     parser.add_argument("--public-key", type=_public_key, metavar="FILE",
                         help="refuse what is not signed with this key, is old or has expired")  # fmt: skip
@@ -179,7 +179,7 @@ def _pays(text: str) -> tuple[str, ...]:
     return tuple(sorted({SPELLINGS.get(code, code) for code in codes}))
 
 
-def _positive(text: str) -> float:
+def _positive_number(text: str) -> float:
     try:
         number = float(text)
     except ValueError:

@@ -87,19 +87,19 @@ class Downloader:
         Raises:
             FaultError: the body ended too early or late, or came too slowly.
         """
-        at = out.tell() if out.tell() <= file.size else self._again(out, out.tell())
+        at = out.tell() if out.tell() <= file.size else self._discard(out, out.tell())
         if at == file.size:
             return
         where = f"{self.source.name}/{path}"
         with self.source.open(path, at) as body:
             if body.start != at:  # a source that ignores ranges
-                at = self._again(out, at)
+                at = self._discard(out, at)
             pace = SlowBody(where, self.clock)
             for piece in body.pieces:
                 self.rate.take(len(piece))
                 self.read += len(piece)
                 if at + len(piece) > file.size:
-                    self._again(out, at)
+                    self._discard(out, at)
                     raise FaultError(f"{where} has more than the {file.size} bytes announced")
                 out.write(piece)
                 self.came(len(piece))
@@ -108,7 +108,7 @@ class Downloader:
         if at != file.size:
             raise FaultError(f"{where} ends at byte {at} of {file.size}")
 
-    def _again(self, out: IO[bytes], at: int) -> int:
+    def _discard(self, out: IO[bytes], at: int) -> int:
         """Discard the content of `out`."""
         self.came(-at)
         out.truncate(0)

@@ -161,7 +161,7 @@ def _round(
 ) -> MirrorOutcome:
     """One round for the generation that CURRENT of the source names."""
     _forget_if_withdrawn(data)  # where a round has died
-    here = _here(data, generation, wanted)
+    here = _published_part(data, generation, wanted)
     packed, manifest = here or _manifest(downloader, generation)
     # A generation may be signed after it was published and mirrored, and again before the signature expires.
     signed = None if wanted.pays and not wanted.key else _signature(downloader, generation)
@@ -171,17 +171,17 @@ def _round(
         shutil.rmtree(
             data / BLOBS, ignore_errors=True
         )  # left by a round that died after publication
-        return MirrorOutcome(pointer.current(data) or generation, undated=undated)
+        return MirrorOutcome(pointer.current_name(data) or generation, undated=undated)
     store = BlobStore(downloader, generation, data / BLOBS, blobs.local_files(data))
     own: Mapping[str, bytes] = {MANIFEST: packed}
     if wanted.pays:
         subset.check(manifest, wanted.pays)
         lists = store.obtain(REFERENCE, manifest.files[REFERENCE]).read_bytes()
-        with _understood(generation):
+        with _translate_errors(generation):
             manifest, own = subset.make(manifest, packed, lists, wanted.pays)
     files = {name: file for name, file in manifest.files.items() if name not in own}
     store.clear(files)
-    missing = store.missing(files)
+    missing = store.missing_bytes(files)
     _check_room(data, missing - store.size_of_parts())
     begun(missing)
     for name, file in files.items():
@@ -221,7 +221,7 @@ def _current_generation(downloader: Downloader) -> str:
     """The generation that CURRENT of the source names."""
     where = f"{downloader.source.name}/{pointer.CURRENT}"
     try:
-        return _small(
+        return _fetch_small(
             downloader, pointer.CURRENT, source_check.MOST_POINTER,
             lambda packed: source_check.pointer(packed, where),
         )  # fmt: skip
@@ -233,7 +233,7 @@ def _manifest(downloader: Downloader, generation: str) -> tuple[bytes, Manifest]
     """The manifest of a generation of the source, as bytes and as a value."""
     path = f"{generation}/{MANIFEST}"
     where = f"{downloader.source.name}/{path}"
-    return _small(
+    return _fetch_small(
         downloader, path, source_check.MOST_MANIFEST,
         lambda packed: (packed, source_check.manifest(packed, generation, where)),
     )  # fmt: skip
@@ -242,12 +242,12 @@ def _manifest(downloader: Downloader, generation: str) -> tuple[bytes, Manifest]
 def _signature(downloader: Downloader, generation: str) -> bytes | None:
     """The signature of a generation, None if the source has none."""
     try:
-        return _small(downloader, signature.path_of(generation), signature.MOST_BYTES, bytes)
+        return _fetch_small(downloader, signature.path_of(generation), signature.MOST_BYTES, bytes)
     except AbsentError:
         return None
 
 
-def _small(downloader: Downloader, path: str, most: int, read: Callable[[bytes], T]) -> T:
+def _fetch_small(downloader: Downloader, path: str, most: int, read: Callable[[bytes], T]) -> T:
     """A small file of the source, parsed by `read`; it is fetched again if it arrives damaged."""
     while True:
         try:
@@ -262,9 +262,11 @@ def _small(downloader: Downloader, path: str, most: int, read: Callable[[bytes],
 # -- the state of DATA -------------------------------------------------------------
 
 
-def _here(data: Path, generation: str, wanted: MirrorOptions) -> tuple[bytes, Manifest] | None:
+def _published_part(
+    data: Path, generation: str, wanted: MirrorOptions
+) -> tuple[bytes, Manifest] | None:
     """The manifest of the source's generation, if the wanted part of it is published and complete in DATA."""
-    name = pointer.current(data)
+    name = pointer.current_name(data)
     if name is None or (name != generation and not wanted.pays):
         return None
     folder = data / name
@@ -313,7 +315,7 @@ def _publish(
     for name, content in own.items():
         atomic_files.write(staged / name, content)
     # Without this, a server would be the first to find a shard that cannot be opened.
-    with _understood(manifest.generation):
+    with _translate_errors(manifest.generation):
         generation_files.open_folder(staged, manifest).close()
         if _has_new_objections(data, staged, manifest):
             (data / BLOBS).mkdir(exist_ok=True)
@@ -323,7 +325,7 @@ def _publish(
 
 def _has_new_objections(data: Path, staged: Path, manifest: Manifest) -> bool:
     """Whether persons have objected to more than in the published generation, as both reports count it."""
-    before = pointer.current(data)
+    before = pointer.current_name(data)
     if before is None or not manifest.counts.keys() & _objections(staged).keys():
         return False
     known = _objections(data / before)
@@ -361,7 +363,7 @@ def _forget_if_withdrawn(data: Path) -> None:
 
 
 @contextmanager
-def _understood(generation: str) -> Iterator[None]:
+def _translate_errors(generation: str) -> Iterator[None]:
     """Translate the errors of documents whose digests are right but whose content is malformed."""
     try:
         yield

@@ -115,7 +115,7 @@ def sign(data: Path, key: Path, valid_days: int = VALID_DAYS) -> SignedStatement
         ShardError: nothing is published, or the key is unusable.
     """
     private = private_key(key)
-    generation = pointer.current(data)
+    generation = pointer.current_name(data)
     if generation is None:
         raise GenerationError(f"{data} has nothing published to sign; `python -m pipeline build`")
     generation_files.read_manifest(data / generation)
@@ -187,7 +187,7 @@ def admit(
         SyncError: it is older than the last one, or has expired.
     """
     path = data / FOLDER / HIGHEST
-    known = _highest(path)
+    known = _highest_sequences(path)
     name = _fingerprint(public)
     last, of = known.get(name, (0, statement.generation))
     if not accept_old:
@@ -204,7 +204,7 @@ def keep(data: Path, generation: str, signed: bytes) -> None:
     (data / FOLDER).mkdir(exist_ok=True)
     atomic_files.write(data / path_of(generation), signed)
     current = pointer.read(data)
-    wanted = {generation, *(current.kept if current else ())}
+    wanted = {generation, *(current.kept_generations if current else ())}
     for path in (data / FOLDER).glob("*.json"):
         if path.stem not in wanted and path.name != HIGHEST:
             path.unlink()
@@ -254,7 +254,7 @@ def _check_expiry(statement: SignedStatement, now: datetime) -> None:
     )
 
 
-def _highest(path: Path) -> dict[str, tuple[int, str]]:
+def _highest_sequences(path: Path) -> dict[str, tuple[int, str]]:
     """The last number and generation by public key.
 
     Raises:

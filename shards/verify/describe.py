@@ -65,12 +65,12 @@ def generation_lines(data: Path) -> Iterator[str]:
     """All generations that are kept, the published one first, with the changes since the one before."""
     current = pointer.require(data)
     steps = change_steps.steps(data)
-    for place, name in enumerate(current.kept):
+    for place, name in enumerate(current.kept_generations):
         role = (
             f"published {current.published}" if not place else "previous" if place == 1 else "kept"
         )
         yield f"{name}  {role:<36}{_size(data / name)}"
-        before = current.kept[place + 1 : place + 2]
+        before = current.kept_generations[place + 1 : place + 2]
         for step in steps.get(name, ()):
             if step.after in before:
                 yield f"    since {step.after}: {_totals(step.reverse().counts)}"
@@ -128,11 +128,11 @@ def _company(shard: Shard, identifier: str) -> Iterator[str]:
     if row is None:
         raise GenerationError(f"{shard.path} has no company {identifier!r}")
     yield f"row {row}"
-    yield from _pretty(shard.record(row, coordonnees=True))
-    yield from _pretty(shard.comptes(row) or b"[]")
+    yield from _indented_lines(shard.record(row, coordonnees=True))
+    yield from _indented_lines(shard.comptes(row) or b"[]")
 
 
-def _pretty(document: bytes) -> Iterator[str]:
+def _indented_lines(document: bytes) -> Iterator[str]:
     yield from orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2).decode().split("\n")
 
 

@@ -171,7 +171,7 @@ def _chunk_faults(shard: Shard) -> Iterator[str]:
 def _cell_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
     """Check that cells are consecutive and cover all rows, and that rows are in layout order in each cell."""
     end, places = 0, []
-    key = sort_keys.descending(decoded.ca_eur, format.KEYS["ca_desc"])
+    key = sort_keys.descending_keys(decoded.ca_eur, format.KEYS["ca_desc"])
     for cell in shard.layout.cells:
         places.append(tuple((c is None, c or "") for c in (cell.secteur, cell.sous_secteur)))
         part = slice(cell.start, cell.stop)
@@ -199,8 +199,8 @@ def _value_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
             yield f"the steps of {tri} do not ascend"
         elif tri in _FROM_RECORDS:
             field, null = _FROM_RECORDS[tri]
-            expected = sort_keys.descending(getattr(decoded, field), format.KEYS[tri], null)
-            if not _same(shard.keys(tri, every), expected):
+            expected = sort_keys.descending_keys(getattr(decoded, field), format.KEYS[tri], null)
+            if not _are_same(shard.keys(tri, every), expected):
                 yield f"the steps of {tri} have other values than the records"
     if shard.longest != int(np.diff(shard.steps("ca_desc").places).max(initial=0)):
         yield f"no step of ca_desc has {shard.longest} rows as the longest"
@@ -219,13 +219,13 @@ def _order_faults(shard: Shard, tri: str, whole: Rows, decoded: Contents) -> Ite
     if tri in KEY_OF and not _follow(shard.keys(tri, whole), decoded.ids[whole]).all():
         yield f"rank {tri} does not follow its key and the identifiers"
     stored, _ = KEY_OF.get(tri, (None, 1))
-    kept = shard.steps(stored).known + format.TOP_ROWS if stored else shard.rows
+    kept = shard.steps(stored).known_rows + format.TOP_ROWS if stored else shard.rows
     if not np.array_equal(shard.order(tri), whole[:kept]):
         yield f"order {tri} is not what rank says"
     rank = sort_keys.ranks(whole)
     for part in cells.listed_parts(shard.layout):
         head = whole[np.sort(rank[part.start : part.stop])[: format.TOP_ROWS]]
-        if not np.array_equal(shard.top(part, tri), head):
+        if not np.array_equal(shard.first_rows(part, tri), head):
             yield f"the list of {part.place} in order {tri} is not the head of that order"
 
 
@@ -256,7 +256,7 @@ def _bound_faults(shard: Shard) -> Iterator[str]:
 
 def _known_rows(shard: Shard, tri: str) -> Rows:
     """The rows whose key is not null, in the order `tri`."""
-    return shard.order(tri)[: shard.steps(tri).known]
+    return shard.order(tri)[: shard.steps(tri).known_rows]
 
 
 def _ascend(keys: Keys, places: Rows) -> bool:
@@ -273,5 +273,5 @@ def _follow(keys: Keys, ids: NDArray[np.bytes_]) -> NDArray[np.bool_]:
     return later
 
 
-def _same(one: Keys, other: Keys) -> bool:
+def _are_same(one: Keys, other: Keys) -> bool:
     return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")

@@ -32,11 +32,11 @@ def faults(shard: Shard) -> Iterator[str]:
         if year != years[place]:
             yield f"row {row} has ratios of {years[place]}, its last year is {year}"
         for code in compared:
-            if not _alike(float(columns[code][place]), expected[code]):
+            if not _are_alike(float(columns[code][place]), expected[code]):
                 yield f"ratio {code} of row {row} is not that of its statements"
 
 
-def _alike(one: float, other: float) -> bool:
+def _are_alike(one: float, other: float) -> bool:
     return (isnan(one) and isnan(other)) or isclose(
         one, other, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
     )

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec import sorting, strings
-from shards.codec.arrays import Rows, distinct, ranges, where
+from shards.codec.arrays import Rows, ranges, sort_distinct, where
 from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing, mask_of
 from shards.codec.sorting import Keys, SortedRows
@@ -195,7 +195,7 @@ def sort_names(names: FoldedNames, noms: Texts, by_id: Rows) -> Rows:
 def make_postings(names: FoldedNames) -> Postings:
     """The rows of each word, each row once."""
     rows = np.repeat(np.arange(len(names.starts) - 1, dtype=np.uint64), np.diff(names.starts))
-    pairs = distinct(names.tokens.astype(np.uint64) << np.uint64(32) | rows)
+    pairs = sort_distinct(names.tokens.astype(np.uint64) << np.uint64(32) | rows)
     pairs = pairs[: np.searchsorted(pairs, np.uint64(FORMER_NAME << 32))]
     owners = (pairs >> np.uint64(32)).astype(np.uint32)
     starts = np.searchsorted(owners, np.arange(len(names.words) + 1, dtype=np.uint32))
@@ -252,7 +252,7 @@ def heavy_sets(
         if len(listed) > heavy_size(rows):
             yield interval_key(part), packing.of_mask(mask_of(listed, rows))
         else:
-            yield interval_key(part), packing.of_count(distinct(listed))
+            yield interval_key(part), packing.of_count(sort_distinct(listed))
 
 
 def _nodes(
@@ -300,9 +300,9 @@ def junction_sets(names: FoldedNames, packing: Packing) -> Iterator[tuple[int, b
     owner = np.repeat(np.arange(packing.rows, dtype=np.uint64), np.diff(names.starts))
     inside = names.neighbours
     pairs = last[names.tokens[inside]] << np.uint64(32) | first[names.tokens[inside + 1]]
-    kinds = distinct(pairs.copy())
+    kinds = sort_distinct(pairs.copy())
     numbered = np.searchsorted(kinds, pairs).astype(np.uint64) << np.uint64(32) | owner[inside]
-    numbered = distinct(numbered)
+    numbered = sort_distinct(numbered)
     bounds = np.searchsorted(numbered, np.arange(len(kinds) + 1, dtype=np.uint64) << np.uint64(32))
     found = [
         (pair_key((chr(pair >> 32) + chr(pair & 0xFFFFFFFF)).encode()), start, end)

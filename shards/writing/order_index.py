@@ -112,7 +112,7 @@ def top_lists(
 ) -> Iterator[IndexEntry]:
     """The table `top`: the first rows of each order in each sector and cell of TOP_LEAST rows or more."""
     heads = [
-        found[tri][_least(ranks[tri][part.start : part.stop])]
+        found[tri][_least_ranks(ranks[tri][part.start : part.stop])]
         for part in cells.listed_parts(layout)
         for tri in ORDERS
     ]
@@ -125,7 +125,7 @@ def array_bytes(values: NDArray[Any], dtype: str) -> bytes:
     return np.ascontiguousarray(values, dtype=dtype).tobytes()
 
 
-def _least(ranks: Rows) -> Rows:
+def _least_ranks(ranks: Rows) -> Rows:
     """The least TOP_ROWS of these ranks, ascending."""
     if len(ranks) > _CUT * format.TOP_ROWS:
         ranks = np.partition(ranks, format.TOP_ROWS)[: format.TOP_ROWS]

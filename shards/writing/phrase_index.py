@@ -62,13 +62,13 @@ def phrase_sets(names: FoldedNames, packing: Packing) -> Iterator[tuple[bytes, b
     pending = list(_pairs(names, data, least))
     while pending:
         occurrences = pending.pop()
-        pending += _rightward(names, data, occurrences, least)
+        pending += _longer_rightward(names, data, occurrences, least)
         leftward = [occurrences]
         while leftward:
             occurrences = leftward.pop()
             if _is_whole(data, occurrences) and not _is_pair(occurrences.text):
-                found[occurrences.text] = packing.of_rows(_distinct(occurrences.row))
-            leftward += _leftward(data, occurrences, least)
+                found[occurrences.text] = packing.of_rows(_distinct_rows(occurrences.row))
+            leftward += _longer_leftward(data, occurrences, least)
     yield from sorted(found.items())
 
 
@@ -85,10 +85,10 @@ def _pairs(names: FoldedNames, data: Bytes, least: int) -> Iterator[_Occurrences
         text = bytes((kind >> 8, 32, kind & 255))
         begin = starts[tokens[at].astype(np.int64) + 1] - 2
         end = starts[tokens[at + 1]]
-        yield from _heavier(_Occurrences(text, row, begin, at + 1, end), least)
+        yield from _keep_frequent(_Occurrences(text, row, begin, at + 1, end), least)
 
 
-def _rightward(
+def _longer_rightward(
     names: FoldedNames, data: Bytes, occurrences: _Occurrences, least: int
 ) -> Iterator[_Occurrences]:
     """The frequent texts that are longer by a byte on the right, or by a blank and a byte."""
@@ -108,12 +108,12 @@ def _rightward(
         np.where(ended, follows, occurrences.token),
         end,
     )
-    for kind, chosen in _frequent(byte, least):
+    for kind, chosen in _frequent_kinds(byte, least):
         text = occurrences.text + (b" " if kind >= _BLANK else b"") + bytes((kind & 255,))
-        yield from _heavier(extended.part(chosen, text), least)
+        yield from _keep_frequent(extended.part(chosen, text), least)
 
 
-def _leftward(data: Bytes, occurrences: _Occurrences, least: int) -> Iterator[_Occurrences]:
+def _longer_leftward(data: Bytes, occurrences: _Occurrences, least: int) -> Iterator[_Occurrences]:
     """The frequent texts that are longer by a byte on the left, in the same word."""
     begin = occurrences.begin - 1
     byte = np.where(begin >= 0, data[begin], END[0]).astype(np.int64)
@@ -121,23 +121,23 @@ def _leftward(data: Bytes, occurrences: _Occurrences, least: int) -> Iterator[_O
     extended = _Occurrences(
         occurrences.text, occurrences.row, begin, occurrences.token, occurrences.end
     )
-    for kind, chosen in _frequent(byte, least):
-        yield from _heavier(extended.part(chosen, bytes((kind,)) + occurrences.text), least)
+    for kind, chosen in _frequent_kinds(byte, least):
+        yield from _keep_frequent(extended.part(chosen, bytes((kind,)) + occurrences.text), least)
 
 
-def _frequent(kinds: NDArray[np.int64], least: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
+def _frequent_kinds(kinds: NDArray[np.int64], least: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
     """The kinds that occur more than `least` times, with the indexes where they do."""
     counts = np.bincount(kinds + 1)[1:]
     for kind in np.flatnonzero(counts > least).tolist():
         yield kind, np.flatnonzero(kinds == kind)
 
 
-def _heavier(occurrences: _Occurrences, least: int) -> Iterator[_Occurrences]:
-    if len(occurrences.text) <= SUFFIX_BYTES and len(_distinct(occurrences.row)) > least:
+def _keep_frequent(occurrences: _Occurrences, least: int) -> Iterator[_Occurrences]:
+    if len(occurrences.text) <= SUFFIX_BYTES and len(_distinct_rows(occurrences.row)) > least:
         yield occurrences
 
 
-def _distinct(row: Numbers) -> Numbers:
+def _distinct_rows(row: Numbers) -> Numbers:
     return row[np.concatenate(([True], row[1:] != row[:-1]))[: len(row)]]
 
 

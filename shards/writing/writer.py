@@ -238,7 +238,7 @@ def _keys(columns: Columns) -> dict[str, Keys]:
         "score": (columns.score, None),
     }
     return {
-        tri: sort_keys.descending(found, format.KEYS[tri], null)
+        tri: sort_keys.descending_keys(found, format.KEYS[tri], null)
         for tri, (found, null) in values.items()
     }
 

@@ -41,7 +41,7 @@ class Candidate:
     """The published generation of a DATA folder, open."""
 
     def __init__(self, data: Path) -> None:
-        name = pointer.current(data)
+        name = pointer.current_name(data)
         if name is None:
             raise SystemExit(f"{data} has no published generation; build one, or leave out --data")
         self.generation = generation_files.load(data, name)

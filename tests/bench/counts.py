@@ -89,7 +89,7 @@ def _completions(base: ShardSet) -> None:
 
 def _near(base: ShardSet, chance: random.Random) -> None:
     queries = [Query(q=q) for q in _misspelt(base, chance)]
-    times = [_times(partial(spelling.nearest, base, query)) for query in queries]
+    times = [_times(partial(spelling.nearest_texts, base, query)) for query in queries]
     _row("what a misspelt name may have meant", times)
 
 

@@ -62,6 +62,6 @@ def clear(work: Path) -> None:
 
 def size(data: Path) -> int:
     """Bytes of the published generation, manifest and lists included."""
-    name = pointer.current(data)
+    name = pointer.current_name(data)
     assert name is not None
     return sum(file.stat().st_size for file in (data / name).iterdir())

@@ -33,7 +33,7 @@ DEFLATE_LEVEL: Final = 2  # of the workbook
 
 def main(data: Path) -> None:
     """Print the table."""
-    files = data.glob(f"{pointer.current(data)}/*.shard")
+    files = data.glob(f"{pointer.current_name(data)}/*.shard")
     largest = max(files, key=lambda path: path.stat().st_size)
     pages = _pages(largest)  # before it is mapped
     records = _records(largest)

@@ -23,7 +23,7 @@ def run(tmp_path: Path, *inputs: Path, **options: Any) -> build.Built:
 def served(tmp_path: Path, iso2: str) -> list[dict[str, Any]]:
     """The published companies of a country in layout order, each with its `comptes`."""
     data = tmp_path / "data"
-    generation = pointer.current(data)
+    generation = pointer.current_name(data)
     assert generation is not None
     loaded = generation_files.load(data, generation)
     shard = loaded.shards[iso2]

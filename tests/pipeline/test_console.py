@@ -45,7 +45,7 @@ REASONS = {
 
 @pytest.mark.parametrize("reason", sorted(REASONS))
 def test_every_reason_has_english_words(reason: str) -> None:
-    words = console.english(reason)
+    words = console.english_reason(reason)
 
     assert words != reason
     assert not re.search("[à-ÿ]", words)
@@ -62,4 +62,4 @@ def test_every_reason_has_english_words(reason: str) -> None:
     ],
 )
 def test_a_value_in_a_reason_is_kept(reason: str, words: str) -> None:
-    assert console.english(reason) == words
+    assert console.english_reason(reason) == words

@@ -301,7 +301,7 @@ def test_the_report_is_printed_in_english(tmp_path: Path, source: str, files: li
     counts = importing.run(source, files, tmp_path).counts
 
     reasons = {*counts.dropped, *counts.rejected, *counts.noted, *counts.detail}
-    same = {reason for reason in reasons if console.english(reason) == reason}
+    same = {reason for reason in reasons if console.english_reason(reason) == reason}
     assert same <= {"SIC 2003", "SIC None Supplied"}
 
 

@@ -23,7 +23,7 @@ def test_a_build_prints_its_report_and_its_generation(
     assert code == 0
     lines = shown.out.splitlines()
     assert [line[:5].strip() for line in lines[:4]] == ["iso2", "EE", "UK", "total"]
-    assert lines[-1].startswith(f"published {pointer.current(tmp_path / 'data')} in ")
+    assert lines[-1].startswith(f"published {pointer.current_name(tmp_path / 'data')} in ")
     assert shown.err == ""
 
 
@@ -214,7 +214,7 @@ def test_a_minimum_and_what_is_kept_are_options(
     assert "unchanged, taken from the published generation: EE" in capsys.readouterr().out
     known = pointer.read(data)
     assert known is not None
-    assert len(known.kept) == 3
+    assert len(known.kept_generations) == 3
     for wrong in (["--minimum", "beaucoup"], ["--keep", "1"]):
         with pytest.raises(SystemExit):
             main([*command, str(tmp_path / "É"), *wrong])

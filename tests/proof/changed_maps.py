@@ -121,7 +121,8 @@ def questions(base: ShardSet) -> list[Question]:
             partial(suggestions.towns, base, q, (), 5),
         ]
     asked += [
-        partial(spelling.nearest, base, Query(q=q)) for q in ("fitlba 5", "cb", "5", "fiitlab")
+        partial(spelling.nearest_texts, base, Query(q=q))
+        for q in ("fitlba 5", "cb", "5", "fiitlab")
     ]
     asked += [partial(comparables.comparables, base, first, row, 5) for row in (0, 40, 89)]
     for shard in base.values():
@@ -138,7 +139,7 @@ def _page(base: ShardSet, query: Query) -> object:
 def _distributions(base: ShardSet, query: Query) -> object:
     counted = distribution.distributions(base, query, distribution.DIMENSIONS, UNLIMITED)
     assert counted
-    return [one.first(9) for one in counted[1].values()]
+    return [one.top_values(9) for one in counted[1].values()]
 
 
 def _market(base: ShardSet, query: Query) -> object:

@@ -67,7 +67,7 @@ def main(folder: Path, stride: int) -> None:
     """Try all steps and print what was found."""
     sys.addaudithook(_hook)
     source, before, data = folder / "source", folder / "mirror", folder / "data"
-    names = {str(pointer.current(before)), str(pointer.current(source))}
+    names = {str(pointer.current_name(before)), str(pointer.current_name(source))}
     total, events = _measured(source, before, data)
     steps = [("byte", number) for number in range(0, total, stride)]
     steps += [(kind, number) for kind in ("event", "error") for number in range(events)]
@@ -143,12 +143,12 @@ def _ended(status: int) -> str:
 def _fault(data: Path, source: Path, names: set[str]) -> str:
     """What is wrong after a round that was ended, "" if nothing is."""
     try:
-        name = str(pointer.current(data))
+        name = str(pointer.current_name(data))
         if name not in names:
             return f"{name} is published"
         generation_files.verify_digests(data / name, generation_files.read_manifest(data / name))
         mirror(Downloader(Folder(source), _patient()), data, MirrorOptions())
-        if pointer.current(data) != pointer.current(source):
+        if pointer.current_name(data) != pointer.current_name(source):
             return "the next round did not publish what the source has"
         left = [
             path.name

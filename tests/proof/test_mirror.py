@@ -95,12 +95,12 @@ class Watch:
         while not self._end.wait(0.01):
             name = None
             try:
-                name = pointer.current(self._data)
+                name = pointer.current_name(self._data)
                 if name:
                     self._look(self._data / name)
             except (ShardError, OSError) as error:
                 # Two generations later the folder may be removed after CURRENT was read.
-                if name is None or pointer.current(self._data) == name:
+                if name is None or pointer.current_name(self._data) == name:
                     self.faults.append(str(error))
 
     def _look(self, folder: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_mirror_shows_whole_generations_only_and_ends_on_the_newest(tmp_path: 
 
 
 def _shows(data: Path, generation: str) -> bool:
-    return pointer.current(data) == generation
+    return pointer.current_name(data) == generation
 
 
 def _until(claim: Callable[[], bool], mirror: Mirror, what: str) -> None:
@@ -185,7 +185,7 @@ class Builder:
         return publication.publish(self.data, staged, sources=())
 
     def _shard(self, path: Path, iso2: str, found: list[Company]) -> None:
-        known = pointer.current(self.data)
+        known = pointer.current_name(self.data)
         if known and iso2 != "EE":
             os.link(self.data / known / path.name, path)
         else:

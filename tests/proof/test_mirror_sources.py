@@ -43,7 +43,7 @@ def test_nginx_gives_data_to_mirrors_with_a_password_and_to_nobody_else(
     """The example of serve/deploy: TLS, a password, the API beside it, Cache-Control"""
     (source / "rejected").mkdir()
     (source / "rejected" / "EE.parquet").write_bytes(b"PAR1")
-    name = str(pointer.current(source))
+    name = str(pointer.current_name(source))
     shard = f"{name}/EE.shard"
     with started(source) as server:
         nginx = configured(tmp_path, source, int(line_of(server).rsplit(":", 1)[1]))
@@ -133,7 +133,7 @@ def test_a_bucket_that_fails_three_times_in_ten_is_mirrored_and_signed(
             signature.sign(source, key)
             done = _sync("s3://bucket/data", data, environment, "--public-key", public)
             assert done.returncode == 0, done.stderr
-            assert pointer.current(data) == name
+            assert pointer.current_name(data) == name
             generation_files.verify_digests(
                 data / name, generation_files.read_manifest(data / name)
             )
@@ -153,7 +153,7 @@ def test_an_object_goes_on_where_it_was_cut(source: Path, tmp_path: Path) -> Non
 
     assert done.returncode == 0, done.stderr
     assert "0.1 MiB resumed" in done.stdout
-    folder = source / str(pointer.current(source))
+    folder = source / str(pointer.current_name(source))
     whole = sum(path.stat().st_size for path in folder.iterdir())
     fetched = re.search(r"([\d.]+) MiB in", done.stdout)
     assert fetched
@@ -189,7 +189,7 @@ def _answers(url: str) -> bool:
 
 def _interrupted(source: Path, data: Path) -> File:
     """Put the beginning of the largest file where a killed round leaves it."""
-    name = str(pointer.current(source))
+    name = str(pointer.current_name(source))
     known = generation_files.read_manifest(source / name).files["UK.shard"]
     part = data / ".mirror" / f"{known.blake3}.part"
     part.parent.mkdir(parents=True)

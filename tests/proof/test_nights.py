@@ -62,7 +62,7 @@ def test_a_night_whose_disk_is_full_names_the_disk_and_goes_on_with_room(
     assert f"the disk of {work}" in done.stderr
     assert "give it space" in done.stderr
     assert mended.returncode == 0, mended.stderr
-    assert pointer.current(tmp_path / "data")
+    assert pointer.current_name(tmp_path / "data")
 
 
 def test_a_second_build_onto_a_full_disk_leaves_the_first_one_published(tmp_path: Path) -> None:
@@ -71,14 +71,14 @@ def test_a_second_build_onto_a_full_disk_leaves_the_first_one_published(tmp_path
     with small(data, "24m"):
         config = _configured(tmp_path, tmp_path / "work")
         assert _night(config).returncode == 0
-        first = pointer.current(data)
+        first = pointer.current_name(data)
         _change(tmp_path / "work")
         _fill(data)
         done = _night(config)
-        after = pointer.current(data)
+        after = pointer.current_name(data)
         (data / "filler").unlink()
         mended = _night(config)
-        last = pointer.current(data)
+        last = pointer.current_name(data)
 
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
@@ -120,7 +120,7 @@ def test_nights_on_a_failing_disk_publish_all_or_nothing_and_a_clean_one_mends_t
 
 def _published(data: Path) -> dict[str, bytes]:
     """The shards of the published generation, whose digests are right, by name; names of generations hold times."""
-    name = pointer.current(data) if data.is_dir() else None
+    name = pointer.current_name(data) if data.is_dir() else None
     if name is None:
         return {}
     generation_files.verify_digests(data / name, generation_files.read_manifest(data / name))

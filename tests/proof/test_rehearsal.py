@@ -335,6 +335,6 @@ def _report(folder: Path) -> dict[str, Any]:
 def _counts(folder: Path) -> dict[str, int]:
     """The companies that are published, by country."""
     data = folder / "data"
-    name = pointer.current(data)
+    name = pointer.current_name(data)
     assert name is not None
     return dict(generation_files.read_manifest(data / name).counts)

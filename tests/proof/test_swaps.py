@@ -182,7 +182,7 @@ def test_every_bit_that_flips_is_refused_and_the_old_generation_serves_on(tmp_pa
             place, bit = chance.randrange(len(whole)), 1 << chance.randrange(8)
             path.write_bytes(whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1 :])
             await published.refresh(again=True)
-            standing = published.standing
+            standing = published.status
             assert (standing.generation, standing.refused) == (first, second), (path, place, bit)
             path.write_bytes(whole)
         await published.refresh(again=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from quota.accounts import Account, dump, effective, has_tool, load_account, load_key
+from quota.accounts import Account, dump, effective_plan, has_tool, load_account, load_key
 from quota.errors import StoreUnavailable, UnknownError
 from tests.quota.small import PLANS
 
@@ -25,8 +25,8 @@ def account(plan: str, *, api_tool: bool) -> Account:
 def test_without_the_tool_an_option_plan_is_served_as_free(
     plan: str, without: str, taken: str
 ) -> None:
-    assert effective(account(plan, api_tool=False), PLANS).slug == without
-    assert effective(account(plan, api_tool=True), PLANS).slug == taken
+    assert effective_plan(account(plan, api_tool=False), PLANS).slug == without
+    assert effective_plan(account(plan, api_tool=True), PLANS).slug == taken
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_the_tool_is_included_or_taken(plan: str, api_tool: bool, has: bool) -> 
 
 def test_a_plan_that_the_grid_has_no_more_is_named() -> None:
     with pytest.raises(UnknownError, match="'platine'"):
-        effective(account("platine", api_tool=True), PLANS)
+        effective_plan(account("platine", api_tool=True), PLANS)
 
 
 def test_a_stored_member_that_is_unknown_is_refused() -> None:

@@ -21,7 +21,7 @@ import orjson
 from aiohttp import web
 
 from quota import plans
-from quota.accounts import Account, effective
+from quota.accounts import Account, effective_plan
 from quota.bursts.limiter import BurstLimiter as Limiter
 from quota.results import Usage
 from quota.store.interface import Store
@@ -128,7 +128,9 @@ class Served:
 
     def usage(self, customer: Customer) -> Usage:
         account = self.store.accounts.get(customer.account).result()
-        return self.store.usage(account.id, effective(account, PLANS), self.context.now()).result()
+        return self.store.usage(
+            account.id, effective_plan(account, PLANS), self.context.now()
+        ).result()
 
     def used(self, customer: Customer) -> int:
         """The calls that an account has made today."""

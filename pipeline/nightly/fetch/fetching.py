@@ -62,7 +62,7 @@ class FetchSettings:
     slowest: int = SLOWEST
     deadline: int | None = None
 
-    def of(self, source: str) -> SourceSettings:
+    def of_source(self, source: str) -> SourceSettings:
         """What an operator says of one source."""
         return self.sources.get(source, _UNSAID)
 
@@ -105,7 +105,7 @@ class _Round:
 
     def deadline(self, source: str) -> int | None:
         """The minutes after which the fetch of a source ends."""
-        said = (self.settings.of(source).deadline, self.settings.deadline)
+        said = (self.settings.of_source(source).deadline, self.settings.deadline)
         return min((minutes for minutes in said if minutes), default=None)
 
     @property
@@ -137,13 +137,14 @@ def run(
     if unknown := sorted({*sources, *settings.sources} - table.keys()):
         raise FetchError(f"unknown source {unknown[0]!r}; known: {', '.join(sorted(table))}")
     wanted = {
-        source: published.with_settings(table[source], settings.of(source)) for source in sources
+        source: published.with_settings(table[source], settings.of_source(source))
+        for source in sources
     }
     with locks.write_lock(raw):
-        return asyncio.run(_all(wanted, raw, settings, now, came, report))
+        return asyncio.run(_fetch_all(wanted, raw, settings, now, came, report))
 
 
-async def _all(
+async def _fetch_all(
     wanted: Mapping[str, Sequence[PublishedFile]],
     raw: Path,
     settings: FetchSettings,
@@ -161,7 +162,7 @@ async def _all(
 async def _source(files: Sequence[PublishedFile], shared: _Round) -> list[FetchedFile]:
     found: list[FetchedFile] = []
     source = files[0].source
-    if not shared.settings.of(source).fetch:
+    if not shared.settings.of_source(source).fetch:
         reason = f"`fetch = false` in the configuration; put the files into {shared.raw / source}"
         return [FetchedFile(source, "", "manuel", reason)]
     for file in files:
@@ -178,7 +179,7 @@ async def _file(file: PublishedFile, shared: _Round) -> list[FetchedFile]:
     if not file.address:
         return [FetchedFile(file.source, file.name, "manuel", _by_hand(file, folder))]
     last = receipt.all_of(folder, file.name)
-    if file.days is None and last and receipt.valid(folder, last[0].fichier):
+    if file.days is None and last and receipt.find_valid(folder, last[0].fichier):
         return [FetchedFile(file.source, last[0].fichier, "inchange", receipt=last[0])]
     found: list[FetchedFile] = []
     if reason := await _bring(file, shared, found):
@@ -224,7 +225,7 @@ async def _editions(
     """
     here, absent = False, ""
     for edition in published.editions(file, shared.now.date()):
-        known = await asyncio.to_thread(receipt.valid, shared.raw / file.source, edition.name)
+        known = await asyncio.to_thread(receipt.find_valid, shared.raw / file.source, edition.name)
         if known and file.editions > 1:  # the edition of a day does not change
             here = True
             continue
@@ -250,7 +251,7 @@ async def _edition(
 ) -> FetchedFile:
     """Bring one edition, check it, and put it in its place."""
     path = shared.raw / file.source / receipt.FOLDER / edition.name
-    slowest = shared.settings.of(file.source).slowest
+    slowest = shared.settings.of_source(file.source).slowest
     download = EditionDownload(
         client=shared.client,
         file=file,
@@ -346,13 +347,13 @@ def _key(file: PublishedFile, settings: FetchSettings) -> dict[str, str]:
     """
     if reason := lacks_key(file, settings):
         raise FetchError(reason)
-    secret = settings.of(file.source).secret
+    secret = settings.of_source(file.source).secret
     return {file.header or "Authorization": secret} if secret else {}
 
 
 def lacks_key(file: PublishedFile, settings: FetchSettings) -> str:
     """What to do where the source takes an account and has no key; empty where it is in order."""
-    if not file.header or settings.of(file.source).secret:
+    if not file.header or settings.of_source(file.source).secret:
         return ""
     variable = secret_name(file.source)
     return f"it takes: {file.account}; set {variable} to the value of the header {file.header}"

@@ -68,7 +68,7 @@ class Receipt:
         return Validators(self.etag, self.modifie, self.adresse)
 
 
-def valid(folder: Path, name: str) -> Receipt | None:
+def find_valid(folder: Path, name: str) -> Receipt | None:
     """The receipt of `name` in the folder of a source, if the file has the bytes it describes."""
     receipt = _read(_path(folder, name))
     if receipt is None or not (folder / name).is_file():

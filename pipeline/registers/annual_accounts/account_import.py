@@ -145,7 +145,7 @@ def _last_filed(running: _Import, together: int) -> pl.LazyFrame:
     chosen: list[pl.LazyFrame] = [pl.LazyFrame(schema=dict(COMPTES))]
     for part in range(parts):
         path = running.work / f"lignes-{part:05}.parquet"
-        lines = _chosen(running.written, part, parts)
+        lines = _chosen_rows(running.written, part, parts)
         lines.write_parquet(path)
         chosen.append(pl.scan_parquet(path))
         counts["lignes écrites"] += lines.height
@@ -155,7 +155,7 @@ def _last_filed(running: _Import, together: int) -> pl.LazyFrame:
     return pl.concat(chosen)
 
 
-def _chosen(written: Sequence[Path], part: int, parts: int) -> pl.DataFrame:
+def _chosen_rows(written: Sequence[Path], part: int, parts: int) -> pl.DataFrame:
     mine = pl.scan_parquet(list(written)).filter(pl.col("tas") * parts // _GROUPS == part)
     place = pl.col("etat").replace_strict(ETATS, range(len(ETATS)), return_dtype=pl.Int8)
     return (

@@ -42,7 +42,7 @@ def read(document: Document) -> Iterator[FiledAccount]:
     """
     instance = xbrl_instance.parse(document.read())
     number = _number(instance, document.name)
-    closing = _closing(instance)
+    closing = _closing_day(instance)
     by_scope: dict[bool, list[Fact]] = defaultdict(list)
     for item in instance.items:
         by_scope[_is_group(item.context)].append(_fact(item))
@@ -62,7 +62,7 @@ def _number(instance: Instance, name: str) -> str:
     raise FilingError(NO_NUMBER, ", ".join(sorted({c.identifier for c in instance.contexts})))
 
 
-def _closing(instance: Instance) -> date:
+def _closing_day(instance: Instance) -> date:
     stated = instance.text(CLOSING)
     if stated:
         return day(stated)

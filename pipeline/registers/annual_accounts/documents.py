@@ -65,12 +65,12 @@ def _members(archive: zipfile.ZipFile, suffixes: Collection[str], depth: int) ->
         )
         plain = name.lower().removesuffix(".gz")
         if plain.endswith(".zip"):
-            yield from _inner(document, suffixes, depth + 1)
+            yield from _inner_documents(document, suffixes, depth + 1)
         elif plain.endswith(tuple(suffixes)):
             yield document
 
 
-def _inner(packed: Document, suffixes: Collection[str], depth: int) -> Iterator[Document]:
+def _inner_documents(packed: Document, suffixes: Collection[str], depth: int) -> Iterator[Document]:
     if depth > _DEEPEST:
         yield packed._replace(open=lambda: _refuse(packed.name))
         return

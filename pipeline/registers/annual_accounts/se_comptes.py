@@ -44,7 +44,7 @@ def read(document: Document) -> Iterator[FiledAccount]:
         raise FilingError(CONTRADICTED, ", ".join(sorted(stated)))
     if not named and len(stated) != 1:
         raise FilingError(NO_NUMBER, ", ".join(sorted(report.identifiers)))
-    closing = day(named.group(2)) if named else _latest(report)
+    closing = day(named.group(2)) if named else _latest_day(report)
     yield FiledAccount(
         id=named.group(1) if named else stated.pop(),
         closing=closing,
@@ -60,7 +60,7 @@ def _number(identifier: str) -> str | None:
     return found.group(1) + found.group(2) if found else None
 
 
-def _latest(report: filing.Filing) -> date:
+def _latest_day(report: filing.Filing) -> date:
     days = [fact.day for fact in report.facts if "[" not in fact.key]
     if not days:
         raise FilingError(NO_CLOSING, "aucun fait daté")

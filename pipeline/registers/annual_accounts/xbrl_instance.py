@@ -89,7 +89,7 @@ def parse(content: bytes) -> Instance:
     except ET.ParseError as error:
         raise FilingError(NO_XBRL, str(error)) from error
     if root.tag != f"{_XBRLI}xbrl":
-        raise FilingError(NO_XBRL, f"racine {_local(root.tag)!r}")
+        raise FilingError(NO_XBRL, f"racine {_local_name(root.tag)!r}")
     contexts = {
         element.get("id", ""): found
         for element in root.iterfind(f"{_XBRLI}context")
@@ -102,7 +102,7 @@ def parse(content: bytes) -> Instance:
     for element in _facts(root):
         text = (element.text or "").strip()
         if "unitRef" not in element.keys():  # noqa: SIM118 - an Element is no mapping
-            texts[_local(element.tag)].append(text)
+            texts[_local_name(element.tag)].append(text)
             continue
         item = _item(element, text, contexts, units)
         if item is not None:
@@ -141,7 +141,7 @@ def _item(
     if context is None or not isfinite(value):
         return None
     currency = units.get(element.get("unitRef", ""))
-    return Item(_local(element.tag), context, value, currency, precision)
+    return Item(_local_name(element.tag), context, value, currency, precision)
 
 
 def _context(element: ET.Element) -> Context | None:
@@ -192,5 +192,5 @@ def _currency(unit: ET.Element) -> str | None:
     return found.group(1) if found else None
 
 
-def _local(tag: str) -> str:
+def _local_name(tag: str) -> str:
     return tag.rpartition("}")[2]

@@ -93,11 +93,11 @@ def total_assets(exercice: int, found: Mapping[str, Amount], tally: Tally) -> Am
     with total assets less current liabilities plus creditors within one year, where both are filed,
     and the comparison is counted in `tally`.
     """
-    fixed = _present(found, ("FixedAssets",)) or _present(found, FIXED)
-    current = _present(found, ("CurrentAssets",)) or _present(found, CURRENT)
+    fixed = _present_amounts(found, ("FixedAssets",)) or _present_amounts(found, FIXED)
+    current = _present_amounts(found, ("CurrentAssets",)) or _present_amounts(found, CURRENT)
     if TOTAL in found or not (fixed or current):
         return None
-    parts = [*fixed, *current, *_present(found, APART)]
+    parts = [*fixed, *current, *_present_amounts(found, APART)]
     currencies = {part.devise for part in parts}
     if len(currencies) != 1:
         tally.counts["total de l'actif non calculé (plusieurs devises)"] += 1
@@ -138,7 +138,7 @@ def _correct_signs(found: dict[str, Amount], tally: Tally) -> dict[str, Amount]:
     """
     net = found.get("TotalAssetsLessCurrentLiabilities")
     owed = found.get("CreditorsDueWithinOneYear")
-    assets = sum(part.valeur for part in _present(found, ("FixedAssets", "CurrentAssets")))
+    assets = sum(part.valeur for part in _present_amounts(found, ("FixedAssets", "CurrentAssets")))
     if net is None or owed is None or assets >= 0 or owed.valeur <= 0:
         return found
     if abs(assets - (net.valeur - owed.valeur)) > ROUNDING:
@@ -160,7 +160,7 @@ def _compare(total: float, found: Mapping[str, Amount], tally: Tally) -> None:
         tally.counts[f"total de l'actif {'confirmé' if agrees else 'contredit'}"] += 1
 
 
-def _present(found: Mapping[str, Amount], codes: Iterable[str]) -> list[Amount]:
+def _present_amounts(found: Mapping[str, Amount], codes: Iterable[str]) -> list[Amount]:
     return [found[code] for code in codes if code in found]
 
 
@@ -204,7 +204,7 @@ def _one_per_line(
 ) -> dict[str, Amount]:
     chosen: dict[str, tuple[int, Amount]] = {}
     for same in keys:
-        fact, element = _best(same, tally)
+        fact, element = _choose_fact(same, tally)
         if fact is None:
             continue
         code = element.line.code
@@ -215,7 +215,7 @@ def _one_per_line(
     return {code: amount for code, (_, amount) in chosen.items()}
 
 
-def _best(same: Sequence[tuple[Fact, Element]], tally: Tally) -> tuple[Fact | None, Element]:
+def _choose_fact(same: Sequence[tuple[Fact, Element]], tally: Tally) -> tuple[Fact | None, Element]:
     """Choose one of the facts of one key and one date, or none (rule 3)."""
     element = same[0][1]
     ordered = sorted((fact for fact, _ in same), key=_preference)

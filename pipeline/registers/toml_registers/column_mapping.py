@@ -29,7 +29,7 @@ def entity_of(declared: Declaration, columns: sql.Schema) -> Entity:
     for name, column in declared.columns.items():
         dtype = COMPANIES[name]
         read = [sql.expression(text, place.of(name), columns) for text in column.sql]
-        mapped[name] = _canonical(column, read, dtype, columns)
+        mapped[name] = _canonical_column(column, read, dtype, columns)
         if column.formats or dtype in (INTEGER, NUMBER):
             missed = sql.text(read[0]).is_not_null() & mapped[name].is_null()
             reason = UNREADABLE.get(name, f"{name} illisible")
@@ -76,7 +76,7 @@ def _show_value(declared: Declaration, columns: sql.Schema) -> pl.Expr:
     return sql.expression(declared.repeated.show, place, columns)
 
 
-def _canonical(
+def _canonical_column(
     column: Column, read: Sequence[pl.Expr], dtype: pl.DataType, columns: sql.Schema
 ) -> pl.Expr:
     if dtype == TEXTS:

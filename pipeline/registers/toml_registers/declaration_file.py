@@ -58,12 +58,12 @@ def read(path: Path) -> Declaration:
         drop={name: _reason(table) for name, table in found.either("drop").items()},
         reject={name: _reason(table) for name, table in found.either("reject").items()},
         note={name: _reason(table) for name, table in found.either("note").items()},
-        repeated=_repeated(found.below("repeated")),
+        repeated=_repeated(found.subtable("repeated")),
         english=found.texts("english"),
         statements=_statements(found),
         edition=_edition(found),
         newest=found.take("newest", str, None),
-        max_rejected=_max_rejected(found.below("max_rejected")),
+        max_rejected=_max_rejected(found.subtable("max_rejected")),
     )
     found.end()
     _check(declared, found)
@@ -81,13 +81,13 @@ def _check(declared: Declaration, found: "_Table") -> None:
         ("complement", declared.complement, {EVERY_COUNTRY, *_countries()}),
     ):
         if unknown := [name for name in names if name not in known]:
-            raise found.wrong(what, f"{unknown[0]!r} is not declared")
+            raise found.error(what, f"{unknown[0]!r} is not declared")
     if not declared.main:
-        raise found.wrong("main", "names no kind of file")
+        raise found.error("main", "names no kind of file")
     if declared.statements and declared.columns:
-        raise found.wrong("columns", "stands beside [statements]; a register has one of them")
+        raise found.error("columns", "stands beside [statements]; a register has one of them")
     if extra := sorted(declared.english.keys() - declared.reasons):
-        raise found.wrong("english", f"{extra[0]!r} is no reason of this register")
+        raise found.error("english", f"{extra[0]!r} is no reason of this register")
 
 
 def _edition(found: "_Table") -> EditionPattern | None:
@@ -95,7 +95,7 @@ def _edition(found: "_Table") -> EditionPattern | None:
     if not written:
         return None
     if written.keys() != {"pattern", "format"}:
-        raise found.wrong("edition", "it has a pattern and a format")
+        raise found.error("edition", "it has a pattern and a format")
     return EditionPattern(**written)
 
 
@@ -105,7 +105,7 @@ def _max_rejected(found: "_Table | None") -> float:
     share, reason = found.take("share", float, 0.0), found.text("reason", "")
     found.end()
     if not MAX_REJECTED < share <= 1 or not reason:
-        raise found.wrong("", f"it has a share over {MAX_REJECTED} and up to 1, and a reason")
+        raise found.error("", f"it has a share over {MAX_REJECTED} and up to 1, and a reason")
     return share
 
 
@@ -116,7 +116,7 @@ def _countries() -> list[str]:
 def _file_kind(name: str, found: "_Table") -> FileKind:
     form = found.text("format", "csv")
     if form not in get_args(Format):
-        raise found.wrong("format", f"{form!r} is none of {', '.join(get_args(Format))}")
+        raise found.error("format", f"{form!r} is none of {', '.join(get_args(Format))}")
     at = found.text("at", "")
     kind = FileKind(
         name=name,
@@ -155,7 +155,7 @@ def _path(found: "_Table") -> json_paths.Path:
     try:
         return json_paths.parse(written, joined)
     except PathError as error:
-        raise found.wrong("path", str(error)) from error
+        raise found.error("path", str(error)) from error
 
 
 def _join(name: str, found: "_Table") -> Join:
@@ -206,11 +206,15 @@ def _column(found: "_Table") -> Column:
 
 
 def _statements(found: "_Table") -> FiledAccounts | None:
-    if (table := found.below("statements")) is None:
+    if (table := found.subtable("statements")) is None:
         return None
-    close, start, legend = table.below("close"), table.below("start"), table.below("legend")
+    close, start, legend = (
+        table.subtable("close"),
+        table.subtable("start"),
+        table.subtable("legend"),
+    )
     if close is None:
-        raise table.wrong("close", "is missing: the closing date, { date, format }")
+        raise table.error("close", "is missing: the closing date, { date, format }")
     accounts = FiledAccounts(
         iso2=table.text("iso2", ""),
         id=table.text("id", ""),
@@ -229,7 +233,7 @@ def _statements(found: "_Table") -> FiledAccounts | None:
         sums={code: _sum(found) for code, found in table.tables("sums").items()},
     )
     if bool(accounts.element) != bool(accounts.value) or not (accounts.value or accounts.values):
-        raise table.wrong("values", "amounts are in `element` and `value`, or in `values`")
+        raise table.error("values", "amounts are in `element` and `value`, or in `values`")
     table.end()
     return accounts
 
@@ -263,7 +267,7 @@ def _repeated(found: "_Table | None") -> Repeated | None:
     )
     found.end()
     if not repeated.reason or not repeated.order:
-        raise found.wrong("repeated", "it needs a reason and an order")
+        raise found.error("repeated", "it needs a reason and an order")
     return repeated
 
 
@@ -283,7 +287,7 @@ class _Table:
         """The value of `key`, which must be of `kind`."""
         value = self._left.pop(key, default)
         if value is not default and not isinstance(value, kind):
-            raise self.wrong(key, f"{value!r} is no {kind.__name__}")
+            raise self.error(key, f"{value!r} is no {kind.__name__}")
         return cast(T, value)
 
     def text(self, key: str, default: str) -> str:
@@ -298,18 +302,20 @@ class _Table:
         """A table of texts."""
         value = self.take(key, dict, {})
         if wrong := [name for name, text in value.items() if not isinstance(text, str)]:
-            raise self.wrong(key, f"the value of {wrong[0]!r} is no text")
+            raise self.error(key, f"the value of {wrong[0]!r} is no text")
         return value
 
     def tables(self, key: str) -> dict[str, "_Table"]:
         """A table of tables."""
-        return {name: self._below(key, name, t) for name, t in self.take(key, dict, {}).items()}
+        return {
+            name: self._make_table(key, name, t) for name, t in self.take(key, dict, {}).items()
+        }
 
     either = tables  # of texts, lists or tables
 
-    def below(self, key: str) -> "_Table | None":
+    def subtable(self, key: str) -> "_Table | None":
         """The table under `key`, if there is one."""
-        return self._below("", key, self.take(key, dict, {})) if key in self._left else None
+        return self._make_table("", key, self.take(key, dict, {})) if key in self._left else None
 
     def kinds(self) -> dict[str, "_Table"]:
         """The tables below `file`, each with what it takes over from the kind it is like."""
@@ -317,17 +323,17 @@ class _Table:
         for name, table in written.items():
             if (like := table.pop("like", None)) is not None:
                 if like not in written:
-                    raise self.wrong(f"file.{name}.like", f"{like!r} is not declared")
+                    raise self.error(f"file.{name}.like", f"{like!r} is not declared")
                 written[name] = {**written[like], **table}
-        return {name: self._below("file", name, table) for name, table in written.items()}
+        return {name: self._make_table("file", name, table) for name, table in written.items()}
 
     def end(self) -> None:
         if self._left:
-            raise self.wrong(next(iter(self._left)), "no such key in the language")
+            raise self.error(next(iter(self._left)), "no such key in the language")
 
-    def wrong(self, key: str, what: str) -> DeclarationError:
+    def error(self, key: str, what: str) -> DeclarationError:
         place = ".".join(filter(None, (self._place, key)))
         return DeclarationError(f"{self._path.name} [{place}]: {what}")
 
-    def _below(self, key: str, name: str, found: object) -> "_Table":
+    def _make_table(self, key: str, name: str, found: object) -> "_Table":
         return _Table(self._path, ".".join(filter(None, (self._place, key, name))), found)

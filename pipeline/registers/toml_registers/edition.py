@@ -43,7 +43,7 @@ def date_of_head(
                 head = stream.read(_HEAD).decode("utf-8", "replace")
             if found := re.search(edition.pattern, head):
                 days.append(_day(found[1], edition, member.name))
-    past = [day for day in days if day <= file_date.latest()]
+    past = [day for day in days if day <= file_date.latest_date()]
     return FileDate(min(past), "contenu") if past else None
 
 
@@ -85,7 +85,7 @@ def dates(rows: pl.LazyFrame, main: Sequence[FilePart], column: str) -> dict[Pat
 def _dates_of_parts(
     rows: pl.LazyFrame, main: Sequence[FilePart], edition: FileDate | None, column: str | None
 ) -> list[FileDate | None]:
-    newest = _newest(rows, main, column)
+    newest = _newest_dates(rows, main, column)
     found: list[FileDate | None] = []
     for rank, part in enumerate(main):
         name = file_date.in_name(part.file.name) or file_date.in_name(part.name)
@@ -104,13 +104,13 @@ def _dates_of_files(
     return found
 
 
-def _newest(
+def _newest_dates(
     staged: pl.LazyFrame, main: Sequence[FilePart], column: str | None
 ) -> dict[int, FileDate]:
     """The newest date in the rows of each file, by rank; one after the file was written is an error."""
     if column is None:
         return {}
-    written = [file_date.latest(part.file) for part in main]
+    written = [file_date.latest_date(part.file) for part in main]
     limits = pl.LazyFrame(
         {"rank": range(len(main)), "written": written}, schema={"rank": pl.Int32(), "written": TEXT}
     )

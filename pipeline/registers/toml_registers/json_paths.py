@@ -58,11 +58,11 @@ class Path:
         """
         steps, joined = self.steps, self.joined
         if self.is_list:
-            return lambda record: _every(record, steps, joined) or None
+            return lambda record: _texts_under(record, steps, joined) or None
         if any(step.tests or PLUS in step.key for step in steps):
             return lambda record: _text(_walk(record, steps), joined)
         keys = [step.key for step in steps]
-        return lambda record: _text(_plain(record, keys), joined)
+        return lambda record: _text(_plain_value(record, keys), joined)
 
 
 def parse(text: str, joined: str = ", ") -> Path:
@@ -142,7 +142,7 @@ def _first_unknown(record: Mapping[str, Value], known: Tree) -> str | None:
     return next((key for key in record if key not in known and not key.startswith(stems)), None)
 
 
-def _plain(value: Value, keys: Iterable[str]) -> Value:
+def _plain_value(value: Value, keys: Iterable[str]) -> Value:
     for key in keys:
         if isinstance(value, list):
             value = value[0] if value else None
@@ -180,17 +180,17 @@ def _matches(item: Value, key: str, wanted: str | None) -> bool:
     return bool(text) if wanted is None else text == wanted
 
 
-def _every(value: Value, steps: tuple[Step, ...], joined: str) -> list[str]:
+def _texts_under(value: Value, steps: tuple[Step, ...], joined: str) -> list[str]:
     """The texts under every element that the steps lead to, in their order."""
     if not steps:
         text = _text(value, joined)
         return [text] if text is not None else []
     if isinstance(value, list):
-        return [text for item in value for text in _every(item, steps, joined)]
+        return [text for item in value for text in _texts_under(item, steps, joined)]
     if not isinstance(value, dict):
         return []
     step, *rest = steps
-    return _every(_select(value, step), tuple(rest), joined)
+    return _texts_under(_select(value, step), tuple(rest), joined)
 
 
 def _text(value: Value, joined: str) -> str | None:

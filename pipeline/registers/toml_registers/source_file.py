@@ -236,7 +236,7 @@ def _csv_part(member: Member, kind: FileKind, header: tuple[str, ...], path: Pat
     )
     # Polars counts the fields of a row only where it reads all columns; it would leave out the
     # fields beyond the header without a word, and one too many means that the others are shifted.
-    frame = frame.map_batches(_same, projection_pushdown=False, streamable=True)
+    frame = frame.map_batches(_identity, projection_pushdown=False, streamable=True)
     return FilePart(
         kind, member.name, member.stem, _used_columns(frame, kind, header), path, header, is_cp1252
     )
@@ -260,7 +260,7 @@ def _parquet_part(member: Member, kind: FileKind, header: tuple[str, ...], path:
     )
 
 
-def _same(rows: pl.DataFrame) -> pl.DataFrame:
+def _identity(rows: pl.DataFrame) -> pl.DataFrame:
     return rows
 
 

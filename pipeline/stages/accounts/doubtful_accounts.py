@@ -84,7 +84,7 @@ def add_reasons(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
     yearly = _turnovers(split, codes)
     joined = (
         split.join(wrong, on=_YEAR, how="left")
-        .join(_implausible(yearly), on=_YEAR, how="left")
+        .join(_implausible_turnovers(yearly), on=_YEAR, how="left")
         .join(_tiny_results(split, yearly), on=[*_YEAR, "base"], how="left")
     )
     reasons = (
@@ -146,16 +146,16 @@ def _unbalanced_years(split: pl.LazyFrame) -> pl.LazyFrame:
     )
     count = 3 + pl.sum_horizontal(pl.col(_PROVISIONS, _AFTER, *_BESIDE).is_not_null())
     closes = pl.coalesce(
-        _near(assets, pl.col(_OTHER_SIDE), 2),
-        _near(assets, equity + pl.col(_LIABILITIES), 3),
+        _is_near(assets, pl.col(_OTHER_SIDE), 2),
+        _is_near(assets, equity + pl.col(_LIABILITIES), 3),
         pl.when(owed.is_not_null() & (in_full | (parts > assets))).then(
-            _near(assets, parts, count)
+            _is_near(assets, parts, count)
         ),
     )
     return figures.filter(~closes & (pl.col("devises") == 1)).select(_YEAR)
 
 
-def _near(left: pl.Expr, right: pl.Expr, figures: int | pl.Expr) -> pl.Expr:
+def _is_near(left: pl.Expr, right: pl.Expr, figures: int | pl.Expr) -> pl.Expr:
     """Whether two amounts agree but for one unit of each of the rounded `figures`."""
     return (left - right).abs() <= pl.col("unit") * figures
 
@@ -190,7 +190,7 @@ def _turnovers(split: pl.LazyFrame, codes: Iterable[str]) -> pl.LazyFrame:
     )
 
 
-def _implausible(yearly: pl.LazyFrame) -> pl.LazyFrame:
+def _implausible_turnovers(yearly: pl.LazyFrame) -> pl.LazyFrame:
     """The company, group and year of each turnover of another scale than those beside it: `turnover`, why."""
     inside = _same_way("before", "after") & _is_scaled("before") & _is_scaled("after")
     first = pl.col("before").is_null() & _is_scaled("after") & _agree("after", "later")
@@ -214,15 +214,15 @@ def _out_of_line() -> pl.Expr:
     inside = pl.all_horizontal(pl.col("before", "after").is_not_null())
     far = (pl.col("valeur") >= _OUT * most) | (_OUT * pl.col("valeur") <= least)
     alone = pl.col("later").is_null()
-    first = pl.col("before").is_null() & _above("after") & (alone | _above("later"))
-    last = pl.col("after").is_null() & _above("before") & _above("earlier")
+    first = pl.col("before").is_null() & _is_far_above("after") & (alone | _is_far_above("later"))
+    last = pl.col("after").is_null() & _is_far_above("before") & _is_far_above("earlier")
     agree = pl.when(first).then(_agree("after", "later")).otherwise(_agree("before", "earlier"))
     ends = (first | last) & agree & (pl.col("valeur") >= _LARGE)
     large = pl.max_horizontal("valeur", least) >= _SMALL
     return ((inside & far & large) | ends).fill_null(False)
 
 
-def _above(beside: str) -> pl.Expr:
+def _is_far_above(beside: str) -> pl.Expr:
     return (pl.col("valeur") >= _OUT * pl.col(beside)).fill_null(False)
 
 

@@ -81,7 +81,7 @@ def lookup(seeds: Seeds) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_LOOKUP, orient="row")
 
 
-def outside(seeds: Seeds, iso2: str) -> pl.DataFrame:
+def codes_outside_nace(seeds: Seeds, iso2: str) -> pl.DataFrame:
     """The codes outside NACE of the register of `iso2`: `bare_code`, `raison`."""
     rows = [row for row in seeds.tables["nace_hors"] if row["iso2"] == iso2]
     return pl.DataFrame(
@@ -105,7 +105,7 @@ def add_sectors(
         pl.col("nace_code").alias(PUBLISHED),
         normalise(pl.col("nace_code")).alias("nace_code"),
         pl.col("nace_version").fill_null(DEFAULT_REVISION).alias("revision"),
-        _bare(pl.col("nace_code")).alias("bare_code"),
+        _bare_code(pl.col("nace_code")).alias("bare_code"),
     )
     known = lookup.lazy().with_columns(known=True)
     joined = coded.join(
@@ -122,11 +122,11 @@ def add_sectors(
         why.alias(OUTSIDE),
         pl.when(pl.col("known")).then(pl.col("nace_code")).alias("nace_code"),
         pl.col(GUESSED).fill_null(False),
-        *_further(lookup),
+        *_further_codes(lookup),
     ).drop("known", "raison", "bare_code", "revision", "nace_version")
 
 
-def _further(lookup: pl.DataFrame) -> tuple[pl.Expr, pl.Expr]:
+def _further_codes(lookup: pl.DataFrame) -> tuple[pl.Expr, pl.Expr]:
     """`nace_secondaires` with the codes that the row's `revision` has, and UNKNOWN_FURTHER."""
     code, published = normalise(pl.element()), pl.col("nace_secondaires")
     found = pl.lit(None)
@@ -151,7 +151,7 @@ def normalise(published: pl.Expr) -> pl.Expr:
     return pl.when(code.str.contains(_DOTTED) | code.str.contains(_PLAIN)).then(written)
 
 
-def _bare(published: pl.Expr) -> pl.Expr:
+def _bare_code(published: pl.Expr) -> pl.Expr:
     return published.str.strip_chars().str.to_uppercase().str.replace_all(".", "", literal=True)
 
 

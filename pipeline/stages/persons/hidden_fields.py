@@ -15,14 +15,14 @@ LEFT_OUT: Final = "opposition d'une personne"
 WHOLE: Final = "société"
 
 
-def whole(hidden: Hidden) -> list[str]:
+def hidden_companies(hidden: Hidden) -> list[str]:
     """The identifiers of the companies that are left out."""
     return sorted(identifier for identifier, names in hidden.items() if names is None)
 
 
 def leave_out_companies(companies: pl.LazyFrame, hidden: Hidden) -> pl.LazyFrame:
     """The rows without those of the companies that are left out."""
-    left = whole(hidden)
+    left = hidden_companies(hidden)
     return companies.filter(~pl.col("id").is_in(left).fill_null(False)) if left else companies
 
 

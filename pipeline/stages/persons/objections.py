@@ -65,7 +65,7 @@ class Objections:
     known: tuple[Objection, ...] = ()
     fresh: frozenset[tuple[str, str, tuple[str, ...]]] = frozenset()
 
-    def hidden(self, iso2: str, *, fresh: bool = False) -> Hidden:
+    def hidden_values(self, iso2: str, *, fresh: bool = False) -> Hidden:
         """What is left out of the companies of a country; `fresh`: by objections that are new."""
         found: dict[str, frozenset[str] | None] = {}
         for one in self.known:
@@ -80,7 +80,7 @@ class Objections:
 
     def left_out(self) -> dict[str, int]:
         """How many companies new objections take out whole, by country."""
-        hidden = {iso2: self.hidden(iso2, fresh=True) for iso2 in self.countries}
+        hidden = {iso2: self.hidden_values(iso2, fresh=True) for iso2 in self.countries}
         return {
             iso2: sum(names is None for names in found.values()) for iso2, found in hidden.items()
         }

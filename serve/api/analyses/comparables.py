@@ -15,7 +15,7 @@ import orjson
 from serve.access import rights
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
-from serve.api.societe import absent, locate, path_of
+from serve.api.societe import locate, path_of, refuse_absent
 from serve.contract import parameters, reasons
 from serve.contract.objects.analyses import (
     Comparables,
@@ -44,7 +44,7 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
     generation = generation.at_version(wanted.version)
     shard, row = locate(request, generation)
     if row is None:
-        return PreparedCall(partial(absent, generation, shard, request.segments[1]))
+        return PreparedCall(partial(refuse_absent, generation, shard, request.segments[1]))
     caller = request.caller
     plan = caller.plan
     limit = rights.window(plan, wanted.n, 0).limit
@@ -84,7 +84,7 @@ def _places(base: ShardSet, found: Sequence[Comparable]) -> "np.ndarray[Any, np.
     return np.array(places, np.int64).reshape(-1, 2)
 
 
-def _unknown(one: Comparable) -> str | None:
+def _gap_reason(one: Comparable) -> str | None:
     """Why a gap is null, None where both are known."""
     if one.ca is None and one.effectif is None:
         return "taille_inconnue"
@@ -96,7 +96,7 @@ def _unknown(one: Comparable) -> str | None:
 def _companies(found: Sequence[Comparable], rows: bytes, lang: str) -> list[SocieteProche]:
     """The near companies with their distances; `rows` is their JSON, in the same order."""
     return [
-        _company(one, row, _unknown(one), lang)
+        _company(one, row, _gap_reason(one), lang)
         for one, row in zip(found, codec.companies(rows), strict=True)
     ]
 

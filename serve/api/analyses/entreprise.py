@@ -16,7 +16,7 @@ from serve.access import modules
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.access.modules import AnalysisTerms
-from serve.api.societe import absent, locate, path_of
+from serve.api.societe import locate, path_of, refuse_absent
 from serve.contract import reasons, seed_tables
 from serve.contract.objects.analyses import (
     Alerte,
@@ -67,12 +67,12 @@ def entreprise(
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more; 403 `module_non_inclus`.
     """
-    generation = generation.pinned(request.pairs)
+    generation = generation.at_version_of(request.pairs)
     shard, row = locate(request, generation)
     caller = request.caller
     terms = modules.terms(caller, ENTREPRISE, plans)
     if row is None:
-        return PreparedCall(partial(absent, generation, shard, request.segments[1]))
+        return PreparedCall(partial(refuse_absent, generation, shard, request.segments[1]))
     company = f"{shard.iso2}/{shard.company(row)['id']}"
     tag = etag(
         generation.id,
@@ -101,7 +101,7 @@ def entreprise(
 
 def _company(shard: Shard, row: int) -> _Company:
     by_year = accounts.by_year(codec.lines(shard.comptes(row)))
-    values = accounts.values(by_year, shard.withheld(row))
+    values = accounts.values(by_year, shard.withheld_codes(row))
     return _Company(shard, row, shard.company(row), by_year, values)
 
 
@@ -139,7 +139,7 @@ def _ratios(company: _Company, generation: OpenGeneration, newest: int) -> list[
         RatioAnalyse(
             **ratio_texts(ratio),
             valeurs=[_value(year, of_year[code]) for year, of_year in company.values.items()],
-            secteur=_beside(company, code, peers, newest),
+            secteur=_sector_figures(company, code, peers, newest),
         )
         for code, ratio in ratios().items()
         if not ratio.is_amount
@@ -165,7 +165,7 @@ def _value(year: int, found: RatioValue) -> ValeurDeRatio:
     return ValeurDeRatio(exercice=year, valeur=found.value, motif_code=code)
 
 
-def _beside(
+def _sector_figures(
     company: _Company, code: str, peers: SectorPeers | None, newest: int
 ) -> ReperesDuSecteur | None:
     """The sector beside the last year of the company; None for a company without a sector."""

@@ -14,7 +14,7 @@ import orjson
 from serve.access import rights
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
-from serve.api.societe import absent, locate, path_of
+from serve.api.societe import locate, path_of, refuse_absent
 from serve.contract import reasons
 from serve.contract.objects.common import SocieteNommee
 from serve.contract.objects.groups import AncienLien, Groupe, Lien, SocieteDuGroupe, SourceDesLiens
@@ -56,10 +56,10 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    generation = generation.pinned(request.pairs)
+    generation = generation.at_version_of(request.pairs)
     shard, row = locate(request, generation)
     if row is None:
-        return PreparedCall(partial(absent, generation, shard, request.segments[1]))
+        return PreparedCall(partial(refuse_absent, generation, shard, request.segments[1]))
     plan = request.caller.plan
     limit = rights.window(plan, MOST_CHILDREN, 0).limit
     record = shard.company(row)
@@ -96,7 +96,7 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]
 def _links(groups: Groups, lei: str, limit: int) -> _Links | None:
     """The links of an LEI, at most `limit` of them down; None if there are none."""
     own = list(groups.parents(lei))
-    up, motif = _upward(groups, lei)
+    up, motif = _parent_chain(groups, lei)
     down = [one for nature in (DIRECT, BRANCH) for one in groups.children(lei, nature, limit)]
     former = [one for kind in NATURES for one in groups.children(lei, kind, limit, ended=True)]
     children = sum(groups.count_children(lei, nature) for nature in (DIRECT, BRANCH))
@@ -105,7 +105,7 @@ def _links(groups: Groups, lei: str, limit: int) -> _Links | None:
         return None
     return _Links(
         up,
-        _current(one for one in own if one.nature == ULTIMATE),
+        _current_link(one for one in own if one.nature == ULTIMATE),
         down[:limit],
         children,
         ultimate,
@@ -115,13 +115,13 @@ def _links(groups: Groups, lei: str, limit: int) -> _Links | None:
     )
 
 
-def _upward(groups: Groups, lei: str) -> tuple[list[Relationship], str | None]:
+def _parent_chain(groups: Groups, lei: str) -> tuple[list[Relationship], str | None]:
     """The chain of direct parents, or head offices; why it ends before the top, if it does."""
     chain: list[Relationship] = []
     seen = {lei}
     while len(chain) < MOST_PARENTS:
         above = [one for one in groups.parents(lei) if one.nature != ULTIMATE]
-        found = _current(above)
+        found = _current_link(above)
         if found is None:
             return chain, None
         chain.append(found)
@@ -132,7 +132,7 @@ def _upward(groups: Groups, lei: str) -> tuple[list[Relationship], str | None]:
     return chain, CUT
 
 
-def _current(links: Iterable[Relationship]) -> Relationship | None:
+def _current_link(links: Iterable[Relationship]) -> Relationship | None:
     """Of several links of a kind the latest that has not ended; direct ones first."""
     return max(
         (one for one in links if one.fin is None),

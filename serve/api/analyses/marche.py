@@ -21,7 +21,7 @@ from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.api.analyses.entreprise import QUANTILES, ratio_texts
 from serve.contract import parameters, reasons
-from serve.contract.objects.common import understood
+from serve.contract.objects.common import activities_of
 from serve.contract.objects.described import ABSENT
 from serve.contract.objects.markets import (
     AnalyseMarche,
@@ -102,7 +102,7 @@ def marche(
             **vars(reasons.with_reasons(figures, request.lang)),
             pays_sans_donnees=[iso2 for iso2 in query.pays if not base[iso2].rows] or ABSENT,
             ids_inconnus=ABSENT if unknown is None else unknown,
-            activites_comprises=understood(query.activites) or ABSENT,
+            activites_comprises=activities_of(query.activites) or ABSENT,
             offre_suivante=orjson.Fragment(request.offer),
         )
         return CallResult(200, content, headers, free=not figures.total)
@@ -152,7 +152,7 @@ async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche
     )
     turnovers = MarketTurnovers(base, halves)
     first, _, _ = await asyncio.gather(
-        generation.in_thread(_MICROSECONDS, lambda: _first(base, query)),
+        generation.in_thread(_MICROSECONDS, lambda: _first_companies(base, query)),
         generation.in_thread(_MICROSECONDS, lambda: turnovers.write(0)),
         generation.in_thread(_MICROSECONDS, lambda: turnovers.write(1)),
     )
@@ -242,7 +242,7 @@ def _turnover_bands(turnovers: Figures, total: int) -> list[Tranche]:
 
 def _entries(found: Distribution, names: Sequence[str]) -> list[Tranche]:
     """The companies of each of these values, and those without one."""
-    counts = dict(found.first())
+    counts = dict(found.top_values())
     return _with_null([Tranche(valeur=name, n=counts.get(name, 0)) for name in names], found.null)
 
 
@@ -251,7 +251,7 @@ def _with_null(entries: list[Tranche], null: int) -> list[Tranche]:
 
 
 def _births(found: Distribution) -> Creations:
-    years = sorted((int(year), n) for year, n in found.first())
+    years = sorted((int(year), n) for year, n in found.top_values())
     return Creations(annees=[Annee(annee=year, n=n) for year, n in years], sans_date=found.null)
 
 
@@ -284,7 +284,7 @@ def _ratios(parts: Sequence[MarketPart], lacking: str) -> list[RatioDuMarche]:
     ]
 
 
-def _first(base: ShardSet, query: Query) -> list[PremiereSociete]:
+def _first_companies(base: ShardSet, query: Query) -> list[PremiereSociete]:
     """The companies with the greatest turnovers."""
     largest = replace(query, tri=ORDERS[0], avec_ca=True)
     page = search(base, largest, offset=0, limit=_FIRST)

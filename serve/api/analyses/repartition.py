@@ -12,7 +12,7 @@ from typing import Final
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.contract import notation, parameters, seed_tables
-from serve.contract.objects.common import understood
+from serve.contract.objects.common import activities_of
 from serve.contract.objects.described import ABSENT
 from serve.contract.objects.search import Effectifs, Repartition
 from serve.generation import company_ids
@@ -21,7 +21,7 @@ from serve.request import reader
 from shards.codec import bands
 from shards.generations.reference import Reference
 from shards.query import Query
-from shards.search.counts.distribution import Distribution, distributions, joined, parts
+from shards.search.counts.distribution import Distribution, distributions, join_distributions, parts
 from shards.search.search import UNLIMITED
 
 # The dimensions with more values than an answer has, of which `limite` are shown.
@@ -61,7 +61,7 @@ def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Re
             autres=others,
             pays_sans_donnees=[iso2 for iso2 in query.pays if not base[iso2].rows] or ABSENT,
             ids_inconnus=ABSENT if unknown is None else unknown,
-            activites_comprises=understood(query.activites) or ABSENT,
+            activites_comprises=activities_of(query.activites) or ABSENT,
         )
         return CallResult(200, content, headers)
 
@@ -82,7 +82,9 @@ async def _of_threads(
         )
     )
     found = [one for one in halves if one is not None]  # nothing is over this budget
-    by_name = {name: joined([counted[name] for _, counted in found]) for name in dimensions}
+    by_name = {
+        name: join_distributions([counted[name] for _, counted in found]) for name in dimensions
+    }
     return sum(total for total, _ in found), by_name
 
 
@@ -93,7 +95,7 @@ def _entries(
     named = _namer(dimension, reference)
     counts: Counter[str] = Counter()
     labels: dict[str, Named] = {}
-    for value, number in found.first(limit):
+    for value, number in found.top_values(limit):
         name = named(value)
         counts[name[0]] += number
         labels.setdefault(name[0], name)
@@ -121,10 +123,10 @@ def _namer(dimension: str, reference: Reference) -> Callable[[str], Named]:
     if dimension == "sous_secteur":
         groups = {one.code: one.sous_secteur for one in reference.sous_secteurs}
         return lambda code: (groups[code], groups[code], seed_tables.activity_labels(code)[1])
-    return _NAMERS.get(dimension, _same)
+    return _NAMERS.get(dimension, _same_names)
 
 
-def _same(value: str) -> Named:
+def _same_names(value: str) -> Named:
     return value, value, value
 
 
@@ -152,8 +154,8 @@ def _turnovers() -> Mapping[str, Named]:
     return found
 
 
-_french: Final = partial(notation.whole, lang="fr")
-_english: Final = partial(notation.whole, lang="en")
+_french: Final = partial(notation.whole_number, lang="fr")
+_english: Final = partial(notation.whole_number, lang="en")
 
 
 def _headcount(name: str) -> Named:

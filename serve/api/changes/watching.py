@@ -17,7 +17,7 @@ from serve.access.rights import page_rows
 from serve.api.changes.envelope import ChangesEnvelope
 from serve.contract import errors
 from serve.contract.objects.changes import ModificationsSuivies, ModificationSuivie
-from serve.contract.objects.common import understood
+from serve.contract.objects.common import activities_of
 from serve.contract.objects.described import ABSENT
 from serve.generation import company_ids
 from serve.generation.company_ids import LookedUp
@@ -100,7 +100,7 @@ class WatchResult(NamedTuple):
             **envelope.fields(self.request),
             modifications=self.changes,
             ids_inconnus=ABSENT if self.unknown is None else self.unknown,
-            activites_comprises=understood(self.activites) or ABSENT,
+            activites_comprises=activities_of(self.activites) or ABSENT,
         ).json()
 
 
@@ -197,7 +197,7 @@ def _result(
         shown=sum(section.shown for section in sections),
         start=start,
         changes=_page(sections, start, end, wanted, request.caller),
-        unknown=None if named is None else _unknown(named, found),
+        unknown=None if named is None else _unknown_companies(named, found),
     )
 
 
@@ -221,7 +221,7 @@ def _of_companies(
     return found
 
 
-def _unknown(named: LookedUp, found: Mapping[str, NetChanges]) -> list[str]:
+def _unknown_companies(named: LookedUp, found: Mapping[str, NetChanges]) -> list[str]:
     """The companies that are neither in the generation nor gone from it, as they were written."""
     concerned = {one.iso2 for one in named.unknown} & found.keys()
     gone = {

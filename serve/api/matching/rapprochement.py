@@ -62,7 +62,7 @@ def rapprochement(
 
     def values(result: MatchResult) -> Mapping[str, Any] | None:
         """The values that are asked for, of the company that a line means; contacts by right."""
-        best = result.meant
+        best = result.meant_candidate
         if not asked.colonnes or best is None:
             return None
         shard = generation.shards[best.iso2]
@@ -79,7 +79,9 @@ def rapprochement(
             for one in lines
         ]
         headers = in_language({**NO_STORE, DATA_VERSION: generation.id}, lang)
-        return CallResult(200, Rapprochement(resultats=answers), headers, matched=meant(found))
+        return CallResult(
+            200, Rapprochement(resultats=answers), headers, matched=meant_companies(found)
+        )
 
     return PreparedCall(run, calls=-(-len(wanted) // LINES_PER_CALL))
 
@@ -95,9 +97,9 @@ async def match_lines(
     return [result for part in await generation.in_shared_threads(jobs) for result in part]
 
 
-def meant(found: Iterable[MatchResult]) -> list[tuple[str, str]]:
+def meant_companies(found: Iterable[MatchResult]) -> list[tuple[str, str]]:
     """The companies that lines mean, by country and identifier."""
-    return [(one.iso2, one.id) for result in found if (one := result.meant)]
+    return [(one.iso2, one.id) for result in found if (one := result.meant_candidate)]
 
 
 def _match(base: ShardSet, lines: Sequence[Line], limit: int) -> list[MatchResult]:

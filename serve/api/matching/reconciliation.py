@@ -15,7 +15,7 @@ import orjson
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.access.rights import page_rows
-from serve.api.matching.rapprochement import match_lines, meant
+from serve.api.matching.rapprochement import match_lines, meant_companies
 from serve.contract import company_fields, errors
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.parameters import LONGEST_Q, MOST_IDS
@@ -105,7 +105,9 @@ def reconcile(
         given = [line for name in left if (line := queries[name].line) is not None]
         found = dict(zip(left, await match_lines(generation, given, most), strict=True))
         answer = {name: _answer(found.get(name), query, lang) for name, query in queries.items()}
-        return CallResult(200, JsonContent(answer), headers, matched=meant(found.values()))
+        return CallResult(
+            200, JsonContent(answer), headers, matched=meant_companies(found.values())
+        )
 
     return PreparedCall(run, tag, headers, calls=-(-len(left) // LINES_PER_CALL))
 

@@ -53,7 +53,7 @@ class Activite:
     libelle_en: Annotated[str, Text("Le libellé, en anglais.", "Label, English.")]
 
 
-def understood(classes: Iterable[str]) -> list[Activite]:
+def activities_of(classes: Iterable[str]) -> list[Activite]:
     """Classes of NACE with their labels."""
     named = ((code, *seed_tables.activity_labels(code)) for code in classes)
     return [Activite(nace=code, libelle=fr, libelle_en=en) for code, fr, en in named]

@@ -121,14 +121,16 @@ def members(answer: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(answer).items() if value is not ABSENT}
 
 
-def plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """An answer as dictionaries and lists, without the keys that are absent and without encoded JSON."""
     if hasattr(value, _TEXT):
         known = members(value).items()
-        return {name: plain(one) for name, one in known if not isinstance(one, orjson.Fragment)}
+        return {
+            name: plain_value(one) for name, one in known if not isinstance(one, orjson.Fragment)
+        }
     if isinstance(value, Mapping):
-        return {name: plain(one) for name, one in value.items()}
-    return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
+        return {name: plain_value(one) for name, one in value.items()}
+    return [plain_value(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 class AnswerObject:

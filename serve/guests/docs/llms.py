@@ -81,7 +81,7 @@ def make_pages(base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
         base_url: the beginning of links; "" makes them relative to the host.
         debit: the burst limits of this server.
     """
-    whole = full(base_url, debit).encode()
+    whole = full_text(base_url, debit).encode()
     return {
         "llms.txt": static_pages.page(summary(base_url).encode(), _PLAIN),
         "llms-full.txt": static_pages.page(whole, _PLAIN),
@@ -124,7 +124,7 @@ def _summaries(base_url: str) -> Iterator[str]:
         yield f"- [{one.summary.en}]({base_url}{link}): {call}{said and '. '}{said.removesuffix('.')}"
 
 
-def full(base_url: str, debit: BurstLimits) -> str:
+def full_text(base_url: str, debit: BurstLimits) -> str:
     """The text of /llms-full.txt."""
     described = document.document(base_url, debit)
     parts = [

@@ -91,12 +91,12 @@ async def make_export(
         trace.generation = generation.id
         generation.shards.require(found.query.pays)
         query, unknown = await company_ids.looked_up(generation.shards, found)
-        standing = published.standing
+        standing = published.status
         assert standing.since  # something is published, for it is leased
         current = generation.id == standing.generation
         wanted = ExportRequest(
             folder=published.data / generation.id,
-            published=standing.since if current else generation.written,
+            published=standing.since if current else generation.written_at,
             query=query,
             ids_inconnus=None if unknown is None else tuple(unknown),
             limit=rights.file_rows(plan, found.lines),

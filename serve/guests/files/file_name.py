@@ -28,8 +28,8 @@ def file_name(query: Query, day: date, ending: str) -> str:
     if query.ids is not None:
         parts.append("liste")
     if len(query.secteurs) == 1:
-        parts.append(_short(_slugs()[query.secteurs[0]]))
-    if query.q and (text := _short(_NOT_IN_A_NAME.sub("-", query.q.lower()).strip("-"))):
+        parts.append(_shorten(_slugs()[query.secteurs[0]]))
+    if query.q and (text := _shorten(_NOT_IN_A_NAME.sub("-", query.q.lower()).strip("-"))):
         parts.append(text)
     return "-".join([*parts, f"{day:%Y-%m-%d}"]) + ending
 
@@ -44,7 +44,7 @@ def attachment(name: str) -> str:
     return f"attachment; filename=\"{letters}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     """`text` cut at a hyphen, if it is long."""
     if len(text) <= _LONGEST:
         return text

@@ -84,7 +84,7 @@ class Outbox:
         accounts = self._accounts()
         if accounts is None:
             return
-        self._waiting = await accounts.tickets.waiting(self._now())
+        self._waiting = await accounts.tickets.waiting_mails(self._now())
         while await accounts.tickets.is_due(self._now()):
             ticket, token = await accounts.tickets.claim(self._now())
             if ticket is None:  # another process was faster
@@ -92,7 +92,7 @@ class Outbox:
             account = await accounts.get(ticket.account)
             delivery = await self._send(ticket, account.nom or account.id, token)
             await accounts.tickets.settle(ticket.id, delivery.state, delivery.error)
-            self._waiting = await accounts.tickets.waiting(self._now())
+            self._waiting = await accounts.tickets.waiting_mails(self._now())
             if delivery.error:
                 _log.warning("mail of %s: %s (%s)", ticket.id, delivery.error, delivery.state)
 

@@ -103,7 +103,7 @@ def pairs(
         raise errors.parametre_inconnu(unknown, names, alike)
     for name in required:
         if given.get(name) in (None, "", []):
-            raise _missing(name)
+            raise _missing_error(name)
     return [
         (one.name, text)
         for one in allowed
@@ -112,7 +112,7 @@ def pairs(
     ]
 
 
-def _missing(name: str) -> ApiError:
+def _missing_error(name: str) -> ApiError:
     if name == SECTEUR_REQUIS.name:
         return errors.secteur_requis()
     return errors.parametre_invalide(name, errors.why("obligatoire"))

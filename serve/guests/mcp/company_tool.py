@@ -15,7 +15,7 @@ from serve.api.societe import exercices, identite, societe
 from serve.contract import errors, reasons
 from serve.contract.errors import ApiError
 from serve.contract.objects.analyses import AnalyseEntreprise, Comparables
-from serve.contract.objects.described import members, plain
+from serve.contract.objects.described import members, plain_value
 from serve.contract.objects.groups import Groupe
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.mcp import outputs, results, sizes
@@ -124,7 +124,7 @@ def _companies(pairs: Pairs, generation: OpenGeneration) -> Sequence[AskedCompan
 
 def analysis(_call: ToolCall, result: CallResult[AnalyseEntreprise]) -> Mapping[str, Any]:
     """The analysis of one company, as far as it fits: names in English, no sources."""
-    found = plain(result.content)
+    found = plain_value(result.content)
     kept = ("societe", "plan", "rangs", "alertes", "score")
     about = {name: found[name] for name in kept} | results.credits(result.headers)
 
@@ -156,7 +156,7 @@ def comparables(_call: ToolCall, result: CallResult[Comparables]) -> Mapping[str
     found = result.content
     assert found is not None  # as the caller of a shape knows
     rows = [
-        _in_words(plain(one))
+        _in_words(plain_value(one))
         | {"societe": sizes.known_values({name: one.societe[name] for name in outputs.COMPACT})}
         for one in found.comparables
     ]
@@ -171,7 +171,7 @@ def comparables(_call: ToolCall, result: CallResult[Comparables]) -> Mapping[str
 
 def group(_call: ToolCall, result: CallResult[Groupe]) -> Mapping[str, Any]:
     """The group of a company, as many children as fit."""
-    found = plain(result.content)
+    found = plain_value(result.content)
     lists = {name: [_link(one) for one in found[name] or ()] for name in ("parents", "enfants")}
     credits = [one["attribution_en"] for one in found["sources"]]
     about = _in_words(
@@ -192,7 +192,10 @@ def _link(one: Mapping[str, Any]) -> dict[str, Any]:
 
 def _of_company(request: Request) -> Request:
     """The request of a route below a company, which its arguments name."""
-    named = (results.first(request.pairs, "iso2"), results.first(request.pairs, "id"))
+    named = (
+        results.argument_value(request.pairs, "iso2"),
+        results.argument_value(request.pairs, "id"),
+    )
     return request._replace(segments=named, pairs=())
 
 

@@ -68,9 +68,9 @@ async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) ->
             return Response(202, b"", NO_STORE)
         if modern:
             versions.check_modern(message, post.headers)
-            return await _modern(context, post, message, trace)
+            return await _answer_modern(context, post, message, trace)
         versions.check_legacy(post.headers)
-        return await _legacy(context, post, message, trace)
+        return await _answer_legacy(context, post, message, trace)
     except RpcError as error:
         return of_rpc_error(error, found_id)
     except ApiError as error:
@@ -78,7 +78,7 @@ async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) ->
     except MissingCountryError as error:
         return of_error(errors.pays_endommage(error.iso2), found_id)
     except StoreUnavailable as error:
-        admission.unavailable(context, error, trace, "en")
+        admission.unavailable_response(context, error, trace, "en")
         refusal = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
         response = of_error(refusal, found_id)
         if error.maybe_done:  # the text of the code says that nothing was counted
@@ -100,7 +100,7 @@ def of_rpc_error(error: RpcError, found_id: Id | None = None) -> Response:
     return Response(error.status, body, NO_STORE)
 
 
-async def _modern(
+async def _answer_modern(
     context: ServerContext, post: RpcPost, message: Message, trace: RequestTrace
 ) -> Response:
     """A complete request of revision 2026-07-28."""
@@ -120,7 +120,7 @@ async def _modern(
     raise messages.method_not_found(message.method, known)
 
 
-async def _legacy(
+async def _answer_legacy(
     context: ServerContext, post: RpcPost, message: Message, trace: RequestTrace
 ) -> Response:
     """A request of an earlier revision, whose errors have status 200."""

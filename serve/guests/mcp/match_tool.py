@@ -133,10 +133,10 @@ async def match(call: ToolCall) -> ToolResult:
     admitted = await admission.admit(context, call.authorization, trace)
     result = await admission.perform(context, admitted, prepare, call.call, trace)
     assert result.content is not None  # a list has no tag, so there is no 304
-    return results.of_result(result, _fitting(result.content.resultats))
+    return results.of_result(result, _fit_answers(result.content.resultats))
 
 
-def _fitting(found: Sequence[LigneRapprochee | LigneRefusee]) -> dict[str, Any]:
+def _fit_answers(found: Sequence[LigneRapprochee | LigneRefusee]) -> dict[str, Any]:
     """The answers, with as many candidates each, then as many values, as fit into one message."""
     for most in range(MOST_CANDIDATES, 0, -1):
         shown: dict[str, Any] = {"resultats": [_candidate(one, most) for one in found]}
@@ -161,11 +161,11 @@ def _candidate(one: LigneRapprochee | LigneRefusee, most: int) -> dict[str, Any]
     if isinstance(one, LigneRefusee):
         shown["erreur"] = members(one.erreur)
     else:
-        shown["candidats"] = [_short(candidate) for candidate in one.candidats[:most]]
+        shown["candidats"] = [_shorten_candidate(candidate) for candidate in one.candidats[:most]]
     return shown
 
 
-def _short(candidate: Candidat) -> dict[str, Any]:
+def _shorten_candidate(candidate: Candidat) -> dict[str, Any]:
     """A candidate without nulls, and without the end of a very long name."""
     return {
         name: value[:_LONGEST_NAME] if isinstance(value, str) else value

@@ -9,7 +9,7 @@ from typing import Any
 
 from serve.access import admission
 from serve.access.call import CallResult, PreparedCall, Request
-from serve.contract.objects.described import plain
+from serve.contract.objects.described import plain_value
 from serve.contract.operation import Operation
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.mcp import arguments, results, sizes
@@ -19,10 +19,12 @@ from serve.guests.mcp.results import ToolCall, ToolResult
 Shape = Callable[[ToolCall, CallResult[Any]], Mapping[str, Any]]
 
 
-def whole(_call: ToolCall, result: CallResult[Any]) -> Mapping[str, Any]:
+def whole_answer(_call: ToolCall, result: CallResult[Any]) -> Mapping[str, Any]:
     """The answer without nulls, its lists and texts cut until it fits."""
     room = sizes.LARGEST - sizes.AROUND
-    shown: dict[str, Any] = sizes.shorten_to_fit(sizes.known_values(plain(result.content)), room)
+    shown: dict[str, Any] = sizes.shorten_to_fit(
+        sizes.known_values(plain_value(result.content)), room
+    )
     return shown
 
 
@@ -60,7 +62,7 @@ async def _result(operation: Operation, call: ToolCall) -> CallResult[Any]:
 def _with_segments(operation: Operation, request: Request) -> Request:
     """The request with the arguments that stand in the path of the operation taken from the others."""
     names = arguments.path_names(operation)
-    segments = tuple(results.first(request.pairs, name) for name in names)
+    segments = tuple(results.argument_value(request.pairs, name) for name in names)
     return request._replace(
         segments=segments, pairs=[pair for pair in request.pairs if pair[0] not in names]
     )

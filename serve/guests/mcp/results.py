@@ -89,7 +89,7 @@ def text(error: ApiError) -> str:
     meaning = f"{error.code}: {CODES[error.code].meaning.en}. {_remedy(error)}".strip()
     # The names of the arguments are ours, and few.
     beside = {
-        name: value if name == "parametres_admis" else _short(value)
+        name: value if name == "parametres_admis" else _shorten_value(value)
         for name, value in error.extra.items()
     }
     lines = [meaning, _shorten(error.texts[1], _LONGEST_MESSAGE)]
@@ -107,7 +107,7 @@ def pick(answer: object, names: Sequence[str]) -> dict[str, Any]:
     return {name: getattr(answer, name) for name in names}
 
 
-def first(pairs: Pairs, name: str) -> str:
+def argument_value(pairs: Pairs, name: str) -> str:
     """The value of an argument that is no list, trimmed; "" if it was not given."""
     return dict(pairs).get(name, "").strip()
 
@@ -116,7 +116,7 @@ def _remedy(error: ApiError) -> str:
     if "supprimee_le" in error.extra:
         return "It is not there any more: tell the user so."
     if error.code == "trop_de_requetes" and counter_headers.is_of_day(error.headers):
-        return _tomorrow()
+        return _tomorrow_remedy()
     allowed = error.extra.get("parametres_admis")
     if allowed is None:
         return _REMEDIES.get(error.code, "")
@@ -126,7 +126,7 @@ def _remedy(error: ApiError) -> str:
 
 
 @cache
-def _tomorrow() -> str:
+def _tomorrow_remedy() -> str:
     """The remedy for a visitor whose address has used up the calls of the day (D7)."""
     free = plans.load()["free"]
     return (
@@ -139,14 +139,15 @@ def _counter_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name.startswith(_KEPT_HEADERS)}
 
 
-def _short(value: Any) -> Any:
+def _shorten_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {
-            _shorten(str(name)): _short(part) for name, part in list(value.items())[:_MOST_VALUES]
+            _shorten(str(name)): _shorten_value(part)
+            for name, part in list(value.items())[:_MOST_VALUES]
         }
     if isinstance(value, (list, tuple)):
         more = len(value) - _MOST_VALUES
-        shown = [_short(part) for part in value[:_MOST_VALUES]]
+        shown = [_shorten_value(part) for part in value[:_MOST_VALUES]]
         return shown if more <= 0 else [*shown, f"… and {more} more"]
     return _shorten(value) if isinstance(value, str) else value
 

@@ -11,8 +11,8 @@ from serve.access.call import CallResult, PreparedCall, Request
 from serve.access.envelope import SearchResult
 from serve.api.changes.watching import WatchResult, watching
 from serve.api.societes import societes
-from serve.contract.objects.common import Activite, understood
-from serve.contract.objects.described import Absent, members, plain
+from serve.contract.objects.common import Activite, activities_of
+from serve.contract.objects.described import Absent, members, plain_value
 from serve.contract.objects.markets import AnalyseMarche
 from serve.contract.objects.search import Effectifs, Repartition
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
@@ -56,8 +56,8 @@ async def search(call: ToolCall) -> ToolResult:
             "plan": found.caller.plan.slug,
             "generation": call.trace.generation,
             "societes": rows,
-            **_missing(found),
-            **_understood(understood(found.activites)),
+            **_missing_part(found),
+            **_understood_part(activities_of(found.activites)),
         }
 
     companies = [_compact(company) for company in found.companies()]
@@ -66,8 +66,8 @@ async def search(call: ToolCall) -> ToolResult:
     after = found.offset + len(rows)
     if rows and after < found.visibles and not found.apercu:
         shown["offset_suivant"] = after
-    shown |= _meant(found)
-    if named := _former(found, rows):
+    shown |= _meant_part(found)
+    if named := _former_names(found, rows):
         shown["noms_trouves"] = named
     following = found.caller.plan.suivant
     plan = call.context.plans[following] if following else None
@@ -80,8 +80,10 @@ async def count(call: ToolCall) -> ToolResult:
     """The exact total alone."""
     result, found = await _search(call, lambda pairs: [*pairs, ("limit", "1")])
     shown = {"total": found.total, "plan": found.caller.plan.slug}
-    shown |= _missing(found) | _understood(understood(found.activites)) | _meant(found)
-    shown |= {} if found.total else {"note": _nothing(call)}
+    shown |= (
+        _missing_part(found) | _understood_part(activities_of(found.activites)) | _meant_part(found)
+    )
+    shown |= {} if found.total else {"note": _advice(call)}
     return results.of_result(result, shown)
 
 
@@ -127,8 +129,8 @@ def _page_of_changes(found: WatchResult) -> dict[str, Any]:
             "plan": found.request.caller.plan.slug,
             "modifications": changes,
             **({"suivant": following} if following else {}),
-            **_unknown(found.unknown or ()),
-            **_understood(understood(found.activites)),
+            **_unknown_part(found.unknown or ()),
+            **_understood_part(activities_of(found.activites)),
         }
 
     changes = [sizes.shorten_to_fit(members(one), _LARGEST_CHANGE) for one in found.changes]
@@ -150,7 +152,7 @@ def counts(_call: ToolCall, result: CallResult[Repartition]) -> Mapping[str, Any
             counts[name].append(_value_count(one))
         left = {name: found.total - sum(one["n"] for one in counts[name]) for name in counts}
         others = {name: n for name, n in left.items() if n}
-        said = {**members(found), **_understood(found.activites_comprises)}
+        said = {**members(found), **_understood_part(found.activites_comprises)}
         return {**said, "repartitions": counts, "autres": others}
 
     shown = sizes.longest_fitting(entries, document)
@@ -162,12 +164,12 @@ def counts(_call: ToolCall, result: CallResult[Repartition]) -> Mapping[str, Any
 
 def market(_call: ToolCall, result: CallResult[AnalyseMarche]) -> Mapping[str, Any]:
     """The analysis of a market, as far as it fits: ratios without formulas."""
-    found = sizes.known_values(plain(result.content))
-    unknown = _unknown(found.get("ids_inconnus", ()))
+    found = sizes.known_values(plain_value(result.content))
+    unknown = _unknown_part(found.get("ids_inconnus", ()))
     about = {name: value for name, value in found.items() if name not in ("module", "ids_inconnus")}
     about |= unknown | results.credits(result.headers)
     if result.content is not None:
-        about |= _understood(result.content.activites_comprises)
+        about |= _understood_part(result.content.activites_comprises)
 
     def document(ratios: list[Any]) -> dict[str, Any]:
         return {**about, "ratios": ratios}
@@ -200,25 +202,25 @@ async def _search(
     return result, result.content
 
 
-def _missing(found: SearchResult) -> dict[str, Any]:
+def _missing_part(found: SearchResult) -> dict[str, Any]:
     """What the search names and the base lacks: countries without companies, items of `ids`."""
     empty = {"pays_sans_donnees": list(found.sans_donnees)} if found.sans_donnees else {}
-    return empty | _unknown(found.ids_inconnus or ())
+    return empty | _unknown_part(found.ids_inconnus or ())
 
 
-def _unknown(items: Sequence[str]) -> dict[str, Any]:
+def _unknown_part(items: Sequence[str]) -> dict[str, Any]:
     """Items of `ids` that name no company, if there are some."""
     return {"ids_inconnus": sizes.shorten(items, _MOST_UNKNOWN)} if items else {}
 
 
-def _understood(classes: Sequence[Activite] | Absent) -> dict[str, Any]:
+def _understood_part(classes: Sequence[Activite] | Absent) -> dict[str, Any]:
     """The classes that words name, if there are some."""
     some = () if isinstance(classes, Absent) else classes[:_MOST_CLASSES]
     shown = [results.pick(one, ("nace", "libelle_en")) for one in some]
     return {"activites_comprises": shown} if shown else {}
 
 
-def _meant(found: SearchResult) -> dict[str, Any]:
+def _meant_part(found: SearchResult) -> dict[str, Any]:
     """What `q` may have meant, as texts and as other searches; absent where there is nothing."""
     said = {
         "vouliez_vous_dire": [one._asdict() for one in found.vouliez_vous_dire],
@@ -227,7 +229,7 @@ def _meant(found: SearchResult) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value}
 
 
-def _former(found: SearchResult, rows: list[Any]) -> dict[str, str]:
+def _former_names(found: SearchResult, rows: list[Any]) -> dict[str, str]:
     """The former names that found some of these rows."""
     keys = [f"{row['iso2']}:{row['id']}" for row in rows] if found.noms_trouves else []
     return {key: found.noms_trouves[key] for key in keys if key in found.noms_trouves}
@@ -237,7 +239,7 @@ def _compact(company: dict[str, Any]) -> dict[str, Any]:
     return sizes.known_values({name: company[name] for name in outputs.COMPACT})
 
 
-def _nothing(call: ToolCall) -> str:
+def _advice(call: ToolCall) -> str:
     """Advice for a search without a company, by the arguments that it has."""
     given = {name for name, text in call.call.read() if text.strip()}
     text = _NO_SUCH_TEXT if Q.name in given else ""
@@ -248,7 +250,7 @@ def _nothing(call: ToolCall) -> str:
 def _note(call: ToolCall, found: SearchResult, rows: int, following: Plan | None) -> str:
     """Advice on what to do next, or ""."""
     if not found.total:
-        return _nothing(call)
+        return _advice(call)
     if not rows and found.offset:
         return f"The offset is past the {found.visibles} companies that can be paged through."
     if not found.tronque:

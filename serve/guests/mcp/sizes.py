@@ -57,10 +57,10 @@ def shorten(value: Any, longest: int) -> Any:
 
 def known_values(company: dict[str, Any]) -> dict[str, Any]:
     """The values of a company that are known: no nulls, and no text longer than a paragraph."""
-    return {name: _short(value) for name, value in company.items() if value is not None}
+    return {name: _shorten_text(value) for name, value in company.items() if value is not None}
 
 
-def _short(value: Any) -> Any:
+def _shorten_text(value: Any) -> Any:
     if isinstance(value, str) and len(value) > _LONGEST_TEXT:
         return f"{value[:_LONGEST_TEXT]}…"
     return value

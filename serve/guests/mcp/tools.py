@@ -124,7 +124,7 @@ def _cost(operation: Operation) -> str:
 
 def _of_operation(one: Operation) -> Tool:
     """An operation with a name for models; a shape and a schema of its own make its results shorter."""
-    shape, output = _shapes().get(one.tool, (operation_tool.whole, None))
+    shape, output = _shapes().get(one.tool, (operation_tool.whole_answer, None))
     tool = Tool(
         one.tool,
         one.summary.en,

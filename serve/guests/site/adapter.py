@@ -114,7 +114,9 @@ class Website:
         """
         cookie = self._cookie(request)
         return (
-            await sessions.current(self._pages, cookie, request.context.now()) if cookie else None
+            await sessions.find_session(self._pages, cookie, request.context.now())
+            if cookie
+            else None
         )
 
     def _cookie(self, request: HttpRequest) -> str | None:
@@ -136,8 +138,8 @@ class Website:
         headers = message.headers
         kept = cookies.read(headers.get("Cookie"))
         known_lang, known_nonce = page_request.read_visit(kept, secure=pages.secure)
-        wanted = page_request.last(trace.pairs, "lang")
-        lang = languages.chosen(wanted, known_lang, headers.get("Accept-Language"))
+        wanted = page_request.last_value(trace.pairs, "lang")
+        lang = languages.choose_language(wanted, known_lang, headers.get("Accept-Language"))
         nonce = known_nonce or page_request.new_nonce()
         is_new = (remembers and known_nonce is None) or (wanted == lang and wanted != known_lang)
         caller = _caller(context, session)
@@ -147,7 +149,7 @@ class Website:
             context=pages,
             path=target.path,
             segments=segments,
-            pairs=page_request.without(trace.pairs, ["lang"]),
+            pairs=page_request.pairs_without(trace.pairs, ["lang"]),
             form=form,
             lang=lang,
             caller=caller,

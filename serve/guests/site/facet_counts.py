@@ -122,5 +122,5 @@ def _count(
 
 
 def _by_value(found: Distribution) -> Counts:
-    counts: dict[str | None, int] = dict(found.first())
+    counts: dict[str | None, int] = dict(found.top_values())
     return {**counts, None: found.null} if found.null else counts

@@ -55,7 +55,7 @@ class Formatting:
         text = f"{Decimal(str(value)):,f}"
         if "." in text:
             text = text.rstrip("0").rstrip(".")
-        return self._local(text)
+        return self._localise(text)
 
     def money(self, value: float | None, currency: str | None = "EUR") -> str:
         """An amount, rounded.
@@ -72,10 +72,11 @@ class Formatting:
                 return self._with_currency(rounded / step, french, english, currency)
         return self._with_currency(rounded, "", "", currency)
 
-    def exact(self, value: float | Decimal | None, currency: str | None = "EUR") -> str:
+    def exact_amount(self, value: float | Decimal | None, currency: str | None = "EUR") -> str:
         """The same amount in full, for a title.
 
-        >>> Formatting("en").exact(750_000.5), Formatting("en").exact(-2.0, "GBP"), Formatting("en").exact(3, None)
+        >>> shown = Formatting("en")
+        >>> shown.exact_amount(750_000.5), shown.exact_amount(-2.0, "GBP"), shown.exact_amount(3, None)
         ('€750,000.5', '−GBP\xa02', '3')
         """
         if value is None:
@@ -189,8 +190,8 @@ class Formatting:
         gap = "" if len(sign) < 2 else _FIXED
         return f"{minus}{sign}{gap}{digits}{english}"
 
-    def _local(self, text: str) -> str:
-        return notation.local(text, self._lang).replace("-", "−")
+    def _localise(self, text: str) -> str:
+        return notation.localise(text, self._lang).replace("-", "−")
 
 
 def _with_unit(number: str, letter: str, sign: str) -> str:
@@ -221,10 +222,10 @@ def record_path(iso2: str, identifier: str) -> str:
     return f"/societes/{iso2}/{quote(identifier, safe='')}"
 
 
-def plain(text: str | None) -> str:
+def plain_text(text: str | None) -> str:
     """Text of the data that is safe in a title or an attribute.
 
-    >>> plain("Acme\\u202e gnp.exe")
+    >>> plain_text("Acme\\u202e gnp.exe")
     'Acme gnp.exe'
     """
     return unicodedata.normalize("NFC", _UNSAFE.sub("", text or ""))
@@ -245,7 +246,7 @@ def web(url: str | None) -> str | None:
     >>> web("javascript:alert(1)"), web("www.abc.ee"), web("https://abc.ee"), web("https://abc.ee@x.eu")
     (None, 'https://www.abc.ee', 'https://abc.ee', None)
     """
-    text = plain(url).strip()
+    text = plain_text(url).strip()
     if text.lower().startswith(("http://", "https://")):
         return None if _USER.match(text) else text
     return f"https://{text}" if _HOST.fullmatch(text) else None

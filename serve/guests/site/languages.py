@@ -4,13 +4,13 @@ from serve.contract.errors import LANGUAGES
 from serve.request import accept
 
 
-def chosen(wanted: str | None, remembered: str | None, accepted: str | None) -> str:
+def choose_language(wanted: str | None, remembered: str | None, accepted: str | None) -> str:
     """The language that the visitor chose now, or earlier, else the browser's preference.
 
     Args:
         accepted: the header Accept-Language.
 
-    >>> chosen(None, None, "de, en-GB;q=0.8, fr;q=0.5"), chosen("fr", "en", "en")
+    >>> choose_language(None, None, "de, en-GB;q=0.8, fr;q=0.5"), choose_language("fr", "en", "en")
     ('en', 'fr')
     """
     for language in (wanted, remembered):

@@ -146,7 +146,7 @@ class LoginThrottle:
             if wait:
                 raise _too_many(limit, "jour", wait, now)
 
-    async def hashed(self, password: str) -> str:
+    async def hash_password(self, password: str) -> str:
         """The hash of a new password. Raises ApiError 503."""
         return await self._in_thread(lambda: passwords.hash_password(password))
 

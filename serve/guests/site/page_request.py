@@ -189,7 +189,7 @@ class PageRequest:
         return self.context.mails
 
     @property
-    def bound(self) -> str:
+    def binding(self) -> str:
         """The value that form tokens are bound to: the session, or else the browser."""
         return self.session.token.hex() if self.session else self.nonce
 
@@ -209,12 +209,12 @@ def new_nonce() -> str:
     return secrets.token_urlsafe(16)
 
 
-def last(pairs: Pairs, name: str) -> str | None:
+def last_value(pairs: Pairs, name: str) -> str | None:
     """The last value of that name, or None."""
     values = [value for known, value in pairs if known == name]
     return values[-1] if values else None
 
 
-def without(pairs: Pairs, names: Sequence[str]) -> Pairs:
+def pairs_without(pairs: Pairs, names: Sequence[str]) -> Pairs:
     """The pairs whose name is not among `names`."""
     return tuple(pair for pair in pairs if pair[0] not in names)

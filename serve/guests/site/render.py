@@ -59,7 +59,7 @@ def page(
         asset=assets.names(),
         credited=country_sources.attributions(sources),
         period=country_sources.period(sources),
-        canonical=_canonical(request),
+        canonical=_canonical_address(request),
         indexed=status == 200 and request.session is None,
         linked=partial(linked_text.link_routes, lang=request.lang, plans=request.server.plans),
         **values,
@@ -82,13 +82,13 @@ def see_other(path: str, cookie: str | None = None) -> Response:
 
 def token(request: PageRequest) -> str:
     """The token for the forms of this page."""
-    return request.context.signer.signature(_PURPOSE, request.bound)
+    return request.context.signer.signature(_PURPOSE, request.binding)
 
 
 def is_token_valid(request: PageRequest) -> bool:
     """Did a page of this server make the form that was sent, for this browser?"""
     sent = request.form.get(TOKEN, "")
-    return request.context.signer.is_valid(sent, _PURPOSE, request.bound)
+    return request.context.signer.is_valid(sent, _PURPOSE, request.binding)
 
 
 def _headers(request: PageRequest, *, has_form: bool) -> dict[str, str]:
@@ -114,7 +114,7 @@ def _other_language(request: PageRequest) -> str:
     return f"?{urlencode([*request.pairs, ('lang', other)])}"
 
 
-def _canonical(request: PageRequest) -> str:
+def _canonical_address(request: PageRequest) -> str:
     """The address of the page without its language, which search engines and shared links name."""
     query = urlencode(request.pairs, quote_via=quote, safe=",")
     return f"{request.origin}{request.path}{'?' if query else ''}{query}"
@@ -137,7 +137,7 @@ def _environment() -> Environment:
         "record_path": formatting.record_path,
     }
     environment.filters |= {
-        "plain": formatting.plain, "web": formatting.web, "credit": formatting.credit,
+        "plain": formatting.plain_text, "web": formatting.web, "credit": formatting.credit,
         "coded": formatting.code_and_links,
     }  # fmt: skip
     return environment

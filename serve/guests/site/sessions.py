@@ -28,7 +28,7 @@ _DEVICE: Final = re.compile(r"([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})")
 _DEVICE_PURPOSE: Final = "device"
 
 
-async def current(context: PageContext, cookie: str | None, now: datetime) -> Session | None:
+async def find_session(context: PageContext, cookie: str | None, now: datetime) -> Session | None:
     """The session of a cookie, or None if the cookie is not that of an open session.
 
     Raises:

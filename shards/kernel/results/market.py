@@ -9,7 +9,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import damaged
+    from shards.kernel.find import raise_damaged
     from shards.kernel.types import *
 
 
@@ -28,7 +28,7 @@ def count_marked(
         row = row if row < rows else 0
         total += (bits[base + (row >> 5)] >> (row & 31)) & 1
     if outside:
-        damaged()
+        raise_damaged()
     return total
 
 
@@ -39,7 +39,7 @@ def count_bands(shard: ShardArrays, market: MarketArrays, kind: i64, marked: i64
     slots: i64 = shard.run_count[kind]
     base: i64 = shard.first_count[kind]
     if ends[slots - 1] > shard.order_size[tri]:
-        damaged()
+        raise_damaged()
     for slot in range(slots - 1):
         found: i64 = count_marked(shard, market, shard.order[tri], ends[slot], ends[slot + 1])
         market.counts[base + slot] += found
@@ -72,21 +72,21 @@ def write_turnovers(table: Table, market: MarketArrays, first: i64, lesser: i64)
             cursors[2 * number] = step + next_step
             cursors[2 * number + 1] = place + 1
             if step >= shard.step_count[0] or place >= shard.order_size[0]:
-                damaged()
+                raise_damaged()
         else:
             step -= next_step
             place -= 1
             cursors[2 * number] = step
             cursors[2 * number + 1] = place
             if step < 0 or place < 0:
-                damaged()
+                raise_damaged()
         if cython.compiled:
             # More streams than a processor reads ahead by itself: two of each country.
             prefetch(cython.address(shard.turnover_keys[step + TURNOVERS_AHEAD * (2 * lesser - 1)]))
             prefetch(cython.address(shard.order[0][place + 2 * TURNOVERS_AHEAD * (2 * lesser - 1)]))
         row: i64 = shard.order[0][place]
         if row >= shard.rows:
-            damaged()
+            raise_damaged()
         figures[at] = -shard.turnover_keys[step]
         marked: i64 = (bits[shard.first_mark + (row >> 5)] >> (row & 31)) & 1
         at += marked * (1 - 2 * lesser)
@@ -99,14 +99,14 @@ def gather_known(source: f64s, size: i64, numbers: Ints, count: i64, target: Rea
     for i in range(count):  # NaN is not equal to itself
         number: i64 = numbers[i]
         if number >= size:
-            damaged()
+            raise_damaged()
         figure: f64 = source[number]
         target[used] = figure
         used += figure == figure
     return used
 
 
-def known(source: Address, size: int, numbers: Address, count: int, target: Address) -> int:
+def run_known(source: Address, size: int, numbers: Address, count: int, target: Address) -> int:
     """`gather_known` for Python: arrays by address; frees its lock.
 
     Args:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import damaged
+    from shards.kernel.find import raise_damaged
     from shards.kernel.types import *
 
 
@@ -28,7 +28,7 @@ def length_of(shard: ShardArrays, row: i64, start: i64) -> i64:
     if row + 1 < shard.rows and (row + 1) % CHUNK_ROWS:
         end = shard.record_starts[row + 1]
     if start >= end or end > size:
-        damaged()
+        raise_damaged()
     return end - start
 
 
@@ -37,7 +37,7 @@ def read_ahead(table: Table, places: Ints, count: i64) -> i64:
     for i in range(count):
         shard = table.shards[places[2 * i]]
         if places[2 * i + 1] >= shard.rows:
-            damaged()
+            raise_damaged()
         prefetch(cython.address(shard.record_starts[places[2 * i + 1]]))
     for i in range(count):
         shard = table.shards[places[2 * i]]
@@ -86,7 +86,7 @@ def join(
         if made < 0:  # an error of libzstd, a negative number as it is
             if made == TOO_SMALL:
                 return NO_ROOM
-            damaged()
+            raise_damaged()
         if used + made + null_size > out_size:
             return NO_ROOM
         used += piece(work, made, nulls, null_size, out, used)
@@ -99,7 +99,7 @@ def piece(work: Bytes, made: i64, nulls: u8s, null_size: i64, out: Bytes, used: 
     contacts: i64 = length_field(work + 4)
     first: i64 = used
     if 8 + head + contacts > made:
-        damaged()
+        raise_damaged()
     if used:
         out[used] = 44
         used += 1

@@ -19,7 +19,7 @@ if not cython.compiled:
         set_cells,
         take_census,
     )
-    from shards.kernel.find import damaged
+    from shards.kernel.find import raise_damaged
     from shards.kernel.generate import choose, generate
     from shards.kernel.results.market import count_bands
     from shards.kernel.row_sets import clear_marks, popcount
@@ -76,7 +76,7 @@ def mark_source(
             return total
         generate(table, question, source, scratch, scratch.rows_size)
         if not source.listed:
-            damaged()
+            raise_damaged()
     bits = market.bits
     rows = scratch.rows
     shard = table.shards[source.shard]
@@ -85,7 +85,7 @@ def mark_source(
     for i in range(source.list_first, source.list_first + source.list_count):
         row: i64 = rows[i]
         if row >= shard.rows:
-            damaged()
+            raise_damaged()
         bits[base + (row >> 5)] |= one << (row & 31)
     market.chosen[source.shard] = source.list_count
     return source.list_count
@@ -125,7 +125,7 @@ def mark_span(
         end: i64 = first + MASKED if first + MASKED < stop else stop
         mask_rows(shard, source, scratch, left, first, end)
         for i in range((end - first + 31) >> 5):
-            held: i64 = packed(scratch, 4 * i, (end - first + 7) >> 3) & within
+            held: i64 = pack_words(scratch, 4 * i, (end - first + 7) >> 3) & within
             within = -1
             if held:
                 total += put(shard, source, scratch, market, (first >> 5) + i, held)
@@ -133,7 +133,7 @@ def mark_span(
     return total
 
 
-def packed(scratch: Scratch, first: i64, end: i64) -> i64:
+def pack_words(scratch: Scratch, first: i64, end: i64) -> i64:
     """Four words of the mask, from `first` on and before `end`, as a bit a byte."""
     held: i64 = 0
     joined: u64 = 0x01020408

@@ -8,7 +8,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import damaged, lower
+    from shards.kernel.find import lower_bound, raise_damaged
     from shards.kernel.text.line_words import postings_end, postings_of, seek_words
     from shards.kernel.types import *
 
@@ -38,7 +38,7 @@ def weigh_name(shard: ShardArrays, pool: Pool, first: i64, end: i64, least: f64)
     for index in range(first, end):
         token: i64 = shard.tokens[index]
         if token >= shard.word_count:
-            damaged()
+            raise_damaged()
         found: i64 = place_of(pool, token)
         if found >= 0:
             if seen & (cython.cast(i64, 1) << pool.groups[found]) == 0:
@@ -101,11 +101,11 @@ def keep(pool: Pool, shard: i64, row: i64, score: f64) -> i64:
 def consider(shard: ShardArrays, pool: Pool, row: i64) -> i64:
     """Weigh a row by the best of its names, present and former, and keep it if it is among the best."""
     if row >= shard.rows:
-        damaged()
+        raise_damaged()
     first: i64 = shard.token_starts[row]
     end: i64 = shard.token_starts[row + 1]
     if end < first or end > shard.token_count:
-        damaged()
+        raise_damaged()
     least: f64 = floor_of(pool)
     score: f64 = LIGHTEST
     pool.weighed += 1
@@ -150,14 +150,14 @@ def consider_all(shard: ShardArrays, pool: Pool, word: i64) -> i64:
 
 
 def place_after(numbers: u32s, first: i64, end: i64, least: i64) -> i64:
-    """`lower`, found in growing steps: the place is not far from `first`."""
+    """`lower_bound`, found in growing steps: the place is not far from `first`."""
     step: i64 = 1
     while first + step < end and numbers[first + step] < least:
         first += step
         step <<= 1
     if first + step < end:
         end = first + step + 1
-    return lower(numbers, first, end, least)
+    return lower_bound(numbers, first, end, least)
 
 
 def consider_both(shard: ShardArrays, pool: Pool, one: i64, other: i64) -> i64:

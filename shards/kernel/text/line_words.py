@@ -8,7 +8,14 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import compare, damaged, first_suffix, first_word, last_suffix, owner_of
+    from shards.kernel.find import (
+        compare,
+        first_suffix,
+        first_word,
+        last_suffix,
+        owner_of,
+        raise_damaged,
+    )
     from shards.kernel.types import *
 
 
@@ -25,7 +32,7 @@ def word_of(shard: ShardArrays, text: u8s, start: i64, length: i64) -> i64:
 def postings_of(shard: ShardArrays, word: i64) -> i64:
     """The number of rows of a word, checked."""
     if word >= shard.word_count:
-        damaged()
+        raise_damaged()
     first: i64 = shard.posting_starts[word]
     return postings_end(shard, word, first) - first
 
@@ -34,7 +41,7 @@ def postings_end(shard: ShardArrays, word: i64, first: i64) -> i64:
     """Where the rows of a word end that begin at `first`, checked."""
     end: i64 = shard.posting_starts[word + 1]
     if end < first or end > shard.posting_count:
-        damaged()
+        raise_damaged()
     return end
 
 
@@ -72,11 +79,11 @@ def add_near(
 ) -> i64:
     """Put a word into the pool if it is near; returns 0 if the pool is full."""
     if word >= shard.word_count:
-        damaged()
+        raise_damaged()
     place: i64 = shard.word_starts[word]
     size: i64 = shard.word_starts[word + 1] - 1 - place
     if size < 0 or place + size > shard.words_size:
-        damaged()
+        raise_damaged()
     far: i64 = size > length + unit or length > size + unit
     if far or is_near(shard.words, place, size, text, start, length, unit) == 0:
         return 1
@@ -103,7 +110,7 @@ def suffix_key(text: u8s, start: i64, length: i64) -> u64:
 def begins_before(shard: ShardArrays, place: i64, length: i64, unit: i64) -> i64:
     """1 if a word begins about `length` bytes before a place in the words, `unit` more or less."""
     if place >= shard.words_size:
-        damaged()
+        raise_damaged()
     for before in range(length - unit, length + unit + 1):
         start: i64 = place - before
         if start == 0 or (start > 0 and shard.words[start - 1] == WORD_END):

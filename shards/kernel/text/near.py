@@ -14,7 +14,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import damaged, first_suffix, last_suffix, owner_of
+    from shards.kernel.find import first_suffix, last_suffix, owner_of, raise_damaged
     from shards.kernel.text.line_words import suffix_key
     from shards.kernel.types import *
 
@@ -35,7 +35,7 @@ def letter(shard: ShardArrays, word: i64, at: i64) -> i64:
     if place >= stop:
         return 0
     if stop > shard.words_size:
-        damaged()
+        raise_damaged()
     first: i64 = shard.words[place]
     if first < 0x80:  # most letters: of one byte
         return first << 24
@@ -159,7 +159,7 @@ def walk(
             code: i64 = letter(shard, low, at)
             end: i64 = child_place(shard, low, high, depth, at, before, code + 1)
             if end <= low:
-                damaged()
+                raise_damaged()
             descend(shard, scratch, number, size, half, most, low, end, depth, at, before, code)
             low = end
         return 0
@@ -273,7 +273,7 @@ def add_endings(
     for index in range(first, end):
         place: i64 = shard.suffixes[index]
         if place >= shard.words_size:
-            damaged()
+            raise_damaged()
         count: i64 = letters_before(shard, place, half + most)
         if count > half + most or count + most < half:
             continue

@@ -12,7 +12,14 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import compare, damaged, first_suffix, first_word, last_suffix, owner_of
+    from shards.kernel.find import (
+        compare,
+        first_suffix,
+        first_word,
+        last_suffix,
+        owner_of,
+        raise_damaged,
+    )
     from shards.kernel.row_sets import (
         add,
         has_bit,
@@ -183,7 +190,7 @@ def add_holding(
     """List those rows of the words [word, word_end) that hold `q`."""
     end: i64 = shard.posting_starts[word_end]
     if end > shard.posting_count:
-        damaged()
+        raise_damaged()
     for i in range(shard.posting_starts[word], end):
         row: i64 = shard.postings[i]
         add_if_holding(shard, question, source, scratch, row)
@@ -218,7 +225,7 @@ def add_pair(
         return 0
     while left > 0:
         if first + (i >> 2) >= shard.sets_size:
-            damaged()
+            raise_damaged()
         held = (sets[first + (i >> 2)] >> (8 * (i & 3))) & 255
         i += 1
         row += held
@@ -233,7 +240,7 @@ def add_if_holding(
 ) -> i64:
     """List a row if its name holds `q`, now or with those that wait."""
     if row >= shard.rows:
-        damaged()
+        raise_damaged()
     if source.phrase_bits and not has_bit(shard.sets, source.phrase_bits, row):
         return 0
     if cython.compiled:
@@ -270,7 +277,7 @@ def look_at(
     width: i64 = question.word_count - 1
     tokens = shard.tokens
     if end > shard.token_count:
-        damaged()
+        raise_damaged()
     for i in range(first + width, end):
         token: i64 = tokens[i]
         if token < source.phrase_low or token >= source.phrase_high:
@@ -280,7 +287,7 @@ def look_at(
             distance += 1
         if distance == width and is_ending(shard, question, scratch, tokens[i - width]):
             if scratch.used >= scratch.rows_size:
-                damaged()
+                raise_damaged()
             return add(shard, source, scratch, row)
     return 0
 
@@ -300,7 +307,7 @@ def ends_with(shard: ShardArrays, word: i64, question: KernelQuery) -> i64:
     if word == FORMER_NAME:
         return 0
     if word >= shard.word_count:
-        damaged()
+        raise_damaged()
     length: i64 = question.word_starts[1] - 1
     start: i64 = shard.word_starts[word]
     end: i64 = shard.word_starts[word + 1] - 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import damaged, first_word, step_at
+    from shards.kernel.find import first_word, raise_damaged, step_at
     from shards.kernel.merge import name_end
     from shards.kernel.text.phrases import exact_word
     from shards.kernel.types import *
@@ -72,7 +72,7 @@ def holds(shard: ShardArrays, question: KernelQuery, scratch: Scratch, row: i64)
     low: i64 = scratch.block[last]
     high: i64 = scratch.block[last + 1]
     if end > shard.token_count:
-        damaged()
+        raise_damaged()
     while token < end:
         stop: i64 = token
         ended: i64 = 0
@@ -97,7 +97,7 @@ def holds(shard: ShardArrays, question: KernelQuery, scratch: Scratch, row: i64)
 # -- the best companies ----------------------------------------------------------------------
 
 
-def better(scratch: Scratch, at: i64, key: i64, shard: i64, place: i64) -> i64:
+def is_better(scratch: Scratch, at: i64, key: i64, shard: i64, place: i64) -> i64:
     """1 where a row of this score key, shard and place of `score` comes before the found row `at`."""
     if scratch.found_tie[at] != key:
         return 1 if key < scratch.found_tie[at] else 0
@@ -112,11 +112,11 @@ def insert(
     """Put a row at its place among the found rows from `first` on; returns their number, at most `count`."""
     shard = table.shards[number]
     if row >= shard.rows:
-        damaged()
+        raise_damaged()
     place: i64 = shard.rank[SCORE][row]
     key: i64 = shard.score_keys[step_at(shard, SCORE, place)]
     at: i64 = found
-    while at > first and better(scratch, at - 1, key, number, place):
+    while at > first and is_better(scratch, at - 1, key, number, place):
         at -= 1
     if at == count:
         return found
@@ -180,7 +180,7 @@ def add_best(
                 low = first_posting
                 high = end_posting
         if high > shard.posting_count:
-            damaged()
+            raise_damaged()
     listed: i64 = high - low
     ranks = shard.rank[NOM]
     order = shard.order[SCORE]
@@ -190,7 +190,7 @@ def add_best(
         row: i64 = order[place]
         place += 1
         if row >= shard.rows:
-            damaged()
+            raise_damaged()
         begins: i64 = 1 if begin <= ranks[row] and ranks[row] < end else 0
         if begins == others or (others and not holds(shard, question, scratch, row)):
             continue
@@ -201,7 +201,7 @@ def add_best(
     for i in range(low, high):
         row = shard.postings[i] if others else shard.order[NOM][i]
         if row >= shard.rows:
-            damaged()
+            raise_damaged()
         if others and begin <= ranks[row] and ranks[row] < end:
             continue
         if others and not holds(shard, question, scratch, row):

@@ -79,7 +79,10 @@ def comparables(shards: Mapping[str, Shard], iso2: str, row: int, n: int) -> lis
         for places in ([(subject.shard, subject.cell)], abroad):
             left = n - len(found)
             near = [
-                one for place in places if left for one in _nearest(*place, subject, left, known)
+                one
+                for place in places
+                if left
+                for one in _nearest_companies(*place, subject, left, known)
             ]
             near.sort(key=lambda one: (one.distance, one.iso2, one.row))
             found += near[:left]
@@ -114,12 +117,14 @@ def _same_cell(shard: Shard, wanted: Cell) -> Cell | None:
     return next((cell for cell in cells if (cell.secteur, cell.sous_secteur) == names), None)
 
 
-def _nearest(shard: Shard, cell: Cell, subject: _Subject, n: int, known: bool) -> list[Comparable]:
+def _nearest_companies(
+    shard: Shard, cell: Cell, subject: _Subject, n: int, known: bool
+) -> list[Comparable]:
     """The `n` nearest companies of a cell, of those with a turnover (`known`) or of those without."""
     found: list[Comparable] = []
     parts = _parts(shard, cell, subject) if known else [(cell.with_ca, cell.stop, np.inf)]
     for first, end, beyond in parts:
-        found = _first(found + _gaps(shard, first, end, cell, subject, n), n)
+        found = _first_by_distance(found + _gaps(shard, first, end, cell, subject, n), n)
         if len(found) == n and found[-1].distance < beyond:
             break
     return found
@@ -183,7 +188,7 @@ def _distance(difference: float) -> float | None:
     return None if np.isnan(difference) else abs(difference)
 
 
-def _first(found: list[Comparable], n: int) -> list[Comparable]:
+def _first_by_distance(found: list[Comparable], n: int) -> list[Comparable]:
     return sorted(found, key=lambda one: (one.distance, one.row))[:n]
 
 

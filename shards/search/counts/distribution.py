@@ -58,7 +58,7 @@ class Distribution:
     counts: NDArray[np.int64]
     null: int
 
-    def first(self, limit: int | None = None) -> list[tuple[str, int]]:
+    def top_values(self, limit: int | None = None) -> list[tuple[str, int]]:
         """The most frequent values with their counts, descending, equal ones in the order of the values."""
         counts = self.counts
         least = 1
@@ -112,7 +112,7 @@ def parts(base: ShardSet, query: Query) -> list[Query]:
     return [replace(query, pays=tuple(one)) for one in (first, second) if one] or [query]
 
 
-def joined(found: Sequence[Distribution]) -> Distribution:
+def join_distributions(found: Sequence[Distribution]) -> Distribution:
     """The distribution of several searches that find nothing in common, by one dimension."""
     counts = np.sum([one.counts for one in found], axis=0)
     return Distribution(found[0].values, counts, sum(one.null for one in found))

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from shards.codec.arrays import Rows
 from shards.errors import reading
 from shards.kernel.memory import address_of
-from shards.kernel.results.market import known as gather_known
 from shards.kernel.results.market import moments as sums_of
+from shards.kernel.results.market import run_known as gather_known
 from shards.query import STATES, Query
 from shards.ratios.distribution import (
     Concentration,
@@ -31,7 +31,7 @@ from shards.search.counts.distribution import (
     Distribution,
     distribution,
     distributions,
-    joined,
+    join_distributions,
 )
 from shards.search.counts.row_bitmap import RowBitmap, turnover_sequence
 from shards.search.reader.shard import Shard
@@ -91,9 +91,9 @@ def part(base: ShardSet, query: Query, oldest: int) -> MarketPart:
     _, slots = marks.mark(session, query, {DIMENSIONS[name] for name in (*_COUNTED, _STATE)})
     counted = {name: distribution(base, name, slots[DIMENSIONS[name]]) for name in _COUNTED}
     states = distribution(base, _STATE, slots[DIMENSIONS[_STATE]])
-    ceased = dict(states.first()).get(_CEASED, 0)
+    ceased = dict(states.top_values()).get(_CEASED, 0)
     statements = [
-        (shard, marks.among(number, shard.statement_rows))
+        (shard, marks.marked_places(number, shard.statement_rows))
         for number, shard in enumerate(session.arrays.shards)
         if marks.totals[number]
     ]
@@ -127,9 +127,9 @@ class MarketTurnovers:
             return
         self._counts[half] = self._marks.write(self._sequence, half, self._many, self._middle)
         if not len(self._few):
-            self._moments[half] = moments(self._within(half, 1 + half))
+            self._moments[half] = moments(self._marked_figures(half, 1 + half))
 
-    def _within(self, first: int, end: int) -> Figures:
+    def _marked_figures(self, first: int, end: int) -> Figures:
         """The marked figures of these halves."""
         middle = self._middle
         bounds = (middle - self._counts[0], middle, middle + self._counts[1])
@@ -137,7 +137,7 @@ class MarketTurnovers:
 
     def figures(self) -> Figures:
         """All of them, once both halves are written."""
-        many = self._within(0, 2)
+        many = self._marked_figures(0, 2)
         return np.sort(np.concatenate([self._few, many])) if len(self._few) else many
 
     def concentration(self, figures: Figures) -> Concentration | None:
@@ -156,7 +156,7 @@ def moments(figures: Figures) -> Moments:
 
 def count_by(found: Sequence[MarketPart], dimension: str) -> Distribution:
     """The companies of these parts by a dimension that is counted."""
-    return joined([one.counted[dimension] for one in found])
+    return join_distributions([one.counted[dimension] for one in found])
 
 
 def _join(figures: Sequence[Figures]) -> Figures:
@@ -172,7 +172,7 @@ def _turnovers(shard: Shard, rows: Rows) -> Figures:
     """The turnovers of those of these rows that have one."""
     steps = shard.steps("ca_desc")
     places = shard.rank("ca_desc")[rows]
-    places = places[places < steps.known]
+    places = places[places < steps.known_rows]
     places.sort()
     return np.asarray(-steps.key_at(places), np.float64)
 

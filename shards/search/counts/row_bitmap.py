@@ -121,7 +121,7 @@ class RowBitmap:
         made.totals = [sum(totals) for totals in zip(*(one.totals for one in several), strict=True)]
         return made
 
-    def among(self, number: int, rows: Rows) -> NDArray[np.intp]:
+    def marked_places(self, number: int, rows: Rows) -> NDArray[np.intp]:
         """The places, among these rows of a shard, of those that are marked."""
         first = self._arrays.record.shards[number].first_mark
         words = self.bits[first:][rows >> 5]

@@ -85,7 +85,9 @@ def find(shards: Shards, number: str, derivations: Sequence[Derivation]) -> Matc
     for one in derivations:
         if places := list(with_derived_number(shards, folded, one)):
             return Match(one.type, places)
-    found = dict.fromkeys(respelt(shards, folded)) or dict.fromkeys(of_any_court(shards, folded))
+    found = dict.fromkeys(respelt_companies(shards, folded)) or dict.fromkeys(
+        of_any_court(shards, folded)
+    )
     return Match(IDENTIFIER, list(found))
 
 
@@ -108,10 +110,12 @@ def find_each(
     shards: Shards, wanted: Iterable[tuple[str, str]], derivations: Sequence[Derivation]
 ) -> list[tuple[str, str] | None]:
     """Companies by country and identifier in any spelling, with the stored identifier; None for unknown ones."""
-    return [_stored(shards[iso2], identifier, derivations) for iso2, identifier in wanted]
+    return [
+        _stored_identifier(shards[iso2], identifier, derivations) for iso2, identifier in wanted
+    ]
 
 
-def _stored(
+def _stored_identifier(
     shard: Shard, identifier: str, derivations: Sequence[Derivation]
 ) -> tuple[str, str] | None:
     row = find_one(shard, identifier, derivations)
@@ -136,12 +140,12 @@ def maybe_numbered(shards: Shards, number: str) -> list[CompanyPlace]:
     ]
 
 
-def nearest(shards: Shards, number: str, most: int = _NEAREST) -> list[CompanyPlace]:
+def nearest_companies(shards: Shards, number: str, most: int = _NEAREST) -> list[CompanyPlace]:
     """Up to `most` companies whose identifier is the number but for zeros, or for one typing error."""
     folded = fold_id(number)
     if not folded or len(folded) > LONGEST:
         return []
-    found = dict.fromkeys(respelt(shards, folded))
+    found = dict.fromkeys(respelt_companies(shards, folded))
     for one in _near_numbers(folded):
         if len(found) >= most:
             break
@@ -166,7 +170,7 @@ def in_any_spelling(
             yield from with_number(of_country, spelling)
             for one in own:
                 yield from with_derived_number(of_country, spelling, one)
-        yield from respelt(of_country, folded)
+        yield from respelt_companies(of_country, folded)
     yield from of_any_court(shards, folded)
 
 
@@ -212,7 +216,7 @@ def _may_have(shard: Shard, row: int, vat: str) -> bool:
     return stored is None or fold_id(stored).endswith(vat)
 
 
-def respelt(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
+def respelt_companies(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
     """Companies whose identifier is the number with other zeros, with or without the code of their country."""
     if len(folded) > LONGEST:
         return

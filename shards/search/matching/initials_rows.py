@@ -30,7 +30,7 @@ def candidates(
     letters, town = words[0].encode(), fold(ville).encode()
     if letters.isalpha():  # of ASCII
         for number in chosen:
-            rows = _beginning(shards[number], _rows_of(shards[number], town), letters)
+            rows = _rows_beginning(shards[number], _rows_of(shards[number], town), letters)
             yield from (Found(0.0, number, row) for row in rows[: types.KEPT].tolist())
 
 
@@ -45,7 +45,7 @@ def _rows_of(shard: Shard, town: bytes) -> NDArray[Any]:
     return where(shard.codes("ville") == place + 1)
 
 
-def _beginning(shard: Shard, found: NDArray[Any], letters: bytes) -> NDArray[Any]:
+def _rows_beginning(shard: Shard, found: NDArray[Any], letters: bytes) -> NDArray[Any]:
     """The rows among `found` whose words begin with these letters, one after the other."""
     index = shard.words
     starts, tokens = np.asarray(index.token_starts), np.asarray(index.tokens)

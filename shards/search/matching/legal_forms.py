@@ -84,7 +84,7 @@ class LegalForms:
             for words, form in everywhere.items():
                 known.setdefault(words, form)
         # Most words begin no form: the words of the longest one that each word begins.
-        self._longest = {iso2: _longest(known) for iso2, known in self._known.items()}
+        self._longest = {iso2: _longest_sizes(known) for iso2, known in self._known.items()}
         self._most_words = max(map(len, self._known[""]), default=0)
 
     def _add(
@@ -156,7 +156,7 @@ class LegalForms:
             word.endswith(name) and word[: -len(name)] in texts
         )
 
-    def misspelt(self, word: str, form: LegalForm) -> bool:
+    def is_misspelt(self, word: str, form: LegalForm) -> bool:
         """Whether the word is a word of a form with a typing error."""
         if len(word) < _ONE_ERROR:
             return False
@@ -170,7 +170,7 @@ class LegalForms:
             known = self._misspelt[word, form.name] = near is not None and near[1] > 0
         return known
 
-    def attached(self, word: str, iso2: str) -> Iterator[str]:
+    def words_without_form(self, word: str, iso2: str) -> Iterator[str]:
         """A word without the form that is at its end, or a long one in front: siemens of siemensag."""
         known = self._known[iso2 if iso2 in self._known else ""]
         for size in range(_ATTACHED, min(_LONGEST_ATTACHED, len(word) - _REST) + 1):
@@ -240,7 +240,7 @@ def _form_at(
     return 0
 
 
-def _longest(known: Mapping[Words, LegalForm]) -> dict[str, int]:
+def _longest_sizes(known: Mapping[Words, LegalForm]) -> dict[str, int]:
     found: dict[str, int] = {}
     for words in known:
         found[words[0]] = max(found.get(words[0], 0), len(words))

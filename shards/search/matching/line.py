@@ -58,6 +58,6 @@ class MatchResult:
     candidats: tuple[Candidate, ...]
 
     @property
-    def meant(self) -> Candidate | None:
+    def meant_candidate(self) -> Candidate | None:
         """The company that the line means, surely or in all likelihood."""
         return self.candidats[0] if self.verdict in (SURE, LIKELY) else None

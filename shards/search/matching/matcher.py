@@ -162,8 +162,8 @@ class Matcher:
 
     def _says_little(self, line: Line) -> bool:
         """Whether the name of a line is one common word, or initials."""
-        chosen = self._chosen(line)
-        words = self._bare(_name_words(line), chosen).words
+        chosen = self._chosen_shards(line)
+        words = self._bare_name(_name_words(line), chosen).words
         if len(words) > 1:
             return False
         if certainty.are_initials(words[0]):
@@ -191,17 +191,17 @@ class Matcher:
         return self._weigh_anywhere(line)
 
     def _weigh_anywhere(self, line: Line) -> list[Weighed]:
-        chosen = self._chosen(line)
+        chosen = self._chosen_shards(line)
         found = self._weigh(line, chosen)
         if not line.pays:
             return found
         notes = self._weights.notes([each.evidence for each in found])
         if sum(notes) >= LIKELY_FROM:
             return found
-        others = [number for number in self._chosen(Line()) if number not in chosen]
-        return found + self._elsewhere(line, others)
+        others = [number for number in self._chosen_shards(Line()) if number not in chosen]
+        return found + self._search_elsewhere(line, others)
 
-    def _elsewhere(self, line: Line, others: Sequence[int]) -> list[Weighed]:
+    def _search_elsewhere(self, line: Line, others: Sequence[int]) -> list[Weighed]:
         """The companies that a line may mean in other countries than it says."""
         return [
             replace(each, evidence={**each.evidence, "pays_different": 1.0})
@@ -224,7 +224,7 @@ class Matcher:
         found += self._compare_names(seen, [], near=True)
         return self._read(seen, found)
 
-    def _chosen(self, line: Line) -> list[int]:
+    def _chosen_shards(self, line: Line) -> list[int]:
         numbers = self._arrays.numbers
         asked = sorted(numbers[iso2] for iso2 in line.pays) if line.pays else range(len(numbers))
         return [number for number in asked if self._arrays.shards[number].rows]
@@ -251,7 +251,7 @@ class Matcher:
             spellings += candidate_rows.initials(words)
             only = self._arrays.isos[chosen[0]] if len(chosen) == 1 else ""
             for place, word in enumerate(bare.words):
-                for rest in self._tables.forms.attached(word, only):
+                for rest in self._tables.forms.words_without_form(word, only):
                     spellings.append(Spelling(rest, place, 0.9))
             shards = self._arrays.shards
             more = [*more, *initials_rows.candidates(shards, chosen, bare.words, seen.line.ville)]
@@ -264,24 +264,25 @@ class Matcher:
         """The words that a line is looked up by first."""
         known = self._spelled.get((words, tuple(chosen)))
         if known is None:
-            bare = self._bare(words, chosen)
+            bare = self._bare_name(words, chosen)
             isos = {self._arrays.isos[number] for number in chosen}
             umlauts, cyrillic = bool(isos & UMLAUTS), bool(isos & CYRILLIC)
             others = [
-                self._tables.others(word, umlauts=umlauts, cyrillic=cyrillic) for word in bare.words
+                self._tables.other_spellings(word, umlauts=umlauts, cyrillic=cyrillic)
+                for word in bare.words
             ]
             known = Spelled(bare, candidate_rows.first_spellings(bare.words, others))
             self._spelled[words, tuple(chosen)] = known
         return known
 
-    def _bare(self, words: Words, chosen: Sequence[int]) -> BareName:
+    def _bare_name(self, words: Words, chosen: Sequence[int]) -> BareName:
         isos = [self._arrays.isos[number] for number in chosen]
-        return self._tables.bare(words, isos[0] if len(isos) == 1 else "")
+        return self._tables.bare_name(words, isos[0] if len(isos) == 1 else "")
 
     def _compare(self, seen: Seen, rows: Sequence[Found]) -> None:
         """Compare the name of a line with the present and former names of rows."""
         lines = {number: self._line_name(seen.words, number) for number in {row[1] for row in rows}}
-        names = [self._names.of(number, row) for _, number, row in rows]
+        names = [self._names.names_of(number, row) for _, number, row in rows]
         compared = iter(
             compare(
                 [(lines[row[1]].compared, of_row) for row, of_row in zip(rows, names, strict=True)],
@@ -305,10 +306,10 @@ class Matcher:
         known = self._of_lines.get((words, number))
         if known is None:
             shard = self._arrays.shards[number]
-            bare = self._tables.bare(words, shard.iso2)
+            bare = self._tables.bare_name(words, shard.iso2)
             sizes = self._rows.sizes(bare.words, number)
             told = {word: information(shard.rows, sizes[word]) for word in bare.words}
-            known = LineName(self._names.compared(number, bare, told, sizes), told)
+            known = LineName(self._names.compared_name(number, bare, told, sizes), told)
             self._of_lines[words, number] = known
         return known
 
@@ -330,18 +331,18 @@ class Matcher:
             or each.place in by_number
         ]
         companies = sum(self._arrays.shards[number].rows for number in seen.chosen)
-        named = _named(best, by_number)
+        named = _named_places(best, by_number)
         weighed = []
         for each in best:
             key = each.place, each.place in named
             if key not in seen.weighed:
-                seen.weighed[key] = self._weighed(
+                seen.weighed[key] = self._weigh_company(
                     seen.line, each, companies, seen.numbered, by_its_number=key[1]
                 )
             weighed.append(seen.weighed[key])
         return weighed
 
-    def _weighed(
+    def _weigh_company(
         self, line: Line, each: Compared, companies: int, numbered: Numbered, *, by_its_number: bool
     ) -> Weighed:
         """A company, read from its record, with all evidence.
@@ -371,7 +372,7 @@ class Matcher:
         return Weighed(company, found, each.compared)
 
 
-def _named(found: Sequence[Compared], by_number: frozenset[Place]) -> frozenset[Place]:
+def _named_places(found: Sequence[Compared], by_number: frozenset[Place]) -> frozenset[Place]:
     """The companies that a line names by a number: those whose names agree; where none does, all, if they are few."""
     numbered = [each for each in found if each.place in by_number]
     agreeing = [each for each in numbered if each.compared is None or each.compared.agrees]

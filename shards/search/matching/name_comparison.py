@@ -216,23 +216,23 @@ def _without_equal(line: ComparedName, company: ComparedName, tables: NameTables
         if word not in line.articles:
             places.append(place)
         theirs, told = company.told[place]
-        found.abbreviations += theirs != word and tables.full(word) != word
+        found.abbreviations += theirs != word and tables.full_word(word) != word
         found.add_common(told)
     if len(places) > 1:
         found.reordered = places != sorted(places)
     right = [pair for i, pair in enumerate(company.told) if i not in taken]
     raw: dict[str, str] = {}
     if not same_letters:
-        raw = {tables.latin(word): word for word, _ in (*left, *right)}
+        raw = {tables.latin_word(word): word for word, _ in (*left, *right)}
         left, right = (
-            [(tables.latin(word), told) for word, told in words] for words in (left, right)
+            [(tables.latin_word(word), told) for word, told in words] for words in (left, right)
         )
     if left and right:
-        found.differing = _joined(left), _joined(right)
+        found.differing = _join_words(left), _join_words(right)
     return _Pair(line, company, found, left, right, raw)
 
 
-def _joined(told: Sequence[Told]) -> str:
+def _join_words(told: Sequence[Told]) -> str:
     return "".join([word for word, _ in told])
 
 
@@ -251,7 +251,7 @@ def _in_another_alphabet(
 def _match_forms(pair: _Pair, near: Near, tables: NameTables) -> None:
     """Words of the line that are the legal form of the company, misspelt or behind a word without a blank."""
     _, company, found, left, right, _ = pair
-    text, forms = _joined(right), company.forms
+    text, forms = _join_words(right), company.forms
     for form in sorted(forms) if len(forms) > 1 else forms:
         for place, (word, _) in enumerate(left):
             if 0 < len(text) < len(word) and tables.forms.is_attached(word, text, form):
@@ -261,7 +261,7 @@ def _match_forms(pair: _Pair, near: Near, tables: NameTables) -> None:
                 del left[place]
                 return
         for word, told in left[:]:
-            if not tables.forms.misspelt(word, form):
+            if not tables.forms.is_misspelt(word, form):
                 continue
             of_word = near.get(word, {})
             if all(other not in of_word for other, _ in right):
@@ -274,7 +274,7 @@ def _match_spacing(left: list[Told], right: list[Told], found: NameComparison) -
     """All that is left is the same text with blanks elsewhere."""
     if len(left) == len(right) == 1:
         return
-    one, other = _joined(left), _joined(right)
+    one, other = _join_words(left), _join_words(right)
     if one == other or (
         min(len(one), len(other)) >= _LONG
         and abs(len(one) - len(other)) <= 1

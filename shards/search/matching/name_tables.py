@@ -66,7 +66,7 @@ class NameTables:
         self._dropped = {word for word, full in self._full.items() if not full}
         self._latin = [(row["lettre"], row["latin"]) for row in letters]
         self._variant = [(row["lettre"], row["autre"] or row["latin"]) for row in letters]
-        self._cyrillic = [_cyrillic(pairs) for pairs in (self._latin, self._variant)]
+        self._cyrillic = [_cyrillic_letters(pairs) for pairs in (self._latin, self._variant)]
         self._tens = {word for word, full in self._full.items() if _TENS.fullmatch(full)}
         # Words by which a sibling of a company is named: group, holding, branch.
         self.kin = frozenset(fold(row["mot"]) for row in kin)
@@ -74,7 +74,7 @@ class NameTables:
         self.remarks = frozenset(fold(row["mot"]) for row in remarks)
         self.mail_providers = frozenset(row["domaine"] for row in mail_providers)
 
-    def bare(self, folded: Words, iso2: str) -> BareName:
+    def bare_name(self, folded: Words, iso2: str) -> BareName:
         """A folded name without the legal forms of a country; `""` means those of all countries.
 
         At least one word stays.
@@ -103,46 +103,46 @@ class NameTables:
         """The words with tens and units as one number: twenty first is 21st."""
         found: list[str] = []
         for word in words:
-            unit = self.full(word)
+            unit = self.full_word(word)
             if found and found[-1] in self._tens and unit != word and _UNITS.fullmatch(unit):
-                found[-1] = self.full(found[-1])[0] + unit
+                found[-1] = self.full_word(found[-1])[0] + unit
             else:
                 found.append(word)
         return tuple(found)
 
-    def full(self, word: str) -> str:
+    def full_word(self, word: str) -> str:
         """The word that an abbreviation stands for, else the word itself."""
         return self._full.get(word) or word
 
     def key(self, word: str, *, umlauts: bool) -> str:
         """What words that are the same have in common: the full word, in Latin letters, with plain umlauts."""
-        full = self.full(word)
+        full = self.full_word(word)
         if not full.isascii():
-            full = self.full(self.latin(full))
-        return plain(full) if umlauts else full
+            full = self.full_word(self.latin_word(full))
+        return plain_word(full) if umlauts else full
 
-    def latin(self, word: str) -> str:
+    def latin_word(self, word: str) -> str:
         """A word in Latin letters."""
-        return word if word.isascii() else _replaced(word, self._latin)
+        return word if word.isascii() else _replace_all(word, self._latin)
 
     def latin_spellings(self, word: str) -> tuple[str, str]:
         """A word in Latin letters, in two ways: viktoriya, viktoria."""
-        return self.latin(word), word if word.isascii() else _replaced(word, self._variant)
+        return self.latin_word(word), word if word.isascii() else _replace_all(word, self._variant)
 
-    def others(self, word: str, *, umlauts: bool, cyrillic: bool = False) -> list[str]:
+    def other_spellings(self, word: str, *, umlauts: bool, cyrillic: bool = False) -> list[str]:
         """Other spellings under which a word may be in the index of words."""
-        full = self.full(word)
+        full = self.full_word(word)
         found = {full, *self._short.get(full, ())}
         if umlauts:
-            found.add(plain(word))
+            found.add(plain_word(word))
         if not word.isascii():
             found |= set(self.latin_spellings(word))
         elif cyrillic:
-            found |= {_replaced(word, letters) for letters in self._cyrillic}
+            found |= {_replace_all(word, letters) for letters in self._cyrillic}
         return sorted(found - {word})
 
 
-def _cyrillic(latin: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+def _cyrillic_letters(latin: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
     """Latin letters and the first Cyrillic ones that they stand for, the longest first."""
     found: dict[str, str] = {}
     for letter, letters in latin:
@@ -151,7 +151,7 @@ def _cyrillic(latin: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
     return sorted(found.items(), key=lambda pair: -len(pair[0]))
 
 
-def _replaced(word: str, pairs: Sequence[tuple[str, str]]) -> str:
+def _replace_all(word: str, pairs: Sequence[tuple[str, str]]) -> str:
     for one, other in pairs:
         word = word.replace(one, other)
     return word
@@ -186,10 +186,10 @@ def joined_letters(words: Words) -> Words:
     return tuple(found)
 
 
-def plain(word: str) -> str:
+def plain_word(word: str) -> str:
     """A folded word with ae, oe and ue as the fold of ä, ö and ü.
 
-    >>> plain("mueller")
+    >>> plain_word("mueller")
     'muller'
     """
     for two, one in _DIGRAPHS:

@@ -73,7 +73,7 @@ class StoredNames:
                 keys.clear()
         self._rows.clear()
 
-    def of(self, number: int, row: int) -> tuple[ComparedName, ...]:
+    def names_of(self, number: int, row: int) -> tuple[ComparedName, ...]:
         """The present name of a row of a shard, and the former ones."""
         found = self._rows.get((number, row))
         if found is None:
@@ -101,17 +101,17 @@ class StoredNames:
     def _name(self, number: int, words: Sequence[Told]) -> ComparedName:
         shard = self._shards[number]
         texts = tuple([word for word, _ in words])
-        bare = self._tables.bare(texts, shard.iso2)
+        bare = self._tables.bare_name(texts, shard.iso2)
         count = len(bare.words)
         if bare.words == texts[:count]:
-            return self._compared(number, bare, words[:count])
+            return self._compared_name(number, bare, words[:count])
         told = dict(words)
         for word in bare.words:
             if word not in told:  # joined letters and numbers
                 told[word] = information(shard.rows, 0)
-        return self.compared(number, bare, told)
+        return self.compared_name(number, bare, told)
 
-    def compared(
+    def compared_name(
         self,
         number: int,
         bare: BareName,
@@ -119,9 +119,9 @@ class StoredNames:
         known: Mapping[str, int] = _UNKNOWN,
     ) -> ComparedName:
         """A name as it is compared in the country of a shard, from what its words tell there."""
-        return self._compared(number, bare, [(word, told[word]) for word in bare.words], known)
+        return self._compared_name(number, bare, [(word, told[word]) for word in bare.words], known)
 
-    def _compared(
+    def _compared_name(
         self,
         number: int,
         bare: BareName,

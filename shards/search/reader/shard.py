@@ -112,9 +112,9 @@ class Shard:
         return self._statement_parts(row)[0]
 
     @reading()
-    def withheld(self, row: int) -> dict[int, list[str]]:
+    def withheld_codes(self, row: int) -> dict[int, list[str]]:
         """The codes of a company's statement lines that the build withheld, by year."""
-        return record.withheld(self._statement_parts(row)[1])
+        return record.withheld_codes(self._statement_parts(row)[1])
 
     def _statement_parts(self, row: int) -> tuple[bytes | None, bytes]:
         number = self._statement(row)
@@ -287,7 +287,7 @@ class Shard:
         """The first rows of these sectors and cells, order by order."""
         return self.file.array(format.TOP, format.ROWS.decode(), format.U4)
 
-    def top(self, part: CellRange, tri: str) -> Rows:
+    def first_rows(self, part: CellRange, tri: str) -> Rows:
         """The first rows of a sector or cell of TOP_LEAST rows or more in the order `tri`."""
         size = min(format.TOP_ROWS, part.stop - part.start)
         start = self.list_starts[part.place] + size * ORDERS.index(tri)

@@ -101,7 +101,7 @@ def _all_words(
 
 def _some_words(activities: list[_Neighbours], towns: list[_Neighbours]) -> Iterator[_Split]:
     """The longest activities, the longest towns, and those that are apart."""
-    chosen, places = _longest(activities), _longest(towns)
+    chosen, places = _longest_neighbours(activities), _longest_neighbours(towns)
     for activity in chosen:
         yield activity.name, "", ""
     for town in places:
@@ -111,7 +111,7 @@ def _some_words(activities: list[_Neighbours], towns: list[_Neighbours]) -> Iter
             yield activity.name, town.name, ""
 
 
-def _longest(found: list[_Neighbours]) -> list[_Neighbours]:
+def _longest_neighbours(found: list[_Neighbours]) -> list[_Neighbours]:
     most = max((one.end - one.first for one in found), default=0)
     return [one for one in found if one.end - one.first == most]
 

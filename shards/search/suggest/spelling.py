@@ -42,7 +42,7 @@ class _NearWord(NamedTuple):
 
 
 @reading()
-def nearest(base: ShardSet, query: Query) -> list[Meant]:
+def nearest_texts(base: ShardSet, query: Query) -> list[Meant]:
     """At most three texts that find something where `query` finds nothing: by distance, then by their totals.
 
     Each word of `q` is kept or replaced by a word of names (in the countries of the search) at a Damerau-Levenshtein
@@ -64,7 +64,8 @@ def nearest(base: ShardSet, query: Query) -> list[Meant]:
         if sum(one.total > 0 for one in found) >= MOST or left < 0:
             continue
         near = [
-            _near(base, query, word, left + must) for word, must in zip(words, unknown, strict=True)
+            _near_words(base, query, word, left + must)
+            for word, must in zip(words, unknown, strict=True)
         ]
         given = sorted(_texts(words, near, unknown, distance))
         texts = nlargest(TRIED, given, key=lambda text: text[1])
@@ -94,7 +95,7 @@ def _count_meant(base: ShardSet, query: Query, q: str) -> Meant:
     return Meant(q, search(base, replace(query, q=q), offset=0, limit=0).total)
 
 
-def _near(base: ShardSet, query: Query, word: str, distance: int) -> list[_NearWord]:
+def _near_words(base: ShardSet, query: Query, word: str, distance: int) -> list[_NearWord]:
     """The words of names within a distance of a word, itself left out; as far as it may have errors."""
     most = min(errors_allowed(word), distance)
     if not most:

@@ -51,7 +51,7 @@ def companies(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> Plac
     Raises:
         CorruptError: a shard refers to what it does not have.
     """
-    return base.own_session().best(Query(pays=pays, q=q), limit)
+    return base.own_session().best_places(Query(pays=pays, q=q), limit)
 
 
 @reading()
@@ -73,10 +73,12 @@ def words(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> list[Wor
         return []
     richest = sorted(found, key=lambda one: int(one.counts.sum()))[-_RICHEST:]
     exact: dict[bytes, int] = {}
-    least = max(_greatest(one.counts, limit) for one in richest)
+    least = max(_nth_greatest(one.counts, limit) for one in richest)
     # First the words that are frequent in one country: what they reach is the bound of the others.
     for single in (True, False):
-        most = _most(found, least if single else max(1, -(-least // (_TIGHTER * len(found)))))
+        most = _most_by_word(
+            found, least if single else max(1, -(-least // (_TIGHTER * len(found))))
+        )
         for word in sorted(most, key=most.__getitem__, reverse=True):
             reached = sorted(exact.values())[-limit:]
             if len(reached) == limit:
@@ -101,7 +103,7 @@ def towns(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> list[Tow
     if not text or first == end:
         return []
     counts = known.counts(pays, first, end)
-    found = np.flatnonzero(counts >= _greatest(counts, limit))
+    found = np.flatnonzero(counts >= _nth_greatest(counts, limit))
     chosen = found[np.argsort(-counts[found], kind="stable")][:limit].tolist()
     return [TownCount(known.spelling(first + n, pays), int(counts[n])) for n in chosen]
 
@@ -111,7 +113,7 @@ def _counts(starts: NDArray[np.int64]) -> NDArray[np.int64]:
     return counts
 
 
-def _greatest(counts: NDArray[np.int64], number: int) -> int:
+def _nth_greatest(counts: NDArray[np.int64], number: int) -> int:
     """The count of this number from the greatest down; 1 if there are fewer."""
     bound = int(counts.max())
     while bound > 1 and np.count_nonzero(counts >= bound) < number:
@@ -120,7 +122,7 @@ def _greatest(counts: NDArray[np.int64], number: int) -> int:
     return int(chosen[-number]) if len(chosen) >= number else 1
 
 
-def _most(found: list[_Words], bound: int) -> dict[bytes, int]:
+def _most_by_word(found: list[_Words], bound: int) -> dict[bytes, int]:
     """The words that have `bound` companies or more in a country, with the most that they can have in all."""
     unseen = bound - 1  # at most so many in a country where a word has fewer than `bound`
     most: dict[bytes, int] = {}

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import numpy as np
 
 from serve.api.analyses import entreprise, marche
-from serve.contract.objects.described import plain
+from serve.contract.objects.described import plain_value
 from serve.generation import open_generation, ratio_peers
 from serve.generation.open_generation import OpenGeneration
 from shards.generations import pointer
@@ -121,7 +121,7 @@ class Bench:
 
         made, times = _timed(ours)
         theirs, took = _once(lambda: self._duck.market(self._generation.shards, query, self._years))
-        _expect_market(Question("", "", query).text, plain(made), theirs)
+        _expect_market(Question("", "", query).text, plain_value(made), theirs)
         return times._replace(duckdb=took)
 
     def companies(self, count: int, compared: int) -> None:
@@ -138,7 +138,7 @@ class Bench:
 
     def _company(self, shard: Shard, row: int) -> Any:
         found = entreprise._company(shard, row)
-        return plain(entreprise._analysis(found, self._generation, "integral", b"null"))
+        return plain_value(entreprise._analysis(found, self._generation, "integral", b"null"))
 
     def _expect_company(self, shard: Shard, row: int, made: Any) -> None:
         text = f"{shard.iso2} row {row}"

@@ -54,7 +54,7 @@ class Judged(NamedTuple):
 
 def open_base(data: Path) -> ShardSet:
     """The published generation."""
-    name = pointer.current(data)
+    name = pointer.current_name(data)
     assert name is not None, f"{data} has no published generation"
     base = ShardSet()
     for path in sorted((data / name).glob("*.shard")):

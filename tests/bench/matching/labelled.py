@@ -140,11 +140,11 @@ class LabelledLines:
 
     def _with_words(self, iso2: str, name: str) -> int:
         """How many companies have all words of a name in theirs, in this order."""
-        words = " ".join(self._tables.bare(tuple(fold(name).split()), iso2).words)
+        words = " ".join(self._tables.bare_name(tuple(fold(name).split()), iso2).words)
         return search(self._base, Query(q=words, pays=(iso2,)), offset=0, limit=1).total
 
     def _bare(self, name: str, iso2: str) -> tuple[str, ...]:
-        return tuple(sorted(self._tables.bare(tuple(fold(name).split()), iso2).words))
+        return tuple(sorted(self._tables.bare_name(tuple(fold(name).split()), iso2).words))
 
     def _bare_names(self, shard: Shard) -> dict[tuple[str, ...], int]:
         """How many companies have each set of words as their name."""
@@ -155,7 +155,7 @@ class LabelledLines:
         for row in range(shard.rows):
             present = takewhile(FORMER_NAME.__ne__, tokens[starts[row] : starts[row + 1]])
             folded = tuple(words[token] for token in present)
-            key = tuple(sorted(self._tables.bare(folded, shard.iso2).words))
+            key = tuple(sorted(self._tables.bare_name(folded, shard.iso2).words))
             found[key] = found.get(key, 0) + 1
         return found
 

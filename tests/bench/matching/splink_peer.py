@@ -184,7 +184,7 @@ def _companies(base: ShardSet) -> Iterator[tuple[str, Line]]:
 
 def _bared(key: str, line: Line, tables: NameTables) -> "Bared":
     iso2 = line.pays[0] if len(line.pays) == 1 else ""
-    bare = tables.bare(tuple(fold(line.nom or "").split()), iso2)
+    bare = tables.bare_name(tuple(fold(line.nom or "").split()), iso2)
     return key, line, bare.words, classes(bare.forms)
 
 

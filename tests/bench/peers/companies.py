@@ -112,7 +112,7 @@ def extract(data: Path, folder: Path, jobs: int = 2) -> Companies:
     """Write the companies of the published generation of `data` to `folder`, if not there yet."""
     if folder.exists():
         return Companies(folder)
-    name = pointer.current(data)
+    name = pointer.current_name(data)
     assert name is not None, f"{data} has no published generation; build one"
     partial = folder.with_name(f"{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)

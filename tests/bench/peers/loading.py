@@ -38,7 +38,7 @@ def load(data: Path, work: Path, names: Sequence[str]) -> dict[str, Cost]:
 
 def place(data: Path, work: Path) -> Path:
     """The folder of the peers of the published generation of `data`."""
-    return work / f"peers-{pointer.current(data)}"
+    return work / f"peers-{pointer.current_name(data)}"
 
 
 def _loaded(folder: Path, name: str) -> Cost:

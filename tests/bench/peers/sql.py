@@ -59,7 +59,7 @@ def _conditions(query: Query, columns: Sequence[str]) -> Condition:
         for filter_, condition in ((one.among, _among), (one.beginning, _beginning)):
             if filter_ and (wanted := getattr(query, filter_)) != getattr(_EVERYTHING, filter_):
                 found &= condition(name, sorted({*map(one.compared, wanted)} - {""}))
-        _, least, most = query.within(column)
+        _, least, most = query.range_of(column)
         if least is not None:
             found &= Condition(f"{name} >= ?", (least,))
         if most is not None:

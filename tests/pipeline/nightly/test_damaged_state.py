@@ -42,7 +42,7 @@ def flipped(path: Path) -> None:
 
 def shard(data: Path) -> bytes:
     """The Estonian shard of the published generation."""
-    return (data / str(pointer.current(data)) / "EE.shard").read_bytes()
+    return (data / str(pointer.current_name(data)) / "EE.shard").read_bytes()
 
 
 def test_a_damaged_receipt_of_a_country_changes_nothing_that_is_published(
@@ -52,13 +52,13 @@ def test_a_damaged_receipt_of_a_country_changes_nothing_that_is_published(
     config = configured(tmp_path, server)
     run(config)
     data = tmp_path / "data"
-    before = pointer.current(data)
+    before = pointer.current_name(data)
     replaced(data / ".receipts" / "EE.json", b'"gardees":2665', b'"gardees":2664')
     replaced(data / ".receipts" / "IE.json", b'"gardees":1', b'"gardees":3')
 
     assert run(config) == 0
 
-    assert pointer.current(data) == before
+    assert pointer.current_name(data) == before
     quality = json.loads((data / str(before) / "quality.json").read_bytes())
     assert [quality["pays"][iso2]["gardees"] for iso2 in ("EE", "IE")] == [2_665, 1]
     assert b'"gardees":2665' in (data / ".receipts" / "EE.json").read_bytes()
@@ -102,7 +102,7 @@ def test_a_damaged_list_of_imports_ends_the_night(
     """Another count in it would let a register through that has lost half its rows."""
     config = configured(tmp_path, server)
     run(config)
-    before = pointer.current(tmp_path / "data")
+    before = pointer.current_name(tmp_path / "data")
     path = tmp_path / "work" / "input" / "ee.json"
     replaced(path, b'"gardes":2665', b'"gardes":1665')
     capsys.readouterr()
@@ -110,7 +110,7 @@ def test_a_damaged_list_of_imports_ends_the_night(
     assert run(config) == 1
 
     assert f"{path} cannot be understood" in capsys.readouterr().err
-    assert pointer.current(tmp_path / "data") == before
+    assert pointer.current_name(tmp_path / "data") == before
 
 
 def test_a_list_of_imports_of_the_version_before_is_read(
@@ -142,11 +142,11 @@ def test_a_damaged_receipt_of_a_fetch_does_not_count(
     folder = tmp_path / "work" / "raw" / "ee"
     path = folder / ".fetch" / f"{EE}.json"
     path.write_bytes(damage(path.read_bytes()))
-    assert receipt.valid(folder, EE) is None
+    assert receipt.find_valid(folder, EE) is None
     server.asked.clear()
 
     assert run(config) == 0
 
     assert server.headers("If-Modified-Since", f"/{EE}") == [None]
-    assert receipt.valid(folder, EE) is not None
+    assert receipt.find_valid(folder, EE) is not None
     assert last_report(config)["etat"] == "complet"

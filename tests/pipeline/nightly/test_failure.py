@@ -37,7 +37,7 @@ def test_a_night_in_which_no_source_came_fails(
     """What was imported before is published again, and signed again where there is a key."""
     config = configured(tmp_path, server)
     run(config)
-    before = pointer.current(tmp_path / "data")
+    before = pointer.current_name(tmp_path / "data")
     for path in (EE, IE):
         server.publish(f"/{path}", b"", way)
     capsys.readouterr()
@@ -47,7 +47,7 @@ def test_a_night_in_which_no_source_came_fails(
     assert capsys.readouterr().err.startswith(
         "error: no source came: each was refused or not reached"
     )
-    assert pointer.current(tmp_path / "data") == before
+    assert pointer.current_name(tmp_path / "data") == before
     assert last_report(config)["generation"] == before
 
 
@@ -156,7 +156,7 @@ def test_the_plan_says_what_is_here(
     assert f"  import: {IE}" in lines
     assert lines[1].startswith(f"  fetch: {server.url}/{EE}, of which {EE} came on 20")
     assert lines[1].endswith(", from byte 5,000 on")
-    assert lines[-1].endswith(f"published now: {pointer.current(tmp_path / 'data')}")
+    assert lines[-1].endswith(f"published now: {pointer.current_name(tmp_path / 'data')}")
     assert len(server.asked) == asked
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 

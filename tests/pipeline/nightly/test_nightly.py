@@ -77,7 +77,7 @@ def results(config: Path) -> dict[str, str]:
 def published(config: Path) -> dict[str, int]:
     """The companies of the countries that have any."""
     data = config.parent / "data"
-    name = pointer.current(data)
+    name = pointer.current_name(data)
     assert name is not None
     counts = generation_files.read_manifest(data / name).counts
     return {iso2: count for iso2, count in counts.items() if count}
@@ -86,7 +86,7 @@ def published(config: Path) -> dict[str, int]:
 def quality(config: Path) -> dict[str, Any]:
     """What the quality report of the published generation says of each country."""
     data = config.parent / "data"
-    path = data / str(pointer.current(data)) / generation_files.QUALITY
+    path = data / str(pointer.current_name(data)) / generation_files.QUALITY
     return dict(json.loads(path.read_bytes())["pays"])
 
 
@@ -104,7 +104,7 @@ def test_a_run_publishes_what_registers_publish(
     assert (code, shown.err) == (0, "")
     assert published(config) == {"EE": 2_665, "IE": 1}
     assert (report["etat"], report["precedente"], report["erreur"]) == ("complet", None, "")
-    assert report["generation"] == pointer.current(tmp_path / "data")
+    assert report["generation"] == pointer.current_name(tmp_path / "data")
     assert list(report["etapes"]) == ["fetch", "import", "verify", "build", "prune"]
     assert shown.out == max((tmp_path / "work" / "reports").glob("*.txt")).read_text()
     assert shown.out.startswith(f"published {report['generation']}; 0 of 2 sources failed\n")
@@ -157,7 +157,7 @@ def test_a_clock_that_is_set_back_and_forth_changes_no_night(
         found = last_report(config)
         assert min(found["etapes"].values()) >= 0
         assert min(source["secondes"] for source in found["sources"]) >= 0
-        names.append(pointer.current(tmp_path / "data"))
+        names.append(pointer.current_name(tmp_path / "data"))
         server.publish(f"/{EE}", second)
 
     assert names[0] != names[1] == names[2]
@@ -353,7 +353,7 @@ def test_what_breaks_an_invariant_is_not_published(
 
     assert run(config) == 1
 
-    assert pointer.current(tmp_path / "data") is None
+    assert pointer.current_name(tmp_path / "data") is None
     assert capsys.readouterr().err == "error: EE.shard: row 3 is not in its cell\n"
 
 
@@ -383,7 +383,7 @@ def test_a_closed_gate_leaves_what_is_published(
 ) -> None:
     config = configured(tmp_path, server)
     run(config)
-    before = pointer.current(tmp_path / "data")
+    before = pointer.current_name(tmp_path / "data")
     capsys.readouterr()
     strict = configured(tmp_path, server, 'minimum = ["EE=1000000"]')
     server.publish(f"/{EE}", zipped(_renamed(unzipped(ESTONIA)), EE.removesuffix(".zip")))
@@ -391,7 +391,7 @@ def test_a_closed_gate_leaves_what_is_published(
     code = run(strict)
 
     shown, report = capsys.readouterr(), last_report(config)
-    assert (code, report["etat"], pointer.current(tmp_path / "data")) == (1, "echec", before)
+    assert (code, report["etat"], pointer.current_name(tmp_path / "data")) == (1, "echec", before)
     assert shown.err.startswith("error: EE has 2665 companies, 1000000 are the minimum")
     assert shown.out.startswith("failed: EE has 2665 companies")
     assert f"{before} stays published" in shown.out

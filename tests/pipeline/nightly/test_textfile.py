@@ -69,7 +69,7 @@ def test_a_night_is_measured(tmp_path: Path, server: RegisterServer, prom: Path)
     estonia, _ = last_report(config)["sources"]
     assert found[PREFIX + 'source_age_seconds{source="ee"}'] == estonia["age_jours"] * 86_400
     assert found[PREFIX + "build_seconds"] > 0
-    folder = tmp_path / "data" / str(pointer.current(tmp_path / "data"))
+    folder = tmp_path / "data" / str(pointer.current_name(tmp_path / "data"))
     assert found[PREFIX + "build_bytes"] == sum(path.stat().st_size for path in folder.iterdir())
     assert found[PREFIX + "peak_memory_bytes"] > 50e6
     assert before - 1 <= found[SUCCESS] <= time.time()

@@ -264,7 +264,7 @@ def test_too_many_rejected_rows_stop_the_build_and_name_the_reasons(tmp_path: Pa
     with pytest.raises(BuildError, match=r"EE: 1 of 50 rows rejected \(2\.0%.*empty name \(1\)"):
         run(tmp_path, write(tmp_path / "in", rows))
 
-    assert pointer.current(tmp_path / "data") is None
+    assert pointer.current_name(tmp_path / "data") is None
     assert (tmp_path / "data" / "rejected" / "EE.parquet").exists()
 
 
@@ -403,7 +403,7 @@ def test_a_build_that_fails_leaves_what_is_published_and_no_folder(tmp_path: Pat
     with pytest.raises(BuildError):
         run(tmp_path, bad)
 
-    assert pointer.current(tmp_path / "data") == generation
+    assert pointer.current_name(tmp_path / "data") == generation
     assert sorted(path.name for path in (tmp_path / "data").iterdir()) == before
     assert served(tmp_path, "EE")[0]["nom"] == "Ä"
 

@@ -21,7 +21,7 @@ RECORD = RelationshipRecord(
 
 def _published(tmp_path: Path) -> Path:
     data = tmp_path / "data"
-    return data / str(pointer.current(data))
+    return data / str(pointer.current_name(data))
 
 
 def test_a_build_of_one_country_keeps_the_groups_and_a_whole_one_has_those_of_its_input(

@@ -95,5 +95,5 @@ def test_building_again_changes_nothing(tmp_path: Path) -> None:
 
     assert first == replace(again, reused=())
     assert "UK" in again.reused
-    assert pointer.current(tmp_path / "data") == first.generation
+    assert pointer.current_name(tmp_path / "data") == first.generation
     assert len(served(tmp_path, "UK")) == first.pays["UK"].gardees

@@ -267,5 +267,5 @@ def test_a_cut_json_file_is_refused(tmp_path: Path) -> None:
 def test_every_reason_of_a_register_has_english_words(source: str) -> None:
     found = declaration_file.read(FOLDER / f"{source}.toml")
     for reason in found.reasons:
-        words = REGISTERS[source].english.get(reason) or console.english(reason)
+        words = REGISTERS[source].english.get(reason) or console.english_reason(reason)
         assert words.isascii(), reason

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pipeline.synth.names import rare
+from pipeline.synth.names import draw_rare
 from pipeline.synth.random_draws import fill_pattern, generator
 from tests.pipeline.synth.synthetic import PROFILES
 
@@ -28,7 +28,7 @@ def test_words_are_frequent_like_those_of_a_register(companies: pl.DataFrame) ->
 
 def test_new_words_become_rarer_as_names_become_more() -> None:
     english = PROFILES["UK"].lexicons[0]
-    drawn = rare(english, generator(1, 0, 0, "names"), 400_000)
+    drawn = draw_rare(english, generator(1, 0, 0, "names"), 400_000)
 
     assert drawn[:4_000].n_unique() / 4_000 > 0.6
     assert 0.2 < drawn.n_unique() / 400_000 < 0.5

@@ -112,7 +112,7 @@ def test_without_its_scheduler_a_build_ends_and_leaves_what_is_published(
         )
 
     killer.join()
-    assert pointer.current(data) == generation
+    assert pointer.current_name(data) == generation
 
 
 def end_at_work(data: Path, dask: Dask) -> None:

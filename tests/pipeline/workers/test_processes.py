@@ -107,10 +107,10 @@ def test_tasks_that_do_not_fit_together_run_one_after_the_other() -> None:
 def test_a_smaller_task_runs_beside_one_that_leaves_no_room_for_the_next() -> None:
     tasks = [Task("a", memory=6), Task("b", memory=5), Task("c", memory=4)]
 
-    assert list(processes.admissible(tasks, [0, 1, 2], [], 2, 10)) == [0, 2]
-    assert list(processes.admissible(tasks, [1], [0], 2, 10)) == []
-    assert list(processes.admissible(tasks, [1], [2], 2, 10)) == [1]
-    assert list(processes.admissible(tasks, [1, 2], [0], 1, 100)) == []
+    assert list(processes.tasks_that_fit(tasks, [0, 1, 2], [], 2, 10)) == [0, 2]
+    assert list(processes.tasks_that_fit(tasks, [1], [0], 2, 10)) == []
+    assert list(processes.tasks_that_fit(tasks, [1], [2], 2, 10)) == [1]
+    assert list(processes.tasks_that_fit(tasks, [1, 2], [0], 1, 100)) == []
 
 
 @pytest.mark.parametrize("count", [1, 2])

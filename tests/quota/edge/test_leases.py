@@ -90,7 +90,7 @@ class _Edges(RuleBasedStateMachine):
 
     @rule(edge=edges, fate=fates)
     def ask_for_more(self, edge: int, fate: str) -> None:
-        move = leases.want(self.edges[edge], "a_", self.name(edge), self.limit, day(self.now))
+        move = leases.next_move(self.edges[edge], "a_", self.name(edge), self.limit, day(self.now))
         if fate != "unsent":
             moved, used = self.moved(move)
             if fate == "heard":
@@ -118,16 +118,16 @@ class _Edges(RuleBasedStateMachine):
 
     def return_all(self, rows: DictRows) -> None:
         for _ in range(2):
-            for move in leases.waiting(rows):
+            for move in leases.unanswered_moves(rows):
                 leases.settle(rows, move, *self.moved(move), self.now)
             leases.give_up(rows, self.now + timedelta(days=9), self.now)
-        for move in leases.waiting(rows):
+        for move in leases.unanswered_moves(rows):
             leases.settle(rows, move, *self.moved(move), self.now)
 
     @rule(edge=edges)
     def ask_again(self, edge: int) -> None:
         """By two processes that share the edge's file"""
-        moves = leases.waiting(self.edges[edge]) * 2
+        moves = leases.unanswered_moves(self.edges[edge]) * 2
         answers = [self.moved(move) for move in moves]
         for move, (moved, used) in zip(moves, answers, strict=True):
             leases.settle(self.edges[edge], move, moved, used, self.now)
@@ -171,7 +171,7 @@ class _Edges(RuleBasedStateMachine):
         counted = {today: self.used(today) for today in self.served}
         self.centre.close()
         assert counted == dict(self.served)
-        assert not any(leases.waiting(edge) for edge in self.edges)
+        assert not any(leases.unanswered_moves(edge) for edge in self.edges)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -198,7 +198,7 @@ def test_blocks_are_small_change_near_the_limit() -> None:
 
 def test_a_refusal_is_believed_for_seconds_and_no_longer() -> None:
     rows = DictRows()
-    move = leases.want(rows, "a_", "m", 9, day(NOON))
+    move = leases.next_move(rows, "a_", "m", 9, day(NOON))
     leases.settle(rows, move, 0, 9, NOON)
 
     refused, _ = leases.take(rows, "a_", 9, NOON + timedelta(seconds=leases.REFUSED_S - 1))

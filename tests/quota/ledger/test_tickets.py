@@ -57,9 +57,9 @@ def test_a_token_is_not_in_the_store_and_nothing_of_it_stays(
     written = b"".join(key + value for key, value in rows(store).items())
     assert token.encode() not in written
     assert token.removeprefix("soc_lien_").encode() not in written
-    (ticket,) = book.of(account, NOW).result()
+    (ticket,) = book.of_account(account, NOW).result()
     book.withdraw("a_other", ticket.id).result()
-    assert book.of(account, NOW).result() == [ticket]
+    assert book.of_account(account, NOW).result() == [ticket]
     book.withdraw(account, ticket.id).result()
     assert {key for key in rows(store) if not key.startswith(b"agenda/")} == set(before)
 
@@ -149,24 +149,24 @@ def test_mails_wait_until_they_are_accepted_refused_or_expired(
 ) -> None:
     book = store.accounts.tickets
     hours = timedelta(hours=1)
-    assert book.waiting(NOW).result() == 0
+    assert book.waiting_mails(NOW).result() == 0
     for letter in "abc":
         book.invite(account, f"{letter}@exemple.fr", MEMBER, NOW, mail=True).result()
     book.invite(account, "handed@exemple.fr", MEMBER, NOW, mail=False).result()
-    counts = [book.waiting(NOW).result()]
+    counts = [book.waiting_mails(NOW).result()]
 
     for state in (tickets.SENT, tickets.REFUSED, tickets.WAITING):
         claimed, _ = book.claim(NOW).result()
         assert claimed
         book.settle(claimed.id, state).result()
-        counts.append(book.waiting(NOW).result())
+        counts.append(book.waiting_mails(NOW).result())
     for attempt in range(8):  # each later than the one before, the last ones by four hours
         book.claim(NOW + (1 + 5 * attempt) * hours).result()
-        counts.append(book.waiting(NOW + (1 + 5 * attempt) * hours).result())
+        counts.append(book.waiting_mails(NOW + (1 + 5 * attempt) * hours).result())
     assert book.claim(NOW + timedelta(days=7)).result()[0] is None
 
     assert counts == [3, 2, 1, *[1] * 9]
-    assert book.waiting(NOW + timedelta(days=7)).result() == 0
+    assert book.waiting_mails(NOW + timedelta(days=7)).result() == 0
 
 
 def test_whoever_is_a_member_is_not_invited(store: DictStore, account: str) -> None:

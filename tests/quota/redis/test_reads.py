@@ -51,7 +51,7 @@ def test_the_reads_of_a_page_are_three_round_trips(
     others = (
         book.addresses_of(account), store.usage(account, PLANS["data"], NOON), book.payments_of(account),
         book.last_exports(account), book.key_calls(account, DAYS, NOON),
-        book.tickets.of(account, NOON), book.recent_charges(account, NOON),
+        book.tickets.of_account(account, NOON), book.recent_charges(account, NOON),
     )  # fmt: skip
     hold.set()
     for one in others:
@@ -70,7 +70,7 @@ def test_the_mails_that_wait_are_counted_over_the_hours(store: RedisStore) -> No
         late = NOON + timedelta(hours=hour)
         book.tickets.invite(account, f"p{hour}@exemple.fr", MEMBER, late, mail=True).result()
 
-    assert book.tickets.waiting(NOON + timedelta(hours=3)).result() == 3
+    assert book.tickets.waiting_mails(NOON + timedelta(hours=3)).result() == 3
 
 
 def test_a_read_begins_again_where_its_rows_were_written_meanwhile(

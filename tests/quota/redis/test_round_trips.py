@@ -128,11 +128,11 @@ def test_a_page_shows_the_calls_that_wait_to_be_added(served: Served) -> None:
     key = served.store.accounts.create_key(account, PLANS, served.context.now()).result()[1]
     for _ in range(3):
         served.ask(SEARCH, headers={"Authorization": f"Bearer {key}"})
-    unsaved = dict(served.context.key_usage.unsaved[0])
+    unsaved = dict(served.context.key_usage.unsaved_calls[0])
     page = person.get("/compte")
 
     assert unsaved == {digest(key): 3}
-    assert served.context.key_usage.unsaved[0] == unsaved
+    assert served.context.key_usage.unsaved_calls[0] == unsaved
     shown = page.text[page.text.index(f"soc_live_…{key[-4:]}") :].split()
     assert shown[7] == "3"  # after the days on which it was made and used
 

@@ -173,7 +173,10 @@ def _check_migrated(store: LmdbStore | RedisStore, account: str, token: str) -> 
     book = store.accounts.tickets
     found = store.accounts.people_of(account).result()
     assert [one.email for one in found] == ["a@exemple.fr", "b@exemple.fr"]
-    assert {one.email for one in book.of(account, NOW).result()} == {"a@exemple.fr", "c@exemple.fr"}
+    assert {one.email for one in book.of_account(account, NOW).result()} == {
+        "a@exemple.fr",
+        "c@exemple.fr",
+    }
     claimed, _ = book.claim(NOW).result()
     assert claimed is not None
     assert claimed.email == "c@exemple.fr"

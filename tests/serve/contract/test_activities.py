@@ -73,7 +73,7 @@ def test_the_classes_are_those_of_which_one_text_holds_every_word(text: str) -> 
 
 @given(asked() | st.sampled_from(pieces()))
 def test_words_that_are_an_activity_by_themselves_are_those_of_the_oracle(text: str) -> None:
-    assert list(activities.named(text)) == oracle.named_activities(labels() + terms(), text)
+    assert list(activities.named_classes(text)) == oracle.named_activities(labels() + terms(), text)
 
 
 @given(asked(), st.integers(0, 6))
@@ -105,7 +105,7 @@ def test_words_that_people_use_lead_to_their_class(text: str, code: str) -> None
 def test_every_official_label_and_every_name_of_a_term_is_an_activity_by_itself() -> None:
     texts = {text for _, text in labels() + terms() if text.islower() or text in dict(labels())}
 
-    assert {text for text in texts if not activities.named(text)} == set()
+    assert {text for text in texts if not activities.named_classes(text)} == set()
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_every_official_label_and_every_name_of_a_term_is_an_activity_by_itself(
     ],
 )  # fmt: skip
 def test_words_for_a_trade_are_an_activity_by_themselves(text: str) -> None:
-    assert activities.named(text) == activities.classes(text) != ()
+    assert activities.named_classes(text) == activities.classes(text) != ()
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_words_for_a_trade_are_an_activity_by_themselves(text: str) -> None:
     ],
 )  # fmt: skip
 def test_a_word_that_texts_hold_by_chance_is_no_activity(text: str) -> None:
-    assert activities.named(text) == ()
+    assert activities.named_classes(text) == ()
 
 
 @pytest.mark.parametrize(

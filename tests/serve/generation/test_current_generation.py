@@ -96,7 +96,7 @@ def test_the_market_of_all_companies_is_analysed_before_a_generation_is_served(
         world.publish(tmp_path, named("Trois"))
         await published.refresh()
         assert published.generation == new.id
-        assert published.standing.refused is not None
+        assert published.status.refused is not None
         published.close()
 
     asyncio.run(scenario())
@@ -288,9 +288,9 @@ def test_a_start_over_a_damaged_generation_serves_the_previous_one(data: Path, f
     path.write_bytes(path.read_bytes()[:-1] if file == "FR.shard" else b"{}")
     published = started(data)
 
-    assert (published.generation, published.standing.refused) == (first, second)
+    assert (published.generation, published.status.refused) == (first, second)
     assert found(published) == 36
-    assert published.standing.since
+    assert published.status.since
     published.close()
 
 
@@ -327,7 +327,7 @@ def test_a_shard_that_shrinks_while_it_is_served_is_left_within_a_second(data: P
     assert found(published, "UK") == 12
     os.truncate(data / first / "EE.shard", 0)
     published.leave_damaged()
-    assert published.standing.missing == ("UK",)
+    assert published.status.missing == ("UK",)
     assert (published.generation, found(published, "EE")) == (second, 14)
     published.close()
 
@@ -349,7 +349,7 @@ def test_what_one_worker_found_damaged_the_others_leave_and_the_next_start_knows
     (data / second / "FR.shard").unlink()
     (data / second / "FR.shard").write_bytes(whole)
     repaired = started(data)
-    assert (repaired.generation, repaired.standing.refused) == (second, None)
+    assert (repaired.generation, repaired.status.refused) == (second, None)
     for published in (mine, other, third, repaired):
         published.close()
 
@@ -362,7 +362,7 @@ def test_a_start_in_doubt_compares_before_it_reads(data: Path) -> None:
     published = CurrentGeneration(data, data.with_name("state"))
     published.start(doubted=True)
 
-    assert (published.generation, published.standing.refused) == (first, second)
+    assert (published.generation, published.status.refused) == (first, second)
     published.close()
 
 
@@ -373,11 +373,11 @@ def test_a_repaired_generation_is_taken_up_again_at_sighup(data: Path) -> None:
         whole = path.read_bytes()
         path.write_bytes(whole[:-1])
         published = started(data)
-        assert list(published.standing.missing) == ["FR"]
+        assert list(published.status.missing) == ["FR"]
         path.write_bytes(whole)
         await published.refresh(again=True)
-        assert not published.standing.missing
-        assert published.standing.refused is None
+        assert not published.status.missing
+        assert published.status.refused is None
         assert found(published) == 36
         published.close()
 

@@ -64,19 +64,19 @@ def test_two_such_shards_are_left_one_after_the_other_until_a_whole_generation_c
         with pytest.raises(CorruptError):
             total(published, "UK")
         published.leave_damaged()
-        missing.append(published.standing.missing)
+        missing.append(published.status.missing)
 
     assert missing == [("EE",), ("EE", "FR")]
     assert total(published, "UK") == 12
     again = CurrentGeneration(data, tmp_path / "state")
     again.start()
-    assert again.standing.missing == ("EE", "FR")
+    assert again.status.missing == ("EE", "FR")
     second = world.publish(data, named("Deux"))
     again.leave_damaged()
     again.close()
     again.start()
     assert again.generation == second
-    assert not again.standing.missing
+    assert not again.status.missing
     assert total(again) == 42
     again.close()
     published.close()
@@ -94,6 +94,6 @@ def test_a_whole_generation_that_is_still_named_takes_the_place_of_one_no_search
         total(published)
     published.leave_damaged()
 
-    assert (published.generation, published.standing.refused) == (first, second)
+    assert (published.generation, published.status.refused) == (first, second)
     assert total(published) == 36
     published.close()

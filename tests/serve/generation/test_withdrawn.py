@@ -30,7 +30,7 @@ def test_a_generation_that_is_withdrawn_is_served_no_more(tmp_path: Path) -> Non
         await published.refresh()
         with published.lease() as before:
             assert before.id == new
-            old = str(published.standing.previous)
+            old = str(published.status.previous)
             assert before.at_version(old).id == old
             (step,) = (step for step in before.steps[old] if step.after == new)
             assert before.changes(step, "FR").identifiers([0]) == ["Un0"]
@@ -41,7 +41,7 @@ def test_a_generation_that_is_withdrawn_is_served_no_more(tmp_path: Path) -> Non
 
         with published.lease() as after:
             assert after.id == new
-            assert published.standing.previous is None
+            assert published.status.previous is None
             with pytest.raises(ApiError, match="version_expiree"):
                 after.at_version(old)
             (step,) = (step for step in after.steps[old] if step.after == new)

@@ -83,7 +83,7 @@ def test_the_commands_of_the_units_are_commands(source: Path, tmp_path: Path) ->
     sync = sync.replace("$OPTIONS", "--keep 3").replace("${SOURCE}", str(source))
     done = _run(shlex.split(sync))
     assert done.returncode == 0, done.stderr
-    assert pointer.current(tmp_path / "data") == pointer.current(source)
+    assert pointer.current_name(tmp_path / "data") == pointer.current_name(source)
 
     nightly = _run(_started_by("societes-nightly.service", tmp_path))
     assert nightly.returncode == 1

@@ -127,7 +127,7 @@ def test_the_check_of_the_image_follows_the_life_of_a_mirror(source: Path, tmp_p
     data = tmp_path / "data"
     command = [sys.executable, "-m", "shards", "sync", str(source), str(data), "--follow", "0.2"]
     with as_first_process(command) as pid:
-        if not eventually(lambda: pointer.mirrored(data) is not None):
+        if not eventually(lambda: pointer.mirrored_at(data) is not None):
             reason = "no process can have a name space of its own here"
             pytest.skip(reason) if os.geteuid() else absent(reason)
         (first,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
@@ -152,5 +152,5 @@ def test_the_check_of_the_image_follows_the_life_of_a_mirror(source: Path, tmp_p
 def _noted(data: Path, moment: datetime) -> bool:
     """Let eleven minutes pass; False if a round that was under way has noted the present again."""
     pointer.note_mirrored(data, moment)
-    seen = pointer.mirrored(data)
+    seen = pointer.mirrored_at(data)
     return seen is not None and seen < moment + MINUTE

@@ -168,7 +168,7 @@ def _end_night(path: Path, data: Path) -> None:
     estonia = SourceReport(
         "ee", "nouveau", (), (), "2026-11-23", 1, False, counts, True, True, secondes=3.0
     )
-    now, published = datetime.now(UTC), str(pointer.current(data))
+    now, published = datetime.now(UTC), str(pointer.current_name(data))
     report = NightlyReport(now.isoformat(), sources=[estonia], generation=published)
     report.etapes["build"] = 4.0
     textfile.write(path, report, data, ended=now, success=True)

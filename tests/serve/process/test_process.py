@@ -204,7 +204,7 @@ def test_a_worker_that_dies_as_it_starts_does_not_end_its_parent() -> None:
 
 def test_damaged_shards_silence_their_countries_only(data: Path) -> None:
     """One is damaged before the start, its size unchanged; one is cut while it is served (SIGBUS)"""
-    only = str(pointer.current(data))
+    only = str(pointer.current_name(data))
     change_middle(data / only / "FR.shard")
     with started(data, "--workers", "2") as process:
         address = line_of(process)
@@ -350,7 +350,7 @@ def publish_damaged(data: Path) -> str:
     second = world.publish(elsewhere, world.COMPANIES[:10])
     (elsewhere / second / "FR.shard").rename(elsewhere / "FR.shard")
     (elsewhere / second).rename(data / second)
-    pointer.point_to(data, second, [str(pointer.current(data))])
+    pointer.point_to(data, second, [str(pointer.current_name(data))])
     return second
 
 

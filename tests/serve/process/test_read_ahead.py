@@ -76,7 +76,7 @@ def test_files_that_memory_does_not_hold_are_compared_only(
 ) -> None:
     # Other programs give memory back meanwhile: what is said is what was decided by.
     answers = iter([12 * MIB, 0])
-    monkeypatch.setattr(read_ahead, "available", lambda: next(answers, 99 * MIB))
+    monkeypatch.setattr(read_ahead, "available_bytes", lambda: next(answers, 99 * MIB))
 
     files[0].write_bytes(CONTENT[:-1])
 
@@ -91,12 +91,12 @@ def test_a_container_says_how_much_memory_there_is(
     machine.write_text("MemTotal: 9 kB\nMemAvailable:  2048 kB\n")
     monkeypatch.setattr(read_ahead, "_MACHINE", machine)
     monkeypatch.setattr(read_ahead, "_CONTAINER", container)
-    found = [read_ahead.available()]
+    found = [read_ahead.available_bytes()]
     for text in ("max\n", "1048576\n"):
         container.write_text(text)
-        found.append(read_ahead.available())
+        found.append(read_ahead.available_bytes())
     machine.unlink()
-    found.append(read_ahead.available())
+    found.append(read_ahead.available_bytes())
 
     assert found == [2 * MIB, 2 * MIB, MIB, 0]
 

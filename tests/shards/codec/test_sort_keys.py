@@ -15,11 +15,11 @@ def test_steps_tell_the_key_at_each_place_and_the_places_of_keys(
 ) -> None:
     found = sort_keys.key_runs(np.array(keys, dtype=np.int32))
 
-    assert found.known == len(keys)
+    assert found.known_rows == len(keys)
     null = np.iinfo(np.int32).max
     places = np.arange(len(keys) + 2, dtype=np.uint32)
     assert found.key_at(places).tolist() == [*keys, null, null]
-    first, end = found.within(np.int32(low), np.int32(high))
+    first, end = found.places_within(np.int32(low), np.int32(high))
     assert keys[first:end] == [key for key in keys if low <= key <= high]
 
 

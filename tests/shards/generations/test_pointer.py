@@ -37,7 +37,7 @@ def test_only_the_name_of_a_generation_is_one(
     assert "is no name of a generation" in capsys.readouterr().err
     known = pointer.read(data)
     assert known is not None
-    assert known.kept == (second, first)
+    assert known.kept_generations == (second, first)
 
 
 def test_a_pointer_that_names_a_path_is_not_followed(tmp_path: Path) -> None:
@@ -51,12 +51,12 @@ def test_a_pointer_that_names_a_path_is_not_followed(tmp_path: Path) -> None:
 
 def test_what_a_mirror_notes_is_a_moment_or_nothing(tmp_path: Path) -> None:
     moment = datetime(2026, 11, 24, 3, 4, 5, tzinfo=UTC)
-    assert pointer.mirrored(tmp_path) is None
+    assert pointer.mirrored_at(tmp_path) is None
 
     pointer.note_mirrored(tmp_path, moment)
 
     assert (tmp_path / ".mirrored").read_bytes() == b"2026-11-24T03:04:05+00:00\n"
-    assert pointer.mirrored(tmp_path) == moment
+    assert pointer.mirrored_at(tmp_path) == moment
     for damaged in (b"", b"\xff", b"2026-11", b"2026-11-24T03:04:05\n"):
         (tmp_path / ".mirrored").write_bytes(damaged)
-        assert pointer.mirrored(tmp_path) is None
+        assert pointer.mirrored_at(tmp_path) is None

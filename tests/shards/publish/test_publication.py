@@ -34,7 +34,7 @@ def test_a_damaged_predecessor_is_no_reason_not_to_be_replaced(tmp_path: Path) -
 
     second = publish(tmp_path, LATER, gates=Gates())
 
-    assert pointer.current(tmp_path) == second
+    assert pointer.current_name(tmp_path) == second
     assert change_steps.folders(tmp_path) == []
 
 
@@ -79,7 +79,7 @@ def test_a_file_that_is_not_the_one_its_maker_saw_is_not_published(tmp_path: Pat
     with pytest.raises(CorruptError, match=r"EE.shard is not the file of the manifest"):
         publish(tmp_path, FOUR, known={"EE.shard": replace(known, blake3="0" * 64)})
 
-    assert pointer.current(tmp_path) == first
+    assert pointer.current_name(tmp_path) == first
 
 
 def test_so_many_generations_are_kept_as_is_said_and_no_fewer_than_two(tmp_path: Path) -> None:
@@ -87,13 +87,15 @@ def test_so_many_generations_are_kept_as_is_said_and_no_fewer_than_two(tmp_path:
 
     known = pointer.read(tmp_path)
     assert known is not None
-    assert known.kept == (names[4], names[3], names[2])
-    assert {path.parent.name for path in tmp_path.glob("*/manifest.json")} == set(known.kept)
+    assert known.kept_generations == (names[4], names[3], names[2])
+    assert {path.parent.name for path in tmp_path.glob("*/manifest.json")} == set(
+        known.kept_generations
+    )
 
     publish(tmp_path, grown(4))
     known = pointer.read(tmp_path)
     assert known is not None
-    assert known.kept == (names[4], names[3])
+    assert known.kept_generations == (names[4], names[3])
 
 
 def test_any_generation_that_is_kept_can_be_gone_back_to(
@@ -104,7 +106,7 @@ def test_any_generation_that_is_kept_can_be_gone_back_to(
     assert main(["rollback", str(tmp_path), "--to", names[0]]) == 0
     known = pointer.read(tmp_path)
     assert known is not None
-    assert known.kept == (names[0], names[2], names[1])
+    assert known.kept_generations == (names[0], names[2], names[1])
     assert main(["rollback", str(tmp_path), "--to", "0" * 16]) == 1
     assert "there is no generation" in capsys.readouterr().err
 
@@ -118,7 +120,7 @@ def test_a_current_that_makes_no_sense_is_written_anew_by_saying_what_it_should_
     assert main(["rollback", str(tmp_path)]) == 1
     assert "rollback --to GENERATION" in capsys.readouterr().err
     assert main(["rollback", str(tmp_path), "--to", name]) == 0
-    assert pointer.current(tmp_path) == name
+    assert pointer.current_name(tmp_path) == name
 
 
 def test_a_generation_that_is_read_is_not_removed_before_it_is_closed(tmp_path: Path) -> None:
@@ -153,7 +155,7 @@ def test_a_generation_of_another_format_is_replaced_and_its_counts_still_held_ag
 
     with pytest.raises(GenerationError, match="EE has 2 companies, the published generation has 3"):
         publish(tmp_path, FOUR[1:])
-    assert publish(tmp_path, grown(1)) == pointer.current(tmp_path)
+    assert publish(tmp_path, grown(1)) == pointer.current_name(tmp_path)
 
 
 def test_the_least_number_that_is_kept_is_two() -> None:
@@ -174,12 +176,12 @@ def test_what_cannot_be_compared_with_what_is_published_is_not_published(
 
     with pytest.raises(GenerationError, match="cannot be read, and hence not be compared with"):
         publish(tmp_path, grown(2))
-    assert pointer.current(tmp_path) == broken
+    assert pointer.current_name(tmp_path) == broken
     forced = publish(tmp_path, grown(2), gates=Gates(force=True))
 
     known = pointer.read(tmp_path)
     assert known is not None
-    assert known.kept == (forced, whole)
+    assert known.kept_generations == (forced, whole)
     assert publication.rollback(tmp_path).generation == whole
 
 
@@ -224,7 +226,7 @@ def test_a_country_that_lost_too_many_companies_is_not_published(tmp_path: Path)
     with pytest.raises(GenerationError, match="EE has 1 companies, the published generation has 2"):
         publish(tmp_path, FOUND[1:])
 
-    assert pointer.current(tmp_path) == before
+    assert pointer.current_name(tmp_path) == before
     forced = publish(tmp_path, FOUND[1:], gates=Gates(force=True))
     assert generation_files.read_manifest(tmp_path / forced).forced is not None
 
@@ -248,7 +250,7 @@ def test_a_shard_that_counts_otherwise_than_the_lists_is_not_published(tmp_path:
     with pytest.raises(ShardError, match=r"EE.shard holds 2 companies"):
         publication.publish(tmp_path, staged, sources=())
 
-    assert pointer.current(tmp_path) is None
+    assert pointer.current_name(tmp_path) is None
 
 
 def test_rollback_publishes_the_previous_one_and_can_be_undone(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_town_has_its_most_frequent_spelling_of_all_countries() -> None:
             for pays in ((), ("FR",), ("EE",))
         ]
 
-        shown = [answer[1]["ville"].first() for answer in answers if answer is not None]
+        shown = [answer[1]["ville"].top_values() for answer in answers if answer is not None]
 
     assert shown == [[("ORLEANS", 10), ("Łódź", 2)], [("ORLEANS", 7)], [("ORLEANS", 3)]]
 
@@ -93,7 +93,7 @@ def test_a_published_band_counts_where_there_is_no_number() -> None:
             answer = distributions(world.shards, query, ["tranche_effectif"], UNLIMITED)
 
             assert answer is not None
-            assert dict(answer[1]["tranche_effectif"].first()) == {
+            assert dict(answer[1]["tranche_effectif"].top_values()) == {
                 "1-9": 2, "50-249": 2, "1000+": 2, "0": 2, "250-999": 1, "<0": 1,
             }  # fmt: skip
             assert answer[1]["tranche_effectif"].null == 3
@@ -143,6 +143,6 @@ def assert_as_the_oracle(
             shown, others, null = oracle.distribution(matches, name, limit)
             if name == "ville":
                 shown = [(oracle.spelling(found, town), n) for town, n in shown]
-            assert one.first(limit) == shown, name
+            assert one.top_values(limit) == shown, name
             assert one.null == null, name
             assert int(one.counts.sum()) == total - null == others + sum(n for _, n in shown), name

@@ -32,7 +32,7 @@ def test_the_nearest_texts_are_those_of_the_oracle(
     assume(not oracle.search(found, query))
     with OpenShards(found) as world:
         for engine in ENGINES.values():
-            nearest = spelling.nearest(world.bases[id(engine)], query)
+            nearest = spelling.nearest_texts(world.bases[id(engine)], query)
             assert [tuple(one) for one in nearest] == oracle.meant(found, query)
 
 
@@ -77,8 +77,8 @@ def test_an_error_is_seen_through(q: str, expected: list[tuple[str, int]]) -> No
         company("UK", "SC012345", "Coal"),
     ]
     with OpenShards(found) as world:
-        nearest = [tuple(one) for one in spelling.nearest(world.shards, Query(q=q))]
-        elsewhere = spelling.nearest(world.shards, Query(q=q, pays=(COUNTRIES[0],)))
+        nearest = [tuple(one) for one in spelling.nearest_texts(world.shards, Query(q=q))]
+        elsewhere = spelling.nearest_texts(world.shards, Query(q=q, pays=(COUNTRIES[0],)))
 
     assert nearest == expected
     assert elsewhere == []
@@ -93,8 +93,8 @@ def test_the_other_filters_are_kept() -> None:
     ]
     query = Query(q="orleanq", ranges=(Range("effectif", 1),))
     with OpenShards(found) as world:
-        nearest = spelling.nearest(world.shards, query)
+        nearest = spelling.nearest_texts(world.shards, query)
 
         assert [tuple(one) for one in nearest] == [("orleans", 1), ("orleant", 1)]
-        every = spelling.nearest(world.shards, replace(query, ranges=()))
+        every = spelling.nearest_texts(world.shards, replace(query, ranges=()))
         assert [tuple(one) for one in every] == [("orleant", 2), ("orleans", 1), ("orleanas", 1)]

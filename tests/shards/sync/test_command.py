@@ -45,7 +45,7 @@ def test_sync_says_what_it_did_and_then_that_there_is_nothing_to_do(
     assert (main(command), main(command)) == (0, 0)
 
     first, second = capsys.readouterr().out.splitlines()
-    name = pointer.current(source)
+    name = pointer.current_name(source)
     assert first.startswith(f"published {name}: 5 of 5 files fetched, 0.3 MiB in ")
     assert second == f"{name} is published already"
 
@@ -106,7 +106,7 @@ def test_a_key_is_made_signs_and_is_asked_for(
     assert "`python -m shards sign` signs it" in capsys.readouterr().err
     assert main(["sign", str(source), "--key", str(key)]) == 0
     assert main(sync) == 0
-    assert capsys.readouterr().out.startswith(f"signed {pointer.current(source)}\n")
+    assert capsys.readouterr().out.startswith(f"signed {pointer.current_name(source)}\n")
 
 
 def test_the_commands_of_the_manual_are_commands(here: None) -> None:
@@ -127,7 +127,7 @@ def test_following_takes_up_what_comes_survives_what_fails_and_ends_with_0(
 ) -> None:
     data = tmp_path / "data"
     with _following(source, data) as process:
-        assert f"published {pointer.current(source)}" in next_line(process, SECONDS)
+        assert f"published {pointer.current_name(source)}" in next_line(process, SECONDS)
         with _held(data):
             assert "another build or rollback is under way" in next_line(process, SECONDS)
         second = publish(source, [*FOUND, company("FR", "9", "Œuvre")])
@@ -160,7 +160,7 @@ def test_a_sync_that_is_stopped_fails_and_goes_on_the_next_time(
         assert process.wait(SECONDS) == 1
         assert process.stderr
         assert process.stderr.read().startswith("shards: stopped; what has come is kept")
-    assert pointer.current(data) is None
+    assert pointer.current_name(data) is None
     assert main(command[3:]) == 0
 
 

@@ -75,23 +75,23 @@ def test_a_round_notes_when_the_mirror_had_what_its_source_publishes(
     noted = []
     for hour in range(2):
         _mirror(source, data, clock=lambda hour=hour: noon + timedelta(hours=hour))
-        noted.append(pointer.mirrored(data))
+        noted.append(pointer.mirrored_at(data))
     shutil.rmtree(source)
     with pytest.raises(SyncError):
         _mirror(source, data, clock=lambda: noon + timedelta(hours=2))
 
     assert noted == [noon, noon + timedelta(hours=1)]
-    assert pointer.mirrored(data) == noted[1]
+    assert pointer.mirrored_at(data) == noted[1]
 
 
 def test_a_mirror_has_the_bytes_of_its_source(source: Path, data: Path) -> None:
-    name = str(pointer.current(source))
+    name = str(pointer.current_name(source))
 
     outcome = _mirror(source, data)
 
     assert outcome == MirrorOutcome(name, fetched=5)
     assert _files(data / name) == _files(source / name)
-    assert pointer.current(data) == name
+    assert pointer.current_name(data) == name
     assert {path.name for path in data.iterdir()} == {"CURRENT", pointer.MIRRORED, name}
 
 
@@ -100,7 +100,7 @@ def test_a_mirror_that_is_up_to_date_asks_for_the_pointer_and_whether_it_is_sign
 ) -> None:
     _mirror(source, data)
     before = (data / "CURRENT").read_bytes()
-    name = pointer.current(source)
+    name = pointer.current_name(source)
     memory = Memory({"CURRENT": orjson.dumps({"generation": name})})
 
     outcome = mirror(eager(memory), data, MirrorOptions())
@@ -114,7 +114,7 @@ def test_only_what_changed_is_fetched_and_the_rest_is_the_same_file(
     source: Path, data: Path
 ) -> None:
     _mirror(source, data)
-    before = data / str(pointer.current(data))
+    before = data / str(pointer.current_name(data))
     publish(source, NEW)
 
     outcome = _mirror(source, data)
@@ -143,7 +143,7 @@ def test_a_mirror_knows_what_is_different_as_its_source_does(source: Path, data:
 
 def test_a_file_that_the_disk_has_lost_is_fetched_and_not_linked(source: Path, data: Path) -> None:
     _mirror(source, data)
-    lost = data / str(pointer.current(data)) / "EE.shard"
+    lost = data / str(pointer.current_name(data)) / "EE.shard"
     content = lost.read_bytes()
     lost.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     publish(source, NEW)
@@ -159,7 +159,7 @@ def test_a_published_generation_that_lost_a_file_is_made_whole(
     source: Path, data: Path, name: str
 ) -> None:
     _mirror(source, data)
-    folder = data / str(pointer.current(data))
+    folder = data / str(pointer.current_name(data))
     (folder / name).unlink()
 
     _mirror(source, data)
@@ -176,7 +176,7 @@ def test_a_source_that_goes_back_is_followed_without_a_byte(source: Path, data: 
     outcome = _mirror(source, data)
 
     assert (outcome.generation, outcome.fetched) == (first, 0)
-    assert pointer.current(data) == first
+    assert pointer.current_name(data) == first
 
 
 def test_generations_stay_as_long_as_they_are_kept(source: Path, data: Path) -> None:
@@ -186,8 +186,8 @@ def test_generations_stay_as_long_as_they_are_kept(source: Path, data: Path) -> 
 
     known = pointer.read(data)
     assert known
-    assert len(known.kept) == 3
-    assert {path.parent.name for path in data.glob("*/manifest.json")} == {*known.kept}
+    assert len(known.kept_generations) == 3
+    assert {path.parent.name for path in data.glob("*/manifest.json")} == {*known.kept_generations}
 
 
 def test_what_another_generation_had_begun_is_cleared_away_before_anything_is_fetched(
@@ -196,7 +196,7 @@ def test_what_another_generation_had_begun_is_cleared_away_before_anything_is_fe
     stale = data / ".mirror" / f"{'0' * 64}.part"
     stale.parent.mkdir(parents=True)
     stale.write_bytes(b"half")
-    (source / str(pointer.current(source)) / "EE.shard").unlink()
+    (source / str(pointer.current_name(source)) / "EE.shard").unlink()
 
     with pytest.raises(SyncError, match=r"EE.shard is not there"):
         _mirror(source, data)
@@ -235,15 +235,15 @@ def test_a_source_that_moves_on_is_read_again(source: Path, data: Path) -> None:
 
     outcome = mirror(eager(Moving(source)), data, MirrorOptions())
 
-    assert outcome.generation == pointer.current(source)
+    assert outcome.generation == pointer.current_name(source)
 
 
 def test_a_source_that_lost_a_file_is_said_to(source: Path, data: Path) -> None:
-    (source / str(pointer.current(source)) / "FR.shard").unlink()
+    (source / str(pointer.current_name(source)) / "FR.shard").unlink()
 
     with pytest.raises(SyncError, match=r"FR.shard is not there, though \w+ is published"):
         _mirror(source, data)
-    assert pointer.current(data) is None
+    assert pointer.current_name(data) is None
 
 
 # -- some countries ----------------------------------------------------------------
@@ -266,7 +266,7 @@ def test_a_part_has_its_countries_alone_in_lists_counts_and_searches(
 
 
 def test_a_part_says_of_what_it_is_one(source: Path, data: Path) -> None:
-    whole = str(pointer.current(source))
+    whole = str(pointer.current_name(source))
 
     outcome = _mirror(source, data, pays=("EE",))
 
@@ -288,7 +288,7 @@ def test_a_part_can_become_another_and_the_whole(source: Path, data: Path) -> No
     _mirror(source, data, pays=("EE",))
 
     assert _mirror(source, data, pays=("EE", "UK")).linked == 2  # EE and the report
-    assert _mirror(source, data).generation == pointer.current(source)
+    assert _mirror(source, data).generation == pointer.current_name(source)
 
 
 def test_a_part_can_be_mirrored(source: Path, data: Path, tmp_path: Path) -> None:
@@ -313,7 +313,7 @@ def test_a_country_that_the_source_has_not_is_named(source: Path, data: Path) ->
 
 def _forged(source: Path, **files: object) -> Memory:
     """A source whose manifest is rightly named, and names these files too."""
-    name = str(pointer.current(source))
+    name = str(pointer.current_name(source))
     known = generation_files.read_manifest(source / name)
     forged = manifest.make(
         {**known.files, **files},  # type: ignore[dict-item]
@@ -402,10 +402,10 @@ def test_a_manifest_that_was_edited_is_refused(
 
 def test_the_manifest_of_another_generation_is_refused(source: Path, data: Path) -> None:
     memory = _forged(source)
-    name = str(pointer.current(source))
+    name = str(pointer.current_name(source))
     path = next(path for path in memory.files if path.endswith("manifest.json"))
     publish(source, NEW)
-    other = (source / str(pointer.current(source)) / "manifest.json").read_bytes()
+    other = (source / str(pointer.current_name(source)) / "manifest.json").read_bytes()
     assert name not in other.decode()
     memory.files[path] = other
 
@@ -414,7 +414,7 @@ def test_the_manifest_of_another_generation_is_refused(source: Path, data: Path)
 
 
 def test_a_manifest_without_lists_is_refused(source: Path, data: Path) -> None:
-    name = str(pointer.current(source))
+    name = str(pointer.current_name(source))
     known = generation_files.read_manifest(source / name)
     files = {path: file for path, file in known.files.items() if path != generation_files.REFERENCE}
     forged = manifest.make(files, (), known.counts, known.secteurs)
@@ -429,7 +429,7 @@ def test_a_manifest_without_lists_is_refused(source: Path, data: Path) -> None:
 
 def test_nothing_is_published_that_does_not_open(source: Path, data: Path) -> None:
     fetcher = Downloader(Folder(source))
-    name = str(pointer.current(source))
+    name = str(pointer.current_name(source))
     known = generation_files.read_manifest(source / name)
     shard = source / name / "EE.shard"
     shutil.copy(shard, source / name / "UK.shard")  # of another country
@@ -441,7 +441,7 @@ def test_nothing_is_published_that_does_not_open(source: Path, data: Path) -> No
 
     with pytest.raises(CorruptError, match="companies of EE"):
         mirror(fetcher, data, MirrorOptions())
-    assert pointer.current(data) is None
+    assert pointer.current_name(data) is None
 
 
 @pytest.mark.parametrize("pays", [(), ("EE",)])

@@ -63,7 +63,7 @@ def _mirror(source: Path, data: Path, options: MirrorOptions) -> MirrorOutcome:
 
 def _older_form(source: Path, key: Path) -> None:
     """Sign as earlier versions did: the manifest alone."""
-    name = str(pointer.current(source))
+    name = str(pointer.current_name(source))
     packed = (source / name / "manifest.json").read_bytes()
     signed = signature.private_key(key).sign(b"societes generation 1\n" + packed).hex()
     document = {"generation": name, "algorithm": "ed25519", "signature": signed}
@@ -81,15 +81,15 @@ def test_what_was_signed_and_replaced_is_refused_when_it_is_replayed(
 
     with pytest.raises(SyncError, match="was seen before: the source offers what is old"):
         mirror(eager(replayed), data, _options(key, pays=pays))
-    assert pointer.current(data) == newest
+    assert pointer.current_name(data) == newest
     told = mirror(eager(replayed), data, _options(key, pays=pays, accept_old=True))
     stays = mirror(eager(replayed), data, _options(key, pays=pays))
 
-    assert pointer.current(data) == told.generation == stays.generation != newest
+    assert pointer.current_name(data) == told.generation == stays.generation != newest
 
 
 def test_a_rollback_is_followed_when_it_is_signed(source: Path, data: Path, key: Path) -> None:
-    first = pointer.current(source)
+    first = pointer.current_name(source)
     publish(source, LATER)
     signature.sign(source, key)
     _mirror(source, data, _options(key))
@@ -153,7 +153,7 @@ def test_a_number_and_an_expiry_cannot_be_changed_or_left_out(
     source: Path, data: Path, key: Path, change: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> None:
     memory = _snapshot(source)
-    path = signature.path_of(str(pointer.current(source)))
+    path = signature.path_of(str(pointer.current_name(source)))
     memory.files[path] = orjson.dumps(change(orjson.loads(memory.files[path])))
 
     with pytest.raises(SyncError, match="is not signed with"):
@@ -186,7 +186,7 @@ def test_numbers_grow_with_each_signature_and_are_kept_by_key(
     seen = orjson.loads((data / "signatures" / "highest.json").read_bytes())
     raw = signature.public_key(key.with_name("key.pub")).public_bytes_raw()
     assert len(seen) == 2
-    assert seen[sha256(raw).hexdigest()] == [numbers[-1], pointer.current(source)]
+    assert seen[sha256(raw).hexdigest()] == [numbers[-1], pointer.current_name(source)]
 
 
 def test_a_record_that_is_damaged_admits_nothing(source: Path, data: Path, key: Path) -> None:

@@ -83,7 +83,7 @@ def test_what_is_not_signed_is_refused_before_a_file_of_it(
         mirror(eager(memory), tmp_path / "a", _wish(key))
 
     assert [path.split("/")[-1] for path, _ in memory.asked] == [
-        "CURRENT", "manifest.json", f"{pointer.current(source)}.json",
+        "CURRENT", "manifest.json", f"{pointer.current_name(source)}.json",
     ]  # fmt: skip
     assert list((tmp_path / "a").iterdir()) == []
 
@@ -122,7 +122,7 @@ def test_a_signature_that_is_none_is_refused(
     source: Path, key: Path, tmp_path: Path, signed: bytes
 ) -> None:
     memory = _in_memory(source)
-    memory.files[signature.path_of(str(pointer.current(source)))] = signed
+    memory.files[signature.path_of(str(pointer.current_name(source)))] = signed
 
     with pytest.raises(SyncError, match="is not signed with"):
         mirror(eager(memory), tmp_path / "a", _wish(key))

@@ -110,7 +110,7 @@ def read(
     months, unlikely = _lengths(accounts, staged, gone, lines)
     columns = lines.collect_schema().names()
     return AccountLines(
-        kept=_canonical(pl.concat([lines, months.select(columns)]), work),
+        kept=_canonical_lines(pl.concat([lines, months.select(columns)]), work),
         left_out=store_rows(
             judged.filter(pl.col("raison").is_not_null()), work / "montants-ecartes.parquet"
         ),
@@ -299,7 +299,7 @@ def _one_each(lines: pl.LazyFrame, work: Path) -> tuple[pl.LazyFrame, dict[str, 
     return found, {why: n for why, n in repeated.items() if n}
 
 
-def _canonical(lines: pl.LazyFrame, work: Path) -> pl.LazyFrame:
+def _canonical_lines(lines: pl.LazyFrame, work: Path) -> pl.LazyFrame:
     """The lines in canonical columns; a part is named as one where its whole is there.
 
     Both kinds of lines are stored, since a plan that used the same lines twice would hold them.

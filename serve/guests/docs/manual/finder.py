@@ -71,7 +71,7 @@ def _entries(french: ManualReference, english: ManualReference) -> Iterator[Manu
         titles, texts = (fr.summary, en.summary), (fr.description, en.description)
         yield _entry("route", f"/docs/routes/{en.name}", titles, texts, more)
     for thing in _pairs(french.objects, english.objects):
-        yield _described("objet", f"/docs/objets/{thing[1].name}", *thing)
+        yield _named_entry("objet", f"/docs/objets/{thing[1].name}", *thing)
     for code, error in CODES.items():
         path = f"/docs/guides/erreurs#{code}"
         yield _entry("erreur", path, (code, code), error.meaning, str(error.status))
@@ -90,14 +90,14 @@ def _parts(french: ManualReference, english: ManualReference) -> Iterator[Manual
             if (of_en.name, of_en.description) not in known:
                 known.add((of_en.name, of_en.description))
                 path = f"/docs/routes/{en.name}#{of_en.name}"
-                yield _described("parametre", path, of_fr, of_en)
+                yield _named_entry("parametre", path, of_fr, of_en)
     for thing, known_as in _pairs(french.objects, english.objects):
         if not known_as.name.startswith("Erreur"):
             for row in zip(thing.values, known_as.values, strict=True):
-                yield _described("champ", f"/docs/objets/{known_as.name}#{row[1].name}", *row)
+                yield _named_entry("champ", f"/docs/objets/{known_as.name}#{row[1].name}", *row)
 
 
-def _described(
+def _named_entry(
     kind: str, path: str, french: ValueRow | ObjectPage, english: ValueRow | ObjectPage
 ) -> ManualEntry:
     """What is known by its name."""

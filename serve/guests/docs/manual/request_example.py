@@ -67,7 +67,7 @@ class RequestExample:
             CodeText("javascript", "JavaScript", _javascript(self, url, key)),
         )
 
-    def asking(self, **query: Any) -> "RequestExample":
+    def with_query(self, **query: Any) -> "RequestExample":
         """The same call with this query instead."""
         path = self.target.partition("?")[0]
         text = urlencode(query, safe=",:", quote_via=quote)
@@ -101,7 +101,7 @@ def request_example(
         file=next((_FILES[kind] for kind in kinds if kind in _FILES), ""),
         json="application/json" in kinds,
     )
-    return call.asking(**ordered)
+    return call.with_query(**ordered)
 
 
 def _example(parameter: Mapping[str, Any]) -> Any:

@@ -40,7 +40,7 @@ def share(scope: int, turnovers: Sequence[float | None]) -> Share:
     return Share(scope, len(turnovers), fsum(known), median(known))
 
 
-def by(
+def shares_by(
     key: Iterable[K], turnovers: Iterable[float | None], scope: Mapping[K, int]
 ) -> dict[K, Share]:
     """The figures of each part, the largest in the scope first; ties are sorted by name, None last.

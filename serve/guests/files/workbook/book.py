@@ -28,7 +28,7 @@ from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.export_request import ExportRequest, ExportResult
 from serve.guests.files.workbook.labels import Labels
 from serve.guests.files.workbook.lists import company_sheets
-from serve.guests.files.workbook.sheet import Book, Sheet, naive
+from serve.guests.files.workbook.sheet import Book, Sheet, naive_moment
 from shards.generations.generation_files import Generation
 
 # The sheets before and after those of the companies, by the names of their labels.
@@ -129,5 +129,5 @@ def _properties(request: ExportRequest, labels: Labels) -> dict[str, object]:
         "language": labels.lang,
         "keywords": labels("keywords"),
         "comments": f"{labels('version')} {request.folder.name}",
-        "created": naive(request.published),
+        "created": naive_moment(request.published),
     }

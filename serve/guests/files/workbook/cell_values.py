@@ -109,10 +109,10 @@ def serial(value: str) -> int | None:
     return day.toordinal() - _EPOCH
 
 
-def within(name: str, cell: str = "A1") -> str:
+def link_target(name: str, cell: str = "A1") -> str:
     """The target of a link to a cell of the sheet `name`.
 
-    >>> within("FR l'un")
+    >>> link_target("FR l'un")
     "internal:'FR l''un'!A1"
     """
     doubled = name.replace("'", "''")

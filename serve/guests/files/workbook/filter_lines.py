@@ -25,7 +25,7 @@ def lines(
         if text is not None:
             yield _heading(one, labels), text
         if one is IDS and request.ids_inconnus:
-            yield labels("ids_inconnus"), _some(request.ids_inconnus)
+            yield labels("ids_inconnus"), _first_values(request.ids_inconnus)
 
 
 def _heading(one: Parameter, labels: Labels) -> str:
@@ -37,9 +37,9 @@ def _heading(one: Parameter, labels: Labels) -> str:
 def _in_words(one: Parameter, query: Query, labels: Labels) -> str | None:
     """The restriction by a parameter, None where there is none."""
     if one.bound:
-        _, least, most = query.within(one.column)
+        _, least, most = query.range_of(one.column)
         words = _BOUNDS[one.kind]
-        return _between(words(least, labels), words(most, labels), labels) or None
+        return _range_text(words(least, labels), words(most, labels), labels) or None
     if one is IDS:
         ids = query.ids
         return None if ids is None else labels("found_ids", n=labels.number(len(ids)))
@@ -59,11 +59,11 @@ def _choices(one: Parameter, values: Sequence[str], labels: Labels) -> str:
 def _activities(_: Parameter, codes: Sequence[str], labels: Labels) -> str:
     """The classes that the words name; the words are in the sheet Journal."""
     names = (f"{code} {seed_tables.activity_label(code, labels.lang) or ''}" for code in codes)
-    return _some([name.strip() for name in names])
+    return _first_values([name.strip() for name in names])
 
 
 def _values(_: Parameter, values: Sequence[str], _labels: Labels) -> str:
-    return _some(values)
+    return _first_values(values)
 
 
 def country_names(reference: Reference, labels: Labels) -> dict[str, str]:
@@ -102,13 +102,13 @@ def _sub_sectors(query: Query, reference: Reference, labels: Labels) -> str | No
     return " ; ".join(dict.fromkeys(known[code] for code in codes)) or labels("none")
 
 
-def _some(values: Sequence[str]) -> str:
+def _first_values(values: Sequence[str]) -> str:
     """The first values; the sheet Journal has what the caller sent."""
     more = ["…"] if len(values) > _SHOWN else []
     return " ; ".join([*values[:_SHOWN], *more])
 
 
-def _between(low: str, high: str, labels: Labels) -> str:
+def _range_text(low: str, high: str, labels: Labels) -> str:
     if low and high:
         return labels("between", low=low, high=high)
     if low:

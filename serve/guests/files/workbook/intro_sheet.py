@@ -5,7 +5,7 @@ from typing import Final
 
 from serve.generation.country_sources import attributions, period
 from serve.guests.files.workbook import aggregates
-from serve.guests.files.workbook.cell_values import within
+from serve.guests.files.workbook.cell_values import link_target
 from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.labels import Labels
 from serve.guests.files.workbook.sheet import Sheet
@@ -111,7 +111,7 @@ def _contents(sheet: Sheet, row: int, labels: Labels, comptes: Mapping[int, str]
             target, *_, last = [*comptes.values(), *comptes.values()]
             about = "about_compte" if len(comptes) == 1 else "about_comptes"
             about = labels(about, n=labels.number(len(comptes)), first=target, last=last)
-        sheet.link(row, 0, within(target), labels(name), look.link)
+        sheet.link(row, 0, link_target(target), labels(name), look.link)
         sheet.across(row, 1, 2, about, look.wrapped)
         row += 1
     return row

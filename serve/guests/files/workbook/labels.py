@@ -33,7 +33,7 @@ class Labels:
         >>> Labels("en").number(12345), Labels("fr").number(12345) == "12\u202f345"
         ('12,345', True)
         """
-        return notation.whole(value, self.lang)
+        return notation.whole_number(value, self.lang)
 
     def attribution(self, one: RegisterImport) -> str:
         """The words that the licence of a register demands, and its name."""

@@ -11,7 +11,7 @@ from serve.guests.files.workbook.export_data import AT, ExportData
 from serve.guests.files.workbook.filter_lines import country_names
 from serve.guests.files.workbook.labels import Labels
 from serve.guests.files.workbook.lists import list_columns
-from serve.guests.files.workbook.sheet import Sheet, naive
+from serve.guests.files.workbook.sheet import Sheet, naive_moment
 from shards.format import FORMAT_VERSION
 from shards.ratios.ratio_table import ratios
 
@@ -65,7 +65,7 @@ def journal(sheet: Sheet, data: ExportData, labels: Labels, seconds: Mapping[str
     sheet.widths(52, 60)
     sheet.title(0, labels("log_head"))
     sheet.text(2, 0, labels("made"), look.label)
-    sheet.raw.write_datetime(2, 1, naive(request.now), look.moment)
+    sheet.raw.write_datetime(2, 1, naive_moment(request.now), look.moment)
     row = _facts(sheet, 3, labels("request"), [
         (labels("request_id"), request.request_id),
         (labels("plan"), plan.nom_en if labels.lang == "en" else plan.nom),

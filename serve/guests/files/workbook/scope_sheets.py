@@ -46,7 +46,7 @@ def by_country(sheet: Sheet, data: ExportData, labels: Labels) -> None:
     for place, number in data.facets.counts.items():
         counts[place.iso2] += number
     rows = [place.iso2 for place in data.places]
-    found = aggregates.by(rows, data.turnovers, counts)
+    found = aggregates.shares_by(rows, data.turnovers, counts)
     sheet.widths(8, 24, 14, 12, 12, 12, 19, 19, 3)
     code = ChartColumn(labels("code"), "text", list(found), labels("all"))
     label = ChartColumn(labels("country"), "text", [names[iso2] for iso2 in found])
@@ -60,7 +60,7 @@ def by_sector(sheet: Sheet, data: ExportData, labels: Labels) -> None:
     for place, number in data.facets.counts.items():
         counts[place.secteur] += number
     rows = [place.secteur for place in data.places]
-    found = aggregates.by(rows, data.turnovers, counts)
+    found = aggregates.shares_by(rows, data.turnovers, counts)
     sheet.widths(70, 14, 12, 12, 12, 19, 19, 3)
     label = ChartColumn(labels("sector"), "text", [names[code] for code in found], labels("all"))
     _sheet(sheet, data, labels, "sectors", [label], list(found.values()))

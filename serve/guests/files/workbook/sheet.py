@@ -183,6 +183,6 @@ class Sheet:
         raw.set_footer(f"&L&8{footer.replace('&', '&&')}&R&8&A   &P / &N")
 
 
-def naive(moment: datetime) -> datetime:
+def naive_moment(moment: datetime) -> datetime:
     """`moment` without its zone, to the second, as Excel stores it."""
     return moment.replace(tzinfo=None, microsecond=0)

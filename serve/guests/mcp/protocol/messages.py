@@ -91,7 +91,7 @@ def unknown_tool(name: str, known: Sequence[str]) -> RpcError:
     return invalid_params(f"no tool {name[:_SHOWN]!r}; tools/list names all {len(known)}")
 
 
-def forbidden(header: str, value: str) -> RpcError:
+def forbidden_header(header: str, value: str) -> RpcError:
     """403 for a web page of an unknown origin, or a Host that is not a name of this server."""
     message = f"{header} {value[:_SHOWN]!r} is not allowed here; the operator names it with " + (
         "--mcp-origins" if header == "Origin" else "--base-url"
@@ -126,7 +126,7 @@ def document(raw: bytes) -> Any:
         RpcError: -32700.
     """
     try:
-        return json_body.loads(raw, json_body.once)
+        return json_body.loads(raw, json_body.unique_members)
     except ValueError as error:
         raise not_json(str(error)) from error
 

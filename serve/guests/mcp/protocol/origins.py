@@ -30,7 +30,7 @@ def check(origin: str | None, host: str | None, base_url: str, allowed: Sequence
         RpcError: 403.
     """
     if host is not None and not _is_own_name(_name(f"//{host}"), base_url):
-        raise messages.forbidden("Host", host)
+        raise messages.forbidden_header("Host", host)
     if origin is None or ANY in allowed or origin in allowed:
         return
     of_base = urlsplit(base_url)
@@ -40,7 +40,7 @@ def check(origin: str | None, host: str | None, base_url: str, allowed: Sequence
     public = base_url and not _is_local(of_base.hostname)
     if not public and origin.startswith(("http://", "https://")) and _is_local(_name(origin)):
         return
-    raise messages.forbidden("Origin", origin)
+    raise messages.forbidden_header("Origin", origin)
 
 
 def _is_own_name(name: str | None, base_url: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from quota.accounts import effective, has_tool, subscribed_plan
+from quota.accounts import effective_plan, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
 from quota.ledger.tickets import SENT
 from quota.store import passwords
@@ -20,7 +20,7 @@ from serve.guests.docs.manual.manual import manual
 from serve.guests.docs.manual.request_example import CodeText
 from serve.guests.site import sessions
 from serve.guests.site.errors import page_errors
-from serve.guests.site.page_request import PageRequest, Session, last
+from serve.guests.site.page_request import PageRequest, Session, last_value
 from serve.guests.site.pages import export_form
 from serve.guests.site.record import opened_records
 from serve.guests.site.render import page, see_other
@@ -57,15 +57,15 @@ async def show(request: PageRequest) -> Response:
     """
     session = _session(request)
     for kind in (_KEY, _ADDRESS):
-        token = last(request.pairs, kind)
+        token = last_value(request.pairs, kind)
         if token is not None and not request.head:
             text = await request.accounts.unseal_key(token, session.token, request.now)
             if text and kind == _ADDRESS:
                 text = f"{request.origin}{RECONCILIATION_PATH}/{text}"
             news = f"{kind}_{'made' if text else 'shown'}"
             return await _page(request, _Notice(news, text=text or ""))
-    news = _PASSWORD_CHANGED if last(request.pairs, _PASSWORD_CHANGED) is not None else ""
-    if last(request.pairs, "paiement") == "recu":
+    news = _PASSWORD_CHANGED if last_value(request.pairs, _PASSWORD_CHANGED) is not None else ""
+    if last_value(request.pairs, "paiement") == "recu":
         news = "paid"
     return await _page(request, _Notice(news))
 
@@ -161,7 +161,7 @@ async def change_password(request: PageRequest) -> Response:
     new = request.form.get("nouveau", "")
     if wrong_password(request, new):
         return await _page(request, _Notice("bad_password", 422))
-    hashed = await throttle.hashed(new)
+    hashed = await throttle.hash_password(new)
     person = await request.accounts.set_password(session.person.id, hashed)
     _, cookie = await sessions.begin_session(request.context, person, request.now)
     return see_other(f"/compte?{_PASSWORD_CHANGED}=1#mot-de-passe", cookie)
@@ -194,9 +194,9 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         last_exports, people = book.last_exports(account.id), book.count_of(account.id)
         by_day, tickets = (
             book.calls_by_day(account.id, _DAYS, now),
-            book.tickets.of(account.id, now),
+            book.tickets.of_account(account.id, now),
         )
-        key_use = book.key_use(account.id, _DAYS, now, *request.server.key_usage.unsaved)
+        key_use = book.key_use(account.id, _DAYS, now, *request.server.key_usage.unsaved_calls)
         charges = book.recent_charges(account.id, now)
     use = await key_use
     keys = sorted(await all_keys, key=lambda key: key.created, reverse=True)
@@ -207,7 +207,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         account=account,
         person=session.person,
         plan=plan,
-        key_plan=effective(account, plans),
+        key_plan=effective_plan(account, plans),
         has_tool=has_tool(account, plans),
         opened=opened_records.opened_records(request, await charges),
         usage=await usage,
@@ -215,7 +215,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         active=sum(key.revoked is None for key in keys),
         addresses=await addresses,
         payments=await payments,
-        exports=[(one, export_form.again(one)) for one in await last_exports],
+        exports=[(one, export_form.repeat_fields(one)) for one in await last_exports],
         billing=request.context.stripe is not None,
         plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),
         day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),
@@ -236,7 +236,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
 def _first_call(request: PageRequest, key: str) -> Sequence[CodeText]:
     """A search with a key that was just made, in the languages of the documentation."""
     search = manual().references["en"].operations["searchCompanies"].request
-    return search.asking(limit=3).texts(request.origin, key)
+    return search.with_query(limit=3).texts(request.origin, key)
 
 
 def _session(request: PageRequest) -> Session:

@@ -17,11 +17,11 @@ from serve.access.envelope import SearchResult
 from serve.api.societes import societes
 from serve.contract import seed_tables
 from serve.contract.errors import ApiError
-from serve.contract.objects.common import understood
+from serve.contract.objects.common import activities_of
 from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.site import error_pages, formatting
-from serve.guests.site.page_request import PageRequest, without
+from serve.guests.site.page_request import PageRequest, pairs_without
 from serve.guests.site.pages import export_form, home
 from serve.guests.site.render import page, see_other
 from serve.guests.site.search import (
@@ -59,7 +59,7 @@ async def explorer(request: PageRequest) -> Response:
     """
     if not request.pairs:
         return await home.home(request)
-    request = _spelt(request)
+    request = _normalise_numbers(request)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
         numbered = _by_number(request, generation)
@@ -69,7 +69,7 @@ async def explorer(request: PageRequest) -> Response:
         restrictions = chips.chips(request, generation.reference, form)
         values = await _results(request, generation, form, restrictions)
         options = values.pop("options")
-        around = _around(request, generation, form, restrictions, options)
+        around = _frame_values(request, generation, form, restrictions, options)
         values["near"] = numbered or values.get("near", ())
         return page(request, "explorer.html", **values, **around)
 
@@ -81,7 +81,7 @@ async def figures(request: PageRequest) -> Response:
         ApiError: 400, 429, 503.
     """
     request.server.gate.lists(request.trace.address, request.now)
-    request = _spelt(request)
+    request = _normalise_numbers(request)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
         asked = generation.search(request.pairs)
@@ -120,9 +120,9 @@ def _by_number(request: PageRequest, generation: OpenGeneration) -> Sequence[Map
     return [generation.shards[iso2].company(row) for iso2, row in found.places[:ROWS]]
 
 
-def _spelt(request: PageRequest) -> PageRequest:
+def _normalise_numbers(request: PageRequest) -> PageRequest:
     """The request with the numbers of its form in the spelling of the API."""
-    return replace(request, pairs=typed_numbers.spelt(request.pairs, request.lang))
+    return replace(request, pairs=typed_numbers.respell(request.pairs, request.lang))
 
 
 async def _results(
@@ -146,7 +146,7 @@ async def _results(
     facets = request.context.facets
     return {
         "error": None,
-        "near": () if found.total else await _near(generation, query),
+        "near": () if found.total else await _near_companies(generation, query),
         "relaxed": (
             () if found.total else await relaxed_search.without_each(generation, restrictions)
         ),
@@ -154,7 +154,7 @@ async def _results(
         "exports": await export_form.meter(request),
         "found": found,
         "societes": found.companies(),
-        "understood": understood(found.activites),
+        "understood": activities_of(found.activites),
         "offre": next_plan.offer(request.caller.plan, request.server.plans),
         "used": result.headers.get("X-Quota-Used"),
         "limit": result.headers.get("X-Quota-Limit"),
@@ -163,7 +163,7 @@ async def _results(
     }
 
 
-async def _near(generation: OpenGeneration, query: Query) -> Sequence[Mapping[str, Any]]:
+async def _near_companies(generation: OpenGeneration, query: Query) -> Sequence[Mapping[str, Any]]:
     """The companies of the searched countries whose identifier `q` may be, but for zeros or a typing error (X6)."""
     q = query.q or ""
     letters = sum(char.isalpha() for char in q)
@@ -172,7 +172,7 @@ async def _near(generation: OpenGeneration, query: Query) -> Sequence[Mapping[st
     chosen = query.pays or tuple(generation.shards)
     shards = {iso2: generation.shards[iso2] for iso2 in chosen}
     places = await generation.in_thread(
-        _NEAR_MICROSECONDS, lambda: company_numbers.nearest(shards, q)
+        _NEAR_MICROSECONDS, lambda: company_numbers.nearest_companies(shards, q)
     )
     return [shards[iso2].company(row) for iso2, row in places]
 
@@ -180,7 +180,7 @@ async def _near(generation: OpenGeneration, query: Query) -> Sequence[Mapping[st
 async def _search(request: PageRequest) -> CallResult[SearchResult]:
     """A page of results, as the API gives it."""
     server, trace = request.server, request.trace
-    pairs = (*without(request.pairs, ["limit"]), ("limit", str(ROWS)))
+    pairs = (*pairs_without(request.pairs, ["limit"]), ("limit", str(ROWS)))
     call = Call(_SEARCH, (), lambda: pairs, head=request.head)
     admitted = await admission.admit_caller(server, request.caller, trace)
     begun = perf_counter()
@@ -199,7 +199,7 @@ def _known_bars(
     return facet_bars.of_counts(request, form, generation.reference, counts)
 
 
-def _around(
+def _frame_values(
     request: PageRequest,
     generation: OpenGeneration,
     form: SearchForm,

@@ -12,7 +12,7 @@ from serve.access import admission, billing
 from serve.access.call import Response
 from serve.guests.files import export
 from serve.guests.files.export import ExportCall
-from serve.guests.site.page_request import PageRequest, without
+from serve.guests.site.page_request import PageRequest, pairs_without
 from serve.request import query_string
 from serve.request.query_string import Pairs
 
@@ -34,7 +34,7 @@ async def download(request: PageRequest) -> Response:
         form = request.form
         search = query_string.pairs(form.get("recherche", "").removeprefix("?"))
         named = [(name, form[name]) for name in _OWN if form.get(name)]
-        return (*without(search, (*_OF_A_PAGE, *_OWN)), *named, ("lang", request.lang))
+        return (*pairs_without(search, (*_OF_A_PAGE, *_OWN)), *named, ("lang", request.lang))
 
     server, trace = request.server, request.trace
     admitted = await admission.admit_caller(server, request.caller, trace, billing.current_exports)
@@ -54,10 +54,10 @@ async def meter(request: PageRequest) -> Meter | None:
     return usage.exports
 
 
-def again(export: CountedExport) -> dict[str, str]:
+def repeat_fields(export: CountedExport) -> dict[str, str]:
     """The fields of the form that makes an export again; none if its parameters were not kept."""
     if export.search is None:
         return {}
     given = parse_qsl(export.search)
     own = {name: ",".join(value for known, value in given if known == name) for name in _OWN}
-    return {"recherche": urlencode(without(given, _OWN)), **own, "format": export.format}
+    return {"recherche": urlencode(pairs_without(given, _OWN)), **own, "format": export.format}

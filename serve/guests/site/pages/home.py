@@ -146,12 +146,14 @@ def _lists(generation: OpenGeneration, day: int) -> CompanyLists:
         spent = 1e3 * (perf_counter() - begun)
     return CompanyLists(
         [one for one in examples if one and one.total],
-        _first(generation, Query(pays, tri="ca_desc", avec_ca=True)),
-        _first(
+        _first_companies(generation, Query(pays, tri="ca_desc", avec_ca=True)),
+        _first_companies(
             generation, Query(pays, tri="effectif_desc", ranges=(Range("effectif", _EMPLOYER),))
         ),
         # A register may hold a date that is still to come.
-        _first(generation, Query(pays, tri="recent", ranges=(Range("creation", 1, day),))),
+        _first_companies(
+            generation, Query(pays, tri="recent", ranges=(Range("creation", 1, day),))
+        ),
         _recent_changes(generation),
         spent,
     )
@@ -168,7 +170,7 @@ def _example(generation: OpenGeneration, pairs: Pairs, fr: str, en: str) -> Exam
     return ExampleSearch(fr, en, f"/?{query_string(pairs)}", found.total)
 
 
-def _first(generation: OpenGeneration, query: Query) -> Sequence[Mapping[str, Any]]:
+def _first_companies(generation: OpenGeneration, query: Query) -> Sequence[Mapping[str, Any]]:
     places = search(generation.shards, query, offset=0, limit=_LISTED).places
     return record.companies(records(generation.shards, places, coordonnees=False))
 

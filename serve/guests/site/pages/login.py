@@ -13,7 +13,7 @@ from typing import Final
 from quota.ledger.people import is_email
 from serve.access.call import Response
 from serve.guests.site import sessions
-from serve.guests.site.page_request import PageRequest, last
+from serve.guests.site.page_request import PageRequest, last_value
 from serve.guests.site.pages import account
 from serve.guests.site.render import page, see_other
 
@@ -51,7 +51,7 @@ async def sign_up(request: PageRequest) -> Response:
         free = plans["free"]
         return page(request, "sign_up.html", status=422, wrong=wrong, given=given, free=free)
     throttle.sign_up(request.trace.address, request.now)
-    hashed = await throttle.hashed(password)
+    hashed = await throttle.hash_password(password)
     await request.accounts.sign_up(
         given["organisation"], given["email"], hashed, plans, request.now
     )
@@ -66,7 +66,7 @@ async def log_in_form(request: PageRequest) -> Response:
         StoreUnavailable
     """
     _ = request.accounts
-    suite = last(request.pairs, "suite") or ""
+    suite = last_value(request.pairs, "suite") or ""
     if request.session:
         return see_other(_own_path(suite))
     return page(request, "log_in.html", news="", email="", suite=suite)

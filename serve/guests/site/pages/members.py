@@ -92,7 +92,7 @@ async def _make_link(request: PageRequest, session: Session) -> Response:
 
 async def _hand_over(request: PageRequest, session: Session) -> Response:
     """A link to hand over in place of a mail that does not go out; it replaces the mail."""
-    open_tickets = await request.accounts.tickets.of(session.account.id, request.now)
+    open_tickets = await request.accounts.tickets.of_account(session.account.id, request.now)
     wanted = request.form.get("billet", "")
     known = next((ticket for ticket in open_tickets if ticket.id == wanted), None)
     if known is None:
@@ -155,7 +155,10 @@ async def _page(request: PageRequest, outcome: _Outcome) -> Response:
     session = _session(request)
     account, book = session.account, request.accounts
     with request.store.together():
-        people, tickets = book.people_of(account.id), book.tickets.of(account.id, request.now)
+        people, tickets = (
+            book.people_of(account.id),
+            book.tickets.of_account(account.id, request.now),
+        )
     return page(
         request, "members.html",
         status=outcome.status,

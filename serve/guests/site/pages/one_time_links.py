@@ -86,7 +86,7 @@ async def _use(request: PageRequest, kind: str) -> Response:
     throttle.use_link(request.trace.address, ticket.id, request.now)
     if message := wrong_password(request, password):
         return await _form(request, ticket, status=422, wrong=message)
-    hashed = await throttle.hashed(password)
+    hashed = await throttle.hash_password(password)
     book = request.accounts.tickets
     use = book.accept if kind == tickets.INVITATION else book.set_password
     try:

@@ -15,7 +15,7 @@ from quota.ledger.payments import Payment, served_subscription
 from quota.ledger.people import ADMINISTRATOR
 from quota.plans import Plan
 from serve.access.call import Response
-from serve.access.next_plan import monthly
+from serve.access.next_plan import monthly_price
 from serve.access.rights import apercu
 from serve.contract.prices import RECORD_CREDITS, analysis_credits
 from serve.guest_settings import PACK_CREDITS
@@ -45,7 +45,7 @@ async def prices(request: PageRequest) -> Response:
         request, "prices.html",
         plans=plans,
         visitor=next(plan for plan in all_plans if apercu(plan)),
-        monthly={plan.slug: monthly(plan) for plan in plans},
+        monthly={plan.slug: monthly_price(plan) for plan in plans},
         contained={plan.slug: _cheaper_plan(plan, plans) for plan in plans},
         sold=[plan.slug for plan in plans if is_sold(plan)],
         stripe=request.context.stripe,

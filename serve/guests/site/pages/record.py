@@ -83,7 +83,7 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             analysis=_analysis_terms(request),
             exports=(await usage).exports if usage else None,
             **_record_values(request, generation, result),
-            **await _beside(request, generation, call),
+            **await _side_values(request, generation, call),
         )  # fmt: skip
 
 
@@ -126,7 +126,7 @@ def _record_values(
         "slugs": {one.secteur: one.slug for one in reference.secteurs},
         "registers": {one.iso2: one.registre for one in reference.pays},
         "sections": {name: rows for name, rows in rows_by_section(lines).items() if rows},
-        "english": key_figures.english,
+        "english": key_figures.english_label,
         "figures": figures,
         "figure_names": key_figures.NAMES,
         "sparkline": sparkline.points,
@@ -154,7 +154,7 @@ def _credits(
     return list({one.attribution: one for one in shown}.values())
 
 
-async def _beside(
+async def _side_values(
     request: PageRequest, generation: OpenGeneration, call: Request
 ) -> dict[str, Any]:
     """The values of the template for the price of the company, its ranks and comparable companies."""
@@ -169,12 +169,12 @@ async def _beside(
         "credit_of": _credits(generation.sources[shard.iso2].imports, company, has_accounts),
         "peers": peers,
         "histogram_size": (histogram.WIDTH, histogram.HEIGHT),
-        **await _comparable(request, generation),
+        **await _comparable_companies(request, generation),
         "group": await _group(request, generation),
     }
 
 
-async def _comparable(request: PageRequest, generation: OpenGeneration) -> dict[str, Any]:
+async def _comparable_companies(request: PageRequest, generation: OpenGeneration) -> dict[str, Any]:
     """The comparable companies, as many as the visitor's plan shows, and whether a size was compared."""
     found = (await _ask(request, generation, comparables, ("n", str(_NEAR)))).comparables
     gaps = [one.ecarts for one in found]

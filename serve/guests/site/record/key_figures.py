@@ -54,7 +54,7 @@ class KeyFigures:
                     own[year] = value
         self.by_code: Mapping[str, Figures] = by_code
 
-    def latest(self) -> Sequence[KeyFigure]:
+    def latest_figures(self) -> Sequence[KeyFigure]:
         """Each figure that a year has, of the last such year."""
         found = []
         for code, own in self.by_code.items():
@@ -90,7 +90,7 @@ class KeyFigures:
         return self.change(row.values) if self.years and self.years[0] in row.values else None
 
 
-def english(row: StatementRow) -> str | None:
+def english_label(row: StatementRow) -> str | None:
     """The English label of a line of the chart of accounts; None for a line of the register's own."""
     labels = seed_tables.line_labels().get(row.code or "")
     return labels[1] if labels else None

@@ -48,7 +48,7 @@ def _ranks(base: ShardSet, query: Query, turnover: float) -> PeerRanks | None:
     everywhere = replace(query, pays=())
     found = distributions(base, query, ["tranche_ca"], UNLIMITED)
     assert found is not None  # nothing is over this budget
-    counts = dict(found[1]["tranche_ca"].first())
+    counts = dict(found[1]["tranche_ca"].top_values())
     bounds = [None, *bands.TURNOVERS]
     drawn = [
         (least, counts.get(name, 0))

@@ -32,14 +32,15 @@ def chips(request: PageRequest, reference: Reference, form: SearchForm) -> Seque
     countries = {one.iso2: facet_bars.country_name(request, one) for one in reference.pays}
     sectors = {one.slug: facet_bars.sector_name(request, one) for one in reference.secteurs}
     groups = facet_bars.sub_sector_names(request, reference)
-    found = [Chip(countries[code], form.without("pays", code)) for code in form.pays]
-    found += [Chip(sectors[slug], form.without("secteur", slug)) for slug in form.secteurs]
+    found = [Chip(countries[code], form.href_without("pays", code)) for code in form.pays]
+    found += [Chip(sectors[slug], form.href_without("secteur", slug)) for slug in form.secteurs]
     found += [
-        Chip(groups.get(one, one), form.without("sous_secteur", one)) for one in form.sous_secteurs
+        Chip(groups.get(one, one), form.href_without("sous_secteur", one))
+        for one in form.sous_secteurs
     ]
     for one in _RESTRICTIONS:
         if value := form.value(one.name):
-            words = request.t(*one.chip).format(_readable(request, one, value))
+            words = request.t(*one.chip).format(_readable_value(request, one, value))
             found.append(Chip(words, form.href(**{one.name: ""})))
     return found
 
@@ -52,7 +53,7 @@ def title(request: PageRequest, restrictions: Sequence[Chip]) -> str:
     return " · ".join(named) or request.t("Toutes les sociétés", "All companies")
 
 
-def _readable(request: PageRequest, one: Parameter, value: str) -> str:
+def _readable_value(request: PageRequest, one: Parameter, value: str) -> str:
     """A bound with separated thousands, states in words; any other text as it is, if it is not long."""
     if one.kind == "choices":
         words = (

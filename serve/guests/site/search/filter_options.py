@@ -49,7 +49,7 @@ class OptionGroup:
         return sum(numbers) if numbers else None
 
     @property
-    def chosen(self) -> int:
+    def chosen_count(self) -> int:
         return sum(one.chosen for one in self.options)
 
 
@@ -141,7 +141,9 @@ def _sections(
         )
         sections.setdefault(section, []).append(option)
     groups = [OptionGroup(label, _rank(options)) for label, options in sections.items()]
-    return sorted(groups, key=lambda one: (not one.chosen, -(one.number or 0), fold(one.label)))
+    return sorted(
+        groups, key=lambda one: (not one.chosen_count, -(one.number or 0), fold(one.label))
+    )
 
 
 def _sub_sectors(

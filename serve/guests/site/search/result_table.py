@@ -63,14 +63,14 @@ def heads(request: PageRequest, form: SearchForm) -> Sequence[Head]:
             column.name,
             request.t(column.fr, column.en),
             column.look,
-            form.href(tri=_next(column, form.tri)) if column.orders else None,
+            form.href(tri=_next_order(column, form.tri)) if column.orders else None,
             _aria_sort(column, form.tri),
         )
         for column in COLUMNS
     ]
 
 
-def _next(column: ResultColumn, tri: str) -> str:
+def _next_order(column: ResultColumn, tri: str) -> str:
     """The order after a click: the other one if the column has two and one of them applies."""
     if tri not in column.orders:
         return column.orders[0]

@@ -68,7 +68,7 @@ class SearchForm:
         """The address of this search with some parameters changed; "" removes one."""
         return f"{path}?{query_string(self.pairs(**changes) or list(_EVERYTHING.items()))}"
 
-    def without(self, name: str, value: str) -> str:
+    def href_without(self, name: str, value: str) -> str:
         """The address of this search without one of its values."""
         kept = {"pays": self.pays, "secteur": self.secteurs, "sous_secteur": self.sous_secteurs}
         rest = LISTS[name].join(one for one in kept[name] if one != value)

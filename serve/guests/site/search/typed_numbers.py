@@ -29,20 +29,22 @@ _UNITS: Final[Mapping[str, int]] = MappingProxyType({
 _THOUSANDS: Final = re.compile(r"[+-]?[0-9]{1,3}([.,][0-9]{3})+")
 
 
-def spelt(pairs: Pairs, lang: str) -> Pairs:
+def respell(pairs: Pairs, lang: str) -> Pairs:
     """The parameters of a search with its bounds in the spelling of the API."""
-    return tuple((name, plain(value, lang) if name in BOUNDS else value) for name, value in pairs)
+    return tuple(
+        (name, plain_number(value, lang) if name in BOUNDS else value) for name, value in pairs
+    )
 
 
-def plain(text: str, lang: str) -> str:
+def plain_number(text: str, lang: str) -> str:
     """A typed number in the spelling of the API; any other text as it is.
 
     One comma before three digits separates thousands in English and decimals in French.
 
-    >>> plain("1 000 000", "fr"), plain("1,5 M€", "fr"), plain("1,000", "en"), plain("1,000", "fr")
-    ('1000000', '1500000', '1000', '1')
-    >>> plain("2.500.000,50", "fr"), plain("250k", "en"), plain("1e6", "fr"), plain("beaucoup", "fr")
-    ('2500000.5', '250000', '1e6', 'beaucoup')
+    >>> [plain_number(text, "fr") for text in ("1 000 000", "1,5 M€", "1,000", "2.500.000,50", "1e6", "beaucoup")]
+    ['1000000', '1500000', '1', '2500000.5', '1e6', 'beaucoup']
+    >>> plain_number("1,000", "en"), plain_number("250k", "en")
+    ('1000', '250000')
     """
     try:
         parse_decimal(text.strip())

@@ -20,7 +20,7 @@ CLASSES = {row["code"]: row for row in SEEDS.tables["nace_classes"]}
 
 def attached(code: str | None, version: str | None = None, iso2: str = "UK") -> dict[str, Any]:
     frame = companies(company(iso2, "1", "Żabka", nace_code=code, nace_version=version))
-    found = sectors.add_sectors(frame, LOOKUP, sectors.outside(SEEDS, iso2))
+    found = sectors.add_sectors(frame, LOOKUP, sectors.codes_outside_nace(SEEDS, iso2))
     return found.collect().row(0, named=True)
 
 
@@ -204,7 +204,11 @@ def test_further_codes_are_written_as_nace_and_the_unknown_ones_counted() -> Non
         company("UK", "4", "Żabka", nace_version="2.1", nace_secondaires=["74990", "62.01"]),
     )
 
-    found = sectors.add_sectors(frame, LOOKUP, sectors.outside(SEEDS, "UK")).sort("id").collect()
+    found = (
+        sectors.add_sectors(frame, LOOKUP, sectors.codes_outside_nace(SEEDS, "UK"))
+        .sort("id")
+        .collect()
+    )
 
     assert found["nace_secondaires"].to_list() == [["62.01", "56.10"], None, None, ["74.99"]]
     assert found[sectors.UNKNOWN_FURTHER].to_list() == [3, 1, 0, 1]

@@ -144,7 +144,9 @@ def test_no_older_generation_can_be_published_again(tmp_path: Path) -> None:
         objections=listed(tmp_path, "EE,1,email,2026-11-01,L,"),
     )
 
-    assert [path.parent.name for path in data.glob("*/manifest.json")] == [pointer.current(data)]
+    assert [path.parent.name for path in data.glob("*/manifest.json")] == [
+        pointer.current_name(data)
+    ]
     with pytest.raises(GenerationError, match="no previous generation"):
         publication.rollback(data)
 
@@ -168,8 +170,10 @@ def test_a_mirror_forgets_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, d
         monkeypatch.undo()
     mirror(downloader, data, MirrorOptions())
 
-    assert pointer.require(data).kept == (pointer.current(source),)
-    assert [path.parent.name for path in data.glob("*/manifest.json")] == [pointer.current(data)]
+    assert pointer.require(data).kept_generations == (pointer.current_name(source),)
+    assert [path.parent.name for path in data.glob("*/manifest.json")] == [
+        pointer.current_name(data)
+    ]
     assert not [text for text in SECRETS if text.encode() in stored(data)]
 
     # What comes after is a history again.
@@ -283,4 +287,8 @@ def test_what_is_kept_is_read_again_as_it_was(
 
     assert again == Objections(found.known, frozenset())
     for iso2 in ("EE", "FR"):
-        assert again.hidden(iso2) == found.hidden(iso2) == found.hidden(iso2, fresh=True)
+        assert (
+            again.hidden_values(iso2)
+            == found.hidden_values(iso2)
+            == found.hidden_values(iso2, fresh=True)
+        )

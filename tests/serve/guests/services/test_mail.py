@@ -90,14 +90,14 @@ def test_a_server_that_is_down_or_slow_loses_no_invitation(
 
     before = waiting(equipped)
     sent(admin, email)
-    awaited(lambda: bool(book.of(account, now).result()[0].error))
+    awaited(lambda: bool(book.of_account(account, now).result()[0].error))
     awaited(lambda: waiting(equipped) == before + 1)
     page = admin.get("/compte/membres").text
     if silent:
         silent.close()
     mail_server.start()
 
-    (ticket,) = book.of(account, now).result()
+    (ticket,) = book.of_account(account, now).result()
     assert (ticket.mail, ticket.attempts) == (tickets.WAITING, 1)
     assert "courriel en attente" in page
     assert "1 essai ·" in page
@@ -107,7 +107,7 @@ def test_a_server_that_is_down_or_slow_loses_no_invitation(
     equipped.store.submit(lambda txn: tickets._enter(txn, ticket, due, None)).result()
     sent(admin, address())
     mail_server.to(email)
-    awaited(lambda: {one.mail for one in book.of(account, now).result()} == {tickets.SENT})
+    awaited(lambda: {one.mail for one in book.of_account(account, now).result()} == {tickets.SENT})
     awaited(lambda: waiting(equipped) == before)
 
 
@@ -121,8 +121,8 @@ def test_a_refused_recipient_is_shown_and_not_tried_again(
     for email in ("nobody@exemple.fr", "full@exemple.fr"):
         sent(admin, email)
 
-    awaited(lambda: all(one.error for one in book.of(account, now).result()))
-    states = {one.email: one.mail for one in book.of(account, now).result()}
+    awaited(lambda: all(one.error for one in book.of_account(account, now).result()))
+    states = {one.email: one.mail for one in book.of_account(account, now).result()}
     assert states == {
         "nobody@exemple.fr": tickets.REFUSED, "full@exemple.fr": tickets.WAITING,
     }  # fmt: skip
@@ -140,15 +140,15 @@ def test_a_link_is_handed_over_in_place_of_a_mail_that_does_not_go_out(
     book, now, email = equipped.store.accounts.tickets, equipped.context.now(), address()
     mail_server.refusals["zoé"] = "550 no such mailbox"
     sent(admin, email)
-    awaited(lambda: bool(book.of(account, now).result()[0].error))
-    (refused,) = book.of(account, now).result()
+    awaited(lambda: bool(book.of_account(account, now).result()[0].error))
+    (refused,) = book.of_account(account, now).result()
     admin.get("/compte/membres")
 
     shown = admin.send("/compte/membres", {"geste": "remise", "billet": refused.id})
     again = admin.send("/compte/membres", {"geste": "remise", "billet": refused.id})
     mail_server.refusals.clear()
 
-    (ticket,) = book.of(account, now).result()
+    (ticket,) = book.of_account(account, now).result()
     assert (ticket.email, ticket.mail, ticket.role) == (email, tickets.NO_MAIL, MEMBER)
     assert again.status == 404
     visitor = Visitor(equipped)

@@ -280,7 +280,7 @@ def test_a_pack_that_cannot_be_applied_is_sent_again_and_shown_to_the_operator(
     event = {"type": "checkout.session.completed", "data": {"object": about}}
 
     refused = [announced(equipped, stripe_server, event).status for _ in range(2)]
-    (note,) = [one for one in book.unapplied().result() if one.id == "cs_lost"]
+    (note,) = [one for one in book.unapplied_payments().result() if one.id == "cs_lost"]
     account = book.create("data", PLANS, now).result().id
     about["metadata"]["account"] = account  # type: ignore[index]
     applied = announced(equipped, stripe_server, event).status
@@ -290,7 +290,7 @@ def test_a_pack_that_cannot_be_applied_is_sent_again_and_shown_to_the_operator(
     assert "there is no account" in note.error
     assert applied == 200
     assert equipped.store.usage(account, PLANS["data"], now).result().credits.packs == 1_000
-    assert "cs_lost" not in [one.id for one in book.unapplied().result()]
+    assert "cs_lost" not in [one.id for one in book.unapplied_payments().result()]
 
 
 def test_only_an_administrator_buys_and_only_what_has_a_price(equipped: Served) -> None:

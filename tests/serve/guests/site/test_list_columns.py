@@ -40,7 +40,7 @@ def test_a_number_is_no_name(heading: str) -> None:
     table = read_list(f"{heading};Raison sociale\n17;Siemens AG")
 
     assert table.columns == {"nom": 1}
-    assert table.unused == (heading,)
+    assert table.unused_headings == (heading,)
 
 
 @pytest.mark.parametrize(

@@ -231,7 +231,7 @@ def test_more_than_a_search_may_name_are_said_before_any_is_opened(served: Serve
     reply = visitor.send(USE, {**fields, "sortie": "recherche"})
     assert reply.headers["Location"] == "/?ids=" + ",".join(many[:1_000])
     assert visitor.get(reply.headers["Location"]).status == 200
-    assert chosen._fitting(many) == many[:1_000]
+    assert chosen._cut_to_fit(many) == many[:1_000]
 
 
 def test_a_workbook_of_chosen_companies_is_an_export_with_its_price_beside(

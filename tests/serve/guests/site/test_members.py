@@ -144,7 +144,7 @@ def test_an_invited_address_that_has_an_account_is_told_so(served: Served) -> No
 def test_an_invitation_can_be_withdrawn(served: Served) -> None:
     admin, account = member(served)
     path = invited(admin, address())
-    (ticket,) = served.store.accounts.tickets.of(account, served.context.now()).result()
+    (ticket,) = served.store.accounts.tickets.of_account(account, served.context.now()).result()
     admin.get("/compte/membres")
 
     assert admin.send("/compte/membres", {"geste": "annulation", "billet": ticket.id}).status == 303

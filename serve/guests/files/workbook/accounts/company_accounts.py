@@ -70,7 +70,7 @@ def amounts() -> Sequence[Ratio]:
     return [ratio for ratio in ratios().values() if ratio.unite == "montant" and not ratio.annual]
 
 
-def proper() -> Sequence[Ratio]:
+def proper_ratios() -> Sequence[Ratio]:
     """The rows of the table of ratios that are no amounts."""
     return [ratio for ratio in ratios().values() if not ratio.is_amount]
 

@@ -1,7 +1,7 @@
 """The sheet of key figures: a row per company with a sheet, five years in euros, ratios as formulas.
 
 Years are counted back from the last one of each company (N). A ratio is one formula for the whole column
-(ratio_formulas.general), over cells of its own row: it survives sorting and copying. The lines that only
+(ratio_formulas.general_formula), over cells of its own row: it survives sorting and copying. The lines that only
 ratios need stand in closed columns at the right. Growth compares at the rate of the last year, in the
 currency of the accounts.
 """
@@ -17,7 +17,7 @@ from serve.guests.files.workbook import styles
 from serve.guests.files.workbook.accounts import company_accounts, ratio_formulas
 from serve.guests.files.workbook.accounts.company_accounts import YEARS, CompanyAccounts
 from serve.guests.files.workbook.accounts.statement_labels import label
-from serve.guests.files.workbook.cell_values import within
+from serve.guests.files.workbook.cell_values import link_target
 from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.labels import Labels
 from serve.guests.files.workbook.lists import table_sheet
@@ -71,11 +71,11 @@ class _KeyFigures:
         for ratio in company_accounts.amounts():
             self._years(ratio)
         first = len(self.columns)
-        for place, ratio in enumerate(company_accounts.proper()):
+        for place, ratio in enumerate(company_accounts.proper_ratios()):
             self._places[ratio.code, 0] = first + place
-        inputs = first + len(company_accounts.proper())
+        inputs = first + len(company_accounts.proper_ratios())
         self._place_inputs(inputs)
-        for ratio in company_accounts.proper():
+        for ratio in company_accounts.proper_ratios():
             self._ratio(ratio)
         self._inputs()
 
@@ -119,7 +119,7 @@ class _KeyFigures:
             place = self._places[name, -1 if before else 0]
             return f"{xl_col_to_name(place)}{row + 1}"
 
-        return ratio_formulas.general(ratio, cell)
+        return ratio_formulas.general_formula(ratio, cell)
 
     def _place_inputs(self, first: int) -> None:
         """Fix the columns of the closed values, before the formulas that refer to them."""
@@ -187,7 +187,7 @@ def _sparklines(sheet: Sheet, first: int, trend: int, rows: int) -> None:
     if not rows:
         return
     start, stop = xl_col_to_name(first), xl_col_to_name(trend - 1)
-    name = within(sheet.name, "").removeprefix("internal:")
+    name = link_target(sheet.name, "").removeprefix("internal:")
     options = {
         "location": [xl_rowcol_to_cell(row, trend) for row in range(1, rows + 1)],
         "range": [f"{name}{start}{row + 1}:{stop}{row + 1}" for row in range(1, rows + 1)],

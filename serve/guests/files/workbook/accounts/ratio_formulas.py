@@ -1,7 +1,7 @@
 """The formulas of `seeds/ratios.csv` as formulas of cells. Pure.
 
 On the sheet of a company the lines that were filed are known, so `known` writes the alternative that
-holds: `(B12-B13)/B30`. In a column of many companies all rows have one formula, so `general` tests for
+holds: `(B12-B13)/B30`. In a column of many companies all rows have one formula, so `general_formula` tests for
 itself which lines are there; it gives "" where a line lacks or the denominator is not positive.
 """
 
@@ -19,16 +19,16 @@ def excel_formula(ratio: Ratio, cell: Cell) -> str | None:
 
     Amounts of the table, which have no cell, are written out as the lines of which they are sums.
     """
-    top = _first(ratio.numerator, cell)
+    top = _first_computable(ratio.numerator, cell)
     if top is None or ratio.denominator is None:
         return top
-    below = _first(ratio.denominator, cell)
+    below = _first_computable(ratio.denominator, cell)
     if below is None:
         return None
     return f"{_factor(ratio)}{_group(top)}/{_group(below)}{_annual(ratio, cell(MONTHS, 0))}"
 
 
-def general(ratio: Ratio, cell: Callable[[str, int], str]) -> str:
+def general_formula(ratio: Ratio, cell: Callable[[str, int], str]) -> str:
     """The formula over cells that may be empty."""
     top = _choice(ratio.numerator.alternatives, cell)
     if ratio.denominator is None:
@@ -39,7 +39,7 @@ def general(ratio: Ratio, cell: Callable[[str, int], str]) -> str:
     return f'IFERROR(IF({below}>0,{_factor(ratio)}{top}/{below}{_annual(ratio, months)},""),"")'
 
 
-def _first(formula: Formula, cell: Cell) -> str | None:
+def _first_computable(formula: Formula, cell: Cell) -> str | None:
     for terms in formula.alternatives:
         found = [(term, _written_out(term, cell)) for term in terms]
         if all(text is not None or term.optional for term, text in found):
@@ -52,7 +52,7 @@ def _written_out(term: Term, cell: Cell) -> str | None:
     row = ratios().get(term.name)
     if text is not None or row is None or not row.is_amount:
         return text
-    inner = _first(row.numerator, lambda name, _: cell(name, term.years_before))
+    inner = _first_computable(row.numerator, lambda name, _: cell(name, term.years_before))
     return (
         None if inner is None else f"{_group(inner)}{_annual(row, cell(MONTHS, term.years_before))}"
     )

@@ -17,7 +17,7 @@ from serve.guests.files.workbook import chart_table, filter_lines
 from serve.guests.files.workbook.accounts import company_accounts, ratio_formulas
 from serve.guests.files.workbook.accounts.company_accounts import CompanyAccounts
 from serve.guests.files.workbook.accounts.statement_labels import label
-from serve.guests.files.workbook.cell_values import is_active, within
+from serve.guests.files.workbook.cell_values import is_active, link_target
 from serve.guests.files.workbook.export_data import AT, ExportData, Values
 from serve.guests.files.workbook.labels import Labels
 from serve.guests.files.workbook.row_xml import formula_cell, index, inline
@@ -78,8 +78,8 @@ def _head(
     sheet.title(0, values[AT["nom"]])
     sheet.text(1, 0, " · ".join(part for part in about if part), look.subtitle)
     sheet.text(2, 0, unit, look.subtitle)
-    sheet.link(3, 0, within(labels("list")), labels("back"), look.bare_link)
-    sheet.link(3, 1, within(labels("index")), labels("index"), look.bare_link)
+    sheet.link(3, 0, link_target(labels("list")), labels("back"), look.bare_link)
+    sheet.link(3, 1, link_target(labels("index")), labels("index"), look.bare_link)
 
 
 @dataclass(slots=True)
@@ -157,7 +157,7 @@ class _Body:
     def ratios(self) -> None:
         """The ratios that have a value in some year (`seeds/ratios.csv`)."""
         found = []
-        for ratio in company_accounts.proper():
+        for ratio in company_accounts.proper_ratios():
             values = {year: self._one.value(ratio.code, year) for year in self._years}
             known = {year: value for year, value in values.items() if value is not None}
             if known:

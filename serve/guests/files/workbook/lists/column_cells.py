@@ -11,7 +11,13 @@ from xlsxwriter.format import Format
 from xlsxwriter.utility import xl_col_to_name
 
 from serve.contract import company_fields
-from serve.guests.files.workbook.cell_values import LONGEST_CELL, is_active, is_page, serial, within
+from serve.guests.files.workbook.cell_values import (
+    LONGEST_CELL,
+    is_active,
+    is_page,
+    link_target,
+    serial,
+)
 from serve.guests.files.workbook.row_xml import formula_cell, index, inline
 from serve.guests.files.workbook.sheet import Sheet
 
@@ -41,7 +47,9 @@ def name_cells(sheet: Sheet, col: int, targets: Mapping[int, str]) -> Cells:
 
     def cells(numbers: Sequence[str], values: Sequence[str]) -> list[str]:
         rows = [int(number) - 1 for number in numbers]
-        links = [row in targets and sheet.leads(row, col, within(targets[row])) for row in rows]
+        links = [
+            row in targets and sheet.leads(row, col, link_target(targets[row])) for row in rows
+        ]
         return _link_cells(linked, plain, links, numbers, values)
 
     return cells
@@ -139,7 +147,7 @@ def _text(sheet: Sheet, col: int) -> Cells:
     return strings(sheet, col, sheet.styles.list_text)
 
 
-def _whole(sheet: Sheet, col: int) -> Cells:
+def _whole_numbers(sheet: Sheet, col: int) -> Cells:
     return numbers(sheet, col, sheet.styles.list_whole)
 
 
@@ -196,8 +204,8 @@ def _texts(sheet: Sheet, col: int) -> Cells:
 
 _BY_KIND: Final[Mapping[str, Callable[[Sheet, int], Cells]]] = {
     company_fields.TEXT: _text,
-    company_fields.WHOLE: _whole,
-    company_fields.AMOUNT: _whole,
+    company_fields.WHOLE: _whole_numbers,
+    company_fields.AMOUNT: _whole_numbers,
     company_fields.YEAR: _year,
     company_fields.DATE: _date,
     company_fields.LINK: _page,

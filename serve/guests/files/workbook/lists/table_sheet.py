@@ -106,7 +106,7 @@ def write(
     last = max(first, top + count)
     sheet.raw.add_plain_table(name, (top, last), [column.title for column in columns])
     sheet.raw.hide_gridlines(1)  # on paper only
-    frozen = _frozen(columns)
+    frozen = _frozen_columns(columns)
     sheet.raw.freeze_panes(first, frozen)
     sheet.raw.repeat_rows(top)
     if frozen:
@@ -116,7 +116,7 @@ def write(
     sheet.raw.ignore_errors({"number_stored_as_text": f"A1:{corner}"})
 
 
-def _frozen(columns: Sequence[TableColumn]) -> int:
+def _frozen_columns(columns: Sequence[TableColumn]) -> int:
     """How many columns stay in view: the first ones that identify a company."""
     return sum(1 for _ in takewhile(lambda column: column.identifies, columns))
 

@@ -23,7 +23,7 @@ from serve.guests.docs.manual.manual import manual
 from serve.guests.docs.manual.reference import ManualReference
 from serve.guests.docs.manual.request_example import CodeText, RequestExample
 from serve.guests.mcp.tools import tools
-from serve.guests.site.page_request import PageRequest, last
+from serve.guests.site.page_request import PageRequest, last_value
 from serve.guests.site.render import page
 
 
@@ -33,7 +33,7 @@ async def contents(request: PageRequest) -> Response:
         config = request.server.config
         pages = documents(config.base_url, config.debit)
         return static_pages.response(pages, "docs.md", (), None)
-    wanted = (last(request.pairs, "q") or "").strip()
+    wanted = (last_value(request.pairs, "q") or "").strip()
     hits = finder.find(manual().entries, wanted)
     return await _page(
         request, "contents", wanted=wanted, total=len(hits), hits=hits[: finder.MOST_HITS],
@@ -89,7 +89,7 @@ async def _page(request: PageRequest, template: str, **values: Any) -> Response:
         guides=guides.GUIDES,
         keys=[key for key in keys if key.revoked is None],
         call=lambda name, *, key=True, **query: _texts(
-            request, _call(reference.operations[name].request.asking(**query), key)
+            request, _call(reference.operations[name].request.with_query(**query), key)
         ),
         example=lambda call: _texts(request, call),
         json=_json,

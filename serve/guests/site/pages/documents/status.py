@@ -22,7 +22,7 @@ async def status(request: PageRequest) -> Response:
     published = request.server.published
     with published.lease() as generation:
         request.trace.generation = generation.id
-        since = published.standing.since
+        since = published.status.since
         assert since  # something is published, for it is leased
         reference = generation.reference
         counts = {one.iso2: reference.societes(one.iso2) for one in reference.pays}

@@ -33,12 +33,12 @@ async def use(request: PageRequest) -> Response:
     if output not in (_SEARCH, _WORKBOOK):
         known = f"{_SEARCH}, {_WORKBOOK}"
         raise errors.parametre_invalide("sortie", errors.why("admis", known=known))
-    chosen = _chosen(request.form)
+    chosen = _chosen_values(request.form)
     companies = list(dict.fromkeys(map(offers.company, chosen)))
     if not companies:
         raise errors.parametre_invalide("ids", errors.why("aucune_societe"))
     await offers.remember(request, chosen)
-    taken = _fitting(companies)
+    taken = _cut_to_fit(companies)
     if len(taken) < len(companies) and not request.form.get("premieres"):
         return await matching.offer_part(request, output, taken, len(companies))
     search = urlencode({"ids": ",".join(taken)}, quote_via=quote, safe=",:")
@@ -50,16 +50,16 @@ async def use(request: PageRequest) -> Response:
     return await export_form.download(replace(request, form=form))
 
 
-def _chosen(form: Mapping[str, str]) -> Sequence[str]:
+def _chosen_values(form: Mapping[str, str]) -> Sequence[str]:
     """The values of what is chosen, in the order of the lines."""
     lines = [value for name, value in form.items() if _CHOICE.fullmatch(name)]
     return [one for one in (*form.get("ids", "").split(","), *lines) if one]
 
 
-def _fitting(companies: Sequence[str]) -> Sequence[str]:
+def _cut_to_fit(companies: Sequence[str]) -> Sequence[str]:
     """The first companies that one search may name and one address holds.
 
-    >>> [len(_fitting(["FR:552100554"] * n)) for n in (3, 1_001)], len(_fitting(["FR:" + "é" * 64] * 999))
+    >>> [len(_cut_to_fit(["FR:552100554"] * n)) for n in (3, 1_001)], len(_cut_to_fit(["FR:" + "é" * 64] * 999))
     ([3, 1000], 82)
     """
     room, taken = _LONGEST, []

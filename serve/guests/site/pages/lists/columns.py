@@ -16,7 +16,7 @@ _HEADED: Final = {"": None, "oui": True, "non": False}
 _NAME: Final = re.compile(r"colonne_(0|[1-9]\d{0,2})", re.ASCII)
 
 
-def chosen(form: Mapping[str, str]) -> dict[int, str] | None:
+def chosen_fields(form: Mapping[str, str]) -> dict[int, str] | None:
     """The field of each column by its place, "" for none; None where nobody chose.
 
     Raises:

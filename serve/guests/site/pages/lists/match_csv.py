@@ -39,8 +39,8 @@ def write(
         given = [*row, *[""] * (width - len(row))]
         # A row with more cells than columns has an error; its last column holds what is left over.
         given[width - 1 :] = [" ".join(given[width - 1 :])]
-        rows.append([_safe(cell, separator) for cell in (*given, *_candidate_cells(result))])
-    text = list_file.write([_safe(cell, separator) for cell in headings], rows, separator)
+        rows.append([_guard(cell, separator) for cell in (*given, *_candidate_cells(result))])
+    text = list_file.write([_guard(cell, separator) for cell in headings], rows, separator)
     if heading:
         return b"\xef\xbb\xbf" + text.encode()
     _, _, rest = text.partition("\r\n")
@@ -64,10 +64,10 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _safe(cell: str, separator: str) -> str:
+def _guard(cell: str, separator: str) -> str:
     """The cell, guarded as those of an export; a number is left as it is.
 
-    >>> [_safe(cell, ";") for cell in ("=1+1", "+33 1 23", "-5,2", "@ABC", "x,=1")]
+    >>> [_guard(cell, ";") for cell in ("=1+1", "+33 1 23", "-5,2", "@ABC", "x,=1")]
     ["'=1+1", '+33 1 23', '-5,2', "'@ABC", "x,'=1"]
     """
     return cell if _NUMBER.fullmatch(cell) else csv_table.guard_formula(cell, separator)

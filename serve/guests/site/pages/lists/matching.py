@@ -91,7 +91,7 @@ async def _answer(request: PageRequest) -> Response:
     if not _NUMBER.fullmatch(first):
         shown = repr(first[:20])
         raise errors.parametre_invalide("debut", errors.why("rang", shown=shown))
-    chosen, is_headed = columns.chosen(form), columns.is_headed(form)
+    chosen, is_headed = columns.chosen_fields(form), columns.is_headed(form)
     sent = len(request.file) + len(form.get("texte", ""))
     request.server.gate.lists(request.trace.address, request.now, sent)
     with request.server.published.lease() as generation:
@@ -225,7 +225,7 @@ def _is_beyond(one: LigneRapprochee | LigneRefusee) -> bool:
     return isinstance(one, LigneRefusee) and one.erreur.code == "compte_requis"
 
 
-def _listed(request: PageRequest, table: ListFile | None) -> str:
+def _list_text(request: PageRequest, table: ListFile | None) -> str:
     """The text of the form: as it was sent, or that of a file, which no browser sends twice."""
     if request.form.get("debut"):  # a piece, of which only the rows are shown
         return ""
@@ -234,7 +234,7 @@ def _listed(request: PageRequest, table: ListFile | None) -> str:
     return request.form.get("texte", "")
 
 
-def _named(request: PageRequest, table: ListFile | None) -> ListFile | None:
+def _name_columns(request: PageRequest, table: ListFile | None) -> ListFile | None:
     """The table, whose columns go by their place in the language of the page where they have no headings."""
     if table is None or table.is_headed or len(table.headings) == 1:
         return table
@@ -245,8 +245,8 @@ def _named(request: PageRequest, table: ListFile | None) -> ListFile | None:
 async def _page(
     request: PageRequest, *, status: int = 200, outcome: str = "", **values: Any
 ) -> Response:
-    shown = _NOTHING | {"listed": _listed(request, values.get("table"))} | values
-    shown["table"] = _named(request, shown["table"])
+    shown = _NOTHING | {"listed": _list_text(request, values.get("table"))} | values
+    shown["table"] = _name_columns(request, shown["table"])
     with request.server.published.lease() as generation:
         return page(
             request, "matching.html",

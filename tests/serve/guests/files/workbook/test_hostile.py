@@ -8,7 +8,7 @@ import pytest
 
 from serve.contract import company_fields
 from serve.guests.files.workbook import cell_values
-from serve.guests.files.workbook.cell_values import LONGEST_CELL, is_page, within
+from serve.guests.files.workbook.cell_values import LONGEST_CELL, is_page, link_target
 from serve.guests.files.workbook.lists import column_cells
 from serve.guests.files.workbook.sheet import Book
 from tests.serve.guests.files.workbook.workbooks import File, cells, of_world, rows
@@ -99,7 +99,7 @@ def test_identifiers_that_make_one_name_get_two_sheets(tmp_path: Path) -> None:
     ]  # fmt: skip
     for row, name in enumerate(names, 2):
         cell = book["Liste"].cell(row, 3)
-        assert cell.hyperlink.location == within(name).removeprefix("internal:")
+        assert cell.hyperlink.location == link_target(name).removeprefix("internal:")
         assert book[name]["A1"].value == cell.value
 
 

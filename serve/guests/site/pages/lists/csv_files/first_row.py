@@ -92,5 +92,5 @@ def _has_legal_form(cell: str) -> bool:
     """Whether a legal form of some country is in a cell, with other words."""
     words = tuple(fold(cell).split())
     return bool(words) and any(
-        form.classe for form in seed_tables.name_tables().bare(words, "").forms
+        form.classe for form in seed_tables.name_tables().bare_name(words, "").forms
     )

@@ -57,7 +57,7 @@ class ListFile(NamedTuple):
         return self.headings if self.is_headed else ()
 
     @property
-    def unused(self) -> tuple[str, ...]:
+    def unused_headings(self) -> tuple[str, ...]:
         """The headings of the columns that no field was recognised in."""
         used = set(self.columns.values())
         return tuple(text for place, text in enumerate(self.headings) if place not in used)
@@ -109,7 +109,7 @@ def read(
         headings = tuple(f"colonne {place}" for place in range(1, width + 1))
     if len(rows) > MOST_ROWS:
         raise errors.trop_de_lignes(len(rows), MOST_ROWS)
-    found = _chosen(columns or {}, known, width)
+    found = _chosen_columns(columns or {}, known, width)
     return ListFile(name, separator, headings, is_headed, rows, found, blank)
 
 
@@ -187,10 +187,12 @@ def _columns(headings: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def _chosen(columns: Mapping[int, str], known: Mapping[str, int], width: int) -> dict[str, int]:
+def _chosen_columns(
+    columns: Mapping[int, str], known: Mapping[str, int], width: int
+) -> dict[str, int]:
     """The column of each field: those that were chosen, then those of other columns that are known.
 
-    >>> _chosen({0: "", 1: "nom", 9: "id"}, {"nom": 0, "ville": 2}, 3)
+    >>> _chosen_columns({0: "", 1: "nom", 9: "id"}, {"nom": 0, "ville": 2}, 3)
     {'nom': 1, 'ville': 2}
     """
     pairs = [(place, field) for place, field in columns.items() if field and place < width]
