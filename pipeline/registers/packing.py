@@ -1,6 +1,6 @@
 """Published files out of their packing: plain, zip, gzip or bzip2, one stream per member.
 
-Memory holds one chunk of a member, whatever its size. Nothing is written to disk here.
+Memory holds two chunks of a member at most, whatever its size. Nothing is written to disk here.
 """
 
 import bz2

@@ -1,4 +1,4 @@
-"""Text cleaning: one Unicode form, no control characters, no empty values.
+"""Text cleaning: one Unicode form, no empty values, no control characters but inside identifiers.
 
 Every text becomes NFC; a run of control characters and line separators becomes one blank; a blank
 text becomes null. A text over its cap in CAPS is cut and its row marked. A contact or an address
@@ -7,8 +7,8 @@ returned"). So does an address with another scheme than http and https, since a 
 it as a link, and an e-mail address that is none (several in one field, "n/a"). Of an address of the web
 a user before the host is left out (RFC 3986 §3.2.1): `https://bank.fr@evil.com` reads as another site,
 and a password is nobody's business. The texts of a list
-are cleaned likewise; a list without any text is null. Cleaning is idempotent. Identifiers are only
-trimmed; `rejections` refuses those that are not printable.
+are cleaned likewise; a list without any text is null. Cleaning is idempotent. Identifiers become
+NFC and are trimmed; `rejections` refuses those that are not printable.
 """
 
 from collections.abc import Mapping

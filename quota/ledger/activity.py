@@ -4,8 +4,8 @@ The calls of an organisation by day are its counters (`calls.py`), exact. Those 
 processes count them in memory and add them here every minute, so a process that is killed loses a
 minute of them. They bill nothing, and are kept for KEPT_DAYS.
 
-The companies that lines of an organisation's lists meant are remembered by digests, in one row, so that
-it may see all of them again (extensions X19).
+The last 20 000 companies that lines of an organisation's lists meant are remembered by digests, in one row,
+so that it may see them again (extensions X19).
 
 A key that was just made waits as a row for the redirected browser: sealed with a token that only the
 browser has, for a few minutes, and taken once.

@@ -1,9 +1,9 @@
 """The store of several hosts: rows on a Redis or Valkey server, shared by all that name it.
 
-The operations of every request are one script each (`scripts.py`), during which nothing else runs
-on the server. Everything else is a function of the ledger, in a transaction that starts again if
-another writer changed its rows (`transaction.py`). Each has a connection and a queue of its own
-(`pipeline_queue.py`), so that a search never waits for a page.
+The operations of every request are one script or one read each (`scripts.py`), during which nothing
+else runs on the server. Everything else is a function of the ledger, in a transaction that starts again if
+another writer changed its rows (`transaction.py`). Calls and pages have a connection and a
+queue each (`pipeline_queue.py`), so that a search never waits for a page.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -35,7 +35,7 @@ SEALED_S: Final = 300
 class AccountBook:
     """The accounts of a store.
 
-    A password is a hash here (`passwords.hashed`), and a session token is 32 random bytes.
+    A password is a hash here (`passwords.hash_password`), and a session token is 32 random bytes.
     """
 
     def __init__(self, transactions: Transactions) -> None:

@@ -24,7 +24,7 @@ _TOKEN_BYTES: Final = 32
 
 
 class TicketBook:
-    """The tickets of a store. A password is a hash here (`passwords.hashed`)."""
+    """The tickets of a store. A password is a hash here (`passwords.hash_password`)."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions

@@ -6,8 +6,8 @@ The rest of contract D5, from the key to the charge, is in serve/access/admissio
 low-level `web.Server` with one handler instead of an aiohttp Application: routes are one table, and the order
 of the steps stays visible.
 
-A search that takes a millisecond or two is made on the event loop, since a hop to a thread takes a
-tenth of one. An expensive search is made in a thread (serve/generation/open_generation.py), and the loop answers
+A search that is estimated at under a millisecond is made on the event loop, since a hop to a thread takes a
+tenth of that. Another one is made in a thread (serve/generation/open_generation.py), and the loop answers
 others meanwhile.
 """
 

@@ -62,11 +62,6 @@ def has_identifier(identifiers: Iterable[str]) -> Filter:
     return Filter("noms", lambda noms: noms.partition(END_OF_NAME)[0] in wanted)
 
 
-def identical(wanted: Iterable[tuple[str, str]]) -> Filter:
-    """The filter for companies that are one of these, by country and identifier as the register writes it."""
-    return Filter("id", _among_test(map(COLUMNS["id"].compared, wanted)))
-
-
 def matches(company: Values, wanted: Sequence[Filter]) -> bool:
     """Whether a company passes every filter."""
     return all(one.passes(company[one.value]) for one in wanted)

@@ -1,7 +1,7 @@
 """Verification of shards against every invariant of FORMAT.md §9.
 
 A digest shows that a file is the one that was built; this shows that it was built correctly. Everything is compared
-with the records, or with what follows from them. `python -m shards verify` and tests run it, a request never does. It
+with the records, or with what follows from them. `python -m shards verify`, the nightly run and tests run it. It
 takes nine minutes and 5 GiB for 18.7 million companies in one process; several shards may be checked in parallel.
 """
 

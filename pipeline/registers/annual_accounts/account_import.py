@@ -1,4 +1,4 @@
-"""The import of annual accounts, the same for every source: documents in, canonical rows out.
+"""The import of annual accounts, the same for every source of this folder: documents in, canonical rows out.
 
 Documents are read one at a time, and their rows written batch by batch. Of several accounts of one
 company the last filed wins, line by line: a later one states last year's figures as they stand now.

@@ -11,7 +11,7 @@ The rules, in order:
 4. Of the concepts that give one line, the first in `seeds/elements.csv` is kept.
 5. A balance sheet tagged with reversed signs is corrected (`_correct_signs`).
 6. UK accounts seldom state total assets; they are summed up (`total_assets`).
-7. A fiscal year of other than twelve months has a line that says its months (`_months`).
+7. A fiscal year of 1 to 24 months, but not twelve, has a line that says its months (`_months`).
 """
 
 from collections import defaultdict

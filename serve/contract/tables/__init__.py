@@ -1,8 +1,9 @@
 """The tables of the contract, and what reads a table of texts anywhere in the server.
 
 `fields.csv` has the fields of a company, `error_codes.csv` the codes of errors, `errors.csv` their messages and
-`refusals.csv` why something that was sent cannot be used, `motifs.csv` and `raisons.csv` the reasons in answers. A
-table is CSV in UTF-8 with a line of column names; it is read once, when its module is imported or first used.
+`refusals.csv` why something that was sent cannot be used, `motifs.csv` and `raisons.csv` the reasons in answers,
+`operations.csv` and `parameters.csv` the texts of routes and parameters. A table is CSV in UTF-8 with a line of column
+names; it is read once, when its module is imported or first used.
 """
 
 import csv

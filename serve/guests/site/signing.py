@@ -1,7 +1,7 @@
-"""The secret of a STATE folder, and the signatures made with it: of sessions and of form tokens.
+"""The secret of a STATE folder, and the signatures made with it: of sessions, devices, forms and candidates.
 
 The secret is made at the first start, shared by all processes of the host (mode 0600), and never
-leaves it. Deleting the file ends every session and invalidates every open form, nothing else.
+leaves it. A start without the file makes another one: all that was signed with it ends.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""The chart of a company: two figures over its fiscal years, as bars with their values on a scale.
+"""The chart of a company: two figures over its last years, at most six, as bars with their values on a scale.
 
 The figures are turnover and result if the accounts have them. Small British companies file a balance
 sheet only: then they are total assets and equity. Pure: numbers in, coordinates out.

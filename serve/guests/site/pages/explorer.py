@@ -1,8 +1,8 @@
 """/ and /chiffres: the explorer, and the figures of its search.
 
 The address contains the search, with the parameters of the API (§4.4). A page of results shows a
-result of the API, with the same rights and the same meters (decision 044). Without parameters nothing
-is searched, so the front page counts for nobody.
+result of the API, with the same rights and the same meters (decision 044). Without parameters
+it is the front page, which costs no call.
 """
 
 from collections.abc import Mapping, Sequence
