@@ -77,13 +77,13 @@ def completion(parser: argparse.ArgumentParser, shell: str) -> str:
                 operands += action.choices or ()
             elif action.nargs != 0:
                 values.append(
-                    f"    {_quoted(named)}) echo {' '.join(action.choices or ())}; return ;;"
+                    f"    {_quote_patterns(named)}) echo {' '.join(action.choices or ())}; return ;;"
                 )
         others.append(f'    "{at}:-"*) echo {" ".join(options)} ;;')
         others.append(f'    "{at}:"*) echo {" ".join(operands)} ;;')
     words = _WORDS.format(
         name=name,
-        commands=_quoted(at for at, _ in commands),
+        commands=_quote_patterns(at for at, _ in commands),
         values="\n".join(values),
         others="\n".join(others),
     )
@@ -101,7 +101,7 @@ def _commands(
                 yield from _commands(command, f"{at} {name}")
 
 
-def _quoted(patterns: Iterable[str]) -> str:
+def _quote_patterns(patterns: Iterable[str]) -> str:
     return "|".join(f'"{pattern}"' for pattern in patterns)
 
 

@@ -183,7 +183,7 @@ def write(folder: Path, inner: str, ending: str, found: list[tuple[bytes, Row]])
     """Write a zip with one file, under the published names."""
     content = b"".join(raw for raw, _ in found)
     target = folder / (inner.removesuffix(".csv") + ending)
-    packed(target, [(inner, content)])
+    write_zip(target, [(inner, content)])
     print(f"{target}: {len(found) - 1} rows, {target.stat().st_size} bytes")
 
 
@@ -192,7 +192,7 @@ def accounts(whole: Path, folder: Path) -> None:
     with zipfile.ZipFile(whole) as archive:
         names = sorted(archive.namelist())
         target = folder / whole.name
-        packed(target, [(name, archive.read(name)) for name in names])
+        write_zip(target, [(name, archive.read(name)) for name in names])
     print(f"{target}: {len(names)} filings, {target.stat().st_size} bytes")
 
 
@@ -237,7 +237,7 @@ def ends_of(row: Row) -> tuple[str, str]:
     return row["Relationship.StartNode.NodeID"], row["Relationship.EndNode.NodeID"]
 
 
-def packed(target: Path, files: list[tuple[str, bytes]]) -> None:
+def write_zip(target: Path, files: list[tuple[str, bytes]]) -> None:
     """Write a zip of `files` with a fixed date, so that equal contents have equal bytes."""
     target.parent.mkdir(parents=True, exist_ok=True)
     buffer = io.BytesIO()

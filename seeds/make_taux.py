@@ -96,7 +96,7 @@ def rates(history: Iterable[Mapping[str, str]]) -> list[Taux]:
     """
     years = _by_year(history)
     quoted = [row for devise in QUOTED for row in _means(devise, years)]
-    return sorted([*quoted, *_fixed()], key=lambda row: (row.devise, row.annee))
+    return sorted([*quoted, *_fixed_rates()], key=lambda row: (row.devise, row.annee))
 
 
 def render(rows: Sequence[Taux]) -> str:
@@ -108,7 +108,7 @@ def render(rows: Sequence[Taux]) -> str:
     return out.getvalue()
 
 
-def published() -> list[dict[str, str]]:
+def published_rates() -> list[dict[str, str]]:
     """The daily history of the bank (eurofxref-hist), from the installed package."""
     packed = resources.files("currency_converter").joinpath("eurofxref-hist.zip").read_bytes()
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
@@ -173,7 +173,7 @@ def _mean(values: Sequence[Decimal]) -> Decimal:
         return (sum(values, Decimal(0)) / len(values)).quantize(STEP, ROUND_HALF_EVEN)
 
 
-def _fixed() -> Iterable[Taux]:
+def _fixed_rates() -> Iterable[Taux]:
     for devise, (taux, years) in FIXED.items():
         for annee in years:
             yield Taux(devise, annee, Decimal(taux), 0, "fixe")
@@ -183,7 +183,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Write or compare the table; return the exit code."""
     parser = argparse.ArgumentParser(description="Write seeds/taux.csv from the ECB's history.")
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    wanted = render(rates(published()))
+    wanted = render(rates(published_rates()))
     if not parser.parse_args(argv).check:
         TABLE.write_text(wanted, encoding="utf-8", newline="\n")
         return 0

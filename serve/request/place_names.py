@@ -117,14 +117,14 @@ def places(
     divisions, no_sector = _codes(secteurs, names.sector)
     groups, no_sub_sector = _groups(sous_secteurs, divisions, names)
     if no_country or no_sector or (no_sub_sector and secteurs):
-        raise _unknown(no_country, no_sector, no_sub_sector, names)
+        raise _unknown_words(no_country, no_sector, no_sub_sector, names)
     if sous_secteurs and not secteurs:
         raise errors.parametre_invalide(SOUS_SECTEUR.name, errors.why("avec_secteur"))
     found: dict[str, Any] = {"pays": countries, "secteurs": divisions}
     return found | ({"sous_secteurs": groups} if sous_secteurs else {})
 
 
-def _unknown(
+def _unknown_words(
     no_country: Sequence[str],
     no_sector: Sequence[str],
     no_sub_sector: Sequence[str],

@@ -53,12 +53,12 @@ def read(path: Path) -> Declaration:
         complement=found.names("complement"),
         joins={name: _join(name, table) for name, table in found.tables("join").items()},
         codes={name: _code_list(table) for name, table in found.tables("codes").items()},
-        derived={name: _derived(table) for name, table in found.either("derived").items()},
+        derived={name: _read_derived(table) for name, table in found.either("derived").items()},
         columns={name: _column(table) for name, table in found.either("columns").items()},
         drop={name: _reason(table) for name, table in found.either("drop").items()},
         reject={name: _reason(table) for name, table in found.either("reject").items()},
         note={name: _reason(table) for name, table in found.either("note").items()},
-        repeated=_repeated(found.subtable("repeated")),
+        repeated=_read_repeated(found.subtable("repeated")),
         english=found.texts("english"),
         statements=_statements(found),
         edition=_edition(found),
@@ -184,7 +184,7 @@ def _code_list(found: "_Table") -> CodeList:
     return codes
 
 
-def _derived(found: "_Table") -> Derived:
+def _read_derived(found: "_Table") -> Derived:
     derived = Derived(
         sql=found.text("of", found.plain),
         extract=found.take("extract", str, None),
@@ -256,7 +256,7 @@ def _reason(found: "_Table") -> Reason:
     return reason
 
 
-def _repeated(found: "_Table | None") -> Repeated | None:
+def _read_repeated(found: "_Table | None") -> Repeated | None:
     if found is None:
         return None
     repeated = Repeated(

@@ -234,12 +234,12 @@ class Matcher:
     def _rows_by_number(self, line: Line, chosen: Sequence[int]) -> Numbered:
         shards = {self._arrays.isos[number]: self._arrays.shards[number] for number in chosen}
 
-        def found(given: str | None) -> frozenset[Place]:
+        def places_of(given: str | None) -> frozenset[Place]:
             places = in_any_spelling(shards, given or "", self._derivations)
             numbers = self._arrays.numbers
             return frozenset((numbers[place.iso2], place.row) for place in places)
 
-        return Numbered(found(line.id), found(line.tva))
+        return Numbered(places_of(line.id), places_of(line.tva))
 
     def _compare_names(self, seen: Seen, more: Sequence[Found], *, near: bool) -> list[Compared]:
         """Rows that share words with a line, with their names compared."""
