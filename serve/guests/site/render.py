@@ -7,6 +7,7 @@ text of a page is in its template, French and English side by side: `t('SociÃ©tÃ
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
 
 from serve.access.call import Response
 from serve.contract import seed_tables
@@ -36,6 +38,15 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 # The field in which a form proves that a page made it for this browser.
 TOKEN: Final = "jeton"
 _PURPOSE: Final = "form"
+
+
+class TemplateCache(FileSystemBytecodeCache):
+    """Compiled templates in files. Where there is no room for them, they are compiled at each start."""
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Write a compiled template."""
+        with suppress(OSError):
+            super().dump_bytecode(bucket)
 
 
 def page(
@@ -143,9 +154,9 @@ def _environment() -> Environment:
     return environment
 
 
-def _bytecode_cache() -> FileSystemBytecodeCache | None:
+def _bytecode_cache() -> TemplateCache | None:
     """Compiled templates, where and when Python keeps compiled modules; to compile them takes half of a start."""
     folder = Path(__file__).with_name("__pycache__")
     if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
         return None
-    return FileSystemBytecodeCache(str(folder), f"jinja2-{version('jinja2')}-%s.cache")
+    return TemplateCache(str(folder), f"jinja2-{version('jinja2')}-%s.cache")
