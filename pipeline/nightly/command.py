@@ -46,7 +46,7 @@ def fetch(options: argparse.Namespace) -> int:
     now = datetime.now(UTC)
     with progress.show_progress("fetch") as shown:
         found = fetching.run(
-            sources, options.out, settings, now=now, came=shown.came, report=shown.say
+            sources, options.out, settings, now=now, came=shown.add_bytes, report=shown.say
         )
     good = [file for file in found if file.result in ("nouveau", "inchange")]
     for file in found:
@@ -102,7 +102,7 @@ def nightly(options: argparse.Namespace) -> int:
             print(line)
         return 0
     with progress.show_progress("fetch") as shown:
-        run = NightlyRun(settings, fetches, came=shown.came, say=shown.say, begin=shown.begin)
+        run = NightlyRun(settings, fetches, came=shown.add_bytes, say=shown.say, begin=shown.begin)
         found = run.run()
     for line in found.lines():
         print(line)

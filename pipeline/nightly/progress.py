@@ -30,7 +30,7 @@ class Progress:
         """Enter a stage."""
         self.stage, self.bytes_came, self.since = stage, 0, time.monotonic()
 
-    def came(self, size: int) -> None:
+    def add_bytes(self, size: int) -> None:
         """Count bytes that were fetched."""
         self.bytes_came += size
         self.bar.update(size)

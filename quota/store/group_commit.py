@@ -29,10 +29,10 @@ Commit = Callable[[Sequence[Operation[X]]], Sequence[Any]]
 
 # Bounds the wait of the first operation of a group, and the number that one failure affects.
 GROUP: Final = 512
-IDLE_S: Final = 60.0
-# Where several operations came at once, more are on their way, and a commit costs as much processor
-# and disk for one as for many: so the thread waits this long for them, and LONGER times as long for a crowd, once for
-# each CROWD operations of the last group. A lone caller never waits.
+IDLE_S: Final = 60.0  # a store without work has time for what can wait (`idle`)
+# Where the last group had several operations, more are on their way, and a commit costs as much processor and disk
+# for one as for many: so the thread waits this long for them, as often as the last group had CROWD operations, at most
+# LONGER times. After a group of one nobody waits.
 GATHERING_S: Final = 1e-3
 CROWD: Final = 4
 LONGER: Final = 4

@@ -31,7 +31,7 @@ async def compte(request: Request, counting: Counting) -> CallResult[Compte]:
         ApiError: 400: the route has no parameters.
         StoreUnavailable
     """
-    reader.nothing(request.pairs)
+    reader.refuse_parameters(request.pairs)
     account = counting.account
     plan = request.caller.plan
     with counting.store.together():

@@ -57,7 +57,7 @@ def response(
     found = pages.get(path)
     if found is None:
         raise errors.route_inconnue()
-    reader.nothing(pairs)
+    reader.refuse_parameters(pairs)
     if matches(if_none_match, found.headers["ETag"]):
         kept = {name: text for name, text in found.headers.items() if name != "Content-Type"}
         return Response(304, b"", kept)

@@ -144,7 +144,7 @@ def check_names(given: Pairs, allowed: Sequence[str]) -> None:
         raise errors.parametre_inconnu(unknown, allowed, alike)
 
 
-def nothing(given: Pairs) -> None:
+def refuse_parameters(given: Pairs) -> None:
     """Refuse every parameter, for a route that has none. Raises ApiError 400."""
     check_names(given, ())
 

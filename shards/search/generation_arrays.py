@@ -26,6 +26,8 @@ from shards.search.reader.shard import Shard
 CellCode = tuple[str, str]  # of a sector and of a sub-sector
 _NO_CODE: Final = "\U0010ffff"  # for none: comes after every other code
 
+_REMEDY: Final = "run `python -m shards verify`, and build or fetch the file again"
+
 
 class GenerationArrays:
     """The arrays of all shards in memory that compiled code reads, and sectors and cells by number.
@@ -157,7 +159,7 @@ def _set_codes(made: types.ShardArrays, shard: Shard) -> None:
         else:
             (made.half if width == 2 else made.broad)[column] = _column(shard, codes)
     ends = shard.code_array("etat.ends")
-    _same(shard, len(ends), STATE_CODES + 1)
+    _require_length(shard, len(ends), STATE_CODES + 1)
     counts = np.diff(ends).reshape(2, STATEMENTS).sum(axis=0)
     _set_ends(made, types.ETAT, np.append(0, counts.cumsum()).astype(np.uint32))
     _set_ends(made, types.COMPTES, ends)
@@ -166,7 +168,7 @@ def _set_codes(made: types.ShardArrays, shard: Shard) -> None:
         made.code_texts[column], made.code_sizes[column] = memoryview(texts.data), len(texts.data)
         made.code_starts[column] = view(texts.starts)
         _set_ends(made, column, shard.code_array(f"{name}.ends"))
-        _same(shard, made.code_count[column], len(texts) + 1)
+        _require_length(shard, made.code_count[column], len(texts) + 1)
     made.quantiles = view(shard.code_array("actif.quantiles"))
     made.quantile_count = len(made.quantiles)
     made.assets = int(shard.code_array("actif.known").sum())
@@ -183,7 +185,7 @@ def _set_runs(made: types.ShardArrays, shard: Shard) -> None:
     made.run_count = [0] * types.KINDS
     names = {types.FORME: "forme", types.VILLE: "ville", types.TRANCHE: "tranche"}
     ends = {kind: shard.code_array(f"{name}.ends") for kind, name in names.items()}
-    _same(shard, len(ends[types.TRANCHE]), bands.HEADCOUNT_CODES + 1)
+    _require_length(shard, len(ends[types.TRANCHE]), bands.HEADCOUNT_CODES + 1)
     ends[types.ETAT] = np.asarray(made.code_ends[types.ETAT])
     ends[types.NACE] = shard.code_array("nace.code_ends")
     ends[types.BY_CELL] = np.append(0, made.cell_stops).astype(np.uint32)
@@ -206,8 +208,8 @@ def _set_activities(made: types.ShardArrays, shard: Shard) -> None:
         starts.copy()
     )  # slots are written by these bounds: what is checked here is what is used
     made.pair_count = len(codes)
-    _same(shard, len(starts), made.cell_count + 1)
-    _same(shard, len(ends), len(codes) + 1)
+    _require_length(shard, len(starts), made.cell_count + 1)
+    _require_length(shard, len(ends), len(codes) + 1)
     if (np.diff(starts.astype(np.int64), prepend=0, append=len(codes)) < 0).any():
         raise CorruptError(f"{shard.path}: the activities of its cells do not follow each other")
     made.pair_cells, made.pair_codes, made.pair_ends = view(starts), view(codes), view(ends)
@@ -227,7 +229,7 @@ def _set_sets(made: types.ShardArrays, shard: Shard) -> None:
     made.sets, made.sets_size = view(shard.sets), len(shard.sets)
     for name in (format.HEAVY, format.PREFIX, format.JUNCTION):
         index = shard.set_index(name)
-        _same(shard, len(index.places), len(index.keys))
+        _require_length(shard, len(index.places), len(index.keys))
         setattr(made, f"{name.decode()}_keys", view(index.keys))
         setattr(made, f"{name.decode()}_places", view(index.places))
         setattr(made, f"{name.decode()}_count", len(index.keys))
@@ -235,28 +237,30 @@ def _set_sets(made: types.ShardArrays, shard: Shard) -> None:
     made.phrases, made.phrases_size = memoryview(texts.data), len(texts.data)
     made.phrase_starts, made.phrase_places = view(texts.starts), view(places)
     made.phrase_count = len(places)
-    _same(shard, len(texts), len(places))
+    _require_length(shard, len(texts), len(places))
 
 
 def _column(shard: Shard, array: NDArray[Any]) -> memoryview:
-    _same(shard, len(array), shard.rows)
+    _require_length(shard, len(array), shard.rows)
     return view(array)
 
 
-def _same(shard: Shard, length: int, expected: int) -> None:
+def _require_length(shard: Shard, length: int, expected: int) -> None:
     if length != expected:
-        raise CorruptError(f"{shard.path}: an array has {length} entries instead of {expected}")
+        raise CorruptError(
+            f"{shard.path}: an array has {length} entries instead of {expected}; {_REMEDY}"
+        )
 
 
 def _set_facts(made: types.ShardArrays, shard: Shard) -> None:
     made.known = shard.steps("ca_desc").known_rows
-    _same(shard, len(shard.turnover_facts), made.known)
+    _require_length(shard, len(shard.turnover_facts), made.known)
     if made.known > shard.rows:
         raise CorruptError(f"{shard.path}: more rows have a turnover than there are")
     none = np.empty(0, np.uint16), np.empty(0, np.uint32)
     made.wide = int(shard.facts.dtype.itemsize == 4)
     facts, wide_facts = (none[0], shard.facts) if made.wide else (shard.facts, none[1])
-    _same(shard, len(shard.facts), shard.rows)
+    _require_length(shard, len(shard.facts), shard.rows)
     along = shard.turnover_facts
     made.facts, made.wide_facts = view(facts), view(wide_facts)
     made.turnover_facts = view(none[0] if made.wide else along)
@@ -271,7 +275,7 @@ def _set_keys(made: types.ShardArrays, shard: Shard) -> None:
     none = shard.steps("ca_desc")
     by_order = [shard.steps(KEY_OF[tri][0]) if tri in KEY_OF else none for tri in ORDERS]
     for runs in by_order:
-        _same(shard, len(runs.places), len(runs.keys) + 1)
+        _require_length(shard, len(runs.places), len(runs.keys) + 1)
     made.steps = [view(runs.places) for runs in by_order]
     made.step_count = [len(runs.keys) for runs in by_order]
     made.longest = shard.longest
@@ -291,16 +295,16 @@ def _set_words(made: types.ShardArrays, shard: Shard) -> None:
     made.word_starts, made.word_count = view(index.words.starts), len(index.words)
     made.beginnings = view(np.zeros(types.ONE_BYTE * types.ONE_BYTE + 2, np.uint32))
     made.owners = view(index.owners)
-    _same(shard, len(index.owners), -(-made.words_size // format.OWNED))
+    _require_length(shard, len(index.owners), -(-made.words_size // format.OWNED))
     made.suffixes, made.suffix_count = view(index.suffixes.places), len(index.suffixes.places)
     made.suffix_keys = view(index.suffixes.keys)
-    _same(shard, len(index.suffixes.keys), -(-made.suffix_count // format.SAMPLED))
+    _require_length(shard, len(index.suffixes.keys), -(-made.suffix_count // format.SAMPLED))
     made.posting_starts = view(index.starts)
-    _same(shard, len(index.starts), made.word_count + 1)
+    _require_length(shard, len(index.starts), made.word_count + 1)
     made.postings, made.posting_count = view(index.postings), len(index.postings)
     made.tokens, made.token_count = view(index.tokens), len(index.tokens)
     made.token_starts = view(index.token_starts)
-    _same(shard, len(index.token_starts), shard.rows + 1)
+    _require_length(shard, len(index.token_starts), shard.rows + 1)
 
 
 def _set_ids(made: types.ShardArrays, shard: Shard) -> None:
@@ -310,8 +314,8 @@ def _set_ids(made: types.ShardArrays, shard: Shard) -> None:
     made.id_width = (folded.places[1] if shard.rows > 1 else 1) if even else 0
     made.id_starts = view(np.empty(0, np.uint32) if even else np.asarray(folded.places))
     made.id_keys = view(folded.keys)
-    _same(shard, len(folded.places), shard.rows)
-    _same(shard, len(folded.keys), -(-shard.rows // format.SAMPLED))
+    _require_length(shard, len(folded.places), shard.rows)
+    _require_length(shard, len(folded.keys), -(-shard.rows // format.SAMPLED))
     made.id_rows = _column(shard, shard.idents.rows)
 
 
@@ -320,10 +324,12 @@ def _part(shard: Shard, part: CellRange, known_stop: int) -> types.Part:
     made.start, made.stop, made.first, made.end = part.start, part.stop, part.first, part.end
     made.with_ca, made.sites, made.known_stop = part.with_ca, part.with_site, known_stop
     if not 0 <= part.start <= known_stop <= part.stop <= shard.rows:
-        raise CorruptError(f"{shard.path}: the cell {part.place} has rows outside the shard")
+        raise CorruptError(
+            f"{shard.path}: the cell {part.place} has rows outside the shard; {_REMEDY}"
+        )
     start = shard.list_starts.get(part.place)
     made.listed = 0 if start is None else min(format.TOP_ROWS, part.stop - part.start)
     made.top = start or 0
     if made.top + len(ORDERS) * made.listed > len(shard.top_rows):
-        raise CorruptError(f"{shard.path}: the lists of {part.place} are not there")
+        raise CorruptError(f"{shard.path}: the lists of {part.place} are not there; {_REMEDY}")
     return made

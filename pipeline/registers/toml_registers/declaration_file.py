@@ -105,7 +105,10 @@ def _max_rejected(found: "_Table | None") -> float:
     share, reason = found.take("share", float, 0.0), found.text("reason", "")
     found.end()
     if not MAX_REJECTED < share <= 1 or not reason:
-        raise found.error("", f"it has a share over {MAX_REJECTED} and up to 1, and a reason")
+        raise found.error(
+            "",
+            f"it has a share over {MAX_REJECTED} and up to 1, and a reason; the share here is {share:g}",
+        )
     return share
 
 
@@ -329,7 +332,9 @@ class _Table:
 
     def end(self) -> None:
         if self._left:
-            raise self.error(next(iter(self._left)), "no such key in the language")
+            raise self.error(
+                next(iter(self._left)), "no such key in the language; declaration.py has them all"
+            )
 
     def error(self, key: str, what: str) -> DeclarationError:
         place = ".".join(filter(None, (self._place, key)))

@@ -91,7 +91,7 @@ def _prepare(
     request: PageRequest, generation: OpenGeneration, caller: Caller
 ) -> tuple[PreparedCall[Record], Request]:
     """The record for `caller`, and the request of the API that it answers; a page has no parameters."""
-    reader.nothing(request.pairs)
+    reader.refuse_parameters(request.pairs)
     call = Call("/api/v1/societes", request.segments, lambda: request.pairs, head=request.head)
     api_request = admission.read(request.server, call, caller)
     return societe(api_request, generation), api_request

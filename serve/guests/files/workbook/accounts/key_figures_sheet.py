@@ -66,8 +66,8 @@ class _KeyFigures:
         # The columns of the values by (name, years before), as ratio_formulas asks for them.
         self._places: dict[tuple[str, int], int] = {}
         self.trends: list[tuple[int, int]] = []
-        self._plain("last_year", company_fields.YEAR, [one.last_year for one in companies], 10)
-        self._plain("currency", company_fields.TEXT, [_currency(one) for one in companies], 9)
+        self._add_column("last_year", company_fields.YEAR, [one.last_year for one in companies], 10)
+        self._add_column("currency", company_fields.TEXT, [_currency(one) for one in companies], 9)
         for ratio in company_accounts.amounts():
             self._years(ratio)
         first = len(self.columns)
@@ -79,7 +79,7 @@ class _KeyFigures:
             self._ratio(ratio)
         self._inputs()
 
-    def _plain(self, name: str, genre: str, values: Sequence[Any], width: float) -> None:
+    def _add_column(self, name: str, genre: str, values: Sequence[Any], width: float) -> None:
         self.columns.append(TableColumn(self._labels(name), genre, values, width))
 
     def _years(self, ratio: Ratio) -> None:
