@@ -184,7 +184,7 @@ def _prom(value: object) -> str:
 
 def _valid_days(value: object) -> int:
     if (days := _check_whole(value, 1)) > signature.MOST_DAYS:
-        raise ValueError(f"{days} is over {signature.MOST_DAYS} days")
+        raise ValueError(f"{days} is over {signature.MOST_DAYS} days; give that or less")
     return days
 
 
