@@ -3,6 +3,10 @@
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
+
+# What to do about a damaged shard.
+REMEDY: Final = "run `python -m shards verify`, then build or fetch it again"
 
 
 class ShardError(Exception):
@@ -52,8 +56,6 @@ def reading(shard: str | None = None) -> Iterator[None]:
         error.path = error.path or shard
         raise
     except (ValueError, TypeError, LookupError, OverflowError, struct.error) as error:
-        found = CorruptError(
-            f"{shard or 'a shard'}: {error!r}; run `python -m shards verify`, then build or fetch it again"
-        )
+        found = CorruptError(f"{shard or 'a shard'}: {error!r}; {REMEDY}")
         found.path = shard
         raise found from error

@@ -35,10 +35,8 @@ LONG: Final = frozenset({
     "tests.serve.access.test_contacts", "tests.serve.access.test_unavailable",
     "tests.serve.contract.test_activities", "tests.serve.generation.test_current_generation",
     "tests.serve.guests.docs.openapi.test_examples", "tests.serve.guests.files.test_export",
-    "tests.serve.guests.files.test_worker", "tests.serve.guests.files.test_worker_pool",
-    "tests.serve.guests.files.workbook.test_sheets", "tests.serve.guests.files.workbook.test_statements",
-    "tests.serve.guests.site.test_hostile", "tests.serve.observe.test_log_writer",
-    "tests.serve.process.test_process", "tests.serve.process.test_read_ahead",
+    "tests.serve.guests.files.test_worker", "tests.serve.guests.files.workbook.test_sheets",
+    "tests.serve.guests.files.workbook.test_statements", "tests.serve.guests.site.test_hostile",
     "tests.shards.codec.test_folding", "tests.shards.kernel.test_damage",
     "tests.shards.publish.test_publication", "tests.test_citations", "tests.test_complexity",
 })  # fmt: skip

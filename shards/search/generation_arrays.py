@@ -15,7 +15,7 @@ from shards.codec.cells import Cell, CellRange
 from shards.codec.codes import COMPARED, STATE_CODES, STATEMENTS
 from shards.codec.sort_keys import KEY_OF
 from shards.codec.sparse_index import EvenPlaces
-from shards.errors import CorruptError, reading
+from shards.errors import REMEDY, CorruptError, reading
 from shards.kernel import types
 from shards.kernel.memory import Memory, address_of, view
 from shards.query import ORDERS
@@ -25,8 +25,6 @@ from shards.search.reader.shard import Shard
 
 CellCode = tuple[str, str]  # of a sector and of a sub-sector
 _NO_CODE: Final = "\U0010ffff"  # for none: comes after every other code
-
-_REMEDY: Final = "run `python -m shards verify`, and build or fetch the file again"
 
 
 class GenerationArrays:
@@ -248,7 +246,7 @@ def _column(shard: Shard, array: NDArray[Any]) -> memoryview:
 def _require_length(shard: Shard, length: int, expected: int) -> None:
     if length != expected:
         raise CorruptError(
-            f"{shard.path}: an array has {length} entries instead of {expected}; {_REMEDY}"
+            f"{shard.path}: an array has {length} entries instead of {expected}; {REMEDY}"
         )
 
 
@@ -325,11 +323,11 @@ def _part(shard: Shard, part: CellRange, known_stop: int) -> types.Part:
     made.with_ca, made.sites, made.known_stop = part.with_ca, part.with_site, known_stop
     if not 0 <= part.start <= known_stop <= part.stop <= shard.rows:
         raise CorruptError(
-            f"{shard.path}: the cell {part.place} has rows outside the shard; {_REMEDY}"
+            f"{shard.path}: the cell {part.place} has rows outside the shard; {REMEDY}"
         )
     start = shard.list_starts.get(part.place)
     made.listed = 0 if start is None else min(format.TOP_ROWS, part.stop - part.start)
     made.top = start or 0
     if made.top + len(ORDERS) * made.listed > len(shard.top_rows):
-        raise CorruptError(f"{shard.path}: the lists of {part.place} are not there; {_REMEDY}")
+        raise CorruptError(f"{shard.path}: the lists of {part.place} are not there; {REMEDY}")
     return made

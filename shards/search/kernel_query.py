@@ -47,19 +47,17 @@ _NUMBERS: Final = {tri: number for number, tri in enumerate(ORDERS)}
 
 
 class QueryMemory:
-    """The memory of a `types.KernelQuery`, and of the lists that it refers to."""
+    """The memory of a `types.KernelQuery`, and of the lists that it refers to.
+
+    Attributes:
+        address: that of the query; it may change at the next `write`.
+    """
 
     def __init__(self, arrays: GenerationArrays, joiner: RecordJoiner) -> None:
         self._arrays, self._joiner = arrays, joiner
         self._memory = Memory()
         self._values = _WORDS
         self._make()
-
-    @property
-    def address(self) -> int:
-        """The address of the query; it may change at the next `write`."""
-        place: int = self._query.address
-        return place
 
     def _make(self) -> None:
         made = types.KernelQuery()
@@ -87,6 +85,7 @@ class QueryMemory:
         made.given_starts, made.given_rows = view(self._given_starts), view(self._given_rows)
         made.text = made.endings = made.prefix = made.values = memoryview(b"")
         self._query = self._memory.place_mutable(made, _CHANGING)
+        self.address: int = self._query.address
 
     def write(
         self,

@@ -4,11 +4,9 @@ Rule (after OpenSanctions): every column of a header and every key of a record i
 a reason, or an error that names it. Columns are found by name, never by position; names are
 stripped, because Companies House publishes some with a leading space.
 
-Memory holds one chunk of each of two files, whatever their size: a CSV is copied to the work folder as UTF-8 and
-scanned there, records become Parquet files of BATCH rows. A kind of file is told by its first bytes
-and its header, not by its name, because people rename downloads. Text that is not UTF-8 is read in
-the declared encoding, else as Windows-1252, the encoding of the UK files of the 2010s, and its
-`FilePart` says so.
+Memory holds one chunk of each of two files, whatever their size: a CSV is copied to the work folder (`text_copy`) and
+scanned there, records become Parquet files of BATCH rows. A kind of file is told by its first bytes and its header, not
+by its name, because people rename downloads.
 """
 
 import codecs

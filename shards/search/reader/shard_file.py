@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.codec.strings import Texts
-from shards.errors import CorruptError, WrongFormatError
+from shards.errors import REMEDY, CorruptError, WrongFormatError
 
 # Of each value, the bytes that are read ahead when a shard is opened.
 _FIRST_BYTES: Final = 1 << 14
@@ -52,10 +52,7 @@ class ShardFile:
         if not self._places:
             raise ValueError(f"{self.path} is closed")
         if place is None:
-            raise CorruptError(
-                f"{self.path}: table {table.decode()} has no key {key!r}; "
-                "run `python -m shards verify` and rebuild or fetch the file again"
-            )
+            raise CorruptError(f"{self.path}: table {table.decode()} has no key {key!r}; {REMEDY}")
         return memoryview(self._map)[place.start : place.start + place.size]
 
     def array(self, table: bytes, name: str, dtype: str) -> NDArray[Any]:
