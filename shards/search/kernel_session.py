@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows
 from shards.codec.strings import END
-from shards.errors import CorruptError
+from shards.errors import CorruptError, reading
 from shards.kernel import types
 from shards.kernel.memory import Memory, view
 from shards.kernel.results.scope import run as mark
@@ -27,6 +27,7 @@ from shards.query import DEEPEST, Query
 from shards.search import kernel_query
 from shards.search.compiled_query import CompiledQuery, compile_query
 from shards.search.generation_arrays import GenerationArrays
+from shards.search.reader.name_lookup import words_with_rows
 from shards.search.reader.shard import Shard
 from shards.search.record_joiner import RecordJoiner
 from shards.search.result_page import MergedRow, Place, Places, ResultPage, merged_rows
@@ -189,8 +190,9 @@ class KernelSession:
         """The companies of the chosen countries that have the first word of `q` as a whole word."""
         return self._suggest(query, 0, types.WORD_TOTAL)
 
-    def near_words(self, query: Query, distance: int) -> list[tuple[Shard, int, int]]:
-        """The words of the chosen countries within a distance of `q`, a word: country, number, distance.
+    @reading()
+    def near_words(self, query: Query, distance: int) -> list[tuple[str, int, int]]:
+        """The words of each chosen country within a distance of `q`, a word: text, rows that have it, distance.
 
         Raises:
             CorruptError: a shard refers to what it does not have.
@@ -203,9 +205,14 @@ class KernelSession:
         text = self._query.write(asked, query, 0, 0, False, inf)[0]
         text += END
         found = near(self._arrays.address, self._query.address, self._scratch, text, distance)
-        arrays = (self._found_shard, self._found_row, self._found_tie)
-        numbers = zip(*(array[:found].tolist() for array in arrays), strict=True)
-        return [(self._arrays.shards[shard], word, far) for shard, word, far in numbers]
+        shards, words = self._found_shard[:found], self._found_row[:found]
+        near_words = []
+        for shard in np.unique(shards).tolist():
+            own = shards == shard
+            texts = words_with_rows(self._arrays.shards[shard].words, words[own])
+            distances = self._found_tie[:found][own].tolist()
+            near_words += [(*text, far) for text, far in zip(texts, distances, strict=True)]
+        return near_words
 
     def _suggest(self, query: Query, limit: int, task: int) -> int:
         """Run a task of `shards.kernel.text.suggest`; the number that it returns. `q` must have a word."""

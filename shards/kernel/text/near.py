@@ -30,8 +30,11 @@ def letter_size(first: i64) -> i64:
 
 def letter(shard: ShardArrays, word: i64, at: i64) -> i64:
     """The letter from byte `at` of a word on: its bytes as a number, so that letters sort as words do; 0 at the end."""
-    place: i64 = shard.word_starts[word] + at
-    stop: i64 = shard.word_starts[word + 1] - 1
+    return letter_at(shard, shard.word_starts[word] + at, shard.word_starts[word + 1] - 1)
+
+
+def letter_at(shard: ShardArrays, place: i64, stop: i64) -> i64:
+    """The letter from the byte `place` on of a word that ends at `stop`."""
     if place >= stop:
         return 0
     if stop > shard.words_size:
@@ -48,14 +51,35 @@ def letter(shard: ShardArrays, word: i64, at: i64) -> i64:
     return code
 
 
-def letter_place(shard: ShardArrays, low: i64, high: i64, at: i64, least: i64) -> i64:
-    """The first of the words [low, high) whose letter at byte `at` is `least` or greater."""
+def byte_of(shard: ShardArrays, word: i64, at: i64) -> i64:
+    """The byte `at` of a word of that many bytes or more: its END, which sorts before all others, if it has no more."""
+    place: i64 = shard.word_starts[word] + at
+    if place >= shard.words_size:
+        raise_damaged()
+    return shard.words[place]
+
+
+def byte_place(shard: ShardArrays, low: i64, high: i64, at: i64, least: i64) -> i64:
+    """The first of the words [low, high), which share `at` bytes, whose next byte is `least` or greater."""
     step: i64 = 1
-    while low + step < high and letter(shard, low + step, at) < least:
+    while low + step < high and byte_of(shard, low + step, at) < least:
         low += step
         step *= 2
     if low + step < high:
         high = low + step
+    while low < high:
+        middle: i64 = (low + high) >> 1
+        if byte_of(shard, middle, at) < least:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def letter_place(shard: ShardArrays, low: i64, high: i64, at: i64, least: i64) -> i64:
+    """The first of the words [low, high), which share `at` bytes, whose next letter is `least` or greater."""
+    if least & 0xFFFFFF < 2 and least >> 24 < ONE_BYTE - 1:
+        return byte_place(shard, low, high, at, (least >> 24) + (least & 1))
     while low < high:
         middle: i64 = (low + high) >> 1
         if letter(shard, middle, at) < least:
@@ -233,29 +257,31 @@ def add(scratch: Scratch, number: i64, word: i64, distance: i64) -> i64:
     return 0
 
 
-def distance_of(shard: ShardArrays, scratch: Scratch, word: i64, size: i64, most: i64) -> i64:
-    """The distance of a word from the text; more than `most` if it is so much longer."""
-    at: i64 = 0
+def distance_of(shard: ShardArrays, scratch: Scratch, place: i64, size: i64, most: i64) -> i64:
+    """The distance of the word that begins at the byte `place`; more than `most` if it is so much longer."""
+    stop: i64 = place
+    while stop < shard.words_size and shard.words[stop] != WORD_END:
+        stop += 1
     depth: i64 = 0
     before: i64 = 0
-    code: i64 = letter(shard, word, at)
+    code: i64 = letter_at(shard, place, stop)
     while code and depth < size + most:
         depth += 1
         fill_row(scratch, size, 0, most, depth, code, before)
-        at += letter_size(code >> 24)
+        place += letter_size(code >> 24)
         before = code
-        code = letter(shard, word, at)
+        code = letter_at(shard, place, stop)
     return most + 1 if code else scratch.heap[depth * (size + 1) + size]
 
 
-def letters_before(shard: ShardArrays, place: i64, most: i64) -> i64:
-    """The letters of a word before the byte `place`; `most` + 1 if there are more than `most`."""
+def beginning_of(shard: ShardArrays, place: i64, least: i64, greatest: i64) -> i64:
+    """Where a word begins that has `least` to `greatest` letters before the byte `place`; -1 if it has others."""
     count: i64 = 0
-    while place and shard.words[place - 1] != WORD_END and count <= most:
+    while place and shard.words[place - 1] != WORD_END and count <= greatest:
         place -= 1
         if shard.words[place] & 0xC0 != 0x80:
             count += 1
-    return count
+    return place if least <= count <= greatest else -1
 
 
 def add_endings(
@@ -274,11 +300,13 @@ def add_endings(
         place: i64 = shard.suffixes[index]
         if place >= shard.words_size:
             raise_damaged()
-        count: i64 = letters_before(shard, place, half + most)
-        if count > half + most or count + most < half:
+        begin: i64 = beginning_of(shard, place, half - most, half + most)
+        if begin < 0:
+            continue
+        found: i64 = distance_of(shard, scratch, begin, size, most)
+        if found > most:
             continue
         word: i64 = owner_of(shard, place)
-        found: i64 = distance_of(shard, scratch, word, size, most)
         for i in range(known, walked):
             if scratch.found_row[i] == word:
                 found = most + 1

@@ -6,6 +6,7 @@ of the words, sorted. A text without a blank occurs in a word exactly where it b
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,15 @@ class NameLookup:
     postings: Rows
     tokens: Numbers
     token_starts: Numbers
+
+
+def words_with_rows(index: NameLookup, numbers: NDArray[Any]) -> list[tuple[str, int]]:
+    """Words by their numbers, each with how many rows have it."""
+    texts, data = index.words.starts, index.words.data
+    begins, ends = texts.take(numbers).tolist(), texts.take(numbers + 1).tolist()
+    rows = (index.starts.take(numbers + 1) - index.starts.take(numbers)).tolist()
+    found = zip(begins, ends, rows, strict=True)
+    return [(str(data[begin : end - 1], "utf-8"), count) for begin, end, count in found]
 
 
 def folded_names(index: NameLookup, rows: Rows) -> list[list[bytes]]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from heapq import nlargest
+from functools import cache
+from heapq import nsmallest
 from itertools import combinations, product
 from typing import Final, NamedTuple
 
@@ -58,17 +59,24 @@ def nearest_texts(base: ShardSet, query: Query) -> list[Meant]:
         not search(base, Query(pays=query.pays, q=word), offset=0, limit=0).total for word in words
     ]
     found = [_count_meant(base, query, q) for q in _identifiers(base, query)]
+    farthest = FARTHEST - sum(unknown)
+
+    # Mostly too few texts are found at the first distance: near words are looked up once, up to the last one.
+    @cache
+    def near_words(word: str, must: bool) -> list[_NearWord]:
+        return _near_words(base, query, word, farthest + must)
+
     for distance in range(1, FARTHEST + 1):
         # A word that no name holds must be replaced, which leaves the others fewer errors.
         left = distance - sum(unknown)
         if sum(one.total > 0 for one in found) >= MOST or left < 0:
             continue
-        near = [
-            _near_words(base, query, word, left + must)
-            for word, must in zip(words, unknown, strict=True)
-        ]
-        given = sorted(_texts(words, near, unknown, distance))
-        texts = nlargest(TRIED, given, key=lambda text: text[1])
+        near = []
+        for word, must in zip(words, unknown, strict=True):
+            known = near_words(word, must) if left + must else []
+            near.append([one for one in known if one.distance <= left + must])
+        given = _texts(words, near, unknown, distance)
+        texts = nsmallest(TRIED, given, key=lambda text: (-text[1], text[0]))
         counted = [_count_meant(base, query, text) for text, _ in texts]
         found += sorted(counted, key=lambda one: (-one.total, one.q))
     found = [one for one in found if one.total]
@@ -101,10 +109,7 @@ def _near_words(base: ShardSet, query: Query, word: str, distance: int) -> list[
     if not most:
         return []
     found: dict[str, _NearWord] = {}
-    for shard, number, far in base.own_session().near_words(replace(query, q=word), most):
-        text = shard.words.words[number].decode()
-        starts = shard.words.starts
-        n = int(starts[number + 1]) - int(starts[number])
+    for text, n, far in base.own_session().near_words(replace(query, q=word), most):
         if far:
             found[text] = _NearWord(text, far, n + (found[text].n if text in found else 0))
     return sorted(found.values(), key=lambda one: (-one.n, one.word))
