@@ -242,10 +242,11 @@ def _print(title: str, judged: Sequence[Judged], threshold: float | None) -> Non
         for precision in (0.997, 0.99, 0.95):
             share = _most_sure(judged, precision) / len(present)
             print(f"  sure at a precision of {precision:.1%}, threshold afterwards: {share:.1%}")
-        print(f"  F1 {_best_f1(judged, len(present)):.3f}, threshold afterwards")
+    print(f"  F1 {_best_f1(judged, len(present)):.3f}, threshold afterwards")
+    if threshold is None:
         return
     told = [each for each in judged if each.likely]
-    print(f"  F1 {_f1(sum(each.right for each in told), len(told), len(present)):.3f}")
+    print(f"  F1 {_f1(sum(each.right for each in told), len(told), len(present)):.3f} as told")
     sure = [each for each in judged if each.sure]
     wrong = sum(not each.right for each in sure)
     missing = sum(not each.line.truth for each in sure)
