@@ -26,7 +26,7 @@ from pipeline.nightly.fetch.fetching import FetchSettings
 from pipeline.nightly.imports import SourceImports
 from pipeline.nightly.report import NightlyReport
 from pipeline.publishing import build
-from pipeline.publishing.build import Built
+from pipeline.publishing.build import BuildResult
 from pipeline.publishing.plan import BuildOptions
 from pipeline.registers.register import LEAST_MEMORY
 from shards.errors import ShardError
@@ -165,7 +165,7 @@ class NightlyRun:
         failed = any(one.failed for one in found.sources)
         found.etat = "partiel" if failed else "complet"
 
-    def _build(self, imported: list[SourceImports], found: NightlyReport) -> Built:
+    def _build(self, imported: list[SourceImports], found: NightlyReport) -> BuildResult:
         """Build, verify and publish."""
         config = self.config
         inputs = tuple(folder for one in imported for folder in one.folders(config.work))

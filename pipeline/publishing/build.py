@@ -54,7 +54,7 @@ from shards.publish import publication
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuildResult:
     """A published generation and its report.
 
     Attributes:
@@ -71,7 +71,7 @@ class Built:
     reused: tuple[str, ...]
 
 
-def run(options: BuildOptions) -> Built:
+def run(options: BuildOptions) -> BuildResult:
     """Build and publish a generation.
 
     Raises:
@@ -145,7 +145,7 @@ def run(options: BuildOptions) -> Built:
         _forget(options.out, known)
         reuse.keep_receipts(options.out, work.done)
     unchanged = (iso2 for iso2, one in reused.items() if one.cells)
-    return Built(generation, qualities, elsewhere, resumed, tuple(sorted(unchanged)))
+    return BuildResult(generation, qualities, elsewhere, resumed, tuple(sorted(unchanged)))
 
 
 def _check_objections(out: Path, known: Objections, kept: Collection[str]) -> None:
@@ -254,7 +254,7 @@ def _executor(
 @contextmanager
 def _staging_folder(out: Path) -> Iterator[Path]:
     """A folder for the files of the next generation, removed when the build ends."""
-    staged = publication.staging(out)
+    staged = publication.make_staging_folder(out)
     try:
         yield staged
     finally:

@@ -29,7 +29,7 @@ class Store(Protocol):
         """The accounts, keys and people of the store; None at an edge, which has none."""
         ...
 
-    def together(self) -> AbstractContextManager[object]:
+    def batch_reads(self) -> AbstractContextManager[object]:
         """Begin the reads of a `with` together: a store at a distance asks for all of them at once."""
         return nullcontext()
 

@@ -22,7 +22,7 @@ from serve.contract.objects.record import Droits, Fiche
 from serve.contract.objects.search import Recherche, TexteVoulu
 from shards.codec import record as codec
 from shards.search.suggest.proposals import ProposedSearch
-from shards.search.suggest.spelling import Meant
+from shards.search.suggest.spelling import NearestText
 
 # A record without statements is no refusal (A6).
 COMPTES_MESSAGE: Final = (
@@ -60,7 +60,7 @@ class SearchResult(NamedTuple):
     sans_donnees: Sequence[str] = ()
     ids_inconnus: Sequence[str] | None = None
     noms_trouves: Mapping[str, str] = _NONE
-    vouliez_vous_dire: Sequence[Meant] = ()
+    vouliez_vous_dire: Sequence[NearestText] = ()
     activites: Sequence[str] = ()
     recherches_proposees: Sequence[ProposedSearch] = ()
 

@@ -143,7 +143,7 @@ def cached_list(
         made = answer()
         return ListContent(made, made.json())
 
-    return CallResult(200, generation.cached(what, content), headers)
+    return CallResult(200, generation.get_or_make(what, content), headers)
 
 
 def _cells(reference: Reference, scope: Query) -> Iterable[CellCount]:

@@ -15,7 +15,7 @@ _REMEMBERED: Final = 2_048
 _LONGEST: Final = 400  # characters
 
 
-def remembering(read: Callable[[str], T]) -> Callable[[str], T]:
+def memoise(read: Callable[[str], T]) -> Callable[[str], T]:
     """A decorator that remembers the results of `read` for short texts, but not its exceptions."""
     remembered = lru_cache(_REMEMBERED)(read)
 

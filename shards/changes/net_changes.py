@@ -167,7 +167,7 @@ def _read(files: Sequence[ChangeFile], wanted: Sequence[Sequence[Place]]) -> lis
     found = []
     for places, nature in zip(wanted, natures, strict=True):
         place, number = places[0]
-        champs = _net(next(details)) if nature == CHANGED else {}
+        champs = _net_values(next(details)) if nature == CHANGED else {}
         (identifier,) = files[place].identifiers([number])
         found.append(NetChange(nature, identifier, champs))
     return found
@@ -194,7 +194,7 @@ def _nature(files: Sequence[ChangeFile], places: Sequence[Place]) -> str:
     return CREATED if files[first].nature(begin) == CREATED else CHANGED
 
 
-def _net(changes: Sequence[Details]) -> dict[str, tuple[Any, Any]]:
+def _net_values(changes: Sequence[Details]) -> dict[str, tuple[Any, Any]]:
     """The changed fields of a company, with their values before the first step and after the last one."""
     found = {field: values for field, *values in _net_fields(changes)}
     return {

@@ -335,7 +335,7 @@ class KernelSession:
         self._found_shard, self._found_row, self._found_tie = (
             np.zeros(made.found_size, np.int64) for _ in range(3)
         )
-        self._result, pairs = kernel_query.longs(2), kernel_query.longs(2 * self._width)
+        self._result, pairs = kernel_query.zero_i64s(2), kernel_query.zero_i64s(2 * self._width)
         self._page = pairs.cast("B")
         made.found_shard, made.found_row = view(self._found_shard), view(self._found_row)
         made.found_tie, made.result, made.page = view(self._found_tie), self._result, pairs

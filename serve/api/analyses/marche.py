@@ -142,7 +142,7 @@ async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche
     Its parts are made beside each other, in the threads of the generation.
     """
     base = generation.shards
-    newest = generation.cached("newest year", lambda: ratio_peers.newest_year(base))
+    newest = generation.get_or_make("newest year", lambda: ratio_peers.newest_year(base))
     oldest = newest - ratio_peers.YEARS + 1
     halves = await asyncio.gather(
         *(

@@ -11,7 +11,7 @@ from serve.contract.objects.described import (
     Absent,
     AnswerObject,
     Count,
-    Encoded,
+    EncodedJson,
     KnownValues,
     component,
     members,
@@ -124,7 +124,7 @@ class ChangesPage(AnswerObject):
 class ListeModifications(ChangesPage):
     modifications: Annotated[
         orjson.Fragment,
-        Encoded(Sequence[Modification]),
+        EncodedJson(Sequence[Modification]),
         Text("Les changements : disparues, nouvelles, modifiées.", "Changes: gone, new, changed."),
     ]
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, 
 from serve.contract.objects.described import (
     Absent,
     Component,
-    Encoded,
+    EncodedJson,
     Keywords,
     KnownKeys,
     KnownValues,
@@ -54,7 +54,7 @@ def schema(kind: Any, lang: Lang, notes: Sequence[Any] = ()) -> Schema:
         return schema(bare, lang, [*inner, *notes])
     if parameter := _note(notes, Parameter):
         return _member(parameter, lang)
-    if encoded := _note(notes, Encoded):
+    if encoded := _note(notes, EncodedJson):
         return schema(encoded.kind, lang, [one for one in notes if one is not encoded])
     if get_origin(kind) in (Union, UnionType):
         return _union([one for one in get_args(kind) if one is not Absent], lang, notes)

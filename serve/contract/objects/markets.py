@@ -193,7 +193,7 @@ class PremiereSociete(SocieteNommee):
 
 
 @part("À qui l’analyse est servie.", "Whom the analysis is served to.")
-class _Served:
+class _ServedFor:
     plan: CodePlan
     module: Annotated[str, Text("Le module.", "Module.")]
 
@@ -233,7 +233,7 @@ class ChiffresDuMarche:
 
 
 @component("L’analyse d’un marché.", "The analysis of a market.")
-class AnalyseMarche(AnswerObject, ChiffresDuMarche, _Served):
+class AnalyseMarche(AnswerObject, ChiffresDuMarche, _ServedFor):
     pays_sans_donnees: Annotated[
         Sequence[str] | Absent,
         Text(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 from serve.access import admission, next_plan
-from serve.access.admission import Admitted
+from serve.access.admission import AdmittedCaller
 from serve.access.call import CallResult
 from serve.access.caller import Caller
 from serve.access.rights import VISITOR
@@ -159,7 +159,7 @@ def _answer(result: CallResult[ListContent[A]]) -> A:
     return result.content.answer
 
 
-def _of_visitor(call: ToolCall, admitted: Admitted) -> dict[str, Any]:
+def _of_visitor(call: ToolCall, admitted: AdmittedCaller) -> dict[str, Any]:
     plan = call.context.plans[VISITOR]
     limits = {name: getattr(plan, name) for name in _VISITOR_LIMITS}
     return {

@@ -9,7 +9,7 @@ from quota.plans import Plan
 from serve.access import admission
 from serve.access.call import CallResult, PreparedCall, Request
 from serve.access.envelope import SearchResult
-from serve.api.changes.watching import WatchResult, watching
+from serve.api.changes.watch import WatchResult, prepare_watch
 from serve.api.societes import societes
 from serve.contract.objects.common import Activite, activities_of
 from serve.contract.objects.described import Absent, members, plain_value
@@ -95,7 +95,7 @@ async def changes(call: ToolCall) -> ToolResult:
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[WatchResult]:
         raw = _watch_body(arguments.clamp_limit(request.pairs))
-        return watching(request._replace(pairs=()), generation, raw)
+        return prepare_watch(request._replace(pairs=()), generation, raw)
 
     result = await admission.perform(context, admitted, prepare, call.call, trace)
     assert result.content is not None  # there is no tag, and so no 304

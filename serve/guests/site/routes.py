@@ -111,7 +111,7 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/statut": WebRoute("statut", status.status),
     "/sources": WebRoute("sources", sources.sources),
     "/docs": WebRoute("docs", manual.contents),
-    "/mentions-legales": WebRoute("mentions-legales", legal.legal),
+    "/mentions-legales": WebRoute("mentions-legales", legal.legal_notice),
     "/confidentialite": WebRoute("confidentialite", legal.privacy),
 }
 # By the second part of the path; the third is variable.

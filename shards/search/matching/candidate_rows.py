@@ -47,7 +47,7 @@ class Spelling(NamedTuple):
     share: float
 
 
-class Found(NamedTuple):
+class FoundRow(NamedTuple):
     """A row of a shard, by its place in the table, and what its words weigh."""
 
     score: float
@@ -106,7 +106,7 @@ class CandidateRows:
 
     def rows(
         self, spellings: Sequence[Spelling], chosen: Sequence[int], *, near: bool
-    ) -> list[Found]:
+    ) -> list[FoundRow]:
         """The rows with the greatest weight, best first.
 
         Args:
@@ -130,7 +130,7 @@ class CandidateRows:
             self._pool.address,
         )  # fmt: skip
         kept = (array[:found].tolist() for array in (self._scores, self._shards, self._rows))
-        return list(map(Found, *kept))
+        return list(map(FoundRow, *kept))
 
     def _write_texts(self, texts: Sequence[str]) -> bytes:
         """Texts as the kernel takes them: each followed by an END; where they are known goes into the pool."""

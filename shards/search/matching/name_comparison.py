@@ -73,7 +73,7 @@ class NameComparison:
         self.heaviest = max(self.heaviest, told)
 
     @property
-    def alike(self) -> bool:
+    def are_alike(self) -> bool:
         """Are the words much the same as texts, where both names have others?"""
         return all(self.differing) and (
             OSA.normalized_similarity(*self.differing, score_cutoff=_ALIKE) >= _ALIKE
@@ -82,7 +82,7 @@ class NameComparison:
     @property
     def agrees(self) -> bool:
         """Do the names agree at all: in a word that tells something, or in all words of the line?"""
-        return self.initials or self.heaviest >= LIGHT or not self.lacking_words or self.alike
+        return self.initials or self.heaviest >= LIGHT or not self.lacking_words or self.are_alike
 
     @property
     def same(self) -> bool:

@@ -8,7 +8,7 @@ from itertools import combinations, product
 from typing import Final, NamedTuple
 
 from shards.codec.folding import fold, fold_id
-from shards.errors import reading
+from shards.errors import raise_corrupt
 from shards.query import Query
 from shards.search.matching import company_numbers
 from shards.search.reader import id_lookup
@@ -27,7 +27,7 @@ _MOST_LETTERS: Final = 30
 _MOST_WORDS: Final = 8
 
 
-class Meant(NamedTuple):
+class NearestText(NamedTuple):
     """A text that finds something, and how many companies, with the other filters of the search."""
 
     q: str
@@ -42,8 +42,8 @@ class _NearWord(NamedTuple):
     n: int
 
 
-@reading()
-def nearest_texts(base: ShardSet, query: Query) -> list[Meant]:
+@raise_corrupt()
+def nearest_texts(base: ShardSet, query: Query) -> list[NearestText]:
     """At most three texts that find something where `query` finds nothing: by distance, then by their totals.
 
     Each word of `q` is kept or replaced by a word of names (in the countries of the search) at a Damerau-Levenshtein
@@ -99,8 +99,8 @@ def errors_allowed(word: str) -> int:
     return 1 if len(word) < _TWO_ERRORS else 2
 
 
-def _count_meant(base: ShardSet, query: Query, q: str) -> Meant:
-    return Meant(q, search(base, replace(query, q=q), offset=0, limit=0).total)
+def _count_meant(base: ShardSet, query: Query, q: str) -> NearestText:
+    return NearestText(q, search(base, replace(query, q=q), offset=0, limit=0).total)
 
 
 def _near_words(base: ShardSet, query: Query, word: str, distance: int) -> list[_NearWord]:

@@ -214,8 +214,8 @@ def test_no_more_lists_are_kept_than_there_is_room_for(
     open_edition: OpenGeneration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(open_generation, "_DOCUMENTS", 1)
-    known = [open_edition.cached(("x", number), lambda: b"first") for number in range(2)]
-    again = [open_edition.cached(("x", number), lambda: b"again") for number in range(2)]
+    known = [open_edition.get_or_make(("x", number), lambda: b"first") for number in range(2)]
+    again = [open_edition.get_or_make(("x", number), lambda: b"again") for number in range(2)]
 
     assert known == [b"first", b"first"]
     assert again == [b"first", b"again"]

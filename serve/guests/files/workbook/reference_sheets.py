@@ -31,7 +31,7 @@ def methodology(sheet: Sheet, data: ExportData, labels: Labels) -> None:
     row = 3
     cap = data.request.plan.societes_avec_comptes_par_export
     for name in _LIMITS:
-        sheet.across(row, 0, 2, labels(name, cap=cap), look.prose)
+        sheet.write_merged(row, 0, 2, labels(name, cap=cap), look.prose)
         row += 1
     names = country_names(data.reference, labels)
     known = {place.iso2 for place in data.facets.counts}
@@ -148,6 +148,6 @@ def _facts(sheet: Sheet, row: int, title: str, facts: Facts) -> int:
 def _value(sheet: Sheet, row: int, col: int, value: str | int | float) -> None:
     look = sheet.styles
     if isinstance(value, str):
-        sheet.across(row, col, col, value, look.wrapped)
+        sheet.write_merged(row, col, col, value, look.wrapped)
     else:
         sheet.raw.write_number(row, col, value, look.fact)

@@ -85,7 +85,7 @@ async def home(request: PageRequest) -> Response:
             made = await generation.in_thread(
                 EXPENSIVE_MICROSECONDS, lambda: _lists(generation, day)
             )
-            lists = generation.cached(("home", day), lambda: made)
+            lists = generation.get_or_make(("home", day), lambda: made)
         counts = {one.iso2: reference.societes(one.iso2) for one in reference.pays}
         tiles = tile_map.tiles(counts)
         return page(
