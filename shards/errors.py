@@ -10,7 +10,7 @@ REMEDY: Final = "run `python -m shards verify`, then build or fetch it again"
 
 
 class ShardError(Exception):
-    """The base of all errors of this package."""
+    """The base of the errors of shards, generations and mirrors."""
 
 
 class OutOfOrderError(ShardError):

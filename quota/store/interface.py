@@ -48,7 +48,7 @@ class Store(Protocol):
         ...
 
     def calls(self, account: str, limit: int, now: datetime) -> Awaitable[Meter]:
-        """The calls of the day: the part of `usage` that every response states."""
+        """The calls of the day: the part of `usage` that a response to an account states."""
         ...
 
     def is_charged(self, account: str, company: str, now: datetime) -> Awaitable[bool]:

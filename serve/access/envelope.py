@@ -17,7 +17,7 @@ from serve.access.caller import Caller
 from serve.access.rights import Window
 from serve.contract.errors import ApiError
 from serve.contract.objects.common import activities_of
-from serve.contract.objects.described import ABSENT
+from serve.contract.objects.declaration import ABSENT
 from serve.contract.objects.record import Droits, Fiche
 from serve.contract.objects.search import Recherche, TexteVoulu
 from shards.codec import record as codec

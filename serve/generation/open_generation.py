@@ -68,7 +68,7 @@ class OpenGeneration:
         steps: the known changes from one generation to another (`/modifications`), by the first.
         peers: quantiles of ratios by country, sector and ratio, as far as they were asked for.
         markets: analyses of markets without other filters than countries and sectors, of late.
-        changed: the companies that the steps of several generations changed, of late.
+        changed_companies: the companies that the steps of several generations changed, of late.
     """
 
     generation: Generation
@@ -78,7 +78,7 @@ class OpenGeneration:
     steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
     peers: Memo = field(default_factory=dict)
     markets: dict[Query, ChiffresDuMarche] = field(default_factory=dict)
-    changed: CompanyMemo = field(default_factory=CompanyMemo)
+    changed_companies: CompanyMemo = field(default_factory=CompanyMemo)
     _documents: dict[Hashable, Any] = field(default_factory=dict)
     _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)
     _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)

@@ -1,8 +1,8 @@
 """A bounded memo for functions of a text that a client wrote.
 
 It remembers short texts only, and a bounded number of them: a client that sends thousands of
-different texts costs a few megabytes and no more. API keys and their owners are never remembered
-(A11), so a revocation takes effect at the next call.
+different texts costs a few megabytes and no more. Whom a key belongs to is never
+remembered here (A11), so a revocation takes effect at the next call.
 """
 
 from collections.abc import Callable

@@ -60,25 +60,27 @@ def read(shard: Shard) -> Contents:
     noms, former_noms, faults, values, numbers = [], [strings.pack(())], [], [], []
     texts = {name: _DistinctValues() for name in (*COMPARED, "tranche", "rate")}
     for rows in batches(shard.rows):
-        found = [record.parse(company) for company in shard.records(rows, coordonnees=True)]
-        ids += [company["id"].encode() for company in found]
-        noms.append(strings.pack(company["nom"] for company in found))
+        companies = [record.parse(company) for company in shard.records(rows, coordonnees=True)]
+        ids += [company["id"].encode() for company in companies]
+        noms.append(strings.pack(company["nom"] for company in companies))
         renamed = [
-            (row, one["noms_anterieurs"] or ()) for row, one in zip(rows, found, strict=True)
+            (row, company["noms_anterieurs"] or ())
+            for row, company in zip(rows, companies, strict=True)
         ]
         former += [row for row, names in renamed for _ in names]
         former_noms.append(strings.pack(name for _, names in renamed for name in names))
-        values.append(_values(found))
+        values.append(_values(companies))
         numbers += [
-            (row, one[field])
-            for row, one in zip(rows, found, strict=True)
+            (row, company[field])
+            for row, company in zip(rows, companies, strict=True)
             for field in aliases.FIELDS
-            if one[field] is not None
+            if company[field] is not None
         ]
-        faults += list(_faults(shard.iso2, rows, found))
+        faults += list(_faults(shard.iso2, rows, companies))
         for name, numbered in texts.items():
             numbered.add(
-                _rate(one) if name == "rate" else one[_FIELDS.get(name, name)] for one in found
+                _rate(company) if name == "rate" else company[_FIELDS.get(name, name)]
+                for company in companies
             )
     ca_eur, effectif, dates, score, site_web, etat, actif = (
         np.concatenate(parts) for parts in zip(_values([]), *values, strict=True)

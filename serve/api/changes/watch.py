@@ -18,7 +18,7 @@ from serve.api.changes.envelope import ChangesEnvelope
 from serve.contract import errors
 from serve.contract.objects.changes import ModificationsSuivies, ModificationSuivie
 from serve.contract.objects.common import activities_of
-from serve.contract.objects.described import ABSENT
+from serve.contract.objects.declaration import ABSENT
 from serve.generation import company_ids
 from serve.generation.company_ids import FoundCompanies
 from serve.generation.open_generation import OpenGeneration
@@ -41,7 +41,7 @@ _OF_COMPANIES: Final = {LEAVING: DELETED, ENTERING: CREATED, STAYING: CHANGED}
 _MICROSECONDS: Final = 0.5
 
 
-class _Section(NamedTuple):
+class _ChangedCompanies(NamedTuple):
     """The changes of a country and kind; the plan shows the first `shown` of them."""
 
     iso2: str
@@ -179,16 +179,16 @@ def _result(
         query = watch.query if named is None else replace(watch.query, ids=_identifiers(named))
         wanted = filters.filters(query)
         countries = query.pays or generation.shards
-        found = {
-            iso2: net_changes.find(of_country, generation.changed.of(of_country), wanted)
+        by_country = {
+            iso2: net_changes.find(of_country, generation.changed_companies.of(of_country), wanted)
             for iso2, of_country in files.items()
             if iso2 in countries
         }
-        sections = _sections(found, request.caller.plan.resultats_par_recherche)
+        sections = _sections(by_country, request.caller.plan.resultats_par_recherche)
     else:
         assert named is not None
-        found = _of_companies(named, files, generation)
-        sections = _sections(found, None)
+        by_country = _of_companies(named, files, generation)
+        sections = _sections(by_country, None)
     end = start + page_rows(request.caller.plan, watch.walk.limit)
     return WatchResult(
         request,
@@ -199,7 +199,7 @@ def _result(
         shown=sum(section.shown for section in sections),
         start=start,
         changes=_page(sections, start, end, wanted, request.caller),
-        unknown=None if named is None else _unknown_companies(named, found),
+        unknown=None if named is None else _unknown_companies(named, by_country),
     )
 
 
@@ -219,7 +219,9 @@ def _of_companies(
     for iso2, identifiers in sorted(by_country.items()):
         of_country = files.get(iso2, ())
         wanted = [filters.has_identifier(identifiers)]
-        found[iso2] = net_changes.find(of_country, generation.changed.of(of_country), wanted)
+        found[iso2] = net_changes.find(
+            of_country, generation.changed_companies.of(of_country), wanted
+        )
     return found
 
 
@@ -234,7 +236,7 @@ def _unknown_companies(named: FoundCompanies, found: Mapping[str, NetChanges]) -
     return [one.given for one in named.unknown if (one.iso2, fold_id(one.identifier)) not in gone]
 
 
-def _sections(found: Mapping[str, NetChanges], cap: int | None) -> list[_Section]:
+def _sections(found: Mapping[str, NetChanges], cap: int | None) -> list[_ChangedCompanies]:
     """All changes by kind, then by country; without a `cap` all are shown."""
     sections = []
     for kind in net_changes.KINDS:
@@ -243,12 +245,12 @@ def _sections(found: Mapping[str, NetChanges], cap: int | None) -> list[_Section
             if cap is not None and kind != LEAVING:
                 shown = min(count, cap)
                 cap -= shown
-            sections.append(_Section(iso2, kind, changes, shown))
+            sections.append(_ChangedCompanies(iso2, kind, changes, shown))
     return sections
 
 
 def _page(
-    sections: Sequence[_Section],
+    sections: Sequence[_ChangedCompanies],
     start: int,
     end: int,
     wanted: Sequence[Filter] | None,
@@ -267,7 +269,11 @@ def _page(
 
 
 def _entry(
-    section: _Section, change: NetChange, wanted: Sequence[Filter] | None, *, contacts: bool
+    section: _ChangedCompanies,
+    change: NetChange,
+    wanted: Sequence[Filter] | None,
+    *,
+    contacts: bool,
 ) -> ModificationSuivie:
     kind = section.kind if wanted is not None else _OF_COMPANIES[section.kind]
     values = {

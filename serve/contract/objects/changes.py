@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import orjson
 
 from serve.contract.objects.common import ActivitesComprises, CodePlan, OffreSuivante
-from serve.contract.objects.described import (
+from serve.contract.objects.declaration import (
     ABSENT,
     Absent,
     AnswerObject,

@@ -7,7 +7,7 @@ import orjson
 
 from quota.plans import SLUGS
 from serve.contract import seed_tables
-from serve.contract.objects.described import (
+from serve.contract.objects.declaration import (
     Absent,
     Component,
     Count,

@@ -11,7 +11,7 @@ from serve.contract.objects.common import (
     OffreSuivante,
     SocieteNommee,
 )
-from serve.contract.objects.described import ABSENT, Absent, AnswerObject, Count, component, part
+from serve.contract.objects.declaration import ABSENT, Absent, AnswerObject, Count, component, part
 from serve.contract.text import Text
 
 _P10 = Annotated[float | None, Text("Le quantile 0,10.", "Quantile 0.10.")]

@@ -14,7 +14,7 @@ from serve.contract.objects.common import (
     OutilApi,
     Societe,
 )
-from serve.contract.objects.described import (
+from serve.contract.objects.declaration import (
     ABSENT,
     Absent,
     AnswerObject,

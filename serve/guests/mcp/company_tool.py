@@ -15,7 +15,7 @@ from serve.api.societe import exercices, identite, societe
 from serve.contract import errors, reasons
 from serve.contract.errors import ApiError
 from serve.contract.objects.analyses import AnalyseEntreprise, Comparables
-from serve.contract.objects.described import members, plain_value
+from serve.contract.objects.declaration import members, plain_value
 from serve.contract.objects.groups import Groupe
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.mcp import outputs, results, sizes

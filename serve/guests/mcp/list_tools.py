@@ -16,7 +16,7 @@ from serve.api.compte import compte
 from serve.api.lists import ListContent
 from serve.contract import errors
 from serve.contract.objects.common import Quota
-from serve.contract.objects.described import AnswerObject, members
+from serve.contract.objects.declaration import AnswerObject, members
 from serve.contract.objects.lists import (
     ListePays,
     ListeSecteurs,

@@ -74,19 +74,19 @@ def comparables(shards: Mapping[str, Shard], iso2: str, row: int, n: int) -> lis
         for other, shard in sorted(shards.items())
         if other != iso2 and (cell := _same_cell(shard, subject.cell))
     ]
-    found: list[Comparable] = []
+    nearest: list[Comparable] = []
     for known in (True, False):
         for places in ([(subject.shard, subject.cell)], abroad):
-            left = n - len(found)
+            left = n - len(nearest)
             near = [
-                one
+                company
                 for place in places
                 if left
-                for one in _nearest_companies(*place, subject, left, known)
+                for company in _nearest_companies(*place, subject, left, known)
             ]
-            near.sort(key=lambda one: (one.distance, one.iso2, one.row))
-            found += near[:left]
-    return found
+            near.sort(key=lambda company: (company.distance, company.iso2, company.row))
+            nearest += near[:left]
+    return nearest
 
 
 def rows_beside(shards: Mapping[str, Shard], iso2: str, row: int) -> int:

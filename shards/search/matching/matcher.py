@@ -338,20 +338,12 @@ class Matcher:
         for each in best:
             key = each.place, each.place in named
             if key not in seen.weighed:
-                seen.weighed[key] = self._weigh_company(
-                    seen.line, each, companies, seen.numbered, by_its_number=key[1]
-                )
+                seen.weighed[key] = self._weigh_company(seen, each, companies, by_its_number=key[1])
             weighed.append(seen.weighed[key])
         return weighed
 
     def _weigh_company(
-        self,
-        line: Line,
-        each: ComparedRow,
-        companies: int,
-        numbered: NumberedPlaces,
-        *,
-        by_its_number: bool,
+        self, seen: LineSearch, each: ComparedRow, companies: int, *, by_its_number: bool
     ) -> WeighedCompany:
         """A company, read from its record, with all evidence.
 
@@ -360,8 +352,8 @@ class Matcher:
         """
         shard = self._arrays.shards[each.found.shard]
         company = record.company(shard.record(each.found.row, coordonnees=True))
-        further = evidence.beside_the_name(line, company, each.place, numbered)
-        further |= further_evidence.of_line(line, company, self._tables.mail_providers)
+        further = evidence.beside_the_name(seen.line, company, each.place, seen.numbered)
+        further |= further_evidence.of_line(seen.line, company, self._tables.mail_providers)
         if each.compared is None:
             return WeighedCompany(company, {"sans_nom": 1.0} | further)
         town = evidence.town_told(each.compared, each.told, company)
@@ -371,13 +363,13 @@ class Matcher:
         )
         if each.former:
             named["ancien_nom"] = 1.0
-        found = named | further
+        all_evidence = named | further
         if by_its_number:
             other = {} if each.compared.agrees else {"nom_different": 1.0}
             alone = {"sans_nom": 1.0} | other | further
-            if other or self._weights.strength(alone) > self._weights.strength(found):
-                found = alone
-        return WeighedCompany(company, found, each.compared)
+            if other or self._weights.strength(alone) > self._weights.strength(all_evidence):
+                all_evidence = alone
+        return WeighedCompany(company, all_evidence, each.compared)
 
 
 def _named_places(found: Sequence[ComparedRow], by_number: frozenset[Place]) -> frozenset[Place]:

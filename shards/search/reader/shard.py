@@ -1,7 +1,7 @@
 """The reader of one shard: open it once, share it between threads, never write to it.
 
-Columns, orders and indexes are views of the mapped file (`shard_file`): nothing is copied, and the page cache of the
-system is the only cache. A view is made at its first use. No view may be used after `close`.
+Columns, orders and indexes are views of the mapped file (`shard_file`), in the page cache of the system; only short
+arrays that are not aligned are copied. A view is made at its first use. No view may be used after `close`.
 """
 
 from bisect import bisect_right

@@ -58,7 +58,7 @@ def nearest_texts(base: ShardSet, query: Query) -> list[NearestText]:
     unknown = [
         not search(base, Query(pays=query.pays, q=word), offset=0, limit=0).total for word in words
     ]
-    found = [_count_meant(base, query, q) for q in _identifiers(base, query)]
+    nearest = [_count_meant(base, query, q) for q in _identifiers(base, query)]
     farthest = FARTHEST - sum(unknown)
 
     # Mostly too few texts are found at the first distance: near words are looked up once, up to the last one.
@@ -69,23 +69,26 @@ def nearest_texts(base: ShardSet, query: Query) -> list[NearestText]:
     for distance in range(1, FARTHEST + 1):
         # A word that no name holds must be replaced, which leaves the others fewer errors.
         left = distance - sum(unknown)
-        if sum(one.total > 0 for one in found) >= MOST or left < 0:
+        if sum(candidate.total > 0 for candidate in nearest) >= MOST or left < 0:
             continue
         near = []
         for word, must in zip(words, unknown, strict=True):
             known = near_words(word, must) if left + must else []
-            near.append([one for one in known if one.distance <= left + must])
+            near.append([other for other in known if other.distance <= left + must])
         given = _texts(words, near, unknown, distance)
         texts = nsmallest(TRIED, given, key=lambda text: (-text[1], text[0]))
         counted = [_count_meant(base, query, text) for text, _ in texts]
-        found += sorted(counted, key=lambda one: (-one.total, one.q))
-    found = [one for one in found if one.total]
+        nearest += sorted(counted, key=lambda candidate: (-candidate.total, candidate.q))
+    nearest = [candidate for candidate in nearest if candidate.total]
     for fewer in _fewer_words(words) if not any(unknown) else ():
-        if len(found) < MOST:
-            new = sorted(fewer - {one.q for one in found})
+        if len(nearest) < MOST:
+            new = sorted(fewer - {candidate.q for candidate in nearest})
             counted = [_count_meant(base, query, text) for text in new]
-            found += sorted((one for one in counted if one.total), key=lambda one: -one.total)
-    return found[:MOST]
+            nearest += sorted(
+                (candidate for candidate in counted if candidate.total),
+                key=lambda candidate: -candidate.total,
+            )
+    return nearest[:MOST]
 
 
 def errors_allowed(word: str) -> int:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from serve.contract import export_tables
 from serve.contract.errors import CODES
 from serve.contract.objects.common import DetailsErreur, Erreur
-from serve.contract.objects.described import KnownValues, with_keywords
+from serve.contract.objects.declaration import KnownValues, with_keywords
 from serve.contract.objects.json_schema import Schema, component_schema, schema
 from serve.contract.operation import Link, Operation
 from serve.contract.text import Lang, Text

@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from serve.contract.objects import components
-from serve.contract.objects.described import (
+from serve.contract.objects.declaration import (
     ABSENT,
     Absent,
     AnswerObject,
