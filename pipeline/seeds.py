@@ -3,7 +3,7 @@
 Countries, sectors, rates and codes are data: another row changes no code. The assumptions of the
 code are checked here and nowhere else: the columns, 25 countries, 84 sectors, labels without a bar,
 which separates labels in a search (contract B11). Cells stay text; each stage converts its table.
-`read_table` is the only reader of CSV tables in the batch job.
+`read_table` is the only reader of these tables in the batch job.
 """
 
 import csv

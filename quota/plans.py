@@ -2,7 +2,7 @@
 
 Every figure of the grid is in `seeds/plans.csv`, one row per plan, and nowhere else (contract C5).
 This file gives the columns their types and refuses a table that it does not fully understand. A
-plan is data: code never asks which plan an account has, only what the plan allows.
+plan is data: code asks what it allows, and only of a visitor, a free account and burst limits which it is.
 """
 
 import csv

@@ -67,7 +67,7 @@ def main() -> None:
     codes = {row["ariregistri_kood"]: row["emtak_kood"] for _, row in activity[1:]}
     ee = choose(
         lines(whole / "ee" / "ettevotja_rekvisiidid__lihtandmed.csv.zip", ";"),
-        [*EE_RULES, lambda row: f"emtak {codes.get(row['ariregistri_kood'])}", ee_filed],
+        [*EE_RULES, lambda row: f"emtak {codes.get(row['ariregistri_kood'])}", ee_label],
         name="nimi",
         every=ORDINARY["ee"],
     )
@@ -119,7 +119,7 @@ def choose(
                 seen[label] += 1
                 taken.add(index)
     by_length = sorted(range(len(rows)), key=lambda i: (-len(rows[i][1][name]), i))
-    taken.update(by_length[:EACH], by_length[-EACH:], twins(rows, name))
+    taken.update(by_length[:EACH], by_length[-EACH:], rows_of_shared_names(rows, name))
     return [header, *(rows[index] for index in sorted(taken))]
 
 
@@ -128,12 +128,12 @@ def most_rows(label: str) -> int:
     return {"dépôt": 1_000, "emtak": 2, "sic": 2}.get(label.split(" ")[0], EACH)
 
 
-def ee_filed(row: Row) -> str | None:
+def ee_label(row: Row) -> str | None:
     """The label of a company whose annual report is in the excerpts."""
     return "dépôt" if row["ariregistri_kood"] in EE_FILED else None
 
 
-def twins(rows: list[tuple[bytes, Row]], name: str) -> Iterator[int]:
+def rows_of_shared_names(rows: list[tuple[bytes, Row]], name: str) -> Iterator[int]:
     """The rows whose name another company has."""
     first: dict[str, int] = {}
     for index, (_, row) in enumerate(rows):
@@ -143,7 +143,7 @@ def twins(rows: list[tuple[bytes, Row]], name: str) -> Iterator[int]:
         first.setdefault(row[name], index)
 
 
-def oddity(name: str) -> str | None:
+def oddity_of_name(name: str) -> str | None:
     """The kind of awkward name; None for an ordinary one."""
     if name.startswith('"'):
         return "nom entre guillemets"
@@ -155,7 +155,7 @@ def oddity(name: str) -> str | None:
     return "nom étranger" if any(ord(letter) > 0xFF for letter in name) else None
 
 
-def sic(row: Row) -> str:
+def sic_label(row: Row) -> str:
     """The first SIC code; an odd kind has a label of which more rows are kept."""
     code = row["SICCode.SicText_1"].partition(" - ")[0]
     odd = len(code) == 4 or code in ("None Supplied", "98000", "99999", "74990")
@@ -168,14 +168,14 @@ UK_RULES: Final[tuple[Rule, ...]] = (
     lambda row: row["CountryOfOrigin"],
     lambda row: row["CompanyNumber"][:2] if row["CompanyNumber"][:1].isalpha() else None,
     lambda row: "sans ville" if not row["RegAddress.PostTown"] else None,
-    lambda row: oddity(row["CompanyName"]),
-    sic,
+    lambda row: oddity_of_name(row["CompanyName"]),
+    sic_label,
 )
 EE_RULES: Final[tuple[Rule, ...]] = (
     lambda row: row["ettevotja_oiguslik_vorm"],
     lambda row: row["ettevotja_staatus"],
     lambda row: "sans lieu" if not row["asukoha_ehak_kood"] else None,
-    lambda row: oddity(row["nimi"]),
+    lambda row: oddity_of_name(row["nimi"]),
 )
 
 

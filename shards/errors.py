@@ -10,7 +10,7 @@ REMEDY: Final = "run `python -m shards verify`, then build or fetch it again"
 
 
 class ShardError(Exception):
-    """The base of all errors of this package."""
+    """The base of the errors of shards, generations and mirrors."""
 
 
 class OutOfOrderError(ShardError):
@@ -44,7 +44,7 @@ class GenerationError(ShardError):
 
 
 @contextmanager
-def reading(shard: str | None = None) -> Iterator[None]:
+def raise_corrupt(shard: str | None = None) -> Iterator[None]:
     """Turn what values of the wrong size, type or text lead to into a CorruptError; around a block or a function.
 
     NumPy compares every index with its array, and text is decoded strictly: a damaged file fails somewhere in the

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from shards import format
 from shards.codec import aliases, record, sort_keys, strings
-from shards.codec.codes import Distinct
+from shards.codec.codes import DistinctValues
 from shards.generations import generation_files
 from shards.generations import reference as references
 from shards.generations.reference import CellCount, Pays, Reference, Secteur, SousSecteur
@@ -238,10 +238,10 @@ def former_names(lists: Sequence[Sequence[str] | None]) -> FormerNames:
     return FormerNames(texts, np.array(owners, dtype=np.uint32))
 
 
-def distinct(values: Sequence[str | None]) -> Distinct:
+def distinct(values: Sequence[str | None]) -> DistinctValues:
     """A text column as the writer takes it."""
     known = list(dict.fromkeys(values))
-    return Distinct(known, np.array([known.index(value) for value in values], np.uint32))
+    return DistinctValues(known, np.array([known.index(value) for value in values], np.uint32))
 
 
 def reference(found: Sequence[Company], countries: Sequence[str] = COUNTRIES) -> Reference:
@@ -273,7 +273,7 @@ def publish(data: Path, found: Sequence[Company], *, filed: bool = False, **opti
 
     `filed`: each of them has a statement line.
     """
-    staged = publication.staging(data)
+    staged = publication.make_staging_folder(data)
     for iso2 in COUNTRIES:
         comptes = {one["id"]: [FILED] for one in found if filed and one["iso2"] == iso2}
         write_shard(staged / generation_files.shard_name(iso2), iso2, found, comptes)

@@ -10,7 +10,7 @@ from typing import Final
 
 from pipeline.errors import BuildError
 from pipeline.nightly import config, forecast, progress
-from pipeline.nightly.fetch import fetching, published
+from pipeline.nightly.fetch import fetching, published_files
 from pipeline.nightly.nightly import NightlyRun
 
 EXAMPLE_FETCH: Final = "example: python -m pipeline fetch ee uk-basic --out raw"
@@ -20,7 +20,7 @@ EXAMPLE_NIGHTLY: Final = "example: python -m pipeline nightly /etc/societes/nigh
 def arguments_of_fetch(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `fetch`."""
     parser.epilog = EXAMPLE_FETCH
-    sources = sorted(published.read())
+    sources = sorted(published_files.read())
     parser.add_argument(
         "source", metavar="SOURCE", nargs="+", choices=sources, help=f"of {', '.join(sources)}"
     )
@@ -67,7 +67,7 @@ def arguments_of_nightly(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         default=[],
-        choices=sorted(published.read()),
+        choices=sorted(published_files.read()),
         help="take an edition of these sources that lost rows, is older or is mostly rejected, and open the gates"
         " of the build",
     )

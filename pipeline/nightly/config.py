@@ -12,10 +12,10 @@ from typing import Any, Final, TypeVar
 
 from pipeline import argument_types as types
 from pipeline.errors import BuildError
-from pipeline.nightly.fetch import published
+from pipeline.nightly.fetch import published_files
 from pipeline.nightly.fetch.fetching import FetchSettings, secret_name
 from pipeline.nightly.fetch.pace import SLOWEST
-from pipeline.nightly.fetch.published import SourceSettings
+from pipeline.nightly.fetch.published_files import SourceSettings
 from pipeline.stages.rejections import MAX_SHARE
 from seeds.toml_file import read_settings, read_toml
 from shards.publish import publication
@@ -111,14 +111,14 @@ def fetch_settings(
         NightlyConfigError: a variable FETCH_… that is none of these.
     """
     sources = dict(source)
-    known = {CONTACT, *map(secret_name, published.read())}
+    known = {CONTACT, *map(secret_name, published_files.read())}
     if unknown := sorted(
         name for name in environment if name[:6] == "FETCH_" and name not in known
     ):
         raise NightlyConfigError(
             f"unknown variable {unknown[0]}; known: {', '.join(sorted(known))}"
         )
-    for name in published.read():
+    for name in published_files.read():
         if secret := environment.get(secret_name(name)):
             sources[name] = replace(sources.get(name, SourceSettings()), secret=secret)
     return FetchSettings(environment.get(CONTACT) or contact, sources)
@@ -196,7 +196,7 @@ def _sources(value: object) -> tuple[str, ...]:
 
 
 def _known_source(name: object) -> str:
-    known = published.read()
+    known = published_files.read()
     if not isinstance(name, str) or name not in known:
         raise ValueError(f"unknown source {name!r}; known: {', '.join(sorted(known))}")
     return name

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pipeline.nightly import imports
 from pipeline.nightly.config import NightlyConfig
-from pipeline.nightly.fetch import fetching, published, receipt
+from pipeline.nightly.fetch import fetching, published_files, receipt
 from pipeline.nightly.fetch.fetching import FetchSettings
-from pipeline.nightly.fetch.published import PublishedFile
+from pipeline.nightly.fetch.published_files import PublishedFile
 from shards.generations import pointer
 
 
@@ -22,10 +22,10 @@ def lines(config: NightlyConfig, settings: FetchSettings, today: date) -> Iterat
     Raises:
         FetchError: an address in the settings that is none.
     """
-    raw, table, inputs = config.work / "raw", published.read(), 0
+    raw, table, inputs = config.work / "raw", published_files.read(), 0
     for source in config.sources:
         yield f"{source}:"
-        for file in published.with_settings(table[source], settings.of_source(source)):
+        for file in published_files.with_settings(table[source], settings.of_source(source)):
             yield f"  fetch: {_fetch(file, settings, raw / source, today)}"
             if not settings.of_source(source).fetch:
                 break
@@ -51,7 +51,7 @@ def _fetch(file: PublishedFile, settings: FetchSettings, folder: Path, today: da
     last = receipt.all_of(folder, file.name)
     if file.days is None and last and (folder / last[0].fichier).is_file():
         return f"nothing: {last[0].fichier} is here, and never published again"
-    editions = published.editions(file, today)
+    editions = published_files.editions(file, today)
     if file.editions > 1:
         editions = [one for one in editions if not (folder / one.name).is_file()] or editions
     newest = editions[0]

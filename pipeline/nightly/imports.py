@@ -21,7 +21,7 @@ import orjson
 from pipeline import canonical, code_version, importing
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
-from pipeline.nightly.fetch import published
+from pipeline.nightly.fetch import published_files
 from pipeline.registers import FOLDER, REGISTERS
 from pipeline.registers.register import RowCounts
 from seeds import TABLES
@@ -112,29 +112,30 @@ def run(
     for dead in folder.glob(f"{atomic_files.STAGED}*"):
         shutil.rmtree(dead)
     adds_up = _adds_up(source)
-    found: list[EditionImport] = []
+    taken: list[EditionImport] = []
     fresh: list[str] = []
     failures: list[str] = []
-    whole = {one.cle for one in before}
+    whole = {edition.cle for edition in before}
     for group in _groups(source, files):
         try:
-            one, made = _import(source, group, folder, whole, memory)
+            edition, made = _import(source, group, folder, whole, memory)
             if not accept:
-                _refuse_rejections(source, one, max_rejected)
+                _refuse_rejections(source, edition, max_rejected)
             if not adds_up and not accept:
-                _refuse_losses(source, one, before)
-                _refuse_older(source, one, before)
+                _refuse_losses(source, edition, before)
+                _refuse_older(source, edition, before)
         except (BuildError, InputError) as error:
             failures.append(str(error))
         else:
-            found.append(one)
-            fresh += [one.cle] if made else []
+            taken.append(edition)
+            fresh += [edition.cle] if made else []
     if failures and not adds_up:
         return SourceImports(source, before, failures=tuple(failures))
     atomic_files.write(
-        _pointer(work, source), sealed.dump({"imports": [one.list_entry() for one in found]})
+        _pointer(work, source),
+        sealed.dump({"imports": [edition.list_entry() for edition in taken]}),
     )
-    return SourceImports(source, tuple(found), tuple(fresh), tuple(failures))
+    return SourceImports(source, tuple(taken), tuple(fresh), tuple(failures))
 
 
 def pending_files(source: str, raw: Path, work: Path) -> tuple[list[str], list[str]]:
@@ -160,7 +161,7 @@ def prune(sources: Sequence[SourceImports], work: Path) -> int:
 
 
 def _adds_up(source: str) -> bool:
-    return any(file.editions > 1 for file in published.read()[source])
+    return any(file.editions > 1 for file in published_files.read()[source])
 
 
 def _groups(source: str, files: list[Path]) -> list[list[Path]]:

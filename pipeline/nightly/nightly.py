@@ -21,12 +21,12 @@ from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.nightly import imports, report, textfile
 from pipeline.nightly.config import NightlyConfig
-from pipeline.nightly.fetch import fetching, published
+from pipeline.nightly.fetch import fetching, published_files
 from pipeline.nightly.fetch.fetching import FetchSettings
 from pipeline.nightly.imports import SourceImports
 from pipeline.nightly.report import NightlyReport
 from pipeline.publishing import build
-from pipeline.publishing.build import Built
+from pipeline.publishing.build import BuildResult
 from pipeline.publishing.plan import BuildOptions
 from pipeline.registers.register import LEAST_MEMORY
 from shards.errors import ShardError
@@ -116,15 +116,15 @@ class NightlyRun:
         except OSError as error:
             self.say(f"warning: textfile {config.textfile} cannot be written: {error.strerror}")
 
-    def _stages(self, found: NightlyReport) -> None:
+    def _stages(self, night: NightlyReport) -> None:
         config, raw = self.config, self.config.work / "raw"
-        table = published.read()
-        with self._time_stage(found, "fetch"):
+        table = published_files.read()
+        with self._time_stage(night, "fetch"):
             fetched = fetching.run(
                 config.sources, raw, self.fetches, now=self.clock(), came=self.came, report=self.say
             )
         imported: list[SourceImports] = []
-        with self._time_stage(found, "import"):
+        with self._time_stage(night, "import"):
             for source in config.sources:
                 said = self.fetches.of_source(source)
                 self.begin(f"import {source}")
@@ -141,15 +141,15 @@ class NightlyRun:
                 )
                 files = [file for file in fetched if file.source == source]
                 seconds = time.monotonic() - since
-                found.sources.append(
+                night.sources.append(
                     report.of_source(
                         table[source][0], files, imported[-1], raw, self.clock(), seconds
                     )
                 )
-        with self._time_stage(found, "build"):
-            built = self._build(imported, found)
-        found.generation = built.generation
-        found.rejetees = {
+        with self._time_stage(night, "build"):
+            built = self._build(imported, night)
+        night.generation = built.generation
+        night.rejetees = {
             iso2: dict(quality.rejetees)
             for iso2, quality in built.pays.items()
             if any(quality.rejetees.values())
@@ -157,15 +157,15 @@ class NightlyRun:
         if config.verify:
             atomic_files.write(config.work / VERIFIED, built.generation.encode())
         if config.key:
-            with self._time_stage(found, "sign"):
+            with self._time_stage(night, "sign"):
                 signature.sign(config.data, config.key, config.valid_days)
-            found.signee = True
-        with self._time_stage(found, "prune"):
+            night.signee = True
+        with self._time_stage(night, "prune"):
             imports.prune(imported, config.work)
-        failed = any(one.failed for one in found.sources)
-        found.etat = "partiel" if failed else "complet"
+        failed = any(one.failed for one in night.sources)
+        night.etat = "partiel" if failed else "complet"
 
-    def _build(self, imported: list[SourceImports], found: NightlyReport) -> Built:
+    def _build(self, imported: list[SourceImports], found: NightlyReport) -> BuildResult:
         """Build, verify and publish."""
         config = self.config
         inputs = tuple(folder for one in imported for folder in one.folders(config.work))

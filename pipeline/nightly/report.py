@@ -14,7 +14,7 @@ import orjson
 
 from pipeline import console
 from pipeline.nightly.fetch.fetching import ENGLISH, FetchedFile
-from pipeline.nightly.fetch.published import PublishedFile
+from pipeline.nightly.fetch.published_files import PublishedFile
 from pipeline.nightly.imports import SourceImports
 from shards.generations import atomic_files
 
@@ -173,7 +173,7 @@ def of_source(
     motifs = (*refused, *imported.failures, *(by_hand if not imported.imports else ()))
     # Editions that add up are as old as the newest of them.
     pick = max if file.editions > 1 else min
-    edition = pick((one.date for one in imported.imports if one.date), default=None)
+    edition = pick((kept.date for kept in imported.imports if kept.date), default=None)
     age = _days(_first_moment(edition), now) if edition else None
     came = pick(_moments(fetched, imported, raw), default=None)
     known = age if age is not None else _days(came, now) if came else 0
@@ -183,8 +183,8 @@ def of_source(
         result = "partiel" if imported.fresh else "precedent"
     else:
         result = "nouveau" if imported.fresh else "inchange"
-    asked = any(one.result != "manuel" for one in fetched)
-    had = not asked or any(one.result in ("nouveau", "inchange") for one in fetched)
+    asked = any(copy.result != "manuel" for copy in fetched)
+    had = not asked or any(copy.result in ("nouveau", "inchange") for copy in fetched)
     # One file that is refused says nothing of the others where editions add up.
     is_refused = bool(imported.failures) and (file.editions == 1 or not imported.imports)
     return SourceReport(
@@ -197,7 +197,7 @@ def of_source(
         en_retard=file.days is not None and known > _OVERDUE * file.days,
         comptage=_counts(imported),
         demandee=asked,
-        secondes=round(seconds + sum(one.seconds for one in fetched), 3),
+        secondes=round(seconds + sum(copy.seconds for copy in fetched), 3),
         obtenue=had and bool(imported.imports) and not is_refused,
     )
 

@@ -54,7 +54,7 @@ from shards.publish import publication
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuildResult:
     """A published generation and its report.
 
     Attributes:
@@ -71,7 +71,7 @@ class Built:
     reused: tuple[str, ...]
 
 
-def run(options: BuildOptions) -> Built:
+def run(options: BuildOptions) -> BuildResult:
     """Build and publish a generation.
 
     Raises:
@@ -100,14 +100,16 @@ def run(options: BuildOptions) -> Built:
             reused = reuse.find_unchanged(published, options.out, tasks)
             fresh, resumed = _build_countries(executor, tasks, work, reused)
         built = [*reused.values(), *fresh]
-        counts = {one.iso2: one.cells for one in built}
-        qualities = {one.iso2: one.quality for one in built}
-        files = {generation_files.shard_name(one.iso2): one.file for one in built}
+        counts = {of_country.iso2: of_country.cells for of_country in built}
+        qualities = {of_country.iso2: of_country.quality for of_country in built}
+        files = {
+            generation_files.shard_name(of_country.iso2): of_country.file for of_country in built
+        }
         sources = list(build_input.digests.values())
         with _staging_folder(options.out) as staged:
             for folder, group in ((published.folder, reused.values()), (work.done, fresh)):
-                for one in group:
-                    name = generation_files.shard_name(one.iso2)
+                for of_country in group:
+                    name = generation_files.shard_name(of_country.iso2)
                     atomic_files.link(folder / name, staged / name)
             if previous:
                 files |= kept_countries.link_shards(previous, kept, staged)
@@ -144,8 +146,8 @@ def run(options: BuildOptions) -> Built:
             )
         _forget(options.out, known)
         reuse.keep_receipts(options.out, work.done)
-    unchanged = (iso2 for iso2, one in reused.items() if one.cells)
-    return Built(generation, qualities, elsewhere, resumed, tuple(sorted(unchanged)))
+    unchanged = (iso2 for iso2, of_country in reused.items() if of_country.cells)
+    return BuildResult(generation, qualities, elsewhere, resumed, tuple(sorted(unchanged)))
 
 
 def _check_objections(out: Path, known: Objections, kept: Collection[str]) -> None:
@@ -254,7 +256,7 @@ def _executor(
 @contextmanager
 def _staging_folder(out: Path) -> Iterator[Path]:
     """A folder for the files of the next generation, removed when the build ends."""
-    staged = publication.staging(out)
+    staged = publication.make_staging_folder(out)
     try:
         yield staged
     finally:

@@ -11,7 +11,7 @@ import polars as pl
 
 from pipeline import canonical
 from pipeline.errors import BuildError
-from pipeline.publishing.kept_countries import Previous
+from pipeline.publishing.kept_countries import PreviousGeneration
 from pipeline.stages import input_files
 from shards.generations import atomic_files, groups, register_sources
 from shards.generations.groups import GROUP_SOURCES, GROUPS, NATURES, Relationship
@@ -19,7 +19,7 @@ from shards.generations.groups import GROUP_SOURCES, GROUPS, NATURES, Relationsh
 _TABLE = "relations"
 
 
-def write(inputs: Sequence[Path], previous: Previous | None, staged: Path) -> None:
+def write(inputs: Sequence[Path], previous: PreviousGeneration | None, staged: Path) -> None:
     """Write the groups of the input into the folder `staged`; no file without relationships.
 
     Raises:

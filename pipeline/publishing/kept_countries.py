@@ -20,7 +20,7 @@ from shards.generations.register_sources import Imports
 
 
 @dataclass(frozen=True, slots=True)
-class Previous:
+class PreviousGeneration:
     """The published generation, the source of the kept countries."""
 
     folder: Path
@@ -30,7 +30,7 @@ class Previous:
     sources: Imports
 
 
-def read_published(data: Path) -> Previous:
+def read_published(data: Path) -> PreviousGeneration:
     """Read the published generation of `data`.
 
     Raises:
@@ -46,7 +46,7 @@ def read_published(data: Path) -> Previous:
     folder = data / generation
     lists = reference.load((folder / generation_files.REFERENCE).read_bytes())
     report = folder / generation_files.QUALITY
-    return Previous(
+    return PreviousGeneration(
         folder=folder,
         manifest=generation_files.read_manifest(folder),
         counts=lists.counts,
@@ -68,7 +68,9 @@ def has_objections(data: Path) -> bool:
     return any(quality.oppositions for quality in found.values())
 
 
-def link_shards(previous: Previous, countries: Iterable[str], staged: Path) -> dict[str, File]:
+def link_shards(
+    previous: PreviousGeneration, countries: Iterable[str], staged: Path
+) -> dict[str, File]:
     """Link the shards of `countries` into the folder `staged`; return their digests.
 
     Raises:
@@ -88,7 +90,7 @@ def link_shards(previous: Previous, countries: Iterable[str], staged: Path) -> d
     return kept
 
 
-def merge_sources(previous: Previous, new: Iterable[InputSource]) -> list[InputSource]:
+def merge_sources(previous: PreviousGeneration, new: Iterable[InputSource]) -> list[InputSource]:
     """The new sources, and the previous ones whose name is not among them."""
     found = list(new)
     names = {source.path for source in found}

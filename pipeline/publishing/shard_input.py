@@ -24,7 +24,7 @@ from pipeline.stages.layout_order import HAS_SITE
 from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.rejections import REASON
 from shards.codec import aliases, record
-from shards.codec.codes import Distinct
+from shards.codec.codes import DistinctValues
 from shards.codec.strings import END, Texts
 from shards.format import DATE_NULL, EFFECTIF_NULL
 from shards.query import STATES
@@ -98,13 +98,13 @@ def former_names(values: pl.Series) -> FormerNames:
     return FormerNames(texts(listed["nom"]), _numbers(listed["row"], np.uint32))
 
 
-def distinct_values(values: pl.Series) -> Distinct:
+def distinct_values(values: pl.Series) -> DistinctValues:
     """A text column as its distinct values, null first, and their numbers by row."""
     known = values.drop_nulls().unique()
     numbers = values.replace_strict(
         known, pl.int_range(1, len(known) + 1, eager=True), default=None, return_dtype=pl.UInt32
     )
-    return Distinct([None, *known], _numbers(numbers.fill_null(0), np.uint32))
+    return DistinctValues([None, *known], _numbers(numbers.fill_null(0), np.uint32))
 
 
 def dates(values: pl.Series) -> pl.Series:

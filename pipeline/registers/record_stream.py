@@ -177,7 +177,7 @@ class _Scanner:
         return bool(more) or (not self._ended and self._read(size))
 
 
-class _Bounded:
+class _BoundedStream:
     """A stream of XML without a document type, of which not too many bytes may be read before `restart`.
 
     Entities, which make gigabytes of a kilobyte, are defined in a document type, which stands before the root.
@@ -225,7 +225,7 @@ def xml_elements(stream: IO[bytes], name: str) -> Iterator[dict[str, Any]]:
     """
     prefixes = {"http://www.w3.org/XML/1998/namespace": "xml"}
     outer: list[ET.Element] = []
-    bounded = _Bounded(stream)
+    bounded = _BoundedStream(stream)
     try:
         for event, found in ET.iterparse(bounded, events=("start", "end", "start-ns")):
             if event == "start-ns":

@@ -2,7 +2,7 @@
 
 The rows of a country are distributed over the segments of `seeds/identifiants.csv` (prefix, range,
 share). Within a segment, an affine permutation of the range gives the number. So two rows never
-share an identifier, rows are independent, and prefixes of every length have every selectivity.
+share an identifier, a row needs no other one, and prefixes find from one to very many companies.
 """
 
 from collections.abc import Mapping, Sequence

@@ -66,14 +66,14 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class RowTotals:
     """The rows written, of both tables."""
 
     companies: int
     lines: int
 
 
-def run(options: SynthOptions) -> Written:
+def run(options: SynthOptions) -> RowTotals:
     """Write the synthetic input.
 
     Raises:
@@ -90,7 +90,7 @@ def run(options: SynthOptions) -> Written:
     lines = processes.run(
         partial(_write_all, options.out), batches(tasks, count), count, count * MEMORY
     )
-    return Written(sum(task.rows for task in tasks), sum(lines))
+    return RowTotals(sum(task.rows for task in tasks), sum(lines))
 
 
 def plan(options: SynthOptions) -> Iterator[Chunk]:

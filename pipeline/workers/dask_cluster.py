@@ -20,12 +20,12 @@ from typing import Any, Final, TypeVar
 from pipeline import code_version
 from pipeline.errors import BuildError
 from pipeline.workers import processes
-from pipeline.workers.processes import Progress, Sized
+from pipeline.workers.processes import Progress, SizedTask
 
 _EXTRA: Final = "--cluster needs Dask; install the extra: pip install 'societes[cluster]'"
 _TIMEOUT: Final = "10s"  # of the connection to the scheduler
 
-T = TypeVar("T", bound=Sized)
+T = TypeVar("T", bound=SizedTask)
 R = TypeVar("R")
 
 

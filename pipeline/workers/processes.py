@@ -33,7 +33,7 @@ _REFRESH: Final = 0.5  # seconds between two updates of the progress bar
 Progress = Callable[[float], None]  # takes the number of further rows done, fractions included
 
 
-class Sized(Protocol):
+class SizedTask(Protocol):
     """A task with a name, a number of rows and a need of memory in bytes."""
 
     @property
@@ -46,7 +46,7 @@ class Sized(Protocol):
     def memory(self) -> int: ...
 
 
-T = TypeVar("T", bound=Sized)
+T = TypeVar("T", bound=SizedTask)
 R = TypeVar("R")
 
 
@@ -99,7 +99,7 @@ def process_count(jobs: int | None, rows: Sequence[int]) -> int:
     return max(1, min(jobs, busy))
 
 
-def refuse_too_large(tasks: Sequence[Sized], limit: int) -> None:
+def refuse_too_large(tasks: Sequence[SizedTask], limit: int) -> None:
     """Refuse tasks that cannot run within the limit.
 
     Raises:
@@ -175,7 +175,7 @@ def gather(
     return [found[place] for place in range(len(tasks))]
 
 
-def _bar(tasks: Sequence[Sized]) -> "tqdm[NoReturn]":
+def _bar(tasks: Sequence[SizedTask]) -> "tqdm[NoReturn]":
     total = sum(task.rows for task in tasks)
     return tqdm(total=total, unit=" rows", unit_scale=True, delay=2, disable=None)
 
@@ -185,7 +185,11 @@ def _show(bar: "tqdm[NoReturn]", rows: float) -> None:
 
 
 def tasks_that_fit(
-    tasks: Sequence[Sized], waiting: Sequence[int], running: Sequence[int], jobs: int, limit: int
+    tasks: Sequence[SizedTask],
+    waiting: Sequence[int],
+    running: Sequence[int],
+    jobs: int,
+    limit: int,
 ) -> Iterator[int]:
     """The waiting tasks that fit beside the running ones, in order."""
     free = limit - sum(tasks[place].memory for place in running)

@@ -101,7 +101,7 @@ class BurstLimiter:
         """
         caller = _digest(who)
 
-        def both(txn: "_Transaction[bytes]") -> tuple[Wait, Wait]:
+        def count_both(txn: "_Transaction[bytes]") -> tuple[Wait, Wait]:
             minute, bucket = _draw(txn, caller, per_minute, now)
             day, counted = _count(txn, caller, per_day, now)
             if not minute.seconds and not day.seconds:
@@ -109,7 +109,7 @@ class BurstLimiter:
                 txn.put(_DAY + caller, counted)
             return minute, day
 
-        return self._decide(both, now) or (_ALLOWED, _ALLOWED)
+        return self._decide(count_both, now) or (_ALLOWED, _ALLOWED)
 
     def rows(self) -> int:
         """The number of buckets and days that are stored."""
@@ -232,7 +232,7 @@ def _open_file(path: Path) -> "tuple[lmdb.Environment, WriteLock]":
     try:
         # Only creating needs the lock: a stopped process that has it must not delay a start.
         is_new = path.stat().st_size < _HEADER
-        with lock.held(PATIENCE_S) if is_new else contextlib.nullcontext():
+        with lock.hold(PATIENCE_S) if is_new else contextlib.nullcontext():
             env = lmdb.open(
                 str(path),
                 subdir=False,

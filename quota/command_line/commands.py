@@ -34,7 +34,7 @@ _PASSWORD_BYTES: Final = 12  # 96 random bits, 16 characters
 async def create_account(
     store: LedgerStore, options: Namespace, plans: Plans, now: datetime
 ) -> Result:
-    """Create an organisation; all other commands take its id."""
+    """Create an organisation; commands for it take its id."""
     account = await store.accounts.create(
         options.plan,
         plans,

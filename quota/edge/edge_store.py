@@ -23,7 +23,7 @@ from typing import Final
 from quota import keys
 from quota.accounts import Account, Key
 from quota.edge import leases
-from quota.edge.leases import Move, Taken
+from quota.edge.leases import Move, TakeResult
 from quota.errors import QuotaError, StoreUnavailable
 from quota.ledger.purchase import Purchase
 from quota.ledger.transaction import WriteTransaction
@@ -142,11 +142,11 @@ class EdgeStore(Store):
     def _now(self) -> datetime:
         return self._moment(self._clock())
 
-    def _take(self, account: str, limit: int, now: datetime) -> StoreFuture[Taken]:
+    def _take(self, account: str, limit: int, now: datetime) -> StoreFuture[TakeResult]:
         return self._writer.submit(lambda txn: leases.take(txn, account, limit, now))
 
     async def _grant(
-        self, taking: StoreFuture[Taken], account: str, limit: int, now: datetime
+        self, taking: StoreFuture[TakeResult], account: str, limit: int, now: datetime
     ) -> Meter:
         """Wait for the call, and for a new block if the balance is used up."""
         taken = await taking

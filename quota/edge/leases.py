@@ -35,7 +35,7 @@ RETURNED: Final = "-"
 Blocks = list[tuple[str, int]]
 
 
-class Taken(NamedTuple):
+class TakeResult(NamedTuple):
     """The outcome of `take`.
 
     Attributes:
@@ -69,7 +69,7 @@ def block(limit: int) -> int:
 # -- calls -------------------------------------------------------------------------
 
 
-def take(txn: WriteTransaction, account: str, limit: int, now: datetime) -> Taken:
+def take(txn: WriteTransaction, account: str, limit: int, now: datetime) -> TakeResult:
     """Take one call of the balance, or refuse it if the limit is known to be reached."""
     today = day(now)
     key = row_format.join(row_format.BALANCE, today.key, account)
@@ -79,10 +79,10 @@ def take(txn: WriteTransaction, account: str, limit: int, now: datetime) -> Take
         txn.put(key, row_format.pack_balance(used, _second(now), _less_one(blocks)))
         meter = Meter("appels_jour", limit, used - left + 1, True, today.end)
         size = block(limit)
-        return Taken(meter, low=left - 1 <= size // 4 and limit - used >= size)
+        return TakeResult(meter, low=left - 1 <= size // 4 and limit - used >= size)
     if used - left >= limit and abs(_second(now) - heard) < REFUSED_S:
-        return Taken(Meter("appels_jour", limit, used - left, False, today.end), low=False)
-    return Taken(None, low=True)
+        return TakeResult(Meter("appels_jour", limit, used - left, False, today.end), low=False)
+    return TakeResult(None, low=True)
 
 
 def give_back(txn: WriteTransaction, account: str, taken: datetime) -> None:

@@ -55,7 +55,7 @@ class Payment:
 
 
 @dataclass(frozen=True, slots=True)
-class Unapplied:
+class UnappliedPayment:
     """A payment that could not be applied, as the operator sees it until it is.
 
     Attributes:
@@ -123,17 +123,19 @@ def note_unapplied(txn: WriteTransaction, payment: Payment, error: str, now: int
     """Note a payment that has no effect, for the operator; the moment of the first time stays."""
     key = row_format.join(row_format.UNAPPLIED, payment.id)
     stored = txn.get(key)
-    since = now if stored is None else Unapplied(**orjson.loads(stored)).since
-    note = Unapplied(
+    since = now if stored is None else UnappliedPayment(**orjson.loads(stored)).since
+    note = UnappliedPayment(
         payment.id, payment.kind, payment.account, payment.plan, payment.credits,
         payment.customer, error, since,
     )  # fmt: skip
     txn.put(key, orjson.dumps(asdict(note)))
 
 
-def unapplied_payments(txn: ReadTransaction) -> Sequence[Unapplied]:
+def unapplied_payments(txn: ReadTransaction) -> Sequence[UnappliedPayment]:
     """The payments that have no effect, the oldest first; each is one that Stripe signed."""
-    found = [Unapplied(**orjson.loads(stored)) for _, stored in txn.scan(row_format.UNAPPLIED)]
+    found = [
+        UnappliedPayment(**orjson.loads(stored)) for _, stored in txn.scan(row_format.UNAPPLIED)
+    ]
     return sorted(found, key=lambda note: (note.since, note.id))
 
 

@@ -35,7 +35,7 @@ _Parse = Callable[[Reply], T]
 _Request = Callable[[list[Command]], _Parse[T]]
 
 
-class _More(NamedTuple):
+class _FurtherReads(NamedTuple):
     """A read that needs further replies."""
 
     commands: Sequence[Command]
@@ -72,12 +72,12 @@ class RedisQueue:
 
             def go_on(replies: Reply | None) -> Any:
                 try:
-                    return _More(rounds.send(replies), go_on)
+                    return _FurtherReads(rounds.send(replies), go_on)
                 except StopIteration as end:
                     return end.value
 
             first = go_on(None)
-            if not isinstance(first, _More):
+            if not isinstance(first, _FurtherReads):
                 return lambda _: first
             commands += first.commands
             return first.parse
@@ -123,7 +123,7 @@ class RedisQueue:
 
         return self._submit(request)
 
-    def together(self) -> Lock:
+    def batch_reads(self) -> Lock:
         """Begin all operations of a `with` in one round trip."""
         return self._writer.gathering
 
@@ -212,7 +212,7 @@ class RedisQueue:
 
     def _go_on(self, outcomes: list[Any]) -> bool:
         """Make the next round trip of the reads that need one; False if none does."""
-        lacking = [number for number, one in enumerate(outcomes) if isinstance(one, _More)]
+        lacking = [number for number, one in enumerate(outcomes) if isinstance(one, _FurtherReads)]
         commands = [command for number in lacking for command in outcomes[number].commands]
         try:
             replies = iter(self._connection.run(commands) if commands else ())
@@ -264,13 +264,13 @@ class RedisQueue:
     def _go_on_with(self, work: str, operation: Callable[[WriteTransaction], T]) -> T:
         known, rows = self._left.pop(work, None), RedisTransaction(None)
 
-        def keeping(txn: WriteTransaction) -> T:
+        def operate(txn: WriteTransaction) -> T:
             nonlocal rows
             assert isinstance(txn, RedisTransaction)
             rows = txn
             return operation(txn)
 
-        done = self._transact(keeping, known)
+        done = self._transact(operate, known)
         if known is None and rows.changes:
             self._left[work] = rows.successor()
         while len(self._left) > _KEPT:

@@ -75,8 +75,8 @@ class RedisStore(LedgerStore):
         """By the server's clock where this host's differs: all hosts end a day together."""
         return utc(now) + self._request_connection.ahead
 
-    def together(self) -> AbstractContextManager[object]:
-        return self._queue.together()
+    def batch_reads(self) -> AbstractContextManager[object]:
+        return self._queue.batch_reads()
 
     # -- the operations of every request -------------------------------------------
 

@@ -18,7 +18,7 @@ from quota.ledger import account_rows, activity, calls, exports, payments, peopl
 from quota.ledger.account_rows import ADDRESSES
 from quota.ledger.activity import KeyUse
 from quota.ledger.openings import Opening
-from quota.ledger.payments import Payment, Unapplied
+from quota.ledger.payments import Payment, UnappliedPayment
 from quota.ledger.people import Person
 from quota.ledger.transaction import WriteTransaction
 from quota.periods import iso
@@ -114,7 +114,7 @@ class AccountBook:
         moment = int(now.timestamp())
         return self._transactions.submit(payments.note_unapplied, payment, error, moment)
 
-    def unapplied_payments(self) -> StoreResult[Sequence[Unapplied]]:
+    def unapplied_payments(self) -> StoreResult[Sequence[UnappliedPayment]]:
         """The payments that have no effect, the oldest first."""
         return self._transactions.read(payments.unapplied_payments)
 

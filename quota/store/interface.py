@@ -29,7 +29,7 @@ class Store(Protocol):
         """The accounts, keys and people of the store; None at an edge, which has none."""
         ...
 
-    def together(self) -> AbstractContextManager[object]:
+    def batch_reads(self) -> AbstractContextManager[object]:
         """Begin the reads of a `with` together: a store at a distance asks for all of them at once."""
         return nullcontext()
 
@@ -48,7 +48,7 @@ class Store(Protocol):
         ...
 
     def calls(self, account: str, limit: int, now: datetime) -> Awaitable[Meter]:
-        """The calls of the day: the part of `usage` that every response states."""
+        """The calls of the day: the part of `usage` that a response to an account states."""
         ...
 
     def is_charged(self, account: str, company: str, now: datetime) -> Awaitable[bool]:

@@ -135,7 +135,7 @@ class LmdbFile:
             env = self._open_environment()
             self._check_size()
             assert self._write_lock
-            with self._write_lock.held(), env.begin(write=True) as txn:
+            with self._write_lock.hold(), env.begin(write=True) as txn:
                 rows = LmdbTransaction(txn)
                 outcomes = [self._outcome(operation, rows) for operation in operations]
         except (lmdb.Error, OSError, StoreUnavailable) as error:
@@ -303,7 +303,7 @@ def _bring_up(env: lmdb.Environment, lock: WriteLock) -> None:
     with env.begin() as txn:
         is_old = txn.get(row_format.FORMAT) == row_format.UNINDEXED
     if is_old:
-        with lock.held(), env.begin(write=True) as txn:
+        with lock.hold(), env.begin(write=True) as txn:
             migrate(LmdbTransaction(txn))
 
 

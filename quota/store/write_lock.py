@@ -40,7 +40,7 @@ class WriteLock:
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
     @contextmanager
-    def held(self, timeout: float | None = None) -> Iterator[None]:
+    def hold(self, timeout: float | None = None) -> Iterator[None]:
         """Hold the lock for the duration of the block; as `acquire`."""
         self.acquire(timeout)
         try:

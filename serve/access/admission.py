@@ -70,7 +70,7 @@ class Call(NamedTuple):
     lang: str = "fr"
 
 
-class Admitted(NamedTuple):
+class AdmittedCaller(NamedTuple):
     """A caller that has passed the burst limits.
 
     Attributes:
@@ -89,7 +89,7 @@ async def admit(
     authorization: Sequence[str],
     trace: RequestTrace,
     meter_headers: MeterHeaders = billing.current_headers,
-) -> Admitted:
+) -> AdmittedCaller:
     """Identify the caller by its Authorization headers, and check its burst limits.
 
     Raises:
@@ -107,7 +107,7 @@ async def admit_caller(
     caller: Caller,
     trace: RequestTrace,
     meter_headers: MeterHeaders = billing.current_headers,
-) -> Admitted:
+) -> AdmittedCaller:
     """Check the burst limits of a caller that is known, such as that of a session.
 
     Raises:
@@ -119,19 +119,19 @@ async def admit_caller(
     try:
         left = context.gate.count_call(caller, trace.address, now)
     except ApiError as error:
-        counting = _counting(context, caller, BurstRemaining(0), now)
+        counting = _make_counting(context, caller, BurstRemaining(0), now)
         if counting is not None:
             # Every 429 reports the meter of its route (§7 rule 1).
             error.headers |= await meter_headers(caller.plan, counting) | error.headers
         raise
-    counting = _counting(context, caller, left, now)
+    counting = _make_counting(context, caller, left, now)
     if counting is not None:
-        return Admitted(caller, left, counting, {})
+        return AdmittedCaller(caller, left, counting, {})
     limits = context.gate.limits[caller.plan.slug]
-    return Admitted(caller, left, None, counter_headers.visitor(limits, left, now))
+    return AdmittedCaller(caller, left, None, counter_headers.visitor(limits, left, now))
 
 
-def require_account(admitted: Admitted) -> Counting:
+def require_account(admitted: AdmittedCaller) -> Counting:
     """The counting of a call to a resource that only accounts have. Raises ApiError 401."""
     if admitted.counting is None:
         raise errors.compte_requis(refused=admitted.caller.refused)
@@ -140,7 +140,7 @@ def require_account(admitted: Admitted) -> Counting:
 
 async def perform(
     context: ServerContext,
-    admitted: Admitted,
+    admitted: AdmittedCaller,
     prepare: Prepare[T],
     call: Call,
     trace: RequestTrace,
@@ -250,7 +250,7 @@ def unavailable_response(
     return of_error(refusal, lang)
 
 
-def _counting(
+def _make_counting(
     context: ServerContext, caller: Caller, left: BurstRemaining, now: datetime
 ) -> Counting | None:
     if caller.account is None:

@@ -18,7 +18,7 @@ from serve.access import envelope
 from serve.access.caller import Caller
 from serve.access.etag import matches
 from serve.contract.errors import ApiError
-from serve.generation.company_ids import LookedUp
+from serve.generation.company_ids import FoundCompanies
 from serve.generation.generation_status import GenerationStatus
 from serve.generation.open_generation import OpenGeneration
 from serve.request.query_string import Pairs
@@ -55,7 +55,7 @@ class Request(NamedTuple):
     if_none_match: str | None
     head: bool = False
     lang: str = "fr"
-    named: LookedUp | None = None
+    named: FoundCompanies | None = None
 
 
 class Response(NamedTuple):
@@ -141,7 +141,7 @@ class PreparedCall(NamedTuple, Generic[T_co]):
     preview: Callable[[ApiError], T_co] | None = None
     trials: int | None = None
     calls: int = 1
-    named: Callable[[], Awaitable[LookedUp]] | None = None
+    named: Callable[[], Awaitable[FoundCompanies]] | None = None
 
     @property
     def is_charged(self) -> bool:

@@ -17,12 +17,12 @@ from serve.access.caller import Caller
 from serve.access.rights import Window
 from serve.contract.errors import ApiError
 from serve.contract.objects.common import activities_of
-from serve.contract.objects.described import ABSENT
+from serve.contract.objects.declaration import ABSENT
 from serve.contract.objects.record import Droits, Fiche
 from serve.contract.objects.search import Recherche, TexteVoulu
 from shards.codec import record as codec
 from shards.search.suggest.proposals import ProposedSearch
-from shards.search.suggest.spelling import Meant
+from shards.search.suggest.spelling import NearestText
 
 # A record without statements is no refusal (A6).
 COMPTES_MESSAGE: Final = (
@@ -60,7 +60,7 @@ class SearchResult(NamedTuple):
     sans_donnees: Sequence[str] = ()
     ids_inconnus: Sequence[str] | None = None
     noms_trouves: Mapping[str, str] = _NONE
-    vouliez_vous_dire: Sequence[Meant] = ()
+    vouliez_vous_dire: Sequence[NearestText] = ()
     activites: Sequence[str] = ()
     recherches_proposees: Sequence[ProposedSearch] = ()
 

@@ -34,7 +34,7 @@ async def compte(request: Request, counting: Counting) -> CallResult[Compte]:
     reader.refuse_parameters(request.pairs)
     account = counting.account
     plan = request.caller.plan
-    with counting.store.together():
+    with counting.store.batch_reads():
         counters = counting.store.usage(account.id, plan, counting.now)
         keys = counting.store.keys_of(account.id)
     usage = await counters

@@ -12,7 +12,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from serve.access.call import DATA_VERSION, CallResult, Request, not_modified
 from serve.access.etag import etag, matches
 from serve.contract import parameters, seed_tables
-from serve.contract.objects.described import AnswerObject
+from serve.contract.objects.declaration import AnswerObject
 from serve.contract.objects.lists import (
     ListePays,
     ListeSecteurs,
@@ -105,10 +105,10 @@ def sous_secteurs(
             counts[cell.secteur, cell.sous_secteur] += cell.n
         by_label: Counter[str] = Counter()
         codes: dict[str, str] = {}
-        for one in reference.sous_secteurs:
-            if one.secteur in scope.secteurs:
-                by_label[one.sous_secteur] += counts[one.secteur, one.code]
-                codes.setdefault(one.sous_secteur, one.code)
+        for sub_sector in reference.sous_secteurs:
+            if sub_sector.secteur in scope.secteurs:
+                by_label[sub_sector.sous_secteur] += counts[sub_sector.secteur, sub_sector.code]
+                codes.setdefault(sub_sector.sous_secteur, sub_sector.code)
         entries = [
             SousSecteurDeListe(
                 sous_secteur=label,
@@ -120,7 +120,9 @@ def sous_secteurs(
         ]
         perimetre = Perimetre(
             pays=scope.pays or generation.names.pays,
-            secteurs=[one.secteur for one in reference.secteurs if one.code in scope.secteurs],
+            secteurs=[
+                sector.secteur for sector in reference.secteurs if sector.code in scope.secteurs
+            ],
         )
         return ListeSousSecteurs(total=len(entries), perimetre=perimetre, sous_secteurs=entries)
 
@@ -143,7 +145,7 @@ def cached_list(
         made = answer()
         return ListContent(made, made.json())
 
-    return CallResult(200, generation.cached(what, content), headers)
+    return CallResult(200, generation.get_or_make(what, content), headers)
 
 
 def _cells(reference: Reference, scope: Query) -> Iterable[CellCount]:

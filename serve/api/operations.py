@@ -10,7 +10,7 @@ from serve.api.analyses.groupe import groupe
 from serve.api.analyses.marche import marche
 from serve.api.analyses.repartition import repartition
 from serve.api.changes.modifications import modifications
-from serve.api.changes.watching import watching
+from serve.api.changes.watch import prepare_watch
 from serve.api.compte import compte
 from serve.api.identifiants import identifiants
 from serve.api.matching.rapprochement import lines_of_body
@@ -107,7 +107,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         "watchChanges", "/api/v1/modifications", "modifications", "body", "Companies",
-        watching, changes.ModificationsSuivies,
+        prepare_watch, changes.ModificationsSuivies,
         method="POST", account=True, body=bodies.DemandeModifications, largest=json_body.LARGEST,
         headers=["X-Donnees-Version"],
     ),

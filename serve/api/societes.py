@@ -13,9 +13,9 @@ from serve.access.etag import etag
 from serve.access.rights import Window
 from serve.contract import activities
 from serve.generation import company_ids
-from serve.generation.company_ids import LookedUp
+from serve.generation.company_ids import FoundCompanies
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
-from serve.request.memo import remembering
+from serve.request.memo import memoise
 from serve.request.reader import Asked
 from shards.search.search import records, search, search_within
 from shards.search.suggest import former_names, proposals, spelling
@@ -24,7 +24,7 @@ from shards.search.suggest import former_names, proposals, spelling
 # its own query.
 _LONGEST_LINK: Final = 4_000
 
-_quoted: Final = remembering(quote_plus)
+_quoted: Final = memoise(quote_plus)
 
 
 def societes(request: Request, generation: OpenGeneration) -> PreparedCall[SearchResult]:
@@ -88,7 +88,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
 
 def _named_lookup(
     asked: Asked, caller: Caller, generation: OpenGeneration
-) -> Callable[[], Awaitable[LookedUp]] | None:
+) -> Callable[[], Awaitable[FoundCompanies]] | None:
     """Looks up the companies of `ids`, where an account names more than its plan shows (X19)."""
     plan, companies = caller.plan, asked.companies
     if not companies or caller.account is None:

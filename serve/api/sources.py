@@ -38,14 +38,16 @@ def sources(request: Request, generation: OpenGeneration) -> CallResult[ListCont
     reference = generation.reference
 
     def answer() -> ListeSources:
-        shown = [one for one in reference.pays if not countries or one.iso2 in countries]
-        known = [generation.sources[one.iso2] for one in shown]
+        shown = [
+            country for country in reference.pays if not countries or country.iso2 in countries
+        ]
+        known = [generation.sources[country.iso2] for country in shown]
         oldest, newest = country_sources.period(known) or (None, None)
         return ListeSources(
             total=len(shown),
             date_min=oldest,
             date_max=newest,
-            pays_sans_donnees=[one.iso2 for one in known if not one.n_societes],
+            pays_sans_donnees=[country.iso2 for country in known if not country.n_societes],
             pays=[_country(*pair) for pair in zip(shown, known, strict=True)],
         )
 

@@ -87,7 +87,7 @@ def _activities(
         return dict(counted[1]["nace"].top_values())
 
     named, found = activities.completions(q)
-    counts = generation.cached(("activités", pays), count_classes) if found else {}
+    counts = generation.get_or_make(("activités", pays), count_classes) if found else {}
     known = sorted(found & counts.keys(), key=lambda code: (code not in named, -counts[code], code))
     chosen = activities_of(known[:_MOST_ACTIVITIES])
     return [ActiviteSuggeree(**vars(one), n=counts[one.nace]) for one in chosen]
@@ -102,6 +102,6 @@ def _sectors(generation: OpenGeneration, text: str) -> list[SecteurSuggere]:
 
     return [
         SecteurSuggere(slug=one.slug, secteur=one.secteur, secteur_en=one.secteur_en)
-        for french, english, one in generation.cached(("secteurs pliés",), folded_sectors)
+        for french, english, one in generation.get_or_make(("secteurs pliés",), folded_sectors)
         if text and (french.startswith(text) or english.startswith(text))
     ]

@@ -20,14 +20,14 @@ from shards.search.search import ShardSet
 _AT_ONCE: Final = 10
 
 
-class LookedUp(NamedTuple):
+class FoundCompanies(NamedTuple):
     """Companies that were asked for: by country and stored identifier those that exist, as asked those that do not."""
 
     known: Sequence[tuple[str, str]]
     unknown: Sequence[AskedCompany]
 
 
-async def find(base: ShardSet, companies: Sequence[AskedCompany]) -> LookedUp:
+async def find(base: ShardSet, companies: Sequence[AskedCompany]) -> FoundCompanies:
     """Look companies up, each once.
 
     This runs on the event loop: a thousand are 10 to 100 ms, in parts of ten.
@@ -42,11 +42,11 @@ async def find(base: ShardSet, companies: Sequence[AskedCompany]) -> LookedUp:
         found = company_numbers.find_each(base, wanted, seed_tables.derivations())
         known.update(filter(None, found))
         unknown += [one for one, place in zip(part, found, strict=True) if place is None]
-    return LookedUp(sorted(known), unknown)
+    return FoundCompanies(sorted(known), unknown)
 
 
 async def looked_up(
-    base: ShardSet, asked: Asked, named: LookedUp | None = None
+    base: ShardSet, asked: Asked, named: FoundCompanies | None = None
 ) -> tuple[Query, Sequence[str] | None]:
     """The query with the companies that exist, and the items of `ids` that name none, as they were written.
 

@@ -38,7 +38,7 @@ def find(
     folded = fold_id(identifier)
     if not folded:
         return None
-    steps = generation.cached(
+    steps = generation.get_or_make(
         "history", lambda: change_steps.history(generation.steps, generation.id)
     )
     try:

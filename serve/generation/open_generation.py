@@ -68,7 +68,7 @@ class OpenGeneration:
         steps: the known changes from one generation to another (`/modifications`), by the first.
         peers: quantiles of ratios by country, sector and ratio, as far as they were asked for.
         markets: analyses of markets without other filters than countries and sectors, of late.
-        changed: the companies that the steps of several generations changed, of late.
+        changed_companies: the companies that the steps of several generations changed, of late.
     """
 
     generation: Generation
@@ -78,7 +78,7 @@ class OpenGeneration:
     steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
     peers: Memo = field(default_factory=dict)
     markets: dict[Query, ChiffresDuMarche] = field(default_factory=dict)
-    changed: CompanyMemo = field(default_factory=CompanyMemo)
+    changed_companies: CompanyMemo = field(default_factory=CompanyMemo)
     _documents: dict[Hashable, Any] = field(default_factory=dict)
     _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)
     _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)
@@ -138,7 +138,7 @@ class OpenGeneration:
     @property
     def groups(self) -> GroupsRead:
         """The groups of companies, and where they come from (X12)."""
-        return self.cached("groups", lambda: _groups(self.generation))
+        return self.get_or_make("groups", lambda: _groups(self.generation))
 
     def set_previous(self, previous: "OpenGeneration | None") -> None:
         """Let requests name `previous`, which stays open as long as this one is leased."""
@@ -169,7 +169,7 @@ class OpenGeneration:
             return reader.read(pairs, parameters.SEARCH, self.names)
         return self._read(tuple(pairs))
 
-    def cached(self, what: Hashable, make: Callable[[], T]) -> T:
+    def get_or_make(self, what: Hashable, make: Callable[[], T]) -> T:
         """The value that `what` determines, made once and kept while there is room."""
         found: T | None = self._documents.get(what)
         if found is None:
@@ -179,7 +179,7 @@ class OpenGeneration:
         return found
 
     def peek(self, what: Hashable) -> Any:
-        """The value of `cached` if it was made before, else None."""
+        """The value of `get_or_make` if it was made before, else None."""
         return self._documents.get(what)
 
     async def in_thread(self, cost: float, make: Callable[[], T]) -> T:

@@ -21,7 +21,7 @@ from aiohttp import web
 from serve.access.call import Response
 from serve.access.etag import matches
 from serve.request import accept
-from serve.request.memo import remembering
+from serve.request.memo import memoise
 
 # Bytes; a shorter answer fits into one packet as it is.
 SHORTEST: Final = 1_000
@@ -45,7 +45,7 @@ _COMPRESS: Final[Mapping[str, Callable[[bytes, int], bytes]]] = {
 }
 
 
-class Accepted(NamedTuple):
+class AcceptedCodings(NamedTuple):
     """The codings that a client accepts, the best first; `plain`: it also accepts none."""
 
     codings: Sequence[str] = ()
@@ -57,10 +57,10 @@ class Accepted(NamedTuple):
         return self.codings[0] if self.codings else None
 
 
-_PLAIN: Final = Accepted()
+_PLAIN: Final = AcceptedCodings()
 
 
-def read_accept_encoding(header: str | None) -> Accepted:
+def read_accept_encoding(header: str | None) -> AcceptedCodings:
     """Read the header Accept-Encoding (RFC 9110 §12.5.3).
 
     A coding that the client likes less than no coding is not used, unless it refuses to do without.
@@ -70,13 +70,13 @@ def read_accept_encoding(header: str | None) -> Accepted:
     >>> read_accept_encoding("gzip;q=0.5, identity").best_coding is None
     True
     >>> read_accept_encoding("identity;q=0, *"), read_accept_encoding("zstd;q=0")
-    (Accepted(codings=['zstd', 'gzip'], plain=False), Accepted(codings=[], plain=True))
+    (AcceptedCodings(codings=['zstd', 'gzip'], plain=False), AcceptedCodings(codings=[], plain=True))
     """
     return _read(header) if header else _PLAIN
 
 
-@remembering
-def _read(header: str) -> Accepted:
+@memoise
+def _read(header: str) -> AcceptedCodings:
     # `x-gzip` is another name of gzip (RFC 9110 §8.4.1.3).
     given = {word.removeprefix("x-"): quality for word, quality in accept.qualities(header)}
     others = given.get("*", 0.0)
@@ -84,13 +84,13 @@ def _read(header: str) -> Accepted:
     least = given.get("identity", 0.0)
     found = [name for name in _COMPRESS if quality[name] > 0 and quality[name] >= least]
     found.sort(key=lambda name: -quality[name])
-    return Accepted(found, given.get("identity", given.get("*", 1.0)) > 0)
+    return AcceptedCodings(found, given.get("identity", given.get("*", 1.0)) > 0)
 
 
-def without_codings(if_none_match: str | None, by: Accepted) -> str | None:
+def without_codings(if_none_match: str | None, by: AcceptedCodings) -> str | None:
     """If-None-Match with the tags of answers as they are, for every coding that the client still accepts.
 
-    >>> without_codings('"a-gzip", "b-zstd"', Accepted(["gzip"]))
+    >>> without_codings('"a-gzip", "b-zstd"', AcceptedCodings(["gzip"]))
     '"a", "b-zstd"'
     """
     if if_none_match is not None:
@@ -100,7 +100,7 @@ def without_codings(if_none_match: str | None, by: Accepted) -> str | None:
 
 
 async def compress_response(
-    message: web.BaseRequest, response: Response, by: Accepted, *, of_api: bool
+    message: web.BaseRequest, response: Response, by: AcceptedCodings, *, of_api: bool
 ) -> Response:
     """The response as it goes to the client: compressed if that is worth it, with the tag of its bytes.
 
@@ -142,7 +142,7 @@ async def _encode(body: bytes, coding: str, policy: str) -> bytes:
 
 
 def _headers_of_304(
-    headers: Mapping[str, str], if_none_match: str | None, by: Accepted
+    headers: Mapping[str, str], if_none_match: str | None, by: AcceptedCodings
 ) -> dict[str, str]:
     """The headers of a 304, with the tag that the client has, and may go on using."""
     found = {**headers, "Vary": f"{headers['Vary']}, {_VARY}" if "Vary" in headers else _VARY}

@@ -57,7 +57,7 @@ def make_server(
     """
     return Server(
         handler,
-        access_log_class=_access_log(metrics, write or stderr.soon),
+        access_log_class=_access_log(metrics, write or stderr.write_soon),
         access_log=_log,
         max_line_size=LONGEST_LINE,
         max_field_size=LONGEST_FIELD,

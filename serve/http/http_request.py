@@ -9,7 +9,7 @@ from serve.access.admission import Call
 from serve.access.context import ServerContext
 from serve.contract.errors import LANGUAGES
 from serve.http import compression
-from serve.http.compression import Accepted
+from serve.http.compression import AcceptedCodings
 from serve.http.router import RequestTarget
 from serve.observe.request_trace import RequestTrace
 from serve.request import accept, query_string
@@ -40,7 +40,7 @@ class HttpRequest(NamedTuple):
         return tags and compression.without_codings(tags, self.accepted_codings)
 
     @property
-    def accepted_codings(self) -> Accepted:
+    def accepted_codings(self) -> AcceptedCodings:
         """The content codings that the client accepts."""
         return compression.read_accept_encoding(self.header("Accept-Encoding"))
 

@@ -8,7 +8,7 @@ import orjson
 
 from quota.accounts import effective_plan
 from serve.access import admission
-from serve.access.admission import Admitted
+from serve.access.admission import AdmittedCaller
 from serve.access.call import (
     NO_STORE,
     PRIVATE,
@@ -114,7 +114,7 @@ def _limit(given: str | None) -> int | None:
     raise errors.parametre_invalide("limit", errors.why("entier_positif"))
 
 
-async def _admit(request: HttpRequest, token: str) -> Admitted:
+async def _admit(request: HttpRequest, token: str) -> AdmittedCaller:
     """The caller behind a token, or behind the Authorization header."""
     context, trace = request.context, request.trace
     if token == OPEN:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from serve.contract.operation import Operation
-from serve.request.memo import remembering
+from serve.request.memo import memoise
 
 # Of a path that there is not, and of a host (RFC 9110 §9.3.6): nothing is changed by a request (G2).
 ALLOW: Final = "GET, HEAD, OPTIONS"
@@ -84,7 +84,7 @@ class Router:
         opened = (_API, *(one.path for one in known if one.opened))
         self._opened: Final = frozenset(opened)
         self._below: Final = tuple(f"{path}/" for path in opened)
-        self._find: Final = remembering(self._find_path)
+        self._find: Final = memoise(self._find_path)
 
     def read(self, raw: str) -> RequestTarget:
         """Parse a path and its query; a fragment is ignored."""

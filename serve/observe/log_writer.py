@@ -51,7 +51,7 @@ class LogWriter:
         self._scheduled = False
         self._lock = Lock()
 
-    def soon(self, line: bytes) -> None:
+    def write_soon(self, line: bytes) -> None:
         """Write `line` at the end of this turn of the event loop, with the others of the turn."""
         self._append(line)
         if not self._scheduled:

@@ -68,7 +68,7 @@ def _serve(config: Config) -> None:
     address = ports.address(listeners[0])
     port = listeners[0].getsockname()[1]
 
-    def ready(pids: Callable[[], set[int]]) -> None:
+    def report_ready(pids: Callable[[], set[int]]) -> None:
         print(address, flush=True)
         if predecessor is None:
             handover.offer(state, port, listeners)
@@ -86,13 +86,16 @@ def _serve(config: Config) -> None:
 
     relieving = predecessor is not None
     if config.workers > 1:
-        workers.run(config, listeners, ready, relieving)
+        workers.run(config, listeners, report_ready, relieving)
     else:
         # Imported here: the parent of several workers must not wait for it.
         from serve.process import worker
 
         worker.run(
-            config, listeners, ready=lambda: ready(lambda: {os.getpid()}), relieving=relieving
+            config,
+            listeners,
+            ready=lambda: report_ready(lambda: {os.getpid()}),
+            relieving=relieving,
         )
 
 

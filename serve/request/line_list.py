@@ -11,7 +11,7 @@ from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.limits import DEFAULT_CANDIDATES, LONGEST_VALUE, MOST_CANDIDATES, MOST_LINES
 from serve.contract.objects.bodies import DemandeRapprochement, LigneDonnee
-from serve.contract.objects.described import names_of
+from serve.contract.objects.declaration import names_of
 from serve.request import json_body
 from serve.request.dates import iso_date
 from serve.request.place_names import PlaceNames

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from urllib.parse import parse_qsl
 
 from serve.contract import errors
-from serve.request.memo import remembering
+from serve.request.memo import memoise
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -22,7 +22,7 @@ def pairs(raw: str) -> Pairs:
         raise errors.parametre_invalide("chaîne de requête", why) from error
 
 
-@remembering
+@memoise
 def _pairs(raw: str) -> Pairs:
     raw.encode()  # bytes that were not UTF-8 arrive as lone surrogates
     if "%" in raw or "+" in raw:

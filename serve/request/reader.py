@@ -94,32 +94,34 @@ def read(
     bounds: dict[str, Range] = {}
     others: dict[str, Any] = {}
     always = _always_read(declared)
-    for one in declared:
-        if one.name not in texts and one not in always:
+    for parameter in declared:
+        if parameter.name not in texts and parameter not in always:
             continue
-        column = one.column or one.name
-        if one.kind == "place":
+        column = parameter.column or parameter.name
+        if parameter.kind == "place":
             if "pays" not in conditions:
                 words = (values.items(texts.get(place.name, ()), place) for place in _PLACES)
                 conditions |= places(names, *words)
-            if one.required and not conditions["secteurs"]:
+            if parameter.required and not conditions["secteurs"]:
                 raise errors.secteur_requis()
-        elif (sent := texts.get(one.name)) and (
-            found := values.READERS[one.kind](sent, one, names)
+        elif (sent := texts.get(parameter.name)) and (
+            value := values.READERS[parameter.kind](sent, parameter, names)
         ) is not None:
-            if one.bound:
+            if parameter.bound:
                 before = bounds.get(column, Range(column))
-                bounds[column] = before._replace(**{one.bound: found})
+                bounds[column] = before._replace(**{parameter.bound: value})
                 _check_bounds(bounds[column], declared, texts)
             else:
-                (conditions if column in _CONDITIONS else others)[column] = found
-        elif one.required:
-            raise _missing_error(one)
+                (conditions if column in _CONDITIONS else others)[column] = value
+        elif parameter.required:
+            raise _missing_error(parameter)
     if "companies" in others:
-        conditions["ids"] = tuple((one.iso2, one.identifier) for one in others["companies"])
+        conditions["ids"] = tuple(
+            (company.iso2, company.identifier) for company in others["companies"]
+        )
     if FORMAT in declared:
         wanted, columns, statements = (
-            others.pop(one.name, None) for one in (FORMAT, COLONNES, COMPTES)
+            others.pop(parameter.name, None) for parameter in (FORMAT, COLONNES, COMPTES)
         )
         others["file"] = file_options.chosen_options(wanted, columns, statements, accepted)
     return Asked(Query(**conditions, ranges=tuple(bounds.values())), **others)

@@ -88,15 +88,18 @@ class ChangeWriter:
             section.end_block()
         counts = ChangeCounts(*(len(section.entries.lengths) for section in sections))
         if any(counts):
-            pieces = [one.entries for one in sections] + [one.blocks for one in sections]
+            pieces = [
+                *(section.entries for section in sections),
+                *(section.blocks for section in sections),
+            ]
             partial = self._path.with_name(self._path.name + atomic_files.PARTIAL)
             with partial.open("wb") as file:
                 iso2 = self._iso2.encode()
                 file.write(_HEADER.pack(_MAGIC, CHANGES_VERSION, iso2, 0, *counts))
-                lengths = np.concatenate([[0], *(one.lengths for one in pieces)])
+                lengths = np.concatenate([[0], *(piece.lengths for piece in pieces)])
                 file.write(lengths.cumsum(dtype=_START).tobytes())
-                for one in pieces:
-                    one.copy(file)
+                for piece in pieces:
+                    piece.copy(file)
             atomic_files.replace(partial, self._path)
         for section in sections:
             section.entries.data.close()

@@ -177,18 +177,18 @@ def way(
     """The shortest way from one generation to another, None if there is no way."""
     if start == end:
         return ()
-    return next((path for path in _ways(steps, start) if path[-1].after == end), None)
+    return next((path for path in _shortest_ways(steps, start) if path[-1].after == end), None)
 
 
 def history(steps: Mapping[str, Sequence[ChangeStep]], end: str) -> list[ChangeStep]:
     """The steps that led to a generation, the latest first, as far as they are kept."""
     back = {start: [one for one in found if one.backwards] for start, found in steps.items()}
-    return [path[-1].reverse() for path in islice(_ways(back, end), KEPT)]
+    return [path[-1].reverse() for path in islice(_shortest_ways(back, end), KEPT)]
 
 
 def prune(data: Path, published: str) -> None:
     """Remove the folders that are more than KEPT steps away from the published generation."""
-    ways = _ways(steps(data), published)
+    ways = _shortest_ways(steps(data), published)
     near = {published} | {way[-1].after for way in ways if len(way) <= KEPT}
     for folder in (data / FOLDER).glob("*"):
         match = _NAME.fullmatch(folder.name)
@@ -196,7 +196,7 @@ def prune(data: Path, published: str) -> None:
             shutil.rmtree(folder)
 
 
-def _ways(
+def _shortest_ways(
     steps: Mapping[str, Sequence[ChangeStep]], start: str
 ) -> Iterator[tuple[ChangeStep, ...]]:
     """The shortest way to each generation that can be reached from `start`, the nearest first."""

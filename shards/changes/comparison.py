@@ -57,7 +57,7 @@ def compare(old: Path | None, new: Path | None, iso2: str, target: Path) -> Chan
 _Difference = tuple[str, str, StoredChange]  # its nature, and the identifier of the company
 
 
-class _Known(NamedTuple):
+class _ComparedCompany(NamedTuple):
     """A company with its `fields`, the digest of its statements among them."""
 
     fields: dict[str, Any]
@@ -125,14 +125,14 @@ def _pair_changes(
             yield from _company_changes(_values_of(old, old_row), _values_of(new, new_row))
 
 
-def _values_of(shard: Shard, row: int) -> _Known:
+def _values_of(shard: Shard, row: int) -> _ComparedCompany:
     company = shard.company(row)
     comptes = shard.comptes(row)
     digest = None if comptes is None else blake2b(comptes, digest_size=8).hexdigest()
-    return _Known({**company, STATEMENTS: digest}, filters.values(shard, row, company))
+    return _ComparedCompany({**company, STATEMENTS: digest}, filters.values(shard, row, company))
 
 
-def _company_changes(was: _Known, becomes: _Known) -> Iterator[_Difference]:
+def _company_changes(was: _ComparedCompany, becomes: _ComparedCompany) -> Iterator[_Difference]:
     if was.fields["id"] != becomes.fields["id"]:  # their identifiers fold to the same text
         yield _deletion(was)
         yield _creation(becomes)
@@ -153,12 +153,12 @@ def differing_fields(
     }
 
 
-def _deletion(known: _Known) -> _Difference:
+def _deletion(known: _ComparedCompany) -> _Difference:
     details = {field: (value, None) for field, value in known.fields.items() if value is not None}
     return DELETED, known.fields["id"], StoredChange(known.values, None, details)
 
 
-def _creation(known: _Known) -> _Difference:
+def _creation(known: _ComparedCompany) -> _Difference:
     details = {field: (None, value) for field, value in known.fields.items() if value is not None}
     return CREATED, known.fields["id"], StoredChange(None, known.values, details)
 
@@ -177,6 +177,6 @@ def _group_changes(
             yield from _company_changes(was[identifier], becomes[identifier])
 
 
-def _by_id(shard: Shard | None, rows: Sequence[int]) -> dict[str, _Known]:
+def _by_id(shard: Shard | None, rows: Sequence[int]) -> dict[str, _ComparedCompany]:
     known = [] if shard is None else [_values_of(shard, row) for row in rows]
     return {one.fields["id"]: one for one in known}

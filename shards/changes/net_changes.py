@@ -92,16 +92,20 @@ def companies(files: Sequence[ChangeFile]) -> Companies:
         starts = np.arange(len(numbers) + 1, dtype=np.int32)
         return Companies(starts, of_file, numbers, np.zeros(len(numbers), bool))
     known: dict[str, int] = {}
-    identifiers = (one for file in files for one in file.all_identifiers())
-    of_company = np.fromiter((known.setdefault(one, len(known)) for one in identifiers), np.int32)
+    identifiers = (identifier for file in files for identifier in file.all_identifiers())
+    of_company = np.fromiter(
+        (known.setdefault(identifier, len(known)) for identifier in identifiers), np.int32
+    )
     order = np.argsort(of_company, kind="stable")
     starts = np.append(0, np.bincount(of_company).cumsum()).astype(np.int32)
-    found = Companies(starts, of_file[order], numbers[order], np.zeros(len(known), bool))
+    joined = Companies(starts, of_file[order], numbers[order], np.zeros(len(known), bool))
     several = np.flatnonzero(np.diff(starts) > 1).tolist()
     for first in range(0, len(several), _TOGETHER):
         chosen = several[first : first + _TOGETHER]
-        found.unchanged[chosen] = _are_unchanged(files, [found.places(one) for one in chosen])
-    return found
+        joined.unchanged[chosen] = _are_unchanged(
+            files, [joined.places(number) for number in chosen]
+        )
+    return joined
 
 
 class CompanyMemo:
@@ -167,7 +171,7 @@ def _read(files: Sequence[ChangeFile], wanted: Sequence[Sequence[Place]]) -> lis
     found = []
     for places, nature in zip(wanted, natures, strict=True):
         place, number = places[0]
-        champs = _net(next(details)) if nature == CHANGED else {}
+        champs = _net_values(next(details)) if nature == CHANGED else {}
         (identifier,) = files[place].identifiers([number])
         found.append(NetChange(nature, identifier, champs))
     return found
@@ -194,7 +198,7 @@ def _nature(files: Sequence[ChangeFile], places: Sequence[Place]) -> str:
     return CREATED if files[first].nature(begin) == CREATED else CHANGED
 
 
-def _net(changes: Sequence[Details]) -> dict[str, tuple[Any, Any]]:
+def _net_values(changes: Sequence[Details]) -> dict[str, tuple[Any, Any]]:
     """The changed fields of a company, with their values before the first step and after the last one."""
     found = {field: values for field, *values in _net_fields(changes)}
     return {

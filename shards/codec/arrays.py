@@ -14,10 +14,10 @@ _SPARSE: Final = 10
 _FEW: Final = 4_096
 
 
-def where(mask: NDArray[np.bool_]) -> NDArray[np.intp]:
+def flatnonzero(mask: NDArray[np.bool_]) -> NDArray[np.intp]:
     """The same as `np.flatnonzero`, several times faster where few entries are true (NumPy: 50 ns per entry found).
 
-    >>> where(np.array([False, True])).tolist()
+    >>> flatnonzero(np.array([False, True])).tolist()
     [1]
     """
     if len(mask) < _FEW or np.count_nonzero(mask) * _SPARSE > len(mask):
@@ -25,7 +25,7 @@ def where(mask: NDArray[np.bool_]) -> NDArray[np.intp]:
     # Eight entries at a time; in those that are not all false, at least one in eight is true.
     whole = len(mask) // 8 * 8
     eights = mask[:whole].view(np.uint64)
-    chosen = where(eights != 0)
+    chosen = flatnonzero(eights != 0)
     inside = np.flatnonzero(eights.take(chosen).view(np.bool_))
     found = chosen.take(inside >> 3) << 3
     found += inside & 7
@@ -45,18 +45,6 @@ def sort_distinct(numbers: NDArray[T]) -> NDArray[T]:
     keep[0] = True
     np.not_equal(numbers[1:], numbers[:-1], out=keep[1:])
     return numbers[keep]
-
-
-def common(one: NDArray[T], other: NDArray[T]) -> NDArray[T]:
-    """The numbers in both arrays, ascending; neither array may hold a number twice.
-
-    >>> common(np.array([1, 4], dtype=np.uint32), np.array([4, 7], dtype=np.uint32)).tolist()
-    [4]
-    """
-    both = np.concatenate((one, other))
-    both.sort()
-    twice: NDArray[T] = both[1:][both[1:] == both[:-1]]
-    return twice
 
 
 def ranges(first: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec.arrays import sort_distinct
-from shards.codec.codes import Distinct
+from shards.codec.codes import DistinctValues
 from shards.codec.sort_keys import KeyRuns
 from shards.format import EFFECTIF_NULL
 
@@ -73,7 +73,7 @@ def headcount_names() -> list[str]:
     return ["<0", *inner, f"{HEADCOUNTS[-1]}+"]
 
 
-def headcount_codes(effectif: NDArray[np.int32], published: Distinct) -> NDArray[np.uint8]:
+def headcount_codes(effectif: NDArray[np.int32], published: DistinctValues) -> NDArray[np.uint8]:
     """The codes of the bands of headcount: 0 for none, else 1 + the place in `headcount_names`.
 
     Args:

@@ -22,7 +22,7 @@ STATE_CODES: Final = 2 * STATEMENTS
 LISTED: Final = 4_000_000_000
 
 
-class Distinct(NamedTuple):
+class DistinctValues(NamedTuple):
     """A text column: its distinct values, and by row which of them it has."""
 
     values: list[str | None]

@@ -70,13 +70,13 @@ def set_scope(
     for i in range(question.scope_count):
         code: i64 = question.scope_codes[i]
         if question.scope == CELLS:
-            found: i64 = table.cell_parts[source.shard * table.cell_count + code]
+            part_number: i64 = table.cell_parts[source.shard * table.cell_count + code]
         else:
-            found = table.sector_parts[source.shard * table.sector_count + code]
-        if found < 0:
+            part_number = table.sector_parts[source.shard * table.sector_count + code]
+        if part_number < 0:
             continue
-        part = table.parts[found]
-        scratch.selected[part_first + source.part_count] = found
+        part = table.parts[part_number]
+        scratch.selected[part_first + source.part_count] = part_number
         source.part_count += 1
         source.size += part.stop - part.start
         source.cell_count += part.end - part.first

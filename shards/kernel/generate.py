@@ -204,18 +204,18 @@ def spans(table: Table, source: ShardSearch, scratch: Scratch, room: i64) -> i64
         if (source.columns >> NACE) & 1:
             enter_cell(shard, source, scratch, cell)
         if not need & TURNOVER:
-            found: i64 = span(shard, source, scratch, left, first, stop, room)
-            total += found
-            room = room - found if room >= found else 0
+            matches: i64 = span(shard, source, scratch, left, first, stop, room)
+            total += matches
+            room = room - matches if room >= matches else 0
             continue
         while cell < end:
             part = table.parts[shard.first_part + cell]
             first = span_bound(shard, part.start, part.known_stop, source.turnover_first)
             stop = span_bound(shard, first, part.known_stop, source.turnover_end)
             if first < stop:
-                found = span(shard, source, scratch, left, first, stop, room)
-                total += found
-                room = room - found if room >= found else 0
+                matches = span(shard, source, scratch, left, first, stop, room)
+                total += matches
+                room = room - matches if room >= matches else 0
             cell += 1
     return total
 

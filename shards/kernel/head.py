@@ -346,7 +346,7 @@ def walk(
         need &= ~FACTS
     if end > shard.order_size[tri]:
         end = shard.order_size[tri]
-    found: i64 = 0
+    kept: i64 = 0
     size: i64 = 64
     while first < end:
         stop: i64 = first + size if first + size < end else end
@@ -361,12 +361,12 @@ def walk(
         else:
             left = take(shard, scratch, order, first, stop - first)
             left = keep(shard, source, scratch, need, left)
-        if left > count - found:
-            left = count - found
+        if left > count - kept:
+            left = count - kept
         for i in range(left):
-            scratch.heads[start + found + i] = scratch.block[i]
-        found += left
-        if found == count:
+            scratch.heads[start + kept + i] = scratch.block[i]
+        kept += left
+        if kept == count:
             return count
         first = stop
     return 0

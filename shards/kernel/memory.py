@@ -85,7 +85,7 @@ class Memory:
 
 
 class MutableRecord:
-    """A record that is written anew for every search."""
+    """A record whose first fields are written anew for each search or look-up."""
 
     def __init__(self, record: object, packed: bytearray, fields: int) -> None:
         kinds = list(type(record).__annotations__.items())[:fields]

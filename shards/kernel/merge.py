@@ -205,7 +205,7 @@ def merge(
 
     In the order `nom` the rows go on to the end of those whose folded names are equal.
     """
-    found: i64 = 0
+    written: i64 = 0
     source: ShardSearch
     for i in range(source_count):
         source = scratch.sources[i]
@@ -231,21 +231,21 @@ def merge(
         source = scratch.sources[best]
         row: i64 = scratch.heads[best * scratch.width + source.position]
         tie: i64 = 0
-        if question.tri == NOM and found:
-            before: i64 = scratch.found_row[found - 1]
-            shard = table.shards[scratch.found_shard[found - 1]]
+        if question.tri == NOM and written:
+            before: i64 = scratch.found_row[written - 1]
+            shard = table.shards[scratch.found_shard[written - 1]]
             tie = compare_names(shard, before, table.shards[source.shard], row) == 0
-        if found >= count and not tie:
+        if written >= count and not tie:
             break
-        if found >= scratch.found_size:
+        if written >= scratch.found_size:
             raise_damaged()
-        scratch.found_shard[found] = source.shard
-        scratch.found_row[found] = row
-        scratch.found_tie[found] = tie
-        found += 1
-        if found >= count and question.tri != NOM:
+        scratch.found_shard[written] = source.shard
+        scratch.found_row[written] = row
+        scratch.found_tie[written] = tie
+        written += 1
+        if written >= count and question.tri != NOM:
             break
         if advance(table, question, scratch, best, count) == TOO_DEAR:
             return TOO_DEAR
-    scratch.result[0] = found
-    return found
+    scratch.result[0] = written
+    return written

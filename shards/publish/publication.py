@@ -1,8 +1,9 @@
 """Publication of a new generation, and rollback to an older one.
 
-A generation is assembled in a folder of its own (`staging`), checked by the gates, renamed to its name, and then named
-by CURRENT. If the process dies in between, the published generation is unchanged, and the next build removes the
-remains. Callers of `publish` and `adopt` hold `locks.write_lock`; readers of a published generation need no lock.
+A generation is assembled in a folder of its own (`make_staging_folder`), checked by the gates, renamed to its name,
+and then named by CURRENT. If the process dies in between, the published generation is unchanged, and the next build
+removes the remains. Callers of `publish` and `adopt` hold `locks.write_lock`; readers of a published generation need no
+lock.
 """
 
 import shutil
@@ -82,7 +83,7 @@ def _losses(
 _GATES: Final = Gates()
 
 
-def staging(data: Path) -> Path:
+def make_staging_folder(data: Path) -> Path:
     """Make a folder for the files of a new generation; folders of dead builds are removed."""
     data.mkdir(parents=True, exist_ok=True)
     for dead in data.glob(f"{atomic_files.STAGED}*"):

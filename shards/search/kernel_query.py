@@ -69,19 +69,21 @@ class QueryMemory:
         made.code_cost, made.sparse = CODED, SPARSE
         made.listed_cost, made.start_cost = LISTED, START
         self._countries: tuple[str, ...] | None = None
-        self._chosen = made.shards = longs(len(self._arrays.shards))
-        self._codes = made.scope_codes = longs(len(self._arrays.cells) + len(self._arrays.sectors))
-        self._starts = made.word_starts = longs(_WORDS)
-        self._junctions = made.junctions = longs(_WORDS).cast("B").cast("Q")
+        self._chosen = made.shards = zero_i64s(len(self._arrays.shards))
+        self._codes = made.scope_codes = zero_i64s(
+            len(self._arrays.cells) + len(self._arrays.sectors)
+        )
+        self._starts = made.word_starts = zero_i64s(_WORDS)
+        self._junctions = made.junctions = zero_i64s(_WORDS).cast("B").cast("Q")
         shards = len(self._arrays.shards)
         self._lows, self._highs = np.zeros(shards, np.int64), np.zeros(shards, np.int64)
-        self._value_columns = made.value_columns = longs(self._values)
-        self._value_starts = made.value_starts = longs(self._values + 1)
+        self._value_columns = made.value_columns = zero_i64s(self._values)
+        self._value_starts = made.value_starts = zero_i64s(self._values + 1)
         self._given_starts = np.zeros(shards + 1, np.int64)
         self._given_rows = np.zeros(self._values, np.int64)
         made.assets_low, made.assets_high = view(self._lows), view(self._highs)
-        self._least_keys = made.least_keys = longs(types.COLUMNS)
-        self._greatest_keys = made.greatest_keys = longs(types.COLUMNS)
+        self._least_keys = made.least_keys = zero_i64s(types.COLUMNS)
+        self._greatest_keys = made.greatest_keys = zero_i64s(types.COLUMNS)
         made.given_starts, made.given_rows = view(self._given_starts), view(self._given_rows)
         made.text = made.endings = made.prefix = made.values = memoryview(b"")
         self._query = self._memory.place_mutable(made, _CHANGING)
@@ -198,6 +200,6 @@ class QueryMemory:
         return b" ".join(parts), parts[0] + b"\n", named.identifier
 
 
-def longs(count: int) -> memoryview:
+def zero_i64s(count: int) -> memoryview:
     """Numbers of 64 bits, all zero, as a record holds them."""
     return memoryview(array("q", bytes(8 * count)))

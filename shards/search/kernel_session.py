@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows
 from shards.codec.strings import END
-from shards.errors import CorruptError, reading
+from shards.errors import CorruptError, raise_corrupt
 from shards.kernel import types
 from shards.kernel.memory import Memory, view
 from shards.kernel.results.scope import run as mark
@@ -190,7 +190,7 @@ class KernelSession:
         """The companies of the chosen countries that have the first word of `q` as a whole word."""
         return self._suggest(query, 0, types.WORD_TOTAL)
 
-    @reading()
+    @raise_corrupt()
     def near_words(self, query: Query, distance: int) -> list[tuple[str, int, int]]:
         """The words of each chosen country within a distance of `q`, a word: text, rows that have it, distance.
 
@@ -335,7 +335,7 @@ class KernelSession:
         self._found_shard, self._found_row, self._found_tie = (
             np.zeros(made.found_size, np.int64) for _ in range(3)
         )
-        self._result, pairs = kernel_query.longs(2), kernel_query.longs(2 * self._width)
+        self._result, pairs = kernel_query.zero_i64s(2), kernel_query.zero_i64s(2 * self._width)
         self._page = pairs.cast("B")
         made.found_shard, made.found_row = view(self._found_shard), view(self._found_row)
         made.found_tie, made.result, made.page = view(self._found_tie), self._result, pairs

@@ -42,7 +42,7 @@ def _arguments_of_sync(parser: argparse.ArgumentParser) -> None:
                         help="these countries alone (default: all)")  # fmt: skip
     parser.add_argument("--follow", type=_positive_number, metavar="SECONDS",
                         help="look again, every so many seconds, until SIGTERM")  # fmt: skip
-    parser.add_argument("--keep", type=_two, default=KEPT, metavar="N",
+    parser.add_argument("--keep", type=_parse_kept, default=KEPT, metavar="N",
                         help=f"generations that stay in DATA (default {KEPT})")  # fmt: skip
     parser.add_argument("--limit-rate", type=_positive_number, metavar="MIB",
                         help="MiB a second at most")  # fmt: skip
@@ -79,7 +79,7 @@ def sync(options: argparse.Namespace) -> None:
     quiet = options.follow is not None
     once = partial(_once, options.source, options.data, wanted, rate, quiet=quiet)
     try:
-        with _stoppable():
+        with _raise_on_signals():
             if options.follow:
                 follow(once, options.follow, _report)
             else:
@@ -141,7 +141,7 @@ def _total(bar: Any, size: int) -> None:
 
 
 @contextmanager
-def _stoppable() -> Iterator[None]:
+def _raise_on_signals() -> Iterator[None]:
     def stop(_number: int, _frame: object) -> None:
         raise _StoppedError
 
@@ -196,7 +196,7 @@ def _days(text: str) -> int:
     return int(text)
 
 
-def _two(text: str) -> int:
+def _parse_kept(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 2:
         raise argparse.ArgumentTypeError(
             f"{text!r} is no whole number from 2 on: the published one and the one before it stay"

@@ -309,7 +309,7 @@ def _publish(
     wanted: MirrorOptions,
 ) -> None:
     """Assemble the generation, check that this code can open it, and publish it."""
-    staged = publication.staging(data)
+    staged = publication.make_staging_folder(data)
     for name, blob in blobs.items():
         atomic_files.link(blob, staged / name)
     for name, content in own.items():

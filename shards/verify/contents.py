@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.codec import aliases, record, sort_keys, strings
-from shards.codec.codes import COMPARED, UNKNOWN, Distinct
+from shards.codec.codes import COMPARED, UNKNOWN, DistinctValues
 from shards.codec.record import FIELDS
 from shards.codec.strings import Texts
 from shards.query import STATES
@@ -39,10 +39,10 @@ class Contents:
     score: NDArray[np.int16]
     site_web: NDArray[np.bool_]
     etat: NDArray[np.uint8]
-    texts: Mapping[str, Distinct]
+    texts: Mapping[str, DistinctValues]
     actif: NDArray[np.float64]
-    tranche: Distinct
-    rates: Distinct
+    tranche: DistinctValues
+    rates: DistinctValues
     numbers: Sequence[tuple[int, str]]
     faults: Sequence[str]
 
@@ -58,27 +58,29 @@ def read(shard: Shard) -> Contents:
     ids: list[bytes] = []
     former: list[int] = []
     noms, former_noms, faults, values, numbers = [], [strings.pack(())], [], [], []
-    texts = {name: _Distinct() for name in (*COMPARED, "tranche", "rate")}
+    texts = {name: _DistinctValues() for name in (*COMPARED, "tranche", "rate")}
     for rows in batches(shard.rows):
-        found = [record.parse(company) for company in shard.records(rows, coordonnees=True)]
-        ids += [company["id"].encode() for company in found]
-        noms.append(strings.pack(company["nom"] for company in found))
+        companies = [record.parse(company) for company in shard.records(rows, coordonnees=True)]
+        ids += [company["id"].encode() for company in companies]
+        noms.append(strings.pack(company["nom"] for company in companies))
         renamed = [
-            (row, one["noms_anterieurs"] or ()) for row, one in zip(rows, found, strict=True)
+            (row, company["noms_anterieurs"] or ())
+            for row, company in zip(rows, companies, strict=True)
         ]
         former += [row for row, names in renamed for _ in names]
         former_noms.append(strings.pack(name for _, names in renamed for name in names))
-        values.append(_values(found))
+        values.append(_values(companies))
         numbers += [
-            (row, one[field])
-            for row, one in zip(rows, found, strict=True)
+            (row, company[field])
+            for row, company in zip(rows, companies, strict=True)
             for field in aliases.FIELDS
-            if one[field] is not None
+            if company[field] is not None
         ]
-        faults += list(_faults(shard.iso2, rows, found))
+        faults += list(_faults(shard.iso2, rows, companies))
         for name, numbered in texts.items():
             numbered.add(
-                _rate(one) if name == "rate" else one[_FIELDS.get(name, name)] for one in found
+                _rate(company) if name == "rate" else company[_FIELDS.get(name, name)]
+                for company in companies
             )
     ca_eur, effectif, dates, score, site_web, etat, actif = (
         np.concatenate(parts) for parts in zip(_values([]), *values, strict=True)
@@ -104,7 +106,7 @@ def read(shard: Shard) -> Contents:
     )
 
 
-class _Distinct:
+class _DistinctValues:
     """The distinct values of a column, numbered as they come."""
 
     def __init__(self) -> None:
@@ -117,9 +119,9 @@ class _Distinct:
         numbers = [known.setdefault(value, len(known)) for value in values]
         self._parts.append(np.array(numbers, np.uint32))
 
-    def to_column(self) -> Distinct:
+    def to_column(self) -> DistinctValues:
         """The column."""
-        return Distinct(list(self._numbers), np.concatenate(self._parts))
+        return DistinctValues(list(self._numbers), np.concatenate(self._parts))
 
 
 def _rate(company: dict[str, Any]) -> str:

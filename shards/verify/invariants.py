@@ -1,4 +1,4 @@
-"""Verification of shards against every invariant of FORMAT.md §9.
+"""Verification of shards against the invariants of FORMAT.md §9, but for the last: a file alone cannot show that one.
 
 A digest shows that a file is the one that was built; this shows that it was built correctly. Everything is compared
 with the records, or with what follows from them. `python -m shards verify`, the nightly run and tests run it. It

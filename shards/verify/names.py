@@ -114,9 +114,9 @@ def _set_faults(shard: Shard, packing: Packing) -> Iterator[str]:
     heavy = name_index.heavy_sets(index.words, index.suffixes.places, postings, packing)
     texts, places = shard.phrases
     stored = {
-        table.decode(): (found.keys.tolist(), found.places)
+        table.decode(): (sets.keys.tolist(), sets.places)
         for table in (format.HEAVY, format.JUNCTION, format.PREFIX)
-        for found in [shard.set_index(table)]
+        for sets in [shard.set_index(table)]
     }
     stored["phrase"] = [texts[number] for number in range(len(texts))], places
     expected: Mapping[str, Iterable[tuple[Any, bytes]]] = {
@@ -127,18 +127,18 @@ def _set_faults(shard: Shard, packing: Packing) -> Iterator[str]:
     }
     end = 1  # the place where the next set begins
     for table, sets in expected.items():
-        keys, found = stored[table]
+        keys, set_places = stored[table]
         number = -1
         for number, (key, packed) in enumerate(sets):
-            if number >= len(found) or keys[number] != key or found[number] != end:
+            if number >= len(set_places) or keys[number] != key or set_places[number] != end:
                 yield f"set {number} of {table} is not that of {key!r}"
                 return
             if not _holds(shard, end, packed):
                 yield f"set {number} of {table}, of {key!r}, is not that of the names or identifiers"
                 return
             end += -(-len(packed) // format.SET_ALIGNMENT)
-        if not len(keys) == len(found) == number + 1:
-            yield f"{table} has {len(keys)} sets, {len(found)} places, instead of {number + 1}"
+        if not len(keys) == len(set_places) == number + 1:
+            yield f"{table} has {len(keys)} sets, {len(set_places)} places, instead of {number + 1}"
     if 2 * end != len(shard.sets):
         yield f"the row sets end at {len(shard.sets) // 2} instead of {end}"
 

@@ -13,7 +13,7 @@ from shards import format
 from shards.codec import bands, codes, strings
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell
-from shards.codec.codes import COMPARED, Distinct
+from shards.codec.codes import COMPARED, DistinctValues
 from shards.codec.strings import END
 from shards.errors import OutOfOrderError
 
@@ -27,7 +27,7 @@ class CodeTables(NamedTuple):
     code: Arrays
 
 
-class _Coded(NamedTuple):
+class _CodeColumn(NamedTuple):
     """The codes of the rows, and the text of each code but 0."""
 
     codes: NDArray[np.int64]
@@ -37,7 +37,7 @@ class _Coded(NamedTuple):
 def tables(
     etat: NDArray[np.uint8],
     with_statements: Rows,
-    texts: Mapping[str, Distinct],
+    texts: Mapping[str, DistinctValues],
     actif_eur: NDArray[np.float64],
     tranche: NDArray[np.uint8],
     layout: Sequence[Cell],
@@ -90,7 +90,7 @@ def quantiles(amounts: NDArray[np.uint32]) -> Rows:
     return known[places]
 
 
-def _code_column(name: str, given: Distinct) -> _Coded:
+def _code_column(name: str, given: DistinctValues) -> _CodeColumn:
     compared = COMPARED[name]
     keys = ["" if value is None else compared(value) for value in given.values]
     if broken := [key for key in keys if END.decode() in key]:
@@ -98,7 +98,7 @@ def _code_column(name: str, given: Distinct) -> _Coded:
     texts = sorted({key for key in keys if key}, key=lambda text: text.encode() + END)
     places = {text: place + 1 for place, text in enumerate(texts)} | {"": 0}
     of_value = np.array([places[key] for key in keys], np.int64)
-    return _Coded(of_value[given.numbers] if keys else np.zeros(0, np.int64), texts)
+    return _CodeColumn(of_value[given.numbers] if keys else np.zeros(0, np.int64), texts)
 
 
 def _ends(found: NDArray[Any], count: int) -> Rows:
@@ -106,7 +106,7 @@ def _ends(found: NDArray[Any], count: int) -> Rows:
     return np.append(0, np.bincount(found, minlength=count).cumsum()).astype(format.U4)
 
 
-def _spellings(given: Distinct, found: _Coded) -> Arrays:
+def _spellings(given: DistinctValues, found: _CodeColumn) -> Arrays:
     """The spellings of each town, the most frequent one first, of equal ones the first, with their rows."""
     rows = np.bincount(given.numbers, minlength=len(given.values)).tolist()
     by_town: dict[str, list[tuple[int, str]]] = {text: [] for text in found.texts}
@@ -123,7 +123,7 @@ def _spellings(given: Distinct, found: _Coded) -> Arrays:
     }
 
 
-def _within_cells(found: _Coded, layout: Sequence[Cell]) -> tuple[NDArray[Any], Arrays]:
+def _within_cells(found: _CodeColumn, layout: Sequence[Cell]) -> tuple[NDArray[Any], Arrays]:
     """The column of codes that are numbered within each cell, and the codes of each cell."""
     width: Final = len(found.texts) + 1
     cell = np.repeat(np.arange(len(layout)), [cell.stop - cell.start for cell in layout])

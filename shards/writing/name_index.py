@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec import sorting, strings
-from shards.codec.arrays import Rows, ranges, sort_distinct, where
+from shards.codec.arrays import Rows, flatnonzero, ranges, sort_distinct
 from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing, mask_of
 from shards.codec.sorting import Keys, SortedRows
@@ -65,14 +65,14 @@ class FoldedNames:
         beside = (self.tokens[:-1] != FORMER_NAME) & (self.tokens[1:] != FORMER_NAME)
         begins = self.starts[(self.starts > 0) & (self.starts < len(self.tokens))]
         beside[begins.astype(np.int64) - 1] = False
-        return where(beside)
+        return flatnonzero(beside)
 
     @property
     def present_lengths(self) -> NDArray[np.int64]:
         """The number of words of the present name of each row."""
         starts = self.starts.astype(np.int64)
         lengths: NDArray[np.int64] = starts[1:] - starts[:-1]
-        ends = where(self.tokens == FORMER_NAME)[::-1]  # the first of a row is written last
+        ends = flatnonzero(self.tokens == FORMER_NAME)[::-1]  # the first of a row is written last
         rows = np.searchsorted(self.starts, ends, side="right") - 1
         lengths[rows] = ends - starts[rows]
         return lengths

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shards.codec.arrays import where
+from shards.codec.arrays import flatnonzero
 from shards.codec.row_sets import Packing
 from shards.codec.strings import END
 from shards.format import FORMER_NAME, SUFFIX_BYTES, phrase_size
@@ -80,7 +80,7 @@ def _pairs(names: FoldedNames, data: Bytes, least: int) -> Iterator[_Occurrences
     kinds = last[tokens[inside]] << np.uint16(8) | first[tokens[inside + 1]]
     counts = np.bincount(kinds)
     for kind in np.flatnonzero(counts > least).tolist():
-        at = inside[where(kinds == kind)]
+        at = inside[flatnonzero(kinds == kind)]
         row = (np.searchsorted(names.starts, at, side="right") - 1).astype(np.uint32)
         text = bytes((kind >> 8, 32, kind & 255))
         begin = starts[tokens[at].astype(np.int64) + 1] - 2

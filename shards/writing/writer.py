@@ -19,7 +19,7 @@ from shards import format
 from shards.codec import aliases, bands, cells, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell
-from shards.codec.codes import Distinct
+from shards.codec.codes import DistinctValues
 from shards.codec.row_sets import Packing
 from shards.codec.sort_keys import Keys
 from shards.codec.strings import END, Texts
@@ -72,9 +72,9 @@ class Columns:
     score: NDArray[np.int16]
     site_web: NDArray[np.bool_]
     etat: NDArray[np.uint8]
-    texts: Mapping[str, Distinct]
+    texts: Mapping[str, DistinctValues]
     actif_eur: NDArray[np.float64]
-    tranche: Distinct
+    tranche: DistinctValues
     numbers: Sequence[tuple[int, str]] = ()
 
 

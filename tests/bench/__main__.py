@@ -174,10 +174,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--input", metavar="DIR", type=Path, help="canonical, instead of synthetic")
     parser.add_argument("--results", metavar="DIR", type=Path, default=RESULTS)
     parser.add_argument("--keep", action="store_true", help="leave WORK as it is for another run")
-    _common(parser, required=False)
+    _add_options(parser, required=False)
     commands = parser.add_subparsers(dest="command")
     loads = commands.add_parser("load", help="only load peers with a built DATA")
-    _common(loads, required=True)
+    _add_options(loads, required=True)
     runs = commands.add_parser("growth", help="how cost grows: several runs beside each other")
     runs.add_argument("figures", nargs="*", type=Path, help="figures.json of each")
     runs.add_argument("--sizes", metavar="N,N", type=_sizes, default=[], help="to measure first")
@@ -186,7 +186,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _common(parser: argparse.ArgumentParser, *, required: bool) -> None:
+def _add_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
     parser.add_argument(
         "--data", metavar="DATA", type=Path, required=required, help="built already"
     )

@@ -114,7 +114,7 @@ class _Referee:
             return over
         start, processor = time.perf_counter(), time.process_time()
         try:
-            with self._watchdog.watching(self._peers[name], self._limit):
+            with self._watchdog.watch(self._peers[name], self._limit):
                 theirs = self._peers[name].search(question)
         except NotExpressible:
             return Outcome(None, NOT_EXPRESSIBLE)

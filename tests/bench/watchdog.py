@@ -21,7 +21,7 @@ class Watchdog:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     @contextmanager
-    def watching(self, peer: Peer, seconds: float) -> Iterator[None]:
+    def watch(self, peer: Peer, seconds: float) -> Iterator[None]:
         """Interrupt `peer` if the body takes longer."""
         self._watched = (peer, time.monotonic() + seconds)
         try:

@@ -12,7 +12,7 @@ from shards.generations import generation_files, pointer
 from shards.publish.publication import Gates
 
 
-def run(tmp_path: Path, *inputs: Path, **options: Any) -> build.Built:
+def run(tmp_path: Path, *inputs: Path, **options: Any) -> build.BuildResult:
     """Build `inputs` into `tmp_path / "data"`, in this process."""
     settings = {"jobs": 1, **options}
     if settings.pop("force", False):

@@ -174,7 +174,7 @@ class Builder:
     chance: random.Random
 
     def publish(self, number: int) -> str:
-        staged = publication.staging(self.data)
+        staged = publication.make_staging_folder(self.data)
         found = [company("UK", str(n), f"Royal Tool Control {n} Ltd") for n in range(1_500)]
         found += [company("EE", str(n), f"Ännchen {number} {n}") for n in range(20)]
         for iso2 in world.COUNTRIES:

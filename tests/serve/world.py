@@ -211,7 +211,7 @@ def publish(
 
     `comptes`: statement lines by country and identifier.
     """
-    staged = publication.staging(data)
+    staged = publication.make_staging_folder(data)
     for iso2 in COUNTRIES:
         of_country = {key[1]: lines for key, lines in comptes.items() if key[0] == iso2}
         world.write_shard(staged / generation_files.shard_name(iso2), iso2, companies, of_country)

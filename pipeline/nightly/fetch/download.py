@@ -14,7 +14,7 @@ from pipeline.nightly.fetch import plausibility
 from pipeline.nightly.fetch.client import Answer, Client
 from pipeline.nightly.fetch.pace import SLOWEST, Pace
 from pipeline.nightly.fetch.part_file import PartFile
-from pipeline.nightly.fetch.published import PublishedFile
+from pipeline.nightly.fetch.published_files import PublishedFile
 from pipeline.nightly.fetch.receipt import Receipt, Validators
 from shards.sync.errors import FaultError
 from shards.sync.pacing import Backoff, FileRetries, SlowBody

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pipeline.errors import FetchError
-from pipeline.nightly.fetch import client, plausibility, published, receipt
+from pipeline.nightly.fetch import client, plausibility, published_files, receipt
 from pipeline.nightly.fetch.client import Client
 from pipeline.nightly.fetch.download import EditionDownload
 from pipeline.nightly.fetch.pace import SLOWEST, SlowServerError
 from pipeline.nightly.fetch.part_file import PartFile
 from pipeline.nightly.fetch.plausibility import ImplausibleError
-from pipeline.nightly.fetch.published import Edition, PublishedFile, SourceSettings
+from pipeline.nightly.fetch.published_files import Edition, PublishedFile, SourceSettings
 from pipeline.nightly.fetch.receipt import Receipt, Validators
 from pipeline.registers import REGISTERS
 from shards.generations import atomic_files, locks
@@ -133,11 +133,11 @@ def run(
         FetchError: an unknown source, or an address in the settings that is none.
         ShardError: another command fetches into `raw`.
     """
-    table = published.read()
+    table = published_files.read()
     if unknown := sorted({*sources, *settings.sources} - table.keys()):
         raise FetchError(f"unknown source {unknown[0]!r}; known: {', '.join(sorted(table))}")
     wanted = {
-        source: published.with_settings(table[source], settings.of_source(source))
+        source: published_files.with_settings(table[source], settings.of_source(source))
         for source in sources
     }
     with locks.write_lock(raw):
@@ -224,7 +224,7 @@ async def _editions(
         FaultError: the server failed too often.
     """
     here, absent = False, ""
-    for edition in published.editions(file, shared.now.date()):
+    for edition in published_files.editions(file, shared.now.date()):
         known = await asyncio.to_thread(receipt.find_valid, shared.raw / file.source, edition.name)
         if known and file.editions > 1:  # the edition of a day does not change
             here = True

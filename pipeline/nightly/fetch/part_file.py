@@ -19,7 +19,7 @@ _CHECKPOINT_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class PartState:
     """What is known of an unfinished file.
 
     Attributes:
@@ -39,7 +39,7 @@ class PartFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.at = 0
-        self.begun: Begun | None = None
+        self.begun: PartState | None = None
         self._digest = blake3()
         self._recorded = 0.0
 
@@ -63,7 +63,7 @@ class PartFile:
     def start(self, validators: Validators, octets: int | None) -> None:
         """Begin anew, with nothing."""
         self.forget()
-        self.begun = Begun(validators, octets)
+        self.begun = PartState(validators, octets)
 
     def append(self, piece: bytes, out: IO[bytes]) -> None:
         """Write a piece that has come to `out`, which is open for appending."""
@@ -96,9 +96,9 @@ class PartFile:
         return self.path.with_name(f"{self.path.name}.part.json")
 
 
-def _read(path: Path) -> Begun | None:
+def _read(path: Path) -> PartState | None:
     try:
         found = sealed.load(path.read_bytes())
-        return Begun(**{**found, "validators": Validators(**found["validators"])})
+        return PartState(**{**found, "validators": Validators(**found["validators"])})
     except (OSError, ValueError, KeyError, TypeError):  # absent, damaged, or of another version
         return None

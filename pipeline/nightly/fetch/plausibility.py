@@ -10,7 +10,7 @@ from typing import Final
 
 from pipeline.canonical import InputError
 from pipeline.errors import FetchError
-from pipeline.nightly.fetch.published import PublishedFile
+from pipeline.nightly.fetch.published_files import PublishedFile
 from pipeline.nightly.fetch.receipt import Receipt
 from pipeline.registers import packing
 from pipeline.registers.register import Register

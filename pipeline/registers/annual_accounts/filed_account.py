@@ -1,7 +1,7 @@
 """The accounts of one company for one fiscal year, as a register published them: the facts.
 
 Every reader of this folder turns a document into these values; `account_import` brings them to the
-chart. A reader yields `Refused` for accounts that give nothing, and goes on with the next.
+chart. A reader yields `RefusedAccounts` for accounts that give nothing, and goes on with the next.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +43,7 @@ class FiledAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedAccounts:
     """Accounts that give nothing; `on_purpose` where they are good and none of ours."""
 
     id: str | None
@@ -52,18 +52,18 @@ class Refused:
     on_purpose: bool = False
 
 
-Found = FiledAccount | Refused
-Reader = Callable[[Document], Iterator[Found]]
+AccountsResult = FiledAccount | RefusedAccounts
+Reader = Callable[[Document], Iterator[AccountsResult]]
 
 
-def read_or_refuse(identifier: str | None, read: Callable[[], Found]) -> Found:
+def read_or_refuse(identifier: str | None, read: Callable[[], AccountsResult]) -> AccountsResult:
     """What `read` gives; accounts that it cannot read are refused, so that the next can be."""
     try:
         return read()
     except FilingError as error:
-        return Refused(identifier, error.reason, error.detail)
+        return RefusedAccounts(identifier, error.reason, error.detail)
     except _SHAPE as error:
-        return Refused(identifier, MALFORMED, f"{type(error).__name__}: {error}")
+        return RefusedAccounts(identifier, MALFORMED, f"{type(error).__name__}: {error}")
 
 
 def amount(element: str, day: date, value: float, currency: str | None) -> Fact:

@@ -22,9 +22,9 @@ from pipeline.registers.annual_accounts import account_import
 from pipeline.registers.annual_accounts.documents import Document
 from pipeline.registers.annual_accounts.filed_account import (
     NO_NUMBER,
+    AccountsResult,
     FiledAccount,
-    Found,
-    Refused,
+    RefusedAccounts,
     amount,
     day,
     number,
@@ -47,7 +47,7 @@ COLUMNS: Final[Mapping[str, Mapping[int, tuple[str, str]]]] = {
 }
 
 
-def read(document: Document) -> Iterator[Found]:
+def read(document: Document) -> Iterator[AccountsResult]:
     """The deposits of a file.
 
     Raises:
@@ -59,11 +59,13 @@ def read(document: Document) -> Iterator[Found]:
             yield read_or_refuse(identifier, partial(_account, identifier, deposit))
 
 
-def _account(identifier: str | None, deposit: Mapping[str, Any]) -> Found:
+def _account(identifier: str | None, deposit: Mapping[str, Any]) -> AccountsResult:
     if deposit.get("deleted"):
-        return Refused(identifier, DELETED, "deleted", on_purpose=True)
+        return RefusedAccounts(identifier, DELETED, "deleted", on_purpose=True)
     if deposit.get("confidentiality") not in PUBLIC:
-        return Refused(identifier, WITHHELD, str(deposit.get("confidentiality")), on_purpose=True)
+        return RefusedAccounts(
+            identifier, WITHHELD, str(deposit.get("confidentiality")), on_purpose=True
+        )
     if identifier is None:
         raise FilingError(NO_NUMBER, str(deposit.get("numChrono", "")))
     keyed = (deposit.get("bilanSaisi") or {}).get("bilan") or {}

@@ -19,9 +19,9 @@ from pipeline.registers.annual_accounts import account_import
 from pipeline.registers.annual_accounts.documents import Document
 from pipeline.registers.annual_accounts.filed_account import (
     NO_NUMBER,
+    AccountsResult,
     FiledAccount,
-    Found,
-    Refused,
+    RefusedAccounts,
     amount,
     as_list,
     day,
@@ -40,7 +40,7 @@ PROFIT, LOSS = "639", "735"
 Values = dict[str, float]
 
 
-def read(document: Document) -> Iterator[Found]:
+def read(document: Document) -> Iterator[AccountsResult]:
     """The declarations of a quarterly file.
 
     Raises:
@@ -53,10 +53,10 @@ def read(document: Document) -> Iterator[Found]:
                 yield read_or_refuse(identifier, partial(_account, identifier, declaration))
 
 
-def _account(identifier: str | None, declaration: Mapping[str, Any]) -> Found:
+def _account(identifier: str | None, declaration: Mapping[str, Any]) -> AccountsResult:
     form = str(declaration.get("@type", ""))
     if not form.startswith(FORMS):
-        return Refused(identifier, OTHER_FORM, form, on_purpose=True)
+        return RefusedAccounts(identifier, OTHER_FORM, form, on_purpose=True)
     if identifier is None:
         raise FilingError(NO_NUMBER, text(declaration.get("ID_Doc")))
     closing = day(text(declaration.get("EndDate")))

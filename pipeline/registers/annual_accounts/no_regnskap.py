@@ -19,8 +19,8 @@ from pipeline.registers.annual_accounts import account_import
 from pipeline.registers.annual_accounts.documents import Document
 from pipeline.registers.annual_accounts.filed_account import (
     NO_NUMBER,
+    AccountsResult,
     FiledAccount,
-    Found,
     amount,
     as_list,
     day,
@@ -38,7 +38,7 @@ WRONG_SCALE: Final = "montants signalés faux par le registre"
 UNKNOWN_KIND: Final = "nature de comptes inconnue"
 
 
-def read(document: Document) -> Iterator[Found]:
+def read(document: Document) -> Iterator[AccountsResult]:
     """The records of a mass file.
 
     Raises:

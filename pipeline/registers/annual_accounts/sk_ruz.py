@@ -21,9 +21,9 @@ from pipeline.registers.annual_accounts.documents import Document
 from pipeline.registers.annual_accounts.filed_account import (
     NO_CLOSING,
     NO_NUMBER,
+    AccountsResult,
     FiledAccount,
-    Found,
-    Refused,
+    RefusedAccounts,
     amount,
     number,
     read_or_refuse,
@@ -63,7 +63,7 @@ LAYOUTS: Final[Mapping[int, tuple[TemplateTable, ...]]] = {
 }
 
 
-def read(document: Document) -> Iterator[Found]:
+def read(document: Document) -> Iterator[AccountsResult]:
     """The statements of a file.
 
     Raises:
@@ -91,15 +91,15 @@ def _identifier(statement: Any) -> str | None:
     return str(number_of).zfill(8) if number_of else None
 
 
-def _account(identifier: str | None, statement: dict[str, Any]) -> Found:
+def _account(identifier: str | None, statement: dict[str, Any]) -> AccountsResult:
     if "idSablony" not in statement and "tabulky" in statement:
-        return Refused(None, TEMPLATE, "sans idSablony", on_purpose=True)
+        return RefusedAccounts(None, TEMPLATE, "sans idSablony", on_purpose=True)
     if statement.get("pristupnostDat", PUBLIC) != PUBLIC:
-        return Refused(identifier, WITHHELD, statement["pristupnostDat"], on_purpose=True)
+        return RefusedAccounts(identifier, WITHHELD, statement["pristupnostDat"], on_purpose=True)
     content = statement["obsah"]
     title = content["titulnaStrana"]
     if title.get("typZavierky") == INTERIM_KIND:
-        return Refused(identifier, INTERIM, INTERIM_KIND, on_purpose=True)
+        return RefusedAccounts(identifier, INTERIM, INTERIM_KIND, on_purpose=True)
     layouts = LAYOUTS.get(statement["idSablony"])
     if layouts is None:
         raise FilingError(UNKNOWN_TEMPLATE, str(statement["idSablony"]))

@@ -64,7 +64,7 @@ def amounts(
     """
     tally.counts["faits lus"] += len(facts)
     dated = _date_opening_balances(facts)
-    mapped = [(f, one) for f in dated if (one := _element(f, taxonomy, tally)) is not None]
+    mapped = [(f, element) for f in dated if (element := _element(f, taxonomy, tally)) is not None]
     closings = _closings(mapped, closing)
     by_year: dict[int, dict[str, list[tuple[Fact, Element]]]] = defaultdict(
         lambda: defaultdict(list)
@@ -74,7 +74,7 @@ def amounts(
             by_year[fact.day.year][fact.key].append((fact, element))
         else:
             tally.counts["faits à une autre date que la clôture"] += 1
-    found: list[Amount] = []
+    lines: list[Amount] = []
     for year, keys in sorted(by_year.items()):
         chosen = _one_per_line(year, keys.values(), tally)
         chosen = _correct_signs(chosen, tally)
@@ -82,8 +82,8 @@ def amounts(
         of_year = [fact for facts in keys.values() for fact, _ in facts]
         first = start if closings[year] == closing else None
         length = _months(year, of_year, first, tally) if chosen else None
-        found += [*chosen.values(), *(one for one in (total, length) if one)]
-    return found
+        lines += [*chosen.values(), *(line for line in (total, length) if line)]
+    return lines
 
 
 def total_assets(exercice: int, found: Mapping[str, Amount], tally: Tally) -> Amount | None:

@@ -129,7 +129,7 @@ class CodeList:
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class DerivedColumn:
     """A column made of others: an expression, then a pattern or a code list applied to it."""
 
     sql: str
@@ -170,7 +170,7 @@ class EditionPattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
+class RepeatedIds:
     """Which of the rows with one identifier is kept; the attributes are those of `[repeated]`."""
 
     reason: str
@@ -228,12 +228,12 @@ class Declaration:
     complement: tuple[str, ...] = ()
     joins: Mapping[str, Join] = field(default_factory=dict)
     codes: Mapping[str, CodeList] = field(default_factory=dict)
-    derived: Mapping[str, Derived] = field(default_factory=dict)
+    derived: Mapping[str, DerivedColumn] = field(default_factory=dict)
     columns: Mapping[str, Column] = field(default_factory=dict)
     drop: Mapping[str, Reason] = field(default_factory=dict)
     reject: Mapping[str, Reason] = field(default_factory=dict)
     note: Mapping[str, Reason] = field(default_factory=dict)
-    repeated: Repeated | None = None
+    repeated: RepeatedIds | None = None
     english: Mapping[str, str] = field(default_factory=dict)
     statements: FiledAccounts | None = None
     edition: EditionPattern | None = None

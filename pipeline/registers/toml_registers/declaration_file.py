@@ -16,7 +16,7 @@ from pipeline.registers.toml_registers.declaration import (
     CodeList,
     Column,
     Declaration,
-    Derived,
+    DerivedColumn,
     EditionPattern,
     FiledAccounts,
     FileKind,
@@ -24,7 +24,7 @@ from pipeline.registers.toml_registers.declaration import (
     Join,
     Legend,
     Reason,
-    Repeated,
+    RepeatedIds,
     Sum,
 )
 from pipeline.registers.toml_registers.json_paths import PathError
@@ -187,8 +187,8 @@ def _code_list(found: "_Table") -> CodeList:
     return codes
 
 
-def _read_derived(found: "_Table") -> Derived:
-    derived = Derived(
+def _read_derived(found: "_Table") -> DerivedColumn:
+    derived = DerivedColumn(
         sql=found.text("of", found.plain),
         extract=found.take("extract", str, None),
         codes=found.take("codes", str, None),
@@ -259,10 +259,10 @@ def _reason(found: "_Table") -> Reason:
     return reason
 
 
-def _read_repeated(found: "_Table | None") -> Repeated | None:
+def _read_repeated(found: "_Table | None") -> RepeatedIds | None:
     if found is None:
         return None
-    repeated = Repeated(
+    repeated = RepeatedIds(
         found.text("reason", ""),
         found.names("order"),
         found.text("show", "NULL"),

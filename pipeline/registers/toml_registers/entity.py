@@ -25,7 +25,7 @@ from pipeline.registers.register import (
     reason_counts,
     row_count,
 )
-from pipeline.registers.toml_registers.declaration import Repeated
+from pipeline.registers.toml_registers.declaration import RepeatedIds
 from pipeline.registers.toml_registers.source_file import FilePart
 
 NO_ID: Final = "sans identifiant"
@@ -86,7 +86,7 @@ def stage_rows(rows: Iterable[tuple[FilePart, pl.LazyFrame, Entity]], work: Path
     return pl.scan_parquet(written)
 
 
-def leave_out_repeated(staged: pl.LazyFrame, declared: Repeated, work: Path) -> pl.LazyFrame:
+def leave_out_repeated(staged: pl.LazyFrame, declared: RepeatedIds, work: Path) -> pl.LazyFrame:
     """Reject, or drop, all but the first, by the declared order, of the rows of a file with one identifier."""
     good = staged.filter(_is_good())
     key = [*_COMPANY, "rank"]

@@ -240,11 +240,11 @@ def _settle_place(
     if not found:
         return {}
     near = [place for place in found if place.division == code[:2]]
-    place = _common(found) or (_common(near) or found[0])._replace(guessed=True)
+    place = _common_group(found) or (_common_group(near) or found[0])._replace(guessed=True)
     return {code: place if len(code) > 2 else place._replace(group=None)}
 
 
-def _common(places: Sequence[SectorPlace]) -> SectorPlace | None:
+def _common_group(places: Sequence[SectorPlace]) -> SectorPlace | None:
     """The group that all of `places` share, else the division, else None."""
     if len({place.division for place in places}) != 1:
         return None

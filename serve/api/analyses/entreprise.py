@@ -109,7 +109,9 @@ def _analysis(
     company: _Company, generation: OpenGeneration, plan: str, offer: bytes
 ) -> AnalyseEntreprise:
     record = company.record
-    newest = generation.cached("newest year", lambda: ratio_peers.newest_year(generation.shards))
+    newest = generation.get_or_make(
+        "newest year", lambda: ratio_peers.newest_year(generation.shards)
+    )
     named = {name: record[name] for name in ("iso2", "id", "nom", "secteur")}
     return AnalyseEntreprise(
         societe=SocieteAnalysee(**named),

@@ -97,19 +97,19 @@ def _links(groups: Groups, lei: str, limit: int) -> _Links | None:
     """The links of an LEI, at most `limit` of them down; None if there are none."""
     own = list(groups.parents(lei))
     up, motif = _parent_chain(groups, lei)
-    down = [one for nature in (DIRECT, BRANCH) for one in groups.children(lei, nature, limit)]
-    former = [one for kind in NATURES for one in groups.children(lei, kind, limit, ended=True)]
+    down = [link for nature in (DIRECT, BRANCH) for link in groups.children(lei, nature, limit)]
+    former = [link for kind in NATURES for link in groups.children(lei, kind, limit, ended=True)]
     children = sum(groups.count_children(lei, nature) for nature in (DIRECT, BRANCH))
     ultimate = groups.count_children(lei, ULTIMATE)
     if not own and not children and not ultimate and not former:
         return None
     return _Links(
         up,
-        _current_link(one for one in own if one.nature == ULTIMATE),
+        _current_link(link for link in own if link.nature == ULTIMATE),
         down[:limit],
         children,
         ultimate,
-        [one for one in own if one.fin is not None][:limit],
+        [link for link in own if link.fin is not None][:limit],
         former[:limit],
         motif,
     )
@@ -168,31 +168,31 @@ def _group(
     imports: Iterable[RegisterImport],
     request: Request,
 ) -> Groupe:
-    def members(lei: str, one: Relationship) -> dict[str, Any]:
-        dates = {"nature": one.nature, "debut": one.debut, "fin": one.fin}
+    def members(lei: str, link: Relationship) -> dict[str, Any]:
+        dates = {"nature": link.nature, "debut": link.debut, "fin": link.fin}
         return {"lei": lei, "societe": known[lei], **dates}
 
-    def made_link(lei: str, one: Relationship) -> Lien:
-        return Lien(**members(lei, one))
+    def made_link(lei: str, link: Relationship) -> Lien:
+        return Lien(**members(lei, link))
 
     nothing = "lei_absent" if subject.lei is None else "aucune_relation"
     code = nothing if links is None else links.motif
     former = [
-        *((MOTHER, one.parent, one) for one in (links.ended_up if links else ())),
-        *((DAUGHTER, one.child, one) for one in (links.ended_down if links else ())),
+        *((MOTHER, link.parent, link) for link in (links.ended_up if links else ())),
+        *((DAUGHTER, link.child, link) for link in (links.ended_down if links else ())),
     ]
-    ended = [AncienLien(role=role, **members(lei, one)) for role, lei, one in former]
+    ended = [AncienLien(role=role, **members(lei, link)) for role, lei, link in former]
     return Groupe(
         societe=subject,
         plan=request.caller.plan.slug,
         motif=code and reasons.motif(code, request.lang),
-        parents=[made_link(one.parent, one) for one in links.up] if links else None,
+        parents=[made_link(link.parent, link) for link in links.up] if links else None,
         tete=made_link(links.top.parent, links.top) if links and links.top else None,
-        enfants=[made_link(one.child, one) for one in links.down] if links else None,
+        enfants=[made_link(link.child, link) for link in links.down] if links else None,
         total_enfants=links.children if links else None,
         total_consolidees=links.ultimate if links else None,
         anciens_liens=ended if links else None,
-        sources=[_source(one) for one in imports] if links else [],
+        sources=[_source(imported) for imported in imports] if links else [],
         motif_code=code,
         offre_suivante=orjson.Fragment(request.offer),
     )

@@ -22,7 +22,7 @@ from serve.access.etag import etag
 from serve.api.analyses.entreprise import QUANTILES, ratio_texts
 from serve.contract import parameters, reasons
 from serve.contract.objects.common import activities_of
-from serve.contract.objects.described import ABSENT
+from serve.contract.objects.declaration import ABSENT
 from serve.contract.objects.markets import (
     AnalyseMarche,
     Annee,
@@ -142,12 +142,12 @@ async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche
     Its parts are made beside each other, in the threads of the generation.
     """
     base = generation.shards
-    newest = generation.cached("newest year", lambda: ratio_peers.newest_year(base))
+    newest = generation.get_or_make("newest year", lambda: ratio_peers.newest_year(base))
     oldest = newest - ratio_peers.YEARS + 1
     halves = await asyncio.gather(
         *(
-            generation.in_thread(_MICROSECONDS, partial(market.part, base, one, oldest))
-            for one in parts(base, query)
+            generation.in_thread(_MICROSECONDS, partial(market.part, base, part_query, oldest))
+            for part_query in parts(base, query)
         )
     )
     turnovers = MarketTurnovers(base, halves)
@@ -164,7 +164,7 @@ async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche
         remembered = generation.markets
         while len(remembered) >= _REMEMBERED:
             # The whole base is asked for most, and costs most.
-            remembered.pop(next(one for one in list(remembered) if one != Query()), None)
+            remembered.pop(next(kept for kept in list(remembered) if kept != Query()), None)
         remembered[query] = made
     return made
 
@@ -181,12 +181,12 @@ def _document(
     years: list[int] | None,
 ) -> ChiffresDuMarche:
     turnovers = found.figures()
-    total = sum(one.total for one in parts)
+    total = sum(part.total for part in parts)
     lacking = None if total else _NO_COMPANY
     headcounts, births = (
         market.count_by(parts, name) for name in ("tranche_effectif", "annee_creation")
     )
-    growth = np.concatenate([one.growth for one in parts])
+    growth = np.concatenate([part.growth for part in parts])
     return ChiffresDuMarche(
         total=total,
         exercices=years,
@@ -198,7 +198,7 @@ def _document(
         ),
         creations=_births(births),
         cessations=Cessations(
-            annees=None, societes=sum(one.ceased for one in parts), motif_code=_NO_DATE
+            annees=None, societes=sum(part.ceased for part in parts), motif_code=_NO_DATE
         ),
         croissance=_growth(growth, lacking or _NO_RATIO),
         ratios=_ratios(parts, lacking or _NO_RATIO),

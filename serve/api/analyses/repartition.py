@@ -13,7 +13,7 @@ from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.contract import notation, parameters, seed_tables
 from serve.contract.objects.common import activities_of
-from serve.contract.objects.described import ABSENT
+from serve.contract.objects.declaration import ABSENT
 from serve.contract.objects.search import Effectifs, Repartition
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration

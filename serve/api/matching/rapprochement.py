@@ -57,7 +57,7 @@ def rapprochement(
     lines = asked.lines
     if request.caller.account is None:
         lines = _for_visitor(lines)
-    wanted = [one.line for one in lines if one.line is not None]
+    wanted = [asked_line.line for asked_line in lines if asked_line.line is not None]
     coordonnees = request.caller.plan.coordonnees
 
     def values(result: MatchResult) -> Mapping[str, Any] | None:
@@ -72,15 +72,17 @@ def rapprochement(
         return {name: company[name] for name in asked.colonnes}
 
     async def run() -> "CallResult[Rapprochement]":
-        found = await match_lines(generation, wanted, asked.limite)
-        left = iter([(result, values(result)) for result in found])
+        matches = await match_lines(generation, wanted, asked.limite)
+        left = iter([(result, values(result)) for result in matches])
         answers = [
-            _refused_line(one, lang) if one.line is None else _matched_line(one, *next(left), lang)
-            for one in lines
+            _refused_line(asked_line, lang)
+            if asked_line.line is None
+            else _matched_line(asked_line, *next(left), lang)
+            for asked_line in lines
         ]
         headers = in_language({**NO_STORE, DATA_VERSION: generation.id}, lang)
         return CallResult(
-            200, Rapprochement(resultats=answers), headers, matched=meant_companies(found)
+            200, Rapprochement(resultats=answers), headers, matched=meant_companies(matches)
         )
 
     return PreparedCall(run, calls=-(-len(wanted) // LINES_PER_CALL))

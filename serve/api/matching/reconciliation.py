@@ -182,10 +182,10 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
         )
     if len(ids) > MOST_IDS:
         raise errors.trop_de_lignes(len(ids), MOST_IDS)
-    names = {one["id"]: one["name"] for one in properties()}
+    names = {field["id"]: field["name"] for field in properties()}
     # A field that is asked for a thousand times is one column, and costs as much.
     fields = list(
-        dict.fromkeys(str(one.get("id")) if isinstance(one, dict) else "" for one in wanted)
+        dict.fromkeys(str(item.get("id")) if isinstance(item, dict) else "" for item in wanted)
     )
     if unknown := [field for field in fields if field not in names]:
         shown_field = repr(unknown[0][:50])
@@ -199,9 +199,10 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
 
     def read() -> dict[str, dict[str, list[Any]]]:
         rows = {
-            one: _cells(find(one, generation, coordonnees=coordonnees), fields) for one in shown
+            text_id: _cells(find(text_id, generation, coordonnees=coordonnees), fields)
+            for text_id in shown
         }
-        return rows | {one: _cells(None, fields) for one in map(str, ids) if one not in rows}
+        return rows | {other: _cells(None, fields) for other in map(str, ids) if other not in rows}
 
     async def run() -> "CallResult[JsonContent]":
         rows = await generation.in_thread(_MICROSECONDS * len(shown), read)
@@ -265,21 +266,21 @@ def suggest_entities(
     tag, headers = _tag_and_headers(request, generation, "suggest", prefix)
 
     async def run() -> "CallResult[JsonContent]":
-        found: list[dict[str, Any]] = []
+        companies: list[dict[str, Any]] = []
         if fold(prefix):
             base, query = generation.shards, Query(q=prefix[:LONGEST_Q], tri="score")
             page = await generation.in_thread(
                 EXPENSIVE_MICROSECONDS, lambda: search(base, query, offset=0, limit=most)
             )
-            found = record.companies(records(base, page.places, coordonnees=False))
+            companies = record.companies(records(base, page.places, coordonnees=False))
         rows = [
             {
-                "id": f"{one['iso2']}:{one['id']}",
-                "name": one["nom"],
-                "description": _description(one["iso2"], one["ville"], one["etat"]),
+                "id": f"{company['iso2']}:{company['id']}",
+                "name": company["nom"],
+                "description": _description(company["iso2"], company["ville"], company["etat"]),
                 "notable": [TYPE],
             }
-            for one in found
+            for company in companies
         ]
         return CallResult(200, JsonContent({"result": rows}), headers)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from serve.contract.objects.common import CodePlan, OffreSuivante, Quota
-from serve.contract.objects.described import AnswerObject, Moment, component, part
+from serve.contract.objects.declaration import AnswerObject, Moment, component, part
 from serve.contract.text import Text
 
 

@@ -11,7 +11,7 @@ from serve.contract.objects.common import (
     Societe,
     SocieteNommee,
 )
-from serve.contract.objects.described import AnswerObject, Count, component, part, with_keywords
+from serve.contract.objects.declaration import AnswerObject, Count, component, part, with_keywords
 from serve.contract.text import Text
 
 P25 = Annotated[

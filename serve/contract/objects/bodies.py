@@ -10,7 +10,7 @@ from serve.contract.limits import (
     MOST_CANDIDATES,
     MOST_LINES,
 )
-from serve.contract.objects.described import Absent, component, part, with_keywords
+from serve.contract.objects.declaration import Absent, component, part, with_keywords
 from serve.contract.parameters import Parameter
 from serve.contract.text import Text
 from shards.codec.record import FIELDS

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 import orjson
 
 from serve.contract.objects.common import ActivitesComprises, CodePlan, OffreSuivante
-from serve.contract.objects.described import (
+from serve.contract.objects.declaration import (
     ABSENT,
     Absent,
     AnswerObject,
     Count,
-    Encoded,
+    EncodedJson,
     KnownValues,
     component,
     members,
@@ -124,7 +124,7 @@ class ChangesPage(AnswerObject):
 class ListeModifications(ChangesPage):
     modifications: Annotated[
         orjson.Fragment,
-        Encoded(Sequence[Modification]),
+        EncodedJson(Sequence[Modification]),
         Text("Les changements : disparues, nouvelles, modifiées.", "Changes: gone, new, changed."),
     ]
 

@@ -7,11 +7,11 @@ import orjson
 
 from quota.plans import SLUGS
 from serve.contract import seed_tables
-from serve.contract.objects.described import (
+from serve.contract.objects.declaration import (
     Absent,
     Component,
     Count,
-    Encoded,
+    EncodedJson,
     KnownValues,
     Moment,
     component,
@@ -177,7 +177,7 @@ Motif = Annotated[
 ]
 
 # JSON of the next plan, which is the same for all answers to a caller.
-OffreSuivante = Annotated[orjson.Fragment, Encoded(Offre | None)]
+OffreSuivante = Annotated[orjson.Fragment, EncodedJson(Offre | None)]
 
 
 @part("Une société.", "A company.")

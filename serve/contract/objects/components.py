@@ -17,7 +17,7 @@ from serve.contract.objects import (
     record,
     search,
 )
-from serve.contract.objects.described import Component, component_name
+from serve.contract.objects.declaration import Component, component_name
 from serve.contract.objects.json_schema import Schema, component_schema
 from serve.contract.text import Lang, Text
 

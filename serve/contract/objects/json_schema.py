@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from serve.contract.objects.described import (
+from serve.contract.objects.declaration import (
     Absent,
     Component,
-    Encoded,
+    EncodedJson,
     Keywords,
     KnownKeys,
     KnownValues,
@@ -54,7 +54,7 @@ def schema(kind: Any, lang: Lang, notes: Sequence[Any] = ()) -> Schema:
         return schema(bare, lang, [*inner, *notes])
     if parameter := _note(notes, Parameter):
         return _member(parameter, lang)
-    if encoded := _note(notes, Encoded):
+    if encoded := _note(notes, EncodedJson):
         return schema(encoded.kind, lang, [one for one in notes if one is not encoded])
     if get_origin(kind) in (Union, UnionType):
         return _union([one for one in get_args(kind) if one is not Absent], lang, notes)
@@ -97,20 +97,22 @@ def _value(kind: Any, lang: Lang, notes: Sequence[Any]) -> Schema:
     if kind is Any:
         return {}
     origin = get_origin(kind) or kind
-    found: Schema = {"type": _NAMES[origin]}
+    described: Schema = {"type": _NAMES[origin]}
     if text:
-        found["description"] = text.of(lang)
+        described["description"] = text.of(lang)
     if values := _note(notes, KnownValues):
-        listed = ", ".join(f"`{one}`" for one in values.values)
-        found["description"] = _TODAY.of(lang).format(text=found["description"], values=listed)
-        found["examples"] = list(values.values)
+        listed = ", ".join(f"`{value}`" for value in values.values)
+        described["description"] = _TODAY.of(lang).format(
+            text=described["description"], values=listed
+        )
+        described["examples"] = list(values.values)
     if origin is Sequence:
-        found["items"] = schema(get_args(kind)[0], lang)
+        described["items"] = schema(get_args(kind)[0], lang)
     elif origin is Mapping:
-        found |= _entries(schema(get_args(kind)[1], lang), _note(notes, KnownKeys))
-    for one in notes:
-        found |= one.keywords if isinstance(one, Keywords) else {}
-    return found
+        described |= _entries(schema(get_args(kind)[1], lang), _note(notes, KnownKeys))
+    for note in notes:
+        described |= note.keywords if isinstance(note, Keywords) else {}
+    return described
 
 
 def _entries(value: Schema, known: KnownKeys | None) -> Schema:

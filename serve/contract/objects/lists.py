@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from serve.contract.objects.described import (
+from serve.contract.objects.declaration import (
     AnswerObject,
     Count,
     KnownValues,

@@ -11,7 +11,7 @@ from serve.contract.objects.common import (
     OffreSuivante,
     SocieteNommee,
 )
-from serve.contract.objects.described import ABSENT, Absent, AnswerObject, Count, component, part
+from serve.contract.objects.declaration import ABSENT, Absent, AnswerObject, Count, component, part
 from serve.contract.text import Text
 
 _P10 = Annotated[float | None, Text("Le quantile 0,10.", "Quantile 0.10.")]
@@ -193,7 +193,7 @@ class PremiereSociete(SocieteNommee):
 
 
 @part("À qui l’analyse est servie.", "Whom the analysis is served to.")
-class _Served:
+class _ServedFor:
     plan: CodePlan
     module: Annotated[str, Text("Le module.", "Module.")]
 
@@ -233,7 +233,7 @@ class ChiffresDuMarche:
 
 
 @component("L’analyse d’un marché.", "The analysis of a market.")
-class AnalyseMarche(AnswerObject, ChiffresDuMarche, _Served):
+class AnalyseMarche(AnswerObject, ChiffresDuMarche, _ServedFor):
     pays_sans_donnees: Annotated[
         Sequence[str] | Absent,
         Text(

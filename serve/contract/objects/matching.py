@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from serve.contract.objects.common import Erreur
-from serve.contract.objects.described import (
+from serve.contract.objects.declaration import (
     Absent,
     AnswerObject,
     Component,

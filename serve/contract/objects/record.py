@@ -13,11 +13,11 @@ from serve.contract.objects.common import (
     OutilApi,
     Societe,
 )
-from serve.contract.objects.described import (
+from serve.contract.objects.declaration import (
     ABSENT,
     Absent,
     AnswerObject,
-    Encoded,
+    EncodedJson,
     KnownValues,
     component,
     part,
@@ -75,13 +75,13 @@ class Droits:
 
 @component("La fiche d’une société.", "The record of a company.")
 class Fiche(AnswerObject):
-    societe: Annotated[orjson.Fragment, Encoded(Societe)]
+    societe: Annotated[orjson.Fragment, EncodedJson(Societe)]
     plan: CodePlan
     plan_souscrit: CodePlan | Absent = ABSENT
     outil_api: OutilApi = ABSENT
     comptes: Annotated[
         orjson.Fragment | Absent,
-        Encoded(Sequence[LigneComptes]),
+        EncodedJson(Sequence[LigneComptes]),
         Text(
             "Les lignes des comptes de 5 exercices au plus, les plus récents d’abord ; vide si "
             "aucune n’est connue. Absent là où il y a `comptes_message`.",

@@ -14,12 +14,12 @@ from serve.contract.objects.common import (
     OutilApi,
     Societe,
 )
-from serve.contract.objects.described import (
+from serve.contract.objects.declaration import (
     ABSENT,
     Absent,
     AnswerObject,
     Count,
-    Encoded,
+    EncodedJson,
     KnownKeys,
     KnownValues,
     component,
@@ -91,7 +91,7 @@ class Recherche(AnswerObject):
     limit: Annotated[Count, Text("La limite appliquée.", "Limit that was applied.")]
     offset: Annotated[
         orjson.Fragment,  # of any size, where orjson knows 64 bits
-        Encoded(Count),
+        EncodedJson(Count),
         Text("Le décalage ; toujours 0 pour un visiteur.", "Offset; always 0 for a visitor."),
     ]
     plan: CodePlan
@@ -138,7 +138,7 @@ class Recherche(AnswerObject):
     ]
     societes: Annotated[
         orjson.Fragment,
-        Encoded(Sequence[Societe]),
+        EncodedJson(Sequence[Societe]),
         Text("Les sociétés, dans l’ordre demandé.", "Companies, in the order asked for."),
     ]
     pays_sans_donnees: _SansDonnees = ABSENT

@@ -13,7 +13,7 @@ from quota import plans
 from quota.plans import Plan
 from serve.config import BurstLimits
 from serve.contract import seed_tables
-from serve.contract.objects.described import component_name
+from serve.contract.objects.declaration import component_name
 from serve.contract.objects.json_schema import component_schema
 from serve.contract.prices import fill_prices
 from serve.guests import static_pages

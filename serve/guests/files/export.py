@@ -18,7 +18,7 @@ from quota.periods import iso
 from quota.plans import Plan
 from quota.results import CountedExport
 from serve.access import admission, billing, rights
-from serve.access.admission import Admitted
+from serve.access.admission import AdmittedCaller
 from serve.access.billing import Counting
 from serve.access.call import Response
 from serve.access.caller import Caller
@@ -64,7 +64,7 @@ class ExportCall(NamedTuple):
 async def make_export(
     context: ServerContext,
     exporter: Exporter | None,
-    admitted: Admitted,
+    admitted: AdmittedCaller,
     call: ExportCall,
     trace: RequestTrace,
 ) -> Response:

@@ -1,7 +1,7 @@
 """The main function of a worker process, which makes the files ordered through its pipe.
 
 serve/guests/files/worker_pool.py spawns it. It has a lower priority than the serving processes (`nice`) and
-exits when the other end of its pipe is closed. A full disk or damaged data are reported as `Failed`;
+exits when the other end of its pipe is closed. A full disk or damaged data are reported as `ExportFailure`;
 any other error ends the process with a traceback, and the pool starts another one.
 """
 
@@ -38,7 +38,7 @@ class ExportJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class ExportFailure:
     """The reason why there is no file, for the log."""
 
     why: str
@@ -70,7 +70,7 @@ class Data:
 
 
 def run(pipe: Connection) -> None:
-    """Answer each ExportJob with an ExportResult or Failed, until the pipe is closed."""
+    """Answer each ExportJob with an ExportResult or ExportFailure, until the pipe is closed."""
     # Ctrl-C reaches the whole process group: the server decides when its workers end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICENESS)
@@ -92,11 +92,11 @@ def _trim() -> None:
         trim(0)
 
 
-def answer(job: ExportJob, data: Data) -> ExportResult | Failed:
-    """Make a file; Failed if the disk is full or the data are gone or damaged."""
+def answer(job: ExportJob, data: Data) -> ExportResult | ExportFailure:
+    """Make a file; ExportFailure if the disk is full or the data are gone or damaged."""
     make = table_files.make if job.request.file.is_table else book.make
     try:
         generation = data.open(job.request.folder, job.request.missing)
         return make(job.request, generation, job.path, job.temporary)
     except (OSError, ShardError) as error:
-        return Failed(f"{type(error).__name__}: {error}")
+        return ExportFailure(f"{type(error).__name__}: {error}")

@@ -25,7 +25,7 @@ from typing import BinaryIO, Final
 from serve.guests.files import worker as export_process
 from serve.guests.files.temp_files import TempFiles
 from serve.guests.files.workbook.export_request import ExportRequest, ExportResult
-from serve.guests.files.worker import ExportJob, Failed
+from serve.guests.files.worker import ExportFailure, ExportJob
 
 # Seconds to wait for a free process and for its file; a full workbook takes about three.
 WAITING: Final = 60.0
@@ -175,7 +175,7 @@ class WorkerPool:
         try:
             async with asyncio.timeout(MAKING):
                 result = await asyncio.shield(made)
-            if isinstance(result, Failed):
+            if isinstance(result, ExportFailure):
                 raise MakingError(result.why)
             return ExportFile(result, job.path.open("rb"), job.path.stat().st_size)
         except TimeoutError:
@@ -207,24 +207,24 @@ class _PoolWorker:
         process = self._process  # another thread may be ending it
         return process.pid if process else None
 
-    def make(self, job: ExportJob, given_up: threading.Event) -> ExportResult | Failed:
+    def make(self, job: ExportJob, given_up: threading.Event) -> ExportResult | ExportFailure:
         """Send `job` to the process, which is started if it does not run, and wait for its result."""
         self.jobs += 1
         with self._starting:
             if given_up.is_set():
-                return Failed("it was given up")
+                return ExportFailure("it was given up")
             if self._process is None or not self._process.is_alive():
                 self._start()
             process, pipe = self._process, self._pipe
         assert process is not None and pipe is not None
         try:
             pipe.send(job)
-            result: ExportResult | Failed = pipe.recv()
+            result: ExportResult | ExportFailure = pipe.recv()
         except (EOFError, OSError):
             process.join()
             with self._starting:
                 self._process = None
-            return Failed(f"the process ended with {process.exitcode}")
+            return ExportFailure(f"the process ended with {process.exitcode}")
         return result
 
     def kill(self) -> None:

@@ -15,7 +15,7 @@ from serve.api.societe import exercices, identite, societe
 from serve.contract import errors, reasons
 from serve.contract.errors import ApiError
 from serve.contract.objects.analyses import AnalyseEntreprise, Comparables
-from serve.contract.objects.described import members, plain_value
+from serve.contract.objects.declaration import members, plain_value
 from serve.contract.objects.groups import Groupe
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.mcp import outputs, results, sizes
@@ -45,7 +45,7 @@ _LARGEST_RECORD: Final = 6 * 1024  # bytes that one of several records takes at 
 _UNKNOWN_COMPANY: Final = "societe_introuvable"
 
 
-class _Wanted(NamedTuple):
+class _WantedStatements(NamedTuple):
     """The statements that are requested: none, all, or those of one `year`."""
 
     statements: bool = False
@@ -56,7 +56,7 @@ async def read(call: ToolCall) -> ToolResult:
     """One company."""
     context, trace = call.context, call.trace
     admitted = await admission.admit(context, call.authorization, trace)
-    wanted = _Wanted()
+    wanted = _WantedStatements()
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
         nonlocal wanted
@@ -199,7 +199,7 @@ def _of_company(request: Request) -> Request:
     return request._replace(segments=named, pairs=())
 
 
-def _wanted_parts(pairs: Pairs, names: PlaceNames) -> _Wanted:
+def _wanted_parts(pairs: Pairs, names: PlaceNames) -> _WantedStatements:
     given = {
         one.name: values.value([text], one, names)
         for one in (STATEMENTS, YEAR)
@@ -207,11 +207,11 @@ def _wanted_parts(pairs: Pairs, names: PlaceNames) -> _Wanted:
         if name == one.name
     }
     year = given.get(YEAR.name)
-    return _Wanted(STATEMENTS.name in given or year is not None, year)
+    return _WantedStatements(STATEMENTS.name in given or year is not None, year)
 
 
 def _prepare_record(
-    request: Request, generation: OpenGeneration, wanted: _Wanted
+    request: Request, generation: OpenGeneration, wanted: _WantedStatements
 ) -> PreparedCall[Record]:
     """The record, or only the identity if no statements are requested."""
     if not wanted.statements:
@@ -232,7 +232,9 @@ def _no_such_year(year: int | None, years: Sequence[str]) -> ApiError:
     return errors.parametre_invalide(YEAR.name, why, valeurs=years)
 
 
-def _document(record: Record, result: CallResult[Record], wanted: _Wanted) -> dict[str, Any]:
+def _document(
+    record: Record, result: CallResult[Record], wanted: _WantedStatements
+) -> dict[str, Any]:
     societe = sizes.known_values(record.societe())
     shown: dict[str, Any] = {"societe": societe, "plan": record.caller.plan.slug}
     shown |= results.credits(result.headers)

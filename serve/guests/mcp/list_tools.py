@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 from serve.access import admission, next_plan
-from serve.access.admission import Admitted
+from serve.access.admission import AdmittedCaller
 from serve.access.call import CallResult
 from serve.access.caller import Caller
 from serve.access.rights import VISITOR
@@ -16,7 +16,7 @@ from serve.api.compte import compte
 from serve.api.lists import ListContent
 from serve.contract import errors
 from serve.contract.objects.common import Quota
-from serve.contract.objects.described import AnswerObject, members
+from serve.contract.objects.declaration import AnswerObject, members
 from serve.contract.objects.lists import (
     ListePays,
     ListeSecteurs,
@@ -159,7 +159,7 @@ def _answer(result: CallResult[ListContent[A]]) -> A:
     return result.content.answer
 
 
-def _of_visitor(call: ToolCall, admitted: Admitted) -> dict[str, Any]:
+def _of_visitor(call: ToolCall, admitted: AdmittedCaller) -> dict[str, Any]:
     plan = call.context.plans[VISITOR]
     limits = {name: getattr(plan, name) for name in _VISITOR_LIMITS}
     return {

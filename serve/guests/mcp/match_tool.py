@@ -8,7 +8,7 @@ from serve.access.call import PreparedCall, Request
 from serve.api.matching.rapprochement import rapprochement
 from serve.contract import errors
 from serve.contract.limits import DEFAULT_CANDIDATES, MOST_CANDIDATES
-from serve.contract.objects.described import members
+from serve.contract.objects.declaration import members
 from serve.contract.objects.matching import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.mcp import results, sizes

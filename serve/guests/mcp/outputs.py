@@ -79,7 +79,7 @@ def answer_schema(
         name
         for name, schema in properties.items()
         if name not in own
-        or (name in declared["required"] and _nullable(own[name]) <= _nullable(schema))
+        or (name in declared["required"] and _allows_null(own[name]) <= _allows_null(schema))
     ]
     return _object(properties | dict(further or {}), always)
 
@@ -93,7 +93,7 @@ def _object(properties: Mapping[str, Schema], required: Sequence[str]) -> Schema
     }
 
 
-def _nullable(schema: Schema) -> bool:
+def _allows_null(schema: Schema) -> bool:
     return "null" in schema.get("type", ()) or {"type": "null"} in schema.get("anyOf", ())
 
 

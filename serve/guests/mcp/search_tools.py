@@ -9,10 +9,10 @@ from quota.plans import Plan
 from serve.access import admission
 from serve.access.call import CallResult, PreparedCall, Request
 from serve.access.envelope import SearchResult
-from serve.api.changes.watching import WatchResult, watching
+from serve.api.changes.watch import WatchResult, prepare_watch
 from serve.api.societes import societes
 from serve.contract.objects.common import Activite, activities_of
-from serve.contract.objects.described import Absent, members, plain_value
+from serve.contract.objects.declaration import Absent, members, plain_value
 from serve.contract.objects.markets import AnalyseMarche
 from serve.contract.objects.search import Effectifs, Repartition
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
@@ -45,33 +45,33 @@ _LARGEST_CHANGE: Final = 32 * 1024
 
 async def search(call: ToolCall) -> ToolResult:
     """A page of compact rows, with the exact total."""
-    result, found = await _search(call, arguments.clamp_limit)
+    result, answer = await _search(call, arguments.clamp_limit)
 
     def document(rows: list[Any]) -> dict[str, Any]:
         return {
-            "total": found.total,
-            "visibles": found.visibles,
-            "limit": found.limit,
-            "offset": found.offset,
-            "plan": found.caller.plan.slug,
+            "total": answer.total,
+            "visibles": answer.visibles,
+            "limit": answer.limit,
+            "offset": answer.offset,
+            "plan": answer.caller.plan.slug,
             "generation": call.trace.generation,
             "societes": rows,
-            **_missing_part(found),
-            **_understood_part(activities_of(found.activites)),
+            **_missing_part(answer),
+            **_understood_part(activities_of(answer.activites)),
         }
 
-    companies = [_compact(company) for company in found.companies()]
+    companies = [_compact(company) for company in answer.companies()]
     rows = sizes.longest_fitting(companies, document)
     shown = document(rows)
-    after = found.offset + len(rows)
-    if rows and after < found.visibles and not found.apercu:
+    after = answer.offset + len(rows)
+    if rows and after < answer.visibles and not answer.apercu:
         shown["offset_suivant"] = after
-    shown |= _meant_part(found)
-    if named := _former_names(found, rows):
+    shown |= _meant_part(answer)
+    if named := _former_names(answer, rows):
         shown["noms_trouves"] = named
-    following = found.caller.plan.suivant
+    following = answer.caller.plan.suivant
     plan = call.context.plans[following] if following else None
-    if note := _note(call, found, len(companies), plan):
+    if note := _note(call, answer, len(companies), plan):
         shown["note"] = note
     return results.of_result(result, shown)
 
@@ -95,7 +95,7 @@ async def changes(call: ToolCall) -> ToolResult:
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[WatchResult]:
         raw = _watch_body(arguments.clamp_limit(request.pairs))
-        return watching(request._replace(pairs=()), generation, raw)
+        return prepare_watch(request._replace(pairs=()), generation, raw)
 
     result = await admission.perform(context, admitted, prepare, call.call, trace)
     assert result.content is not None  # there is no tag, and so no 304
@@ -142,17 +142,17 @@ def _page_of_changes(found: WatchResult) -> dict[str, Any]:
 
 def counts(_call: ToolCall, result: CallResult[Repartition]) -> Mapping[str, Any]:
     """The counts by dimension, as many values as fit; the others are in `autres`."""
-    found = result.content
-    assert found is not None  # without If-None-Match there is no 304
-    entries = [(name, one) for name, counted in found.repartitions.items() for one in counted]
+    content = result.content
+    assert content is not None  # without If-None-Match there is no 304
+    entries = [(name, entry) for name, counted in content.repartitions.items() for entry in counted]
 
     def document(shown: list[Any]) -> dict[str, Any]:
-        counts: dict[str, list[Any]] = {name: [] for name in found.repartitions}
-        for name, one in shown:
-            counts[name].append(_value_count(one))
-        left = {name: found.total - sum(one["n"] for one in counts[name]) for name in counts}
+        counts: dict[str, list[Any]] = {name: [] for name in content.repartitions}
+        for name, entry in shown:
+            counts[name].append(_value_count(entry))
+        left = {name: content.total - sum(entry["n"] for entry in counts[name]) for name in counts}
         others = {name: n for name, n in left.items() if n}
-        said = {**members(found), **_understood_part(found.activites_comprises)}
+        said = {**members(content), **_understood_part(content.activites_comprises)}
         return {**said, "repartitions": counts, "autres": others}
 
     shown = sizes.longest_fitting(entries, document)

@@ -66,9 +66,9 @@ class FacetCounter:
         Raises:
             ApiError: 503: too many requests wait.
         """
-        found = self.cheap_counts(generation, query, dimensions)
-        if found is not None:
-            return found
+        cheap = self.cheap_counts(generation, query, dimensions)
+        if cheap is not None:
+            return cheap
         if self._waiting >= _WAITING:
             raise errors.indisponible(
                 (
@@ -80,9 +80,9 @@ class FacetCounter:
         try:
             async with self._turn:
                 # Another request may have counted the same meanwhile.
-                found = self.cheap_counts(generation, query, dimensions)
-                if found is not None:
-                    return found
+                cheap = self.cheap_counts(generation, query, dimensions)
+                if cheap is not None:
+                    return cheap
                 counts = await generation.in_thread(
                     EXPENSIVE_MICROSECONDS,
                     lambda: _count(generation, query, dimensions, UNLIMITED),

@@ -189,7 +189,7 @@ class PageRequest:
         return self.context.mails
 
     @property
-    def binding(self) -> str:
+    def token_owner(self) -> str:
         """The value that form tokens are bound to: the session, or else the browser."""
         return self.session.token.hex() if self.session else self.nonce
 

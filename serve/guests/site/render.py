@@ -93,13 +93,13 @@ def see_other(path: str, cookie: str | None = None) -> Response:
 
 def token(request: PageRequest) -> str:
     """The token for the forms of this page."""
-    return request.context.signer.signature(_PURPOSE, request.binding)
+    return request.context.signer.signature(_PURPOSE, request.token_owner)
 
 
 def is_token_valid(request: PageRequest) -> bool:
     """Did a page of this server make the form that was sent, for this browser?"""
     sent = request.form.get(TOKEN, "")
-    return request.context.signer.is_valid(sent, _PURPOSE, request.binding)
+    return request.context.signer.is_valid(sent, _PURPOSE, request.token_owner)
 
 
 def _headers(request: PageRequest, *, has_form: bool) -> dict[str, str]:

@@ -22,7 +22,7 @@ from serve.guests.site.pages import (
     suggestions,
 )
 from serve.guests.site.pages.documents import legal, manual, sources, status
-from serve.guests.site.pages.lists import chosen, matching
+from serve.guests.site.pages.lists import chosen_companies, matching
 from serve.guests.site.pages.lists.csv_files import list_file
 
 FIELDS: Final = 32
@@ -97,7 +97,7 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
         fields=FIELDS + list_file.MOST_COLUMNS,
     ),
     "/rapprochement/societes": WebRoute(
-        "liste-societes", post=chosen.use, remembers=True, fields=FIELDS + MOST_LINES
+        "liste-societes", post=chosen_companies.use, remembers=True, fields=FIELDS + MOST_LINES
     ),
     "/compte/facturation": WebRoute("facturation", post=payment.invoices, personal=True),
     "/paiement/evenements": WebRoute(
@@ -111,7 +111,7 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/statut": WebRoute("statut", status.status),
     "/sources": WebRoute("sources", sources.sources),
     "/docs": WebRoute("docs", manual.contents),
-    "/mentions-legales": WebRoute("mentions-legales", legal.legal),
+    "/mentions-legales": WebRoute("mentions-legales", legal.legal_notice),
     "/confidentialite": WebRoute("confidentialite", legal.privacy),
 }
 # By the second part of the path; the third is variable.

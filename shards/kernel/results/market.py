@@ -142,23 +142,23 @@ def add_moments(figures: f64s, count: i64, sums: Reals) -> i64:
         other_ranked: f64 = 0.0
         place: f64 = 0.0
         for i in range(first, end - 1, 2):
-            one: f64 = figures[i]
-            other: f64 = figures[i + 1]
-            total += one
-            other_total += other
-            squares += one * one
-            other_squares += other * other
-            ranked += place * one
-            other_ranked += place * other
+            figure: f64 = figures[i]
+            next_figure: f64 = figures[i + 1]
+            total += figure
+            other_total += next_figure
+            squares += figure * figure
+            other_squares += next_figure * next_figure
+            ranked += place * figure
+            other_ranked += place * next_figure
             place += 2.0
         ranked += other_ranked + other_total
         total += other_total
         squares += other_squares
         if (end - first) & 1:
-            one = figures[end - 1]
-            total += one
-            squares += one * one
-            ranked += (end - 1 - first) * one
+            figure = figures[end - 1]
+            total += figure
+            squares += figure * figure
+            ranked += (end - 1 - first) * figure
         sums[0] += total
         sums[1] += squares
         sums[2] += ranked + first * total

@@ -275,13 +275,13 @@ def run(table: Address, question: Address, scratch: Address, text: bytes, task: 
     asked: KernelQuery = cython.cast(KernelQuery, question)
     memory: Scratch = cython.cast(Scratch, scratch)
     wanted: i64 = task
-    found: i64 = 0
+    result: i64 = 0
     asked.text = text
     with cython.nogil:
         if wanted == COMPANIES:
-            found = companies(generation, asked, memory)
+            result = companies(generation, asked, memory)
         elif wanted == WORD_RANGES:
-            found = word_ranges(generation, asked, memory)
+            result = word_ranges(generation, asked, memory)
         else:
-            found = word_total(generation, asked)
-    return found
+            result = word_total(generation, asked)
+    return result

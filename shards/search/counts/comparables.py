@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.codec.cells import Cell
-from shards.errors import reading
+from shards.errors import raise_corrupt
 from shards.query import STATES
 from shards.search.reader.shard import Shard
 
@@ -63,7 +63,7 @@ class _Subject(NamedTuple):
     area: tuple[int, int]
 
 
-@reading()
+@raise_corrupt()
 def comparables(shards: Mapping[str, Shard], iso2: str, row: int, n: int) -> list[Comparable]:
     """The `n` companies nearest to a company, the nearest first; none for one without a sector."""
     subject = _subject(shards[iso2], row)
@@ -74,19 +74,19 @@ def comparables(shards: Mapping[str, Shard], iso2: str, row: int, n: int) -> lis
         for other, shard in sorted(shards.items())
         if other != iso2 and (cell := _same_cell(shard, subject.cell))
     ]
-    found: list[Comparable] = []
+    nearest: list[Comparable] = []
     for known in (True, False):
         for places in ([(subject.shard, subject.cell)], abroad):
-            left = n - len(found)
+            left = n - len(nearest)
             near = [
-                one
+                company
                 for place in places
                 if left
-                for one in _nearest_companies(*place, subject, left, known)
+                for company in _nearest_companies(*place, subject, left, known)
             ]
-            near.sort(key=lambda one: (one.distance, one.iso2, one.row))
-            found += near[:left]
-    return found
+            near.sort(key=lambda company: (company.distance, company.iso2, company.row))
+            nearest += near[:left]
+    return nearest
 
 
 def rows_beside(shards: Mapping[str, Shard], iso2: str, row: int) -> int:

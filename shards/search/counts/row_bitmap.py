@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows
-from shards.errors import CorruptError, reading
+from shards.errors import CorruptError, raise_corrupt
 from shards.kernel import types
 from shards.kernel.memory import Memory
 from shards.kernel.results import market
@@ -44,7 +44,7 @@ class TurnoverSequence(NamedTuple):
     rows: NDArray[np.int64]
 
 
-@reading()
+@raise_corrupt()
 def turnover_sequence(base: ShardSet) -> TurnoverSequence:
     """The order of all turnovers, made once and kept in the memo of the generation.
 
@@ -59,10 +59,10 @@ def turnover_sequence(base: ShardSet) -> TurnoverSequence:
 
 def _read_sequence(shards: Sequence[Shard]) -> TurnoverSequence:
     steps = [shard.steps("ca_desc") for shard in shards]
-    distinct = [len(one.keys) for one in steps]
-    order = np.argsort(np.concatenate([*(one.keys for one in steps), np.empty(0)]))[::-1]
+    distinct = [len(step.keys) for step in steps]
+    order = np.argsort(np.concatenate([*(step.keys for step in steps), np.empty(0)]))[::-1]
     numbers = np.repeat(np.arange(len(shards), dtype=np.uint8), distinct)[order]
-    sizes = [np.diff(one.places[: len(one.keys) + 1].astype(np.int64)) for one in steps]
+    sizes = [np.diff(step.places[: len(step.keys) + 1].astype(np.int64)) for step in steps]
     size = np.concatenate([*sizes, np.empty(0, np.int64)])[order]
     if size.sum() > sum(shard.rows for shard in shards):
         raise CorruptError("a shard has more turnovers than rows; build or fetch it again")
@@ -74,8 +74,8 @@ def _read_sequence(shards: Sequence[Shard]) -> TurnoverSequence:
     middle = int(size[:half].sum())
     halves = (rows[:middle][::-1].tobytes(), rows[middle:].tobytes())
     cursors = [
-        (number - less, int(one.places[number - less]) if number else 0)
-        for one, number, less in zip(steps, distinct, lesser.tolist(), strict=True)
+        (number - less, int(step.places[number - less]) if number else 0)
+        for step, number, less in zip(steps, distinct, lesser.tolist(), strict=True)
     ]
     known = [
         np.bincount(numbers[part], size[part], len(shards))

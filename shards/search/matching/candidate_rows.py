@@ -47,7 +47,7 @@ class Spelling(NamedTuple):
     share: float
 
 
-class Found(NamedTuple):
+class FoundRow(NamedTuple):
     """A row of a shard, by its place in the table, and what its words weigh."""
 
     score: float
@@ -106,7 +106,7 @@ class CandidateRows:
 
     def rows(
         self, spellings: Sequence[Spelling], chosen: Sequence[int], *, near: bool
-    ) -> list[Found]:
+    ) -> list[FoundRow]:
         """The rows with the greatest weight, best first.
 
         Args:
@@ -130,7 +130,7 @@ class CandidateRows:
             self._pool.address,
         )  # fmt: skip
         kept = (array[:found].tolist() for array in (self._scores, self._shards, self._rows))
-        return list(map(Found, *kept))
+        return list(map(FoundRow, *kept))
 
     def _write_texts(self, texts: Sequence[str]) -> bytes:
         """Texts as the kernel takes them: each followed by an END; where they are known goes into the pool."""
@@ -203,32 +203,32 @@ def further_spellings(words: Sequence[str]) -> list[Spelling]:
 
     The parts of a word are groups of their own, since both must be there.
     """
-    found = []
+    spellings = []
     group = len(words)
-    for place, (one, other) in enumerate(itertools.pairwise(words)):
-        found.append(Spelling(one + other, place, 0.95))
+    for place, (word, following) in enumerate(itertools.pairwise(words)):
+        spellings.append(Spelling(word + following, place, 0.95))
     for place, word in enumerate(words):
         middle = len(word) // 2
         if len(word) >= 4 and word.isascii():
             swapped = word[: middle - 1] + word[middle] + word[middle - 1] + word[middle + 1 :]
-            found.append(Spelling(swapped, place, 0.8))
+            spellings.append(Spelling(swapped, place, 0.8))
         if len(word) == 3:
             exchanged = (word[1] + word[0] + word[2], word[0] + word[2] + word[1])
-            found += [Spelling(text, place, 0.8) for text in exchanged]
+            spellings += [Spelling(text, place, 0.8) for text in exchanged]
         if 2 <= len(word) <= 4 and word.isalpha():
-            found += [Spelling(letter, group + i, 0.9) for i, letter in enumerate(word)]
+            spellings += [Spelling(letter, group + i, 0.9) for i, letter in enumerate(word)]
             group += len(word)
-        found += [Spelling(text, place, 0.9) for text in _with_ligature(word)]
+        spellings += [Spelling(text, place, 0.9) for text in _with_ligature(word)]
         parts = _LETTERS_OR_DIGITS.findall(word)
         if len(parts) > 1:
-            found += [Spelling(part, group + i, 0.9) for i, part in enumerate(parts)]
+            spellings += [Spelling(part, group + i, 0.9) for i, part in enumerate(parts)]
             group += len(parts)
         elif len(word) >= _PARTED:
             for cut in range(_PART_LEAST, len(word) - _PART_LEAST + 1):
-                found.append(Spelling(word[:cut], group, 0.5))
-                found.append(Spelling(word[cut:], group + 1, 0.5))
+                spellings.append(Spelling(word[:cut], group, 0.5))
+                spellings.append(Spelling(word[cut:], group + 1, 0.5))
             group += 2
-    return found
+    return spellings
 
 
 def initials(words: Sequence[str]) -> list[Spelling]:

@@ -39,7 +39,7 @@ REASONS: Final = (
 )  # fmt: skip
 
 
-class Numbered(NamedTuple):
+class NumberedPlaces(NamedTuple):
     """The companies with the identifier of a line, and those with its VAT number, in whatever spelling."""
 
     by_id: frozenset[Place]
@@ -52,7 +52,7 @@ class Numbered(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class WeighedCompany:
     """A company and what speaks for it."""
 
     company: Mapping[str, Any]
@@ -134,7 +134,7 @@ def classes(forms: Forms) -> frozenset[str]:
 
 
 def beside_the_name(
-    line: Line, company: Mapping[str, Any], place: Place, numbered: Numbered
+    line: Line, company: Mapping[str, Any], place: Place, numbered: NumberedPlaces
 ) -> Evidence:
     """What place, date, numbers and state say of the company at `place`."""
     found = of_place(line, company)

@@ -10,11 +10,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shards.codec.arrays import where
+from shards.codec.arrays import flatnonzero
 from shards.codec.folding import fold
 from shards.codec.strings import place_of
 from shards.kernel import types
-from shards.search.matching.candidate_rows import INITIALS, Found
+from shards.search.matching.candidate_rows import INITIALS, FoundRow
 from shards.search.reader.shard import Shard
 
 # Of a larger town too many companies share initials, and reading the names of all takes too long.
@@ -23,7 +23,7 @@ _LARGEST_TOWN: Final = 50_000
 
 def candidates(
     shards: Sequence[Shard], chosen: Sequence[int], words: Sequence[str], ville: str | None
-) -> Iterator[Found]:
+) -> Iterator[FoundRow]:
     """The first rows of a town in the chosen shards whose words begin with the letters of a name of one word."""
     if not ville or len(words) != 1 or len(words[0]) not in INITIALS:
         return
@@ -31,7 +31,7 @@ def candidates(
     if letters.isalpha():  # of ASCII
         for number in chosen:
             rows = _rows_beginning(shards[number], _rows_of(shards[number], town), letters)
-            yield from (Found(0.0, number, row) for row in rows[: types.KEPT].tolist())
+            yield from (FoundRow(0.0, number, row) for row in rows[: types.KEPT].tolist())
 
 
 def _rows_of(shard: Shard, town: bytes) -> NDArray[Any]:
@@ -42,7 +42,7 @@ def _rows_of(shard: Shard, town: bytes) -> NDArray[Any]:
     ends = shard.code_array("ville.ends")
     if int(ends[place + 2]) - int(ends[place + 1]) > _LARGEST_TOWN:
         return np.empty(0, np.int64)
-    return where(shard.codes("ville") == place + 1)
+    return flatnonzero(shard.codes("ville") == place + 1)
 
 
 def _rows_beginning(shard: Shard, found: NDArray[Any], letters: bytes) -> NDArray[Any]:

@@ -122,13 +122,13 @@ class LegalForms:
         # than the longest form has.
         before = min(at, self._most_words)
         key = iso2, before, folded[at:]
-        found = self._behind.get(key)
-        if found is None:
+        taken_out = self._behind.get(key)
+        if taken_out is None:
             if len(self._behind) >= _REMEMBERED:
                 self._behind.clear()
             words, forms = self._taken_out(folded[at - before :], iso2)
-            found = self._behind[key] = words[before:], forms
-        return folded[:at] + found[0], found[1]
+            taken_out = self._behind[key] = words[before:], forms
+        return folded[:at] + taken_out[0], taken_out[1]
 
     def _taken_out(self, folded: Words, iso2: str) -> tuple[Words, frozenset[LegalForm]]:
         """The same, without a memory."""

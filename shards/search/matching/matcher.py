@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from shards.codec import record
 from shards.codec.folding import fold
 from shards.codec.strings import place_of
-from shards.errors import reading
+from shards.errors import raise_corrupt
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.matching import (
     candidate_rows,
@@ -17,9 +17,9 @@ from shards.search.matching import (
     further_evidence,
     initials_rows,
 )
-from shards.search.matching.candidate_rows import CandidateRows, Found, Spelling, information
+from shards.search.matching.candidate_rows import CandidateRows, FoundRow, Spelling, information
 from shards.search.matching.company_numbers import Derivation, in_any_spelling
-from shards.search.matching.evidence import Forms, Numbered, Place, Weighed
+from shards.search.matching.evidence import Forms, NumberedPlaces, Place, WeighedCompany
 from shards.search.matching.legal_forms import Words
 from shards.search.matching.line import LIKELY, SURE, Candidate, Line, MatchResult
 from shards.search.matching.name_comparison import NameComparison, compare
@@ -39,10 +39,10 @@ _ENOUGH: Final = 0.9
 _LOST: Final = re.compile(r"(?<=\w)[?\ufffd]+(?=\w)")
 
 
-class Compared(NamedTuple):
+class ComparedRow(NamedTuple):
     """A row with its nearest name compared, which may be a former one; no comparison where the line has no name."""
 
-    found: Found
+    found: FoundRow
     compared: NameComparison | None
     forms: tuple[Forms, Forms]
     told: Mapping[str, float]
@@ -61,7 +61,7 @@ class Compared(NamedTuple):
         return one is not None and not (one.lacking or one.extra or one.errors)
 
 
-class Spelled(NamedTuple):
+class SpelledLine(NamedTuple):
     """The words of a line without the legal forms of the countries asked for, and their spellings."""
 
     bare: BareName
@@ -69,15 +69,15 @@ class Spelled(NamedTuple):
 
 
 @dataclass(slots=True)
-class Seen:
+class LineSearch:
     """What was found out about a line in some countries: near spellings find most of the same rows again."""
 
     line: Line
     words: tuple[str, ...]
     chosen: Sequence[int]
-    numbered: Numbered
-    compared: dict[Place, Compared] = field(default_factory=dict)
-    weighed: dict[tuple[Place, bool], Weighed] = field(default_factory=dict)
+    numbered: NumberedPlaces
+    compared: dict[Place, ComparedRow] = field(default_factory=dict)
+    weighed: dict[tuple[Place, bool], WeighedCompany] = field(default_factory=dict)
 
 
 class Matcher:
@@ -94,10 +94,10 @@ class Matcher:
         self._arrays: GenerationArrays = base.own_session().arrays
         self._rows = CandidateRows(self._arrays)
         self._names = StoredNames(self._arrays, tables)
-        self._spelled: dict[tuple[Words, tuple[int, ...]], Spelled] = {}
+        self._spelled: dict[tuple[Words, tuple[int, ...]], SpelledLine] = {}
         self._of_lines: dict[tuple[Words, int], LineName] = {}
 
-    @reading()
+    @raise_corrupt()
     def match_all(self, lines: Sequence[Line], limit: int) -> list[MatchResult]:
         """The results of `match` of a batch of lines, which shares the work that does not depend on one line.
 
@@ -116,7 +116,7 @@ class Matcher:
         self._spelled.clear()
         self._of_lines.clear()
 
-    @reading()
+    @raise_corrupt()
     def match(self, line: Line, limit: int) -> MatchResult:
         """The verdict on a line and its best candidates, at most `limit`.
 
@@ -141,7 +141,7 @@ class Matcher:
         candidates = tuple(_candidate(note, found) for note, found in ranked[:limit])
         return MatchResult(verdict, candidates)
 
-    def _certainty(self, line: Line, ranked: Sequence[Weighed]) -> tuple[str, int]:
+    def _certainty(self, line: Line, ranked: Sequence[WeighedCompany]) -> tuple[str, int]:
         """`sur`, or `probable` where the name alone is too little; and the place of a sibling, 0 if there is none."""
         best = ranked[0]
         further = certainty.beyond_the_name(best.evidence)
@@ -171,7 +171,7 @@ class Matcher:
         others = sum(self._rows.sizes(words, number)[words[0]] for number in chosen)
         return others >= certainty.COMMON
 
-    def _is_sibling(self, other: Weighed) -> bool:
+    def _is_sibling(self, other: WeighedCompany) -> bool:
         if other.compared is None:
             return False
         shard = self._arrays.shards[self._arrays.numbers[other.company["iso2"]]]
@@ -181,8 +181,8 @@ class Matcher:
 
         return certainty.is_sibling(other.compared, self._tables.kin, is_town)
 
-    @reading()
-    def weigh(self, line: Line) -> list[Weighed]:
+    @raise_corrupt()
+    def weigh(self, line: Line) -> list[WeighedCompany]:
         """The companies that a line may mean, with what speaks for each.
 
         Where the countries of the line have no answer, those of the others too.
@@ -190,7 +190,7 @@ class Matcher:
         self._forget()
         return self._weigh_anywhere(line)
 
-    def _weigh_anywhere(self, line: Line) -> list[Weighed]:
+    def _weigh_anywhere(self, line: Line) -> list[WeighedCompany]:
         chosen = self._chosen_shards(line)
         found = self._weigh(line, chosen)
         if not line.pays:
@@ -201,20 +201,20 @@ class Matcher:
         others = [number for number in self._chosen_shards(Line()) if number not in chosen]
         return found + self._search_elsewhere(line, others)
 
-    def _search_elsewhere(self, line: Line, others: Sequence[int]) -> list[Weighed]:
+    def _search_elsewhere(self, line: Line, others: Sequence[int]) -> list[WeighedCompany]:
         """The companies that a line may mean in other countries than it says."""
         return [
             replace(each, evidence={**each.evidence, "pays_different": 1.0})
             for each in self._weigh(line, others)
         ]
 
-    def _weigh(self, line: Line, chosen: Sequence[int]) -> list[Weighed]:
+    def _weigh(self, line: Line, chosen: Sequence[int]) -> list[WeighedCompany]:
         """The companies of some countries that a line may mean."""
         numbered = self._rows_by_number(line, chosen)
-        seen = Seen(line, _name_words(line), chosen, numbered)
-        by_number = [Found(0.0, *place) for place in sorted(numbered.places)]
+        seen = LineSearch(line, _name_words(line), chosen, numbered)
+        by_number = [FoundRow(0.0, *place) for place in sorted(numbered.places)]
         if not seen.words:
-            alone = [Compared(row, None, _NO_FORMS, {}) for row in by_number]
+            alone = [ComparedRow(row, None, _NO_FORMS, {}) for row in by_number]
             return self._read(seen, alone)
         found = self._compare_names(seen, by_number, near=False)
         weighed = self._read(seen, found)
@@ -231,7 +231,7 @@ class Matcher:
 
     # -- candidates --------------------------------------------------------------------------
 
-    def _rows_by_number(self, line: Line, chosen: Sequence[int]) -> Numbered:
+    def _rows_by_number(self, line: Line, chosen: Sequence[int]) -> NumberedPlaces:
         shards = {self._arrays.isos[number]: self._arrays.shards[number] for number in chosen}
 
         def places_of(given: str | None) -> frozenset[Place]:
@@ -239,9 +239,11 @@ class Matcher:
             numbers = self._arrays.numbers
             return frozenset((numbers[place.iso2], place.row) for place in places)
 
-        return Numbered(places_of(line.id), places_of(line.tva))
+        return NumberedPlaces(places_of(line.id), places_of(line.tva))
 
-    def _compare_names(self, seen: Seen, more: Sequence[Found], *, near: bool) -> list[Compared]:
+    def _compare_names(
+        self, seen: LineSearch, more: Sequence[FoundRow], *, near: bool
+    ) -> list[ComparedRow]:
         """Rows that share words with a line, with their names compared."""
         chosen, words = seen.chosen, seen.words
         bare, first = self._spellings(words, chosen)
@@ -260,7 +262,7 @@ class Matcher:
         self._compare(seen, [row for row in rows if row[1:] not in seen.compared])
         return [seen.compared[row.shard, row.row] for row in rows]
 
-    def _spellings(self, words: Words, chosen: Sequence[int]) -> Spelled:
+    def _spellings(self, words: Words, chosen: Sequence[int]) -> SpelledLine:
         """The words that a line is looked up by first."""
         known = self._spelled.get((words, tuple(chosen)))
         if known is None:
@@ -271,7 +273,7 @@ class Matcher:
                 self._tables.other_spellings(word, umlauts=umlauts, cyrillic=cyrillic)
                 for word in bare.words
             ]
-            known = Spelled(bare, candidate_rows.first_spellings(bare.words, others))
+            known = SpelledLine(bare, candidate_rows.first_spellings(bare.words, others))
             self._spelled[words, tuple(chosen)] = known
         return known
 
@@ -279,7 +281,7 @@ class Matcher:
         isos = [self._arrays.isos[number] for number in chosen]
         return self._tables.bare_name(words, isos[0] if len(isos) == 1 else "")
 
-    def _compare(self, seen: Seen, rows: Sequence[Found]) -> None:
+    def _compare(self, seen: LineSearch, rows: Sequence[FoundRow]) -> None:
         """Compare the name of a line with the present and former names of rows."""
         lines = {number: self._line_name(seen.words, number) for number in {row[1] for row in rows}}
         names = [self._names.names_of(number, row) for _, number, row in rows]
@@ -291,13 +293,13 @@ class Matcher:
         )
         for row, names_of_row in zip(rows, names, strict=True):
             line = lines[row.shard]
-            nearest: Compared | None = None
+            nearest: ComparedRow | None = None
             for place, name in enumerate(names_of_row):
                 one = next(compared)
                 distance = one.lacking + one.extra + 3 * one.errors - one.common
                 if nearest is None or distance < nearest.distance:
                     forms = line.compared.forms, name.forms
-                    nearest = Compared(row, one, forms, line.told, distance, place > 0)
+                    nearest = ComparedRow(row, one, forms, line.told, distance, place > 0)
             assert nearest is not None  # a row has a name
             seen.compared[row.shard, row.row] = nearest
 
@@ -315,7 +317,7 @@ class Matcher:
 
     # -- evidence ------------------------------------------------------------------------------
 
-    def _read(self, seen: Seen, found: Sequence[Compared]) -> list[Weighed]:
+    def _read(self, seen: LineSearch, found: Sequence[ComparedRow]) -> list[WeighedCompany]:
         """The records of the nearest rows, with all evidence."""
         best = list({each.place: each for each in found}.values())
         # Words of a small country tell less: near names of a large one would precede an equal name of it.
@@ -336,15 +338,13 @@ class Matcher:
         for each in best:
             key = each.place, each.place in named
             if key not in seen.weighed:
-                seen.weighed[key] = self._weigh_company(
-                    seen.line, each, companies, seen.numbered, by_its_number=key[1]
-                )
+                seen.weighed[key] = self._weigh_company(seen, each, companies, by_its_number=key[1])
             weighed.append(seen.weighed[key])
         return weighed
 
     def _weigh_company(
-        self, line: Line, each: Compared, companies: int, numbered: Numbered, *, by_its_number: bool
-    ) -> Weighed:
+        self, seen: LineSearch, each: ComparedRow, companies: int, *, by_its_number: bool
+    ) -> WeighedCompany:
         """A company, read from its record, with all evidence.
 
         Args:
@@ -352,10 +352,10 @@ class Matcher:
         """
         shard = self._arrays.shards[each.found.shard]
         company = record.company(shard.record(each.found.row, coordonnees=True))
-        further = evidence.beside_the_name(line, company, each.place, numbered)
-        further |= further_evidence.of_line(line, company, self._tables.mail_providers)
+        further = evidence.beside_the_name(seen.line, company, each.place, seen.numbered)
+        further |= further_evidence.of_line(seen.line, company, self._tables.mail_providers)
         if each.compared is None:
-            return Weighed(company, {"sans_nom": 1.0} | further)
+            return WeighedCompany(company, {"sans_nom": 1.0} | further)
         town = evidence.town_told(each.compared, each.told, company)
         named = evidence.of_name(each.compared, each.forms, companies, town=town)
         named |= evidence.of_added_words(
@@ -363,16 +363,16 @@ class Matcher:
         )
         if each.former:
             named["ancien_nom"] = 1.0
-        found = named | further
+        all_evidence = named | further
         if by_its_number:
             other = {} if each.compared.agrees else {"nom_different": 1.0}
             alone = {"sans_nom": 1.0} | other | further
-            if other or self._weights.strength(alone) > self._weights.strength(found):
-                found = alone
-        return Weighed(company, found, each.compared)
+            if other or self._weights.strength(alone) > self._weights.strength(all_evidence):
+                all_evidence = alone
+        return WeighedCompany(company, all_evidence, each.compared)
 
 
-def _named_places(found: Sequence[Compared], by_number: frozenset[Place]) -> frozenset[Place]:
+def _named_places(found: Sequence[ComparedRow], by_number: frozenset[Place]) -> frozenset[Place]:
     """The companies that a line names by a number: those whose names agree; where none does, all, if they are few."""
     numbered = [each for each in found if each.place in by_number]
     agreeing = [each for each in numbered if each.compared is None or each.compared.agrees]
@@ -388,7 +388,7 @@ def _name_words(line: Line) -> tuple[str, ...]:
 _NO_FORMS: Final = (Forms(), Forms())
 
 
-def _candidate(note: float, found: Weighed) -> Candidate:
+def _candidate(note: float, found: WeighedCompany) -> Candidate:
     company = found.company
     return Candidate(
         company["iso2"], company["id"], company["nom"], company["ville"], company["code_postal"],

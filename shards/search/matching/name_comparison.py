@@ -73,7 +73,7 @@ class NameComparison:
         self.heaviest = max(self.heaviest, told)
 
     @property
-    def alike(self) -> bool:
+    def are_alike(self) -> bool:
         """Are the words much the same as texts, where both names have others?"""
         return all(self.differing) and (
             OSA.normalized_similarity(*self.differing, score_cutoff=_ALIKE) >= _ALIKE
@@ -82,7 +82,7 @@ class NameComparison:
     @property
     def agrees(self) -> bool:
         """Do the names agree at all: in a word that tells something, or in all words of the line?"""
-        return self.initials or self.heaviest >= LIGHT or not self.lacking_words or self.alike
+        return self.initials or self.heaviest >= LIGHT or not self.lacking_words or self.are_alike
 
     @property
     def same(self) -> bool:
@@ -152,32 +152,32 @@ def compare(
 
 def _compare_rest(pair: _Pair, near: Near, tables: NameTables) -> None:
     """Compare the words that are not the same."""
-    line, company, found, left, right, raw = pair
+    line, company, comparison, left, right, raw = pair
     if left:
         _match_forms(pair, near, tables)
     if left and right:
-        _match_spacing(left, right, found)
+        _match_spacing(left, right, comparison)
     if left and right:
-        _match_respaced(left, right, found)
-        _match_respaced(right, left, found)
+        _match_respaced(left, right, comparison)
+        _match_respaced(right, left, comparison)
     if left and right:
         _match_near(pair, near)
-    if left and right and not found.common:
-        _match_initials(left, right, found)
-    if left and right and found.common:
-        _match_inner_initials(left, right, found)
-        _match_inner_initials(right, left, found)
+    if left and right and not comparison.common:
+        _match_initials(left, right, comparison)
+    if left and right and comparison.common:
+        _match_inner_initials(left, right, comparison)
+        _match_inner_initials(right, left, comparison)
     for _, told in left:
-        found.lacking += told
-        found.heavy_lacking += told >= LIGHT
+        comparison.lacking += told
+        comparison.heavy_lacking += told >= LIGHT
     for _, told in right:
-        found.extra += told
-        found.heavy_extra += told >= LIGHT
-    found.lacking_words = [raw.get(word, word) for word, _ in left]
-    found.extra_words = [raw.get(word, word) for word, _ in right]
-    for word in (*found.lacking_words, *found.extra_words):
+        comparison.extra += told
+        comparison.heavy_extra += told >= LIGHT
+    comparison.lacking_words = [raw.get(word, word) for word, _ in left]
+    comparison.extra_words = [raw.get(word, word) for word, _ in right]
+    for word in (*comparison.lacking_words, *comparison.extra_words):
         if is_number(word) and word not in company.articles and word not in line.articles:
-            found.numbers += 1
+            comparison.numbers += 1
 
 
 def articles(words: Sequence[str]) -> Collection[str]:
@@ -192,7 +192,7 @@ def _without_equal(line: ComparedName, company: ComparedName, tables: NameTables
 
     Articles that lost their vowel have no order, and those that both have are nothing how often they come.
     """
-    found = NameComparison()
+    comparison = NameComparison()
     left: list[Told] = []
     places: list[int] = []
     keys = company.keys
@@ -216,10 +216,10 @@ def _without_equal(line: ComparedName, company: ComparedName, tables: NameTables
         if word not in line.articles:
             places.append(place)
         theirs, told = company.told[place]
-        found.abbreviations += theirs != word and tables.full_word(word) != word
-        found.add_common(told)
+        comparison.abbreviations += theirs != word and tables.full_word(word) != word
+        comparison.add_common(told)
     if len(places) > 1:
-        found.reordered = places != sorted(places)
+        comparison.reordered = places != sorted(places)
     right = [pair for i, pair in enumerate(company.told) if i not in taken]
     raw: dict[str, str] = {}
     if not same_letters:
@@ -228,8 +228,8 @@ def _without_equal(line: ComparedName, company: ComparedName, tables: NameTables
             [(tables.latin_word(word), told) for word, told in words] for words in (left, right)
         )
     if left and right:
-        found.differing = _join_words(left), _join_words(right)
-    return _Pair(line, company, found, left, right, raw)
+        comparison.differing = _join_words(left), _join_words(right)
+    return _Pair(line, company, comparison, left, right, raw)
 
 
 def _join_words(told: Sequence[Told]) -> str:
@@ -357,7 +357,7 @@ def initials(told: Sequence[Told]) -> str:
 
 def _match_near(pair: _Pair, near: Near) -> None:
     """Words that differ by one or two errors, or of which one begins the other; the nearest first."""
-    line, _, found, left, right, raw = pair
+    line, _, comparison, left, right, raw = pair
     pairs = [
         (of_word[other], i, j)
         for i, (one, _) in enumerate(left)
@@ -374,13 +374,13 @@ def _match_near(pair: _Pair, near: Near) -> None:
             continue
         gone_left.add(i)
         gone_right.add(j)
-        found.add_common(right[j][1])
+        comparison.add_common(right[j][1])
         if cost == BEGINNING:
-            found.beginnings += 1
+            comparison.beginnings += 1
         else:
-            found.errors += int(cost)
-            found.short_errors += cost == SHORT
-            found.known_errors += line.known.get(raw.get(left[i][0], left[i][0]), 0) > 0
+            comparison.errors += int(cost)
+            comparison.short_errors += cost == SHORT
+            comparison.known_errors += line.known.get(raw.get(left[i][0], left[i][0]), 0) > 0
     left[:] = [pair for i, pair in enumerate(left) if i not in gone_left]
     right[:] = [pair for j, pair in enumerate(right) if j not in gone_right]
 

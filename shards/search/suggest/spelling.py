@@ -8,7 +8,7 @@ from itertools import combinations, product
 from typing import Final, NamedTuple
 
 from shards.codec.folding import fold, fold_id
-from shards.errors import reading
+from shards.errors import raise_corrupt
 from shards.query import Query
 from shards.search.matching import company_numbers
 from shards.search.reader import id_lookup
@@ -27,7 +27,7 @@ _MOST_LETTERS: Final = 30
 _MOST_WORDS: Final = 8
 
 
-class Meant(NamedTuple):
+class NearestText(NamedTuple):
     """A text that finds something, and how many companies, with the other filters of the search."""
 
     q: str
@@ -42,8 +42,8 @@ class _NearWord(NamedTuple):
     n: int
 
 
-@reading()
-def nearest_texts(base: ShardSet, query: Query) -> list[Meant]:
+@raise_corrupt()
+def nearest_texts(base: ShardSet, query: Query) -> list[NearestText]:
     """At most three texts that find something where `query` finds nothing: by distance, then by their totals.
 
     Each word of `q` is kept or replaced by a word of names (in the countries of the search) at a Damerau-Levenshtein
@@ -58,7 +58,7 @@ def nearest_texts(base: ShardSet, query: Query) -> list[Meant]:
     unknown = [
         not search(base, Query(pays=query.pays, q=word), offset=0, limit=0).total for word in words
     ]
-    found = [_count_meant(base, query, q) for q in _identifiers(base, query)]
+    nearest = [_count_meant(base, query, q) for q in _identifiers(base, query)]
     farthest = FARTHEST - sum(unknown)
 
     # Mostly too few texts are found at the first distance: near words are looked up once, up to the last one.
@@ -69,23 +69,26 @@ def nearest_texts(base: ShardSet, query: Query) -> list[Meant]:
     for distance in range(1, FARTHEST + 1):
         # A word that no name holds must be replaced, which leaves the others fewer errors.
         left = distance - sum(unknown)
-        if sum(one.total > 0 for one in found) >= MOST or left < 0:
+        if sum(candidate.total > 0 for candidate in nearest) >= MOST or left < 0:
             continue
         near = []
         for word, must in zip(words, unknown, strict=True):
             known = near_words(word, must) if left + must else []
-            near.append([one for one in known if one.distance <= left + must])
+            near.append([other for other in known if other.distance <= left + must])
         given = _texts(words, near, unknown, distance)
         texts = nsmallest(TRIED, given, key=lambda text: (-text[1], text[0]))
         counted = [_count_meant(base, query, text) for text, _ in texts]
-        found += sorted(counted, key=lambda one: (-one.total, one.q))
-    found = [one for one in found if one.total]
+        nearest += sorted(counted, key=lambda candidate: (-candidate.total, candidate.q))
+    nearest = [candidate for candidate in nearest if candidate.total]
     for fewer in _fewer_words(words) if not any(unknown) else ():
-        if len(found) < MOST:
-            new = sorted(fewer - {one.q for one in found})
+        if len(nearest) < MOST:
+            new = sorted(fewer - {candidate.q for candidate in nearest})
             counted = [_count_meant(base, query, text) for text in new]
-            found += sorted((one for one in counted if one.total), key=lambda one: -one.total)
-    return found[:MOST]
+            nearest += sorted(
+                (candidate for candidate in counted if candidate.total),
+                key=lambda candidate: -candidate.total,
+            )
+    return nearest[:MOST]
 
 
 def errors_allowed(word: str) -> int:
@@ -99,8 +102,8 @@ def errors_allowed(word: str) -> int:
     return 1 if len(word) < _TWO_ERRORS else 2
 
 
-def _count_meant(base: ShardSet, query: Query, q: str) -> Meant:
-    return Meant(q, search(base, replace(query, q=q), offset=0, limit=0).total)
+def _count_meant(base: ShardSet, query: Query, q: str) -> NearestText:
+    return NearestText(q, search(base, replace(query, q=q), offset=0, limit=0).total)
 
 
 def _near_words(base: ShardSet, query: Query, word: str, distance: int) -> list[_NearWord]:

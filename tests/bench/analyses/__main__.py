@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import numpy as np
 
 from serve.api.analyses import entreprise, marche
-from serve.contract.objects.described import plain_value
+from serve.contract.objects.declaration import plain_value
 from serve.generation import open_generation, ratio_peers
 from serve.generation.open_generation import OpenGeneration
 from shards.generations import pointer

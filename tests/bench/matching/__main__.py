@@ -25,7 +25,7 @@ from seeds import TABLES
 from serve.api.matching import rapprochement
 from serve.contract.seed_tables import derivations, match_weights, name_tables, rows
 from shards.generations import pointer
-from shards.search.matching.evidence import Weighed
+from shards.search.matching.evidence import WeighedCompany
 from shards.search.matching.line import LIKELY, SURE
 from shards.search.matching.matcher import Matcher
 from shards.search.matching.probability import OF_SHARE, SURE_FROM, Weights, shares
@@ -91,7 +91,7 @@ _PARTS: Final[Mapping[str, Chosen]] = {
 }
 
 
-def _place(line: LabelledLine, weighed: Sequence[Weighed]) -> int | None:
+def _place(line: LabelledLine, weighed: Sequence[WeighedCompany]) -> int | None:
     """Where the company that a line means is among its candidates."""
     keys = [(each.company["iso2"], each.company["id"]) for each in weighed]
     return keys.index(line.truth) if line.truth in keys else None

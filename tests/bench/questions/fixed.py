@@ -70,7 +70,7 @@ def _queries(values: Values) -> dict[str, Query]:
         "`q` 3 letters, frequent": Query(q=_q(values, 3)),
         "`q` 5 letters, frequent": Query(q=middle),
         "`q` 10 letters, rare": Query(q=_q(values, 10)),
-        "`q` with a blank inside": Query(q=_common(values.noms, (5, 7, 4), _BLANK_SHARE, True)),
+        "`q` with a blank inside": Query(q=_frequent_text(values.noms, (5, 7, 4), _BLANK_SHARE, True)),
         "`q` + ranges + 5 countries + 10 sectors": replace(
             turnover, q=middle, ranges=turnover.ranges + staff.ranges,
             pays=values.pays[:5], secteurs=values.secteurs[:10],
@@ -80,10 +80,10 @@ def _queries(values: Values) -> dict[str, Query]:
 
 
 def _q(values: Values, length: int) -> str:
-    return _common(values.noms, (length,), _SHARES[length], False)
+    return _frequent_text(values.noms, (length,), _SHARES[length], False)
 
 
-def _common(noms: Sequence[str], lengths: Sequence[int], share: float, blank: bool) -> str:
+def _frequent_text(noms: Sequence[str], lengths: Sequence[int], share: float, blank: bool) -> str:
     """A substring that about `share` of the names hold, of the first length that occurs."""
     counts = (grams(noms, length, blank=blank) for length in lengths)
     return next((found for c in counts if (found := of_share(c, len(noms), share))), "e o")

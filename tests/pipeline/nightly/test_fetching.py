@@ -18,9 +18,9 @@ import pytest
 from blake3 import blake3
 
 from pipeline.errors import FetchError
-from pipeline.nightly.fetch import fetching, published, receipt
+from pipeline.nightly.fetch import fetching, published_files, receipt
 from pipeline.nightly.fetch.fetching import FetchedFile, FetchSettings
-from pipeline.nightly.fetch.published import SourceSettings
+from pipeline.nightly.fetch.published_files import SourceSettings
 from shards.sync import pacing
 from tests import ROOT
 from tests.pipeline.nightly import register_server as ways
@@ -321,9 +321,11 @@ def test_a_redirect_leads_to_an_allowed_host_without_the_key(
     other = server.url.replace("127.0.0.1", "localhost")
     server.publish("/new.zip", ESTONIA)
     server.publish(f"/{EE}", b"", ways.status(302, Location=f"{other}/new.zip"))
-    (row,) = published.read()["ee"]
+    (row,) = published_files.read()["ee"]
     monkeypatch.setattr(
-        published, "read", lambda: {"ee": (replace(row, hosts=("localhost",), header="X-Key"),)}
+        published_files,
+        "read",
+        lambda: {"ee": (replace(row, hosts=("localhost",), header="X-Key"),)},
     )
     known = settings(server).sources["ee"]
 

@@ -14,7 +14,7 @@ from pipeline.nightly import progress
 from pipeline.nightly.fetch import client, fetching, pace
 from pipeline.nightly.fetch.fetching import FetchSettings
 from pipeline.nightly.fetch.pace import Pace, SlowServerError
-from pipeline.nightly.fetch.published import SourceSettings
+from pipeline.nightly.fetch.published_files import SourceSettings
 from tests.pipeline.nightly import register_server as ways
 from tests.pipeline.nightly.register_server import RegisterServer
 from tests.pipeline.nightly.test_fetching import (

@@ -41,7 +41,7 @@ def world() -> tuple[list[Row], list[Row]]:
     return rows, lines
 
 
-def files(data: Path, built: build.Built) -> dict[str, bytes]:
+def files(data: Path, built: build.BuildResult) -> dict[str, bytes]:
     folder = data / "data" / built.generation
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 

@@ -70,7 +70,7 @@ def test_a_call_that_could_not_be_written_in_time_is_not_counted_later(
         await store.take("a_", 9, NOON)
 
     with closing(WriteLock(tmp_path / FILE)) as stopped:
-        with stopped.held(), pytest.raises(StoreUnavailable, match="nothing was counted"):
+        with stopped.hold(), pytest.raises(StoreUnavailable, match="nothing was counted"):
             asyncio.run(ask())
         after = store.take("a_", 9, NOON).result(10)
 

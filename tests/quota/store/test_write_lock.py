@@ -149,20 +149,20 @@ def _bursts(folder: Path) -> Write:
 
 def test_one_has_the_lock_and_others_time_out(file: Path) -> None:
     with closing(WriteLock(file)) as ours, closing(WriteLock(file)) as theirs:
-        with ours.held(), pytest.raises(TimeoutError, match=r"Ä\.lmdb.*0\.05 s"), theirs.held(0.05):
+        with ours.hold(), pytest.raises(TimeoutError, match=r"Ä\.lmdb.*0\.05 s"), theirs.hold(0.05):
             pass
-        with theirs.held(0.05):
+        with theirs.hold(0.05):
             pass
 
 
 def test_the_lock_is_released_whatever_happens(file: Path) -> None:
     with closing(WriteLock(file)) as ours, closing(WriteLock(file)) as theirs:
-        with pytest.raises(ZeroDivisionError), ours.held():
+        with pytest.raises(ZeroDivisionError), ours.hold():
             raise ZeroDivisionError
 
-        with theirs.held(0), pytest.raises(TimeoutError), ours.held(0):
+        with theirs.hold(0), pytest.raises(TimeoutError), ours.hold(0):
             pass
-        with ours.held(0):
+        with ours.hold(0):
             pass
 
 
@@ -172,12 +172,12 @@ def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
         closing(WriteLock(tmp_path / FILE)) as lock,
     ):
         assert said(process) == "writing"
-        with pytest.raises(TimeoutError), lock.held(0.05):
+        with pytest.raises(TimeoutError), lock.hold(0.05):
             pass
 
         process.kill()
 
-        with lock.held(WAITING_S):
+        with lock.hold(WAITING_S):
             pass
 
 
@@ -193,7 +193,7 @@ def test_a_stopped_process_stops_no_other_from_answering_bursts(
     with closing(BurstLimiter(tmp_path, memory=tmp_path)) as debit:
         debit.allow("a", 1, now)
         (path,) = tmp_path.glob("societes-debit-*/debit.lmdb")
-        with closing(WriteLock(path)) as stopped, stopped.held():
+        with closing(WriteLock(path)) as stopped, stopped.hold():
             waits = [debit.allow("a", 1, now) for _ in range(100)]
         monkeypatch.setattr(debit, "_paused_until", 0.0)
 

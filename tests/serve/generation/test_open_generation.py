@@ -204,7 +204,7 @@ def test_a_dear_search_answers_and_counts_as_a_cheap_one(
 def test_a_public_list_is_made_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     path = "/api/v1/secteurs?pays=EE,LV,SK"
     first = served.ask(path)
-    monkeypatch.setattr("serve.contract.objects.described.orjson", None)
+    monkeypatch.setattr("serve.contract.objects.declaration.orjson", None)
 
     assert served.ask(path).body == first.body
     assert served.ask(path.replace("EE", "UK")).status == 500
@@ -214,8 +214,8 @@ def test_no_more_lists_are_kept_than_there_is_room_for(
     open_edition: OpenGeneration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(open_generation, "_DOCUMENTS", 1)
-    known = [open_edition.cached(("x", number), lambda: b"first") for number in range(2)]
-    again = [open_edition.cached(("x", number), lambda: b"again") for number in range(2)]
+    known = [open_edition.get_or_make(("x", number), lambda: b"first") for number in range(2)]
+    again = [open_edition.get_or_make(("x", number), lambda: b"again") for number in range(2)]
 
     assert known == [b"first", b"first"]
     assert again == [b"first", b"again"]

@@ -41,7 +41,7 @@ def flood(log: LogWriter) -> list[int]:
 
     async def turns() -> None:
         for number in range(SOME):
-            log.soon(LINE)
+            log.write_soon(LINE)
             if number % 100 == 0:
                 await asyncio.sleep(0)
 
@@ -64,10 +64,10 @@ def test_the_lines_of_a_turn_are_written_in_order_a_page_at_most_at_a_time(
 
     async def turn(log: LogWriter) -> None:
         for line in lines[:3]:
-            log.soon(line)
+            log.write_soon(line)
         assert not pages
         await asyncio.sleep(0)
-        log.soon(lines[3])
+        log.write_soon(lines[3])
         await asyncio.sleep(0)
 
     with (tmp_path / "log").open("wb") as file:
@@ -149,7 +149,7 @@ def test_a_failed_write_is_tried_again_without_a_further_line(pipe: tuple[int, i
     async def scenario() -> bytes:
         log = writer(writable)
         for _ in range(400):  # 120 000 bytes; the pipe holds 65 536
-            log.soon(LINE)
+            log.write_soon(LINE)
         await asyncio.sleep(0)
         received = os.read(readable, 1 << 20)
         await asyncio.sleep(2 * RETRY_SECONDS)

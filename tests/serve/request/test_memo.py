@@ -2,13 +2,13 @@
 
 import pytest
 
-from serve.request.memo import remembering
+from serve.request.memo import memoise
 
 
 def test_a_short_text_is_read_once_and_a_long_one_each_time() -> None:
     read: list[str] = []
 
-    @remembering
+    @memoise
     def recall(text: str) -> int:
         read.append(text)
         return len(text)
@@ -18,7 +18,7 @@ def test_a_short_text_is_read_once_and_a_long_one_each_time() -> None:
 
 
 def test_what_cannot_be_read_is_read_again() -> None:
-    recall = remembering(int)
+    recall = memoise(int)
 
     for _ in range(2):
         with pytest.raises(ValueError, match="x"):

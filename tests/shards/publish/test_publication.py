@@ -232,7 +232,7 @@ def test_a_country_that_lost_too_many_companies_is_not_published(tmp_path: Path)
 
 
 def test_what_a_dead_build_left_is_removed_by_the_next(tmp_path: Path) -> None:
-    dead = publication.staging(tmp_path)
+    dead = publication.make_staging_folder(tmp_path)
     (dead / "EE.shard").write_bytes(b"half")
 
     publish(tmp_path, FOUND)
@@ -241,7 +241,7 @@ def test_what_a_dead_build_left_is_removed_by_the_next(tmp_path: Path) -> None:
 
 
 def test_a_shard_that_counts_otherwise_than_the_lists_is_not_published(tmp_path: Path) -> None:
-    staged = publication.staging(tmp_path)
+    staged = publication.make_staging_folder(tmp_path)
     for iso2 in world.COUNTRIES:
         world.write_shard(staged / f"{iso2}.shard", iso2, FOUND)
     lists = world.reference(FOUND[1:])

@@ -260,15 +260,15 @@ def _type(schema: Mapping[str, Any]) -> TypeName:
     """
     if "items" in schema:
         return _type(schema["items"])._replace(many=True)
-    parts = [_type(one) for one in schema.get("anyOf", ())]
+    parts = [_type(part) for part in schema.get("anyOf", ())]
     stated = schema.get("type", [])
     kinds = [stated] if isinstance(stated, str) else stated
     named = [_name(schema)] if "$ref" in schema else []
     return TypeName(
-        tuple(one for one in kinds if one != "null") + sum((one.kinds for one in parts), ()),
-        tuple(named) + sum((one.objects for one in parts), ()),
-        any(one.many for one in parts),
-        "null" in kinds or any(one.nullable for one in parts),
+        tuple(kind for kind in kinds if kind != "null") + sum((part.kinds for part in parts), ()),
+        tuple(named) + sum((part.objects for part in parts), ()),
+        any(part.many for part in parts),
+        "null" in kinds or any(part.nullable for part in parts),
     )
 
 

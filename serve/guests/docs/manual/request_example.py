@@ -78,19 +78,21 @@ def request_example(
     method: str, path: str, operation: Mapping[str, Any], components: Mapping[str, Any]
 ) -> RequestExample:
     """The example of an operation, from the examples of its parameters and of its body."""
-    given = [_target(one, components["parameters"]) for one in operation["parameters"]]
+    given = [_target(parameter, components["parameters"]) for parameter in operation["parameters"]]
     shown = _SHOWN.get(operation["operationId"], ())
     company = _COMPANIES.get(operation["operationId"], {})
     query = {}
-    for one in given:
-        example = company.get(one["name"]) or _example(one)
-        if one["in"] == "path":
-            path = path.replace(f"{{{one['name']}}}", quote(str(example), safe=""))
-        elif one["in"] == "query" and (one.get("required") or one["name"] in shown):
-            query[one["name"]] = example
+    for parameter in given:
+        example = company.get(parameter["name"]) or _example(parameter)
+        if parameter["in"] == "path":
+            path = path.replace(f"{{{parameter['name']}}}", quote(str(example), safe=""))
+        elif parameter["in"] == "query" and (
+            parameter.get("required") or parameter["name"] in shown
+        ):
+            query[parameter["name"]] = example
     ordered = {name: query[name] for name in shown if name in query} | query
     content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
-    bodies = [one["value"] for one in content.get("examples", {}).values()]
+    bodies = [body["value"] for body in content.get("examples", {}).values()]
     success = min(status for status in operation["responses"] if status[0] in "23")
     kinds = operation["responses"][success].get("content", {})
     call = RequestExample(

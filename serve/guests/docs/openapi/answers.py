@@ -10,13 +10,13 @@ from typing import Any, Final
 from serve.contract import export_tables
 from serve.contract.errors import CODES
 from serve.contract.objects.common import DetailsErreur, Erreur
-from serve.contract.objects.described import KnownValues, with_keywords
+from serve.contract.objects.declaration import KnownValues, with_keywords
 from serve.contract.objects.json_schema import Schema, component_schema, schema
 from serve.contract.operation import Link, Operation
 from serve.contract.text import Lang, Text
 from serve.guests.docs.openapi import headers, prose
 from serve.guests.docs.openapi.examples import EXAMPLES, Example
-from serve.guests.docs.openapi.schema import either, ref
+from serve.guests.docs.openapi.schema import one_of, ref
 from serve.guests.operations import OPERATIONS
 
 JSON: Final = "application/json"
@@ -85,7 +85,7 @@ def export_file() -> Schema:
     line: Schema = {
         "type": "string",
         "contentMediaType": JSON,
-        "contentSchema": either(ref("Societe"), ref("LigneComptesExportee")),
+        "contentSchema": one_of(ref("Societe"), ref("LigneComptesExportee")),
     }
     kinds = {name: kind.partition(";")[0] for name, kind in export_tables.MEDIA_TYPES.items()}
     contents = {
@@ -102,11 +102,11 @@ def refusals(operation: Operation, statuses: Collection[int], lang: Lang) -> dic
     """The errors of an operation; each may also answer 414 (a long request line) and 500."""
     found = {str(one): ref(f"Erreur{one}", "responses") for one in sorted({*statuses, 414, 500})}
     if operation.refused:
-        shown = either(schema(operation.refused, lang), ref("Erreur401"))
+        shown = one_of(schema(operation.refused, lang), ref("Erreur401"))
         found["401"] = _error_answer(401, shown, operation.route)
     if operation.unavailable:
         # If the counters cannot be kept, the public identity is served and not charged (D10, G9).
-        shown = either(schema(operation.unavailable, lang), ref("Erreur503"))
+        shown = one_of(schema(operation.unavailable, lang), ref("Erreur503"))
         found["503"] = _error_answer(503, shown)
         found["503"]["headers"] |= headers.references("Content-Location")
     if operation.kind == "analysis":  # nothing is left to show

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from serve.contract.objects.bodies import EXAMPLES as BODY_EXAMPLES
-from serve.contract.objects.described import component_name
+from serve.contract.objects.declaration import component_name
 from serve.contract.objects.json_schema import Schema, component_schema, schema
 from serve.contract.operation import Operation
 from serve.contract.text import Lang

@@ -136,8 +136,8 @@ def _plans(plans: Mapping[str, Plan], debit: BurstLimits) -> str:
     return head + "\n".join(
         f"| {plan.nom_en} (`{plan.slug}`) | {plan.resultats_par_recherche} "
         f"| {plan.lignes_par_appel} | {_calls_a_day(plan, debit)} | {getattr(debit, plan.slug)} "
-        f"| {plan.exports_par_mois} x {plan.lignes_par_export} | {_yes(plan.coordonnees)} "
-        f"| {_yes(plan.etats_financiers)} | {plan.credits_par_mois} |"
+        f"| {plan.exports_par_mois} x {plan.lignes_par_export} | {_yes_or_no(plan.coordonnees)} "
+        f"| {_yes_or_no(plan.etats_financiers)} | {plan.credits_par_mois} |"
         for plan in plans.values()
     )
 
@@ -160,5 +160,5 @@ def _errors() -> str:
     return "| Status | Code | When |\n| --- | --- | --- |\n" + "\n".join(rows)
 
 
-def _yes(right: bool) -> str:
+def _yes_or_no(right: bool) -> str:
     return "yes" if right else "no"

@@ -7,5 +7,5 @@ def ref(name: str, kind: str = "schemas") -> Schema:
     return {"$ref": f"#/components/{kind}/{name}"}
 
 
-def either(*schemas: Schema) -> Schema:
+def one_of(*schemas: Schema) -> Schema:
     return {"anyOf": list(schemas)}

@@ -93,8 +93,7 @@ def _write(book: Book, data: ExportData, labels: Labels, watch: _Watch) -> None:
     def sheet(name: str, tab: str, write: Callable[[Sheet], None]) -> None:
         made = book.sheet(name, _TABS[tab])
         write(made)
-        down = 1 if tab == "intro" else 0
-        made.on_paper(footer, down=down)
+        made.set_page(footer, pages_high=1 if tab == "intro" else 0)
 
     sheet(labels("intro"), "intro", lambda s: intro_sheet.write(s, data, labels, comptes))
     sheet(labels("scope"), "scope", lambda s: scope_sheets.scope(s, data, labels))

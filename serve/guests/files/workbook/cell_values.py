@@ -93,10 +93,10 @@ def sheet_names(wanted: Iterable[str], taken: Iterable[str] = ()) -> Iterator[st
         yield name
 
 
-def serial(value: str) -> int | None:
+def day_serial(value: str) -> int | None:
     """Excel's number of a day, or None if it has none (C8: `2015`, `2015-06`).
 
-    >>> serial("2026-11-21"), serial("1864-05-04"), serial("2015")
+    >>> day_serial("2026-11-21"), day_serial("1864-05-04"), day_serial("2015")
     (46347, None, None)
     """
     try:

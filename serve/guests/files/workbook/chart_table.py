@@ -34,7 +34,7 @@ class ChartColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class TablePlace:
     """The place of a table: its first row of values, the row after the last, its columns."""
 
     first: int
@@ -42,7 +42,7 @@ class Placed:
     columns: Mapping[str, int]
 
 
-def write(sheet: Sheet, top: int, columns: Sequence[ChartColumn]) -> Placed:
+def write(sheet: Sheet, top: int, columns: Sequence[ChartColumn]) -> TablePlace:
     """Write a table with its header in row `top`; a column without a value is left out."""
     shown = [one for one in columns if any(value is not None for value in one.values)]
     look = sheet.styles
@@ -58,14 +58,14 @@ def write(sheet: Sheet, top: int, columns: Sequence[ChartColumn]) -> Placed:
     if any(one.total is not None for one in shown):
         for col, one in enumerate(shown):
             _cell(sheet, end, col, one.total, one.kind, bold=True)
-    return Placed(top + 1, end, {one.title: col for col, one in enumerate(shown)})
+    return TablePlace(top + 1, end, {one.title: col for col, one in enumerate(shown)})
 
 
 def bars(
     sheet: Sheet,
     at: tuple[int, int],
     title: str,
-    placed: Placed,
+    placed: TablePlace,
     label: ChartColumn,
     value: ChartColumn,
 ) -> None:
@@ -156,7 +156,7 @@ def _cell(sheet: Sheet, row: int, col: int, value: Any, kind: Kind, *, bold: boo
     if value is None:
         sheet.raw.write_blank(row, col, None, style)
     elif kind == "text":
-        sheet.across(row, col, col, value, style)
+        sheet.write_merged(row, col, col, value, style)
     else:
         sheet.raw.write_number(row, col, value, style)
 

@@ -1,7 +1,7 @@
 """The request and the result of an export: the two values that cross the pipe of a worker process.
 
 The same `ExportRequest` gives the same bytes except for the sheet Journal, which alone has `now`,
-`request_id` and timings. Therefore no other code of this package reads a clock.
+`request_id` and timings. Therefore only the stopwatch of `book.py` reads a clock in this package.
 """
 
 from dataclasses import dataclass

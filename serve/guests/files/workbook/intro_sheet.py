@@ -36,14 +36,14 @@ def write(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, 
     ]
     for label, text in facts:
         sheet.text(row, 0, label, look.label)
-        sheet.across(row, 1, 2, text, look.wrapped)
+        sheet.write_merged(row, 1, 2, text, look.wrapped)
         row += 1
     row = _contents(sheet, row + 1, labels, comptes)
     row = _section(sheet, row + 1, labels("legend"))
     for name in _LEGEND:
         style = look.bold_text if name == "legend_bold" else look.label
         sheet.text(row, 0, labels(name), look.link if name == "legend_link" else style)
-        sheet.across(row, 1, 2, labels(f"{name}_is"), look.wrapped)
+        sheet.write_merged(row, 1, 2, labels(f"{name}_is"), look.wrapped)
         row += 1
 
 
@@ -73,7 +73,7 @@ def _notice(sheet: Sheet, row: int, data: ExportData, labels: Labels) -> int:
         text = labels("truncated", limit=limit, **counts)
     else:
         return row
-    sheet.across(row, 0, 2, text, sheet.styles.notice)
+    sheet.write_merged(row, 0, 2, text, sheet.styles.notice)
     return row + 2
 
 
@@ -112,7 +112,7 @@ def _contents(sheet: Sheet, row: int, labels: Labels, comptes: Mapping[int, str]
             about = "about_compte" if len(comptes) == 1 else "about_comptes"
             about = labels(about, n=labels.number(len(comptes)), first=target, last=last)
         sheet.link(row, 0, link_target(target), labels(name), look.link)
-        sheet.across(row, 1, 2, about, look.wrapped)
+        sheet.write_merged(row, 1, 2, about, look.wrapped)
         row += 1
     return row
 

@@ -1,6 +1,6 @@
 """The sheets Méthodologie (the meaning of the figures) and Journal (the making of the file).
 
-The Journal is the only sheet that differs between two exports of the same scope.
+The Journal is the only sheet that differs where the same export is made twice.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,14 +31,14 @@ def methodology(sheet: Sheet, data: ExportData, labels: Labels) -> None:
     row = 3
     cap = data.request.plan.societes_avec_comptes_par_export
     for name in _LIMITS:
-        sheet.across(row, 0, 2, labels(name, cap=cap), look.prose)
+        sheet.write_merged(row, 0, 2, labels(name, cap=cap), look.prose)
         row += 1
     names = country_names(data.reference, labels)
     known = {place.iso2 for place in data.facets.counts}
     sources = [
-        (names[one.iso2], one.devise, one.registre)
-        for one in data.reference.pays
-        if one.iso2 in known
+        (names[country.iso2], country.devise, country.registre)
+        for country in data.reference.pays
+        if country.iso2 in known
     ]
     heads = (labels("country"), labels("currency"), labels("register"))
     row = _rows(sheet, row + 1, labels("sources"), heads, sources)
@@ -48,12 +48,12 @@ def methodology(sheet: Sheet, data: ExportData, labels: Labels) -> None:
     rates = list(_rates(data, labels))
     heads = (labels("currency_year"), labels("rate"), labels("source"))
     row = _rows(sheet, row, labels("rates"), heads, rates)
-    columns = [(one.title[labels.lang], one.champ, one.definition[labels.lang])
-               for one in company_fields.fields()]  # fmt: skip
-    columns += [(one.title, one.name, one.definition) for one in list_columns.columns(labels)
-                if one.name in list_columns.MADE]  # fmt: skip
-    columns += [(one.libelle[labels.lang], one.code, f"{one.formule} ({one.source})")
-                for one in ratios().values()]  # fmt: skip
+    columns = [(field.title[labels.lang], field.champ, field.definition[labels.lang])
+               for field in company_fields.fields()]  # fmt: skip
+    columns += [(column.title, column.name, column.definition)
+                for column in list_columns.columns(labels) if column.name in list_columns.MADE]  # fmt: skip
+    columns += [(ratio.libelle[labels.lang], ratio.code, f"{ratio.formule} ({ratio.source})")
+                for ratio in ratios().values()]  # fmt: skip
     heads = (labels("column"), labels("field"), labels("definition"))
     _rows(sheet, row, labels("fields"), heads, columns)
 
@@ -148,6 +148,6 @@ def _facts(sheet: Sheet, row: int, title: str, facts: Facts) -> int:
 def _value(sheet: Sheet, row: int, col: int, value: str | int | float) -> None:
     look = sheet.styles
     if isinstance(value, str):
-        sheet.across(row, col, col, value, look.wrapped)
+        sheet.write_merged(row, col, col, value, look.wrapped)
     else:
         sheet.raw.write_number(row, col, value, look.fact)

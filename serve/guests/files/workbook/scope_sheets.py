@@ -28,7 +28,7 @@ def scope(sheet: Sheet, data: ExportData, labels: Labels) -> None:
     row = 3
     for label, text in filter_lines.lines(data.request, data.reference, labels):
         sheet.text(row, 0, label, look.label)
-        sheet.across(row, 1, 4, text, look.wrapped)
+        sheet.write_merged(row, 1, 4, text, look.wrapped)
         row += 1
     sheet.section(row + 1, labels("by_band"), 4)
     found = aggregates.bands(data.turnovers)

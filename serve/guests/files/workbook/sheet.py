@@ -38,7 +38,7 @@ _TALLEST: Final = 400.0
 
 
 @dataclass(slots=True)
-class Altered:
+class AlterationCounts:
     """Counts of changed values: texts that were cut or cleaned, links that became text."""
 
     texts: int = 0
@@ -59,7 +59,7 @@ class Book:
         # A size in which Intro fits: the default window is small.
         self._workbook.set_size(2_400, 1_500)
         self.styles = styles.make(self._workbook)
-        self.altered = Altered()
+        self.altered = AlterationCounts()
         self._rows: list[RowWorksheet] = []
 
     def sheet(self, name: str, tab: str) -> "Sheet":
@@ -155,7 +155,7 @@ class Sheet:
         for col, value in enumerate(values):
             self.text(row, col, value, style)
 
-    def across(self, row: int, first: int, last: int, value: str, style: Format) -> None:
+    def write_merged(self, row: int, first: int, last: int, value: str, style: Format) -> None:
         """A text over the columns `first` to `last`, in a row as high as its lines need."""
         room = sum(self._widths.get(col, _WIDTH) for col in range(first, last + 1))
         lines = sum(1 + int(len(part) * _CHARACTER / room) for part in value.split("\n"))
@@ -170,15 +170,12 @@ class Sheet:
             self._widths[col] = width
             self.raw.set_column(col, col, width)
 
-    def on_paper(
-        self, footer: str, *, landscape: bool = True, across: int = 1, down: int = 0
-    ) -> None:
-        """Set A4, the pages `across` and `down` (0: as needed), and a footer on the left."""
+    def set_page(self, footer: str, pages_high: int) -> None:
+        """Set A4, one page wide and `pages_high` (0: as needed), with a footer on the left."""
         raw = self.raw
         raw.set_paper(_A4)
-        if landscape:
-            raw.set_landscape()
-        raw.fit_to_pages(across, down)
+        raw.set_landscape()
+        raw.fit_to_pages(1, pages_high)
         raw.set_margins(left=0.4, right=0.4, top=0.5, bottom=0.6)
         raw.set_footer(f"&L&8{footer.replace('&', '&&')}&R&8&A   &P / &N")
 

@@ -188,7 +188,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         # The page to which a log-in leads: a response has one Set-Cookie, and that of the log-in is the session.
         cookie = sessions.device_cookie(request.context, session.person)
     book, now = request.accounts, request.now
-    with request.store.together():
+    with request.store.batch_reads():
         all_keys, addresses = request.store.keys_of(account.id), book.addresses_of(account.id)
         usage, payments = request.store.usage(account.id, plan, now), book.payments_of(account.id)
         last_exports, people = book.last_exports(account.id), book.count_of(account.id)

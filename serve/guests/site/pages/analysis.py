@@ -23,7 +23,7 @@ async def show(request: PageRequest) -> Response:
         ApiError: 400, 403, 404, 429, 503.
         StoreUnavailable: nothing was counted.
     """
-    counting = await _counting(request)
+    counting = await _admit_caller(request)
     with request.server.published.lease() as generation:
         prepared, asked = _prepare(request, generation)
         subject = prepared.company
@@ -51,7 +51,7 @@ async def buy(request: PageRequest) -> Response:
         ApiError: 400, 402, 403, 404, 429, 503.
         StoreUnavailable: nothing was counted.
     """
-    counting = await _counting(request)
+    counting = await _admit_caller(request)
     with request.server.published.lease() as generation:
         prepared, asked = _prepare(request, generation)
         result = await billing.run(prepared, asked, counting, {})
@@ -60,7 +60,7 @@ async def buy(request: PageRequest) -> Response:
     return see_other(request.path)._replace(outcome=result.outcome)
 
 
-async def _counting(request: PageRequest) -> Counting:
+async def _admit_caller(request: PageRequest) -> Counting:
     admitted = await admission.admit_caller(request.server, request.caller, request.trace)
     return admission.require_account(admitted)
 

@@ -85,7 +85,7 @@ async def home(request: PageRequest) -> Response:
             made = await generation.in_thread(
                 EXPENSIVE_MICROSECONDS, lambda: _lists(generation, day)
             )
-            lists = generation.cached(("home", day), lambda: made)
+            lists = generation.get_or_make(("home", day), lambda: made)
         counts = {one.iso2: reference.societes(one.iso2) for one in reference.pays}
         tiles = tile_map.tiles(counts)
         return page(
@@ -116,10 +116,11 @@ def _sections(request: PageRequest, generation: OpenGeneration) -> Sequence[Sect
         for cell in cells:
             numbers[cell.secteur] = numbers.get(cell.secteur, 0) + cell.n
     grouped: dict[str, list[Any]] = {}
-    for one in reference.secteurs:
-        grouped.setdefault(one.grand_secteur, []).append(one)
+    for sector in reference.secteurs:
+        grouped.setdefault(sector.grand_secteur, []).append(sector)
     sums = {
-        section: sum(numbers.get(one.code, 0) for one in own) for section, own in grouped.items()
+        section: sum(numbers.get(sector.code, 0) for sector in own)
+        for section, own in grouped.items()
     }
     most = max(1, *sums.values())
     english = seed_tables.sections_in_english()
@@ -128,9 +129,9 @@ def _sections(request: PageRequest, generation: OpenGeneration) -> Sequence[Sect
             facet_bars.set_in_type(request.t(section, english.get(section, section))),
             number,
             round(max(0.6, 100 * number / most), 1),
-            f"/?{query_string([('secteur', '|'.join(one.slug for one in grouped[section]))])}",
+            f"/?{query_string([('secteur', '|'.join(sector.slug for sector in grouped[section]))])}",
         )
-        for section, number in sorted(sums.items(), key=lambda one: -one[1])
+        for section, number in sorted(sums.items(), key=lambda pair: -pair[1])
         if number
     ]
 

@@ -154,7 +154,7 @@ _ACTS: Final[Mapping[str, Callable[[PageRequest, Session], Awaitable[Response]]]
 async def _page(request: PageRequest, outcome: _Outcome) -> Response:
     session = _session(request)
     account, book = session.account, request.accounts
-    with request.store.together():
+    with request.store.batch_reads():
         people, tickets = (
             book.people_of(account.id),
             book.tickets.of_account(account.id, request.now),

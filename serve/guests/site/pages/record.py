@@ -64,7 +64,7 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
         usage, known = None, False
         if counting and company:
             store, account = counting.store, counting.account.id
-            with store.together():
+            with store.batch_reads():
                 usage = store.usage(account, request.caller.plan, request.now)
                 charged = None if paid else store.is_charged(account, company, request.now)
             known = charged is not None and await charged

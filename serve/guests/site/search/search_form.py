@@ -1,8 +1,8 @@
 """The search of the explorer, as its form shows it and as addresses contain it.
 
 The text that a visitor entered is kept as it is, valid or not: serve/request/reader.py parses the
-search, as for the API. This module only makes links: the same search with one parameter changed, in one
-spelling, however often and however spelt the parameter came.
+search, as for the API. This module fills the form and makes links: the same search with one parameter
+changed, in one spelling, however often and however spelt the parameter came.
 """
 
 from collections.abc import Callable, Mapping, Sequence

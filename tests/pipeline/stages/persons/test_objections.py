@@ -37,7 +37,7 @@ def listed(tmp_path: Path, *lines: str) -> Path:
     return file
 
 
-def run(tmp_path: Path, *folders: Path, **options: Any) -> build.Built:
+def run(tmp_path: Path, *folders: Path, **options: Any) -> build.BuildResult:
     """Build; no gate is forced: one company of three is a great loss, but not if it objected."""
     return builds.run(tmp_path, *folders, **options)
 

@@ -8,12 +8,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from serve.contract.objects import components
-from serve.contract.objects.described import (
+from serve.contract.objects.declaration import (
     ABSENT,
     Absent,
     AnswerObject,
     Count,
-    Encoded,
+    EncodedJson,
     KnownKeys,
     KnownValues,
     Moment,
@@ -42,7 +42,7 @@ class Page(AnswerObject):
     total: Annotated[Count, Text("Le nombre.", "Number.")]
     made: Annotated[Moment | None, Text("Le moment.", "Moment.")]
     kind: Annotated[str, KnownValues(("a", "b")), Text("La sorte.", "Kind.")]
-    towns: Annotated[orjson.Fragment, Encoded(Sequence[Town]), Text("Les villes.", "Towns.")]
+    towns: Annotated[orjson.Fragment, EncodedJson(Sequence[Town]), Text("Les villes.", "Towns.")]
     capital: Town | None
     place: Annotated[Place | None, Text("Son endroit.", "Its place.")]
     shares: Mapping[str, Annotated[float, with_keywords(minimum=0)]]

@@ -11,7 +11,7 @@ import pytest
 
 from serve.guests.files import worker
 from serve.guests.files.workbook.export_request import ExportResult
-from serve.guests.files.worker import Data, ExportJob, Failed
+from serve.guests.files.worker import Data, ExportFailure, ExportJob
 from tests.serve import world
 from tests.serve.guests.files.workbook.workbooks import asked
 
@@ -36,9 +36,9 @@ def test_it_says_why_there_is_no_file(job: ExportJob, tmp_path: Path) -> None:
     job.request.folder.rename(tmp_path / "away")
     gone = worker.answer(job, data)
 
-    assert isinstance(nowhere, Failed)
+    assert isinstance(nowhere, ExportFailure)
     assert "absent" in nowhere.why
-    assert isinstance(gone, Failed)
+    assert isinstance(gone, ExportFailure)
     assert "no generation" in gone.why
 
 

@@ -8,7 +8,7 @@ from html import unescape
 import openpyxl
 import pytest
 
-from serve.guests.site.pages.lists import chosen, columns
+from serve.guests.site.pages.lists import chosen_companies, columns
 from serve.guests.site.pages.lists.csv_files import list_file
 from tests.serve.client import Served
 from tests.serve.guests.site.test_matching import (
@@ -231,7 +231,7 @@ def test_more_than_a_search_may_name_are_said_before_any_is_opened(served: Serve
     reply = visitor.send(USE, {**fields, "sortie": "recherche"})
     assert reply.headers["Location"] == "/?ids=" + ",".join(many[:1_000])
     assert visitor.get(reply.headers["Location"]).status == 200
-    assert chosen._cut_to_fit(many) == many[:1_000]
+    assert chosen_companies._cut_to_fit(many) == many[:1_000]
 
 
 def test_a_workbook_of_chosen_companies_is_an_export_with_its_price_beside(

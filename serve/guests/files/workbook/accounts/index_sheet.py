@@ -16,19 +16,27 @@ def write(
     sheet: Sheet, data: ExportData, labels: Labels, companies: Sequence[CompanyAccounts]
 ) -> None:
     """Write the sheet."""
-    rows = [one.row for one in companies]
+    rows = [company.row for company in companies]
     columns = [
         TableColumn.of_company(company_column(name, labels), data, rows)
         for name in (*IDENTITY, "secteur", "ville")
     ]
     columns += [
         TableColumn(
-            labels("first_year"), company_fields.YEAR, [min(one.by_year) for one in companies], 10
+            labels("first_year"),
+            company_fields.YEAR,
+            [min(company.by_year) for company in companies],
+            10,
         ),
         TableColumn(
-            labels("last_year"), company_fields.YEAR, [one.last_year for one in companies], 10
+            labels("last_year"),
+            company_fields.YEAR,
+            [company.last_year for company in companies],
+            10,
         ),
-        TableColumn(labels("sheet"), company_fields.TEXT, [one.sheet for one in companies], 32),
+        TableColumn(
+            labels("sheet"), company_fields.TEXT, [company.sheet for company in companies], 32
+        ),
     ]
-    links = {place: one.sheet for place, one in enumerate(companies)}
+    links = {place: company.sheet for place, company in enumerate(companies)}
     table_sheet.write(sheet, "index_comptes", columns, links)

@@ -58,7 +58,7 @@ class _KeyFigures:
         sheet: Sheet,
     ) -> None:
         self._labels, self._companies, self._sheet = labels, companies, sheet
-        rows = [one.row for one in companies]
+        rows = [company.row for company in companies]
         self.columns = [
             TableColumn.of_company(company_column(name, labels), data, rows)
             for name in (*IDENTITY, "secteur")
@@ -66,8 +66,12 @@ class _KeyFigures:
         # The columns of the values by (name, years before), as ratio_formulas asks for them.
         self._places: dict[tuple[str, int], int] = {}
         self.trends: list[tuple[int, int]] = []
-        self._add_column("last_year", company_fields.YEAR, [one.last_year for one in companies], 10)
-        self._add_column("currency", company_fields.TEXT, [_currency(one) for one in companies], 9)
+        self._add_column(
+            "last_year", company_fields.YEAR, [company.last_year for company in companies], 10
+        )
+        self._add_column(
+            "currency", company_fields.TEXT, [_currency(company) for company in companies], 9
+        )
         for ratio in company_accounts.amounts():
             self._years(ratio)
         first = len(self.columns)
@@ -133,22 +137,23 @@ class _KeyFigures:
     def _inputs(self) -> None:
         """The closed columns, in the order of `_place_inputs`."""
         labels = self._labels
-        known = [one.by_year[one.last_year] for one in self._companies]
-        headcounts = [one.value(_HEADCOUNT, one.last_year) for one in self._companies]
+        known = [company.by_year[company.last_year] for company in self._companies]
+        headcounts = [company.value(_HEADCOUNT, company.last_year) for company in self._companies]
         self._write_closing(f"{labels('effectif')} N", headcounts)
         self._write_closing(
             ratios()[_TURNOVER].libelle[labels.lang] + " N",
-            [one.euros(_TURNOVER, one.last_year) for one in self._companies],
+            [company.euros(_TURNOVER, company.last_year) for company in self._companies],
         )
         self._write_closing(
-            labels("turnover_before"), [_turnover_before(one) for one in self._companies]
+            labels("turnover_before"), [_turnover_before(company) for company in self._companies]
         )
         for code in sorted(chart_lines()):
             values = [
                 _times(
-                    accounts.figures.get(code), 1.0 if code == MONTHS else one.rate(one.last_year)
+                    accounts.figures.get(code),
+                    1.0 if code == MONTHS else company.rate(company.last_year),
                 )
-                for accounts, one in zip(known, self._companies, strict=True)
+                for accounts, company in zip(known, self._companies, strict=True)
             ]
             french = seed_tables.line_labels()[code][0]
             self._write_closing(f"{label(code, french, labels.lang)} N [{code}]", values)

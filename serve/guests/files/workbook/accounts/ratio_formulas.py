@@ -25,7 +25,7 @@ def excel_formula(ratio: Ratio, cell: Cell) -> str | None:
     below = _first_computable(ratio.denominator, cell)
     if below is None:
         return None
-    return f"{_factor(ratio)}{_group(top)}/{_group(below)}{_annual(ratio, cell(MONTHS, 0))}"
+    return f"{_factor(ratio)}{_group(top)}/{_group(below)}{_annual_factor(ratio, cell(MONTHS, 0))}"
 
 
 def general_formula(ratio: Ratio, cell: Callable[[str, int], str]) -> str:
@@ -36,7 +36,9 @@ def general_formula(ratio: Ratio, cell: Callable[[str, int], str]) -> str:
     below = _choice(ratio.denominator.alternatives, cell)
     months = f"IF(N({cell(MONTHS, 0)})>0,{cell(MONTHS, 0)},{YEAR_MONTHS})" if ratio.annual else None
     # In a comparison a text is greater than any number; as a divisor it is an error, and caught.
-    return f'IFERROR(IF({below}>0,{_factor(ratio)}{top}/{below}{_annual(ratio, months)},""),"")'
+    return (
+        f'IFERROR(IF({below}>0,{_factor(ratio)}{top}/{below}{_annual_factor(ratio, months)},""),"")'
+    )
 
 
 def _first_computable(formula: Formula, cell: Cell) -> str | None:
@@ -54,7 +56,9 @@ def _written_out(term: Term, cell: Cell) -> str | None:
         return text
     inner = _first_computable(row.numerator, lambda name, _: cell(name, term.years_before))
     return (
-        None if inner is None else f"{_group(inner)}{_annual(row, cell(MONTHS, term.years_before))}"
+        None
+        if inner is None
+        else f"{_group(inner)}{_annual_factor(row, cell(MONTHS, term.years_before))}"
     )
 
 
@@ -78,7 +82,7 @@ def _sum(terms: Sequence[tuple[Term, str]]) -> str:
     return text.removeprefix("+")
 
 
-def _annual(ratio: Ratio, months: str | None) -> str:
+def _annual_factor(ratio: Ratio, months: str | None) -> str:
     """The factor that makes a flow one of twelve months; none where the months are not stated."""
     if not ratio.annual or months is None:
         return ""

@@ -13,10 +13,10 @@ from xlsxwriter.utility import xl_col_to_name
 from serve.contract import company_fields
 from serve.guests.files.workbook.cell_values import (
     LONGEST_CELL,
+    day_serial,
     is_active,
     is_page,
     link_target,
-    serial,
 )
 from serve.guests.files.workbook.row_xml import formula_cell, index, inline
 from serve.guests.files.workbook.sheet import Sheet
@@ -161,7 +161,7 @@ def _date(sheet: Sheet, col: int) -> Cells:
     known: dict[str | None, int | None] = {None: None}
 
     def cells(rows: Sequence[str], values: Sequence[str | None]) -> list[str]:
-        known.update({value: serial(value) for value in values if value not in known and value})
+        known.update({value: day_serial(value) for value in values if value not in known and value})
         found = [known.get(value) for value in values]
         rest = [value if day is None else None for value, day in zip(values, found, strict=True)]
         dated = days(rows, found)

@@ -11,7 +11,7 @@ from serve.guests.site.page_request import PageRequest
 from serve.guests.site.render import page, see_other
 
 
-async def legal(request: PageRequest) -> Response:
+async def legal_notice(request: PageRequest) -> Response:
     """The legal notice from the section `[editeur]` of the settings; without it, which settings are missing.
 
     Cookies, and how long data are kept, are those of the program.

@@ -16,16 +16,16 @@ async def sources(request: PageRequest) -> Response:
     request.server.gate.lists(request.trace.address, request.now)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
-        known = sorted(generation.sources.values(), key=lambda one: -one.n_societes)
-        countries = [one for one in known if one.n_societes]
+        known = sorted(generation.sources.values(), key=lambda country: -country.n_societes)
+        countries = [country for country in known if country.n_societes]
         return page(
             request, "sources.html",
             names=facet_bars.labels(request, generation.reference),
             countries=countries,
-            champs=dict.fromkeys(champ for one in countries for champ in one.filled),
-            without=[one.iso2 for one in known if not one.n_societes],
+            champs=dict.fromkeys(champ for country in countries for champ in country.filled),
+            without=[country.iso2 for country in known if not country.n_societes],
             fields={
-                one.champ: facet_bars.set_in_type(one.title[request.lang])
-                for one in company_fields.fields()
+                field.champ: facet_bars.set_in_type(field.title[request.lang])
+                for field in company_fields.fields()
             },
         )  # fmt: skip

@@ -36,7 +36,7 @@ async def status(request: PageRequest) -> Response:
             pays=sorted(reference.pays, key=lambda one: -counts[one.iso2]),
             counts=counts,
             names=facet_bars.labels(request, reference),
-            quality=generation.cached("quality", lambda: _quality(request, generation)),
+            quality=generation.get_or_make("quality", lambda: _quality(request, generation)),
         )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from serve.config import BurstLimits
 from serve.contract import parameters
 from serve.contract.errors import CODES
 from serve.contract.objects.common import DetailsErreur
-from serve.contract.objects.described import names_of
+from serve.contract.objects.declaration import names_of
 from serve.contract.parameters import Parameter
 from serve.guests.docs.openapi import answers, document
 from serve.guests.docs.openapi.headers import headers

@@ -1,7 +1,8 @@
 """Encodings of files that people have: a mark or the bytes tell, else the code page with the most letters.
 
-UTF-8 and UTF-16 are certain. Of the code pages of one byte, that one is taken in which the bytes above 127 are letters
-within words, the western one first: Czech in windows-1250 may pass for it, so the visitor may choose. Pure.
+What can be UTF-16 or UTF-8 is taken as such. Of the code pages of one byte, that one is taken in which the bytes above
+127 are letters within words, the western one first: Czech in windows-1250 may pass for it, so the visitor may choose.
+Pure.
 """
 
 import codecs

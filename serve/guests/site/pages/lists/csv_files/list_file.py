@@ -1,7 +1,7 @@
 """A list as people keep it: text with a separator, a heading over each column, in any of the languages of Europe.
 
 The separator is that under which the rows have one width and the first row the most known headings
-(`seeds/entetes.csv`). What was understood is said, and what is ambiguous is an error, never a guess. Pure.
+(`seeds/entetes.csv`). What was understood is said, for the visitor to correct. Pure.
 """
 
 import csv

@@ -18,9 +18,9 @@ from serve.api.changes.envelope import ChangesEnvelope
 from serve.contract import errors
 from serve.contract.objects.changes import ModificationsSuivies, ModificationSuivie
 from serve.contract.objects.common import activities_of
-from serve.contract.objects.described import ABSENT
+from serve.contract.objects.declaration import ABSENT
 from serve.generation import company_ids
-from serve.generation.company_ids import LookedUp
+from serve.generation.company_ids import FoundCompanies
 from serve.generation.open_generation import OpenGeneration
 from serve.request import watch_body
 from serve.request.watch_body import Watch
@@ -41,7 +41,7 @@ _OF_COMPANIES: Final = {LEAVING: DELETED, ENTERING: CREATED, STAYING: CHANGED}
 _MICROSECONDS: Final = 0.5
 
 
-class _Concerned(NamedTuple):
+class _ChangedCompanies(NamedTuple):
     """The changes of a country and kind; the plan shows the first `shown` of them."""
 
     iso2: str
@@ -104,7 +104,9 @@ class WatchResult(NamedTuple):
         ).json()
 
 
-def watching(request: Request, generation: OpenGeneration, raw: bytes) -> PreparedCall[WatchResult]:
+def prepare_watch(
+    request: Request, generation: OpenGeneration, raw: bytes
+) -> PreparedCall[WatchResult]:
     """A page of what concerns the companies or the search in the body `raw`.
 
     Raises:
@@ -168,7 +170,7 @@ def _result(
     watch: Watch,
     generation: OpenGeneration,
     files: Mapping[str, Sequence[ChangeFile]],
-    named: LookedUp | None,
+    named: FoundCompanies | None,
     jusque: str,
     start: int,
 ) -> WatchResult:
@@ -177,16 +179,16 @@ def _result(
         query = watch.query if named is None else replace(watch.query, ids=_identifiers(named))
         wanted = filters.filters(query)
         countries = query.pays or generation.shards
-        found = {
-            iso2: net_changes.find(of_country, generation.changed.of(of_country), wanted)
+        by_country = {
+            iso2: net_changes.find(of_country, generation.changed_companies.of(of_country), wanted)
             for iso2, of_country in files.items()
             if iso2 in countries
         }
-        sections = _sections(found, request.caller.plan.resultats_par_recherche)
+        sections = _sections(by_country, request.caller.plan.resultats_par_recherche)
     else:
         assert named is not None
-        found = _of_companies(named, files, generation)
-        sections = _sections(found, None)
+        by_country = _of_companies(named, files, generation)
+        sections = _sections(by_country, None)
     end = start + page_rows(request.caller.plan, watch.walk.limit)
     return WatchResult(
         request,
@@ -197,17 +199,17 @@ def _result(
         shown=sum(section.shown for section in sections),
         start=start,
         changes=_page(sections, start, end, wanted, request.caller),
-        unknown=None if named is None else _unknown_companies(named, found),
+        unknown=None if named is None else _unknown_companies(named, by_country),
     )
 
 
-def _identifiers(named: LookedUp) -> tuple[tuple[str, str], ...]:
+def _identifiers(named: FoundCompanies) -> tuple[tuple[str, str], ...]:
     """Companies by country and identifier; one that is not there may have been there before."""
     return (*named.known, *((one.iso2, one.identifier) for one in named.unknown))
 
 
 def _of_companies(
-    named: LookedUp, files: Mapping[str, Sequence[ChangeFile]], generation: OpenGeneration
+    named: FoundCompanies, files: Mapping[str, Sequence[ChangeFile]], generation: OpenGeneration
 ) -> dict[str, NetChanges]:
     """The changes of companies, by country."""
     by_country: dict[str, list[str]] = {}
@@ -217,11 +219,13 @@ def _of_companies(
     for iso2, identifiers in sorted(by_country.items()):
         of_country = files.get(iso2, ())
         wanted = [filters.has_identifier(identifiers)]
-        found[iso2] = net_changes.find(of_country, generation.changed.of(of_country), wanted)
+        found[iso2] = net_changes.find(
+            of_country, generation.changed_companies.of(of_country), wanted
+        )
     return found
 
 
-def _unknown_companies(named: LookedUp, found: Mapping[str, NetChanges]) -> list[str]:
+def _unknown_companies(named: FoundCompanies, found: Mapping[str, NetChanges]) -> list[str]:
     """The companies that are neither in the generation nor gone from it, as they were written."""
     concerned = {one.iso2 for one in named.unknown} & found.keys()
     gone = {
@@ -232,7 +236,7 @@ def _unknown_companies(named: LookedUp, found: Mapping[str, NetChanges]) -> list
     return [one.given for one in named.unknown if (one.iso2, fold_id(one.identifier)) not in gone]
 
 
-def _sections(found: Mapping[str, NetChanges], cap: int | None) -> list[_Concerned]:
+def _sections(found: Mapping[str, NetChanges], cap: int | None) -> list[_ChangedCompanies]:
     """All changes by kind, then by country; without a `cap` all are shown."""
     sections = []
     for kind in net_changes.KINDS:
@@ -241,12 +245,12 @@ def _sections(found: Mapping[str, NetChanges], cap: int | None) -> list[_Concern
             if cap is not None and kind != LEAVING:
                 shown = min(count, cap)
                 cap -= shown
-            sections.append(_Concerned(iso2, kind, changes, shown))
+            sections.append(_ChangedCompanies(iso2, kind, changes, shown))
     return sections
 
 
 def _page(
-    sections: Sequence[_Concerned],
+    sections: Sequence[_ChangedCompanies],
     start: int,
     end: int,
     wanted: Sequence[Filter] | None,
@@ -265,7 +269,11 @@ def _page(
 
 
 def _entry(
-    section: _Concerned, change: NetChange, wanted: Sequence[Filter] | None, *, contacts: bool
+    section: _ChangedCompanies,
+    change: NetChange,
+    wanted: Sequence[Filter] | None,
+    *,
+    contacts: bool,
 ) -> ModificationSuivie:
     kind = section.kind if wanted is not None else _OF_COMPANIES[section.kind]
     values = {

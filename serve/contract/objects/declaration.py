@@ -52,7 +52,7 @@ class KnownKeys(NamedTuple):
     keys: tuple[str, ...]
 
 
-class Encoded(NamedTuple):
+class EncodedJson(NamedTuple):
     """The type of a value that is JSON already (`orjson.Fragment`)."""
 
     kind: Any
