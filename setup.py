@@ -13,9 +13,10 @@ sys.path.insert(0, str(Path(__file__).parent))  # an isolated build leaves it ou
 from shards.kernel import headers
 
 MODULES = (
-    "find", "row_sets", "codes", "rows", "generate", "head", "conditions", "merge",
-    "search", "results.records", "results.market", "results.scope", "text.phrases", "text.names",
-    "text.suggest", "text.near", "text.line_words", "text.candidates",
+    "find", "row_sets", "codes.allowed", "codes.coded_rows", "rows", "generate", "heads.heap",
+    "heads.stored", "heads.head", "conditions", "merge", "search", "results.records", "results.market",
+    "results.scope", "text.phrases", "text.names", "text.suggest", "text.near", "text.line_words",
+    "text.candidates",
 )  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,
@@ -59,7 +60,7 @@ KERNEL = [
     Extension(
         f"shards.kernel.{name}",
         [str(path)],
-        depends=["shards/kernel/types.py", "shards/kernel/headers.py"],
+        depends=[f"shards/kernel/{name}.py" for name in ("constants", "types", "headers")],
         extra_compile_args=FLAGS,
     )
     for name, path in SOURCES.items()

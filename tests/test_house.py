@@ -26,17 +26,12 @@ LONGEST_FILE: Final = 400
 # The files that are longer, each with the reason to keep it in one piece.
 LONGER_FILES: Final = {
     "pipeline/publishing/country.py": "the steps of a country in their order, read from top to bottom",
-    "shards/kernel/codes.py": "a condition for each column of codes, over the same blocks",
-    "shards/kernel/head.py": "the first rows of an order, and the calls in its loops, which are inlined",
-    "shards/kernel/types.py": "a class for each structure; setup.py writes types.pxd from it",
 }
 LONGEST_FUNCTION: Final = 60
 # The functions that are longer, each with the reason to keep it in one piece.
 LONGER_FUNCTIONS: Final = {
     "pipeline/__main__.py:_add_build_arguments": "a line for each option",
     "pipeline/publishing/build.py:run": "the steps of a build, with what each hands to the next",
-    "shards/kernel/head.py:head": "it compares the ways to find rows, by estimates that all of them share",
-    "shards/kernel/rows.py:keep": "a block is narrowed loop after loop; calls would cost as much",
 }
 # The places that catch every error: a request is answered with an id to report, and nobody awaits the other.
 CATCHING_ALL: Final = ["serve/access/store_holder.py", "serve/http/app.py"]

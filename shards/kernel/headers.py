@@ -1,6 +1,6 @@
 """The C headers of the kernel (`.pxd`), which `setup.py` writes before it compiles the modules.
 
-`types.pxd` has the records and constants of `types.py`; the header of another module declares the functions
+`types.pxd` has the records of `types.py` and the constants; the header of another module declares the functions
 that return one of its scalars or arrays, all of which run without Python's lock. A function that raises, or
 calls one that does, is declared so: the others need not be asked whether they did.
 """

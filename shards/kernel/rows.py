@@ -5,7 +5,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.codes import keep_codes
+    from shards.kernel.codes.coded_rows import keep_codes
     from shards.kernel.find import cell_of, raise_damaged
     from shards.kernel.types import *
 
@@ -95,53 +95,62 @@ def replace(shard: ShardArrays, scratch: Scratch, numbers: u32s, size: i64, coun
 # -- rows by number ------------------------------------------------------------------------
 
 
-def keep(shard: ShardArrays, source: ShardSearch, scratch: Scratch, need: i64, count: i64) -> i64:
-    """Keep the rows of the block that meet the conditions `need`; returns how many are left.
-
-    One function: the block is narrowed loop after loop, and a call for each would cost as much as a short one.
-    """
+def keep_facts(shard: ShardArrays, source: ShardSearch, scratch: Scratch, count: i64) -> i64:
+    """Keep the rows of the block whose headcount and website meet the conditions; returns their number."""
     block = scratch.block
-    left: i64 = count
-    kept: i64 = 0
-    if need & FACTS:
-        count = left
-        left = 0
-        mask: i64 = source.fact_mask
-        low: i64 = source.fact_low
-        high: i64 = source.fact_high
-        if shard.wide:
-            for i in range(count):
-                row: i64 = block[i]
-                fact: i64 = shard.wide_facts[row] & mask
-                block[left] = row
-                left += (fact >= low) & (fact < high)
-        else:
-            facts = shard.facts
-            for i in range(count):
-                row = block[i]
-                fact = facts[row] & mask
-                block[left] = row
-                left += (fact >= low) & (fact < high)
-    if need & NAME:
-        count = left
-        left = 0
-        sets = shard.sets
-        marks = scratch.marks
-        bits: i64 = source.bits
-        more: i64 = source.more_bits
-        first: i64 = shard.first_mark
-        listed: i64 = source.name_count
+    left: i64 = 0
+    mask: i64 = source.fact_mask
+    low: i64 = source.fact_low
+    high: i64 = source.fact_high
+    if shard.wide:
+        for i in range(count):
+            row: i64 = block[i]
+            fact: i64 = shard.wide_facts[row] & mask
+            block[left] = row
+            left += (fact >= low) & (fact < high)
+    else:
+        facts = shard.facts
         for i in range(count):
             row = block[i]
-            kept = 0
-            if bits:
-                kept = (sets[bits + (row >> 5)] >> (row & 31)) & 1
-            if more:
-                kept |= (sets[more + (row >> 5)] >> (row & 31)) & 1
-            if listed:
-                kept |= (marks[first + (row >> 5)] >> (row & 31)) & 1
+            fact = facts[row] & mask
             block[left] = row
-            left += kept
+            left += (fact >= low) & (fact < high)
+    return left
+
+
+def keep_named(shard: ShardArrays, source: ShardSearch, scratch: Scratch, count: i64) -> i64:
+    """Keep the rows of the block that `q` names, by its sets and its marks; returns their number."""
+    block = scratch.block
+    left: i64 = 0
+    kept: i64 = 0
+    sets = shard.sets
+    marks = scratch.marks
+    bits: i64 = source.bits
+    more: i64 = source.more_bits
+    first: i64 = shard.first_mark
+    listed: i64 = source.name_count
+    for i in range(count):
+        row: i64 = block[i]
+        kept = 0
+        if bits:
+            kept = (sets[bits + (row >> 5)] >> (row & 31)) & 1
+        if more:
+            kept |= (sets[more + (row >> 5)] >> (row & 31)) & 1
+        if listed:
+            kept |= (marks[first + (row >> 5)] >> (row & 31)) & 1
+        block[left] = row
+        left += kept
+    return left
+
+
+def keep(shard: ShardArrays, source: ShardSearch, scratch: Scratch, need: i64, count: i64) -> i64:
+    """Keep the rows of the block that meet the conditions `need`; returns how many are left."""
+    block = scratch.block
+    left: i64 = count
+    if need & FACTS:
+        left = keep_facts(shard, source, scratch, left)
+    if need & NAME:
+        left = keep_named(shard, source, scratch, left)
     if need & TURNOVER:
         count = left
         left = 0
@@ -149,7 +158,7 @@ def keep(shard: ShardArrays, source: ShardSearch, scratch: Scratch, need: i64, c
         start: i64 = source.turnover_first
         end: i64 = source.turnover_end
         for i in range(count):
-            row = block[i]
+            row: i64 = block[i]
             place: i64 = rank[row]
             block[left] = row
             left += (place >= start) & (place < end)
