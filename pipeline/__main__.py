@@ -23,6 +23,7 @@ from pipeline.stages import quality_report
 from pipeline.stages.rejections import MAX_SHARE
 from pipeline.synth import writer
 from seeds.command_line import add_common_options
+from seeds.whole_number import naming_value, whole_number
 from shards.errors import ShardError
 from shards.publish import publication
 from shards.publish.publication import Gates
@@ -33,10 +34,10 @@ _EXAMPLE_SYNTH: Final = (
 )
 _EXAMPLE_BUILD: Final = "example: python -m pipeline build --input input/ee input/uk --out data"
 
-_COUNT: Final = types.whole_number(0, "no whole number; write 0 or more, as 1000")
-_JOBS: Final = types.whole_number(1, "no number of processes; write 1 or more")
-_KEEP: Final = types.whole_number(
-    publication.KEPT, f"too few generations; keep {publication.KEPT} or more, to go back to"
+_COUNT: Final = naming_value(whole_number())
+_JOBS: Final = naming_value(whole_number(1))
+_KEEP: Final = naming_value(
+    whole_number(publication.KEPT, reason="the published generation and those to go back to")
 )
 
 

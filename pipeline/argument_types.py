@@ -2,7 +2,6 @@
 
 import argparse
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
 from typing import Final
@@ -16,17 +15,6 @@ from shards.publish import publication
 _SCHEDULER: Final = re.compile(
     r"(tcp|tls)://([\w.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})",
 )
-
-
-def whole_number(least: int, problem: str) -> Callable[[str], int]:
-    """The type of whole numbers from `least`; another text is "'x' is <problem>"."""
-
-    def parse(value: str) -> int:
-        if not value.isascii() or not value.isdigit() or int(value) < least:
-            raise argparse.ArgumentTypeError(f"{value!r} is {problem}")
-        return int(value)
-
-    return parse
 
 
 def day(value: str) -> str:

@@ -122,7 +122,8 @@ def run(
     _check_files(files)
     if memory is not None and memory < LEAST_MEMORY:
         raise InputError(
-            f"an import needs {LEAST_MEMORY / (1 << 30)} GiB; give it more as --memory"
+            f"{memory / (1 << 30):.3g} GiB are too few, an import needs {LEAST_MEMORY / (1 << 30)} GiB; "
+            "give it more as --memory"
         )
     with tempfile.TemporaryDirectory(prefix="import-", dir=_make_folder(out)) as folder:
         try:
@@ -133,7 +134,9 @@ def run(
             if isinstance(error, InputError):
                 raise
             names = ", ".join(file.name for file in files)
-            raise InputError(f"{names}: no readable CSV: {_first_line(error)}") from error
+            raise InputError(
+                f"{names}: no readable CSV ({_first_line(error)}); download it again"
+            ) from error
 
 
 def _check_room(out: Path, error: Exception) -> None:

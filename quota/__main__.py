@@ -30,6 +30,7 @@ from quota.plans import SLUGS, load
 from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_file import FILE
 from seeds.command_line import add_common_options
+from seeds.whole_number import naming_value, whole_number
 
 KEPT_MONTHS: Final = 13  # this month and a year before it
 MONTHS_MOST: Final = 1_200
@@ -118,21 +119,16 @@ def _line(text: str) -> str:
 
 def _email(text: str) -> str:
     if not is_email(text.strip()):
-        raise argparse.ArgumentTypeError(f"{text!r} is no e-mail address, such as nom@exemple.fr")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no e-mail address; write one like nom@exemple.fr"
+        )
     return text
 
 
-def _whole_number(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-    return int(text)
-
-
-def _months(text: str) -> int:
-    # The floor is stored as a month with a year of four digits, which every later call parses.
-    if (number := _whole_number(text)) > MONTHS_MOST:
-        raise argparse.ArgumentTypeError(f"{text} months; give at most {MONTHS_MOST}")
-    return number
+# The floor is stored as a month with a year of four digits, which every later call parses.
+_MONTHS: Final = naming_value(whole_number(0, MONTHS_MOST))
+_DAYS: Final = naming_value(whole_number(UNUSED_DAYS_LEAST, 31 * MONTHS_MOST))
+_PACK: Final = naming_value(whole_number(1, PACK_MOST))
 
 
 def _month(text: str) -> str:
@@ -140,20 +136,6 @@ def _month(text: str) -> str:
         return f"{datetime.strptime(text, '%Y-%m'):%Y-%m}"  # noqa: DTZ007 - a month has no zone
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text} is no month; write it as 2026-11") from None
-
-
-def _days(text: str) -> int:
-    if not UNUSED_DAYS_LEAST <= (number := _whole_number(text)) <= 31 * MONTHS_MOST:
-        raise argparse.ArgumentTypeError(
-            f"{text} days; give a number from {UNUSED_DAYS_LEAST} to {31 * MONTHS_MOST}"
-        )
-    return number
-
-
-def _pack(text: str) -> int:
-    if not 1 <= (number := _whole_number(text)) <= PACK_MOST:
-        raise argparse.ArgumentTypeError(f"{text} credits; give a number from 1 to {PACK_MOST}")
-    return number
 
 
 def _modules(text: str) -> tuple[str, ...]:
@@ -291,7 +273,7 @@ _VERBS: Final = (
     ),
     _Verb(
         "credits add", commands.add_credits, "add a pack of credits", "a_0000000000aA 500",
-        [_ACCOUNT, _argument("count", type=_pack, metavar="N", help=f"at most {PACK_MOST}")],
+        [_ACCOUNT, _argument("count", type=_PACK, metavar="N", help=f"at most {PACK_MOST}")],
     ),
     _Verb("payment unapplied", commands.list_unapplied, "what was paid and has no effect yet", "--json"),
     _Verb(
@@ -304,7 +286,7 @@ _VERBS: Final = (
           [_ACCOUNT]),
     _Verb(
         "compact", commands.compact, "drop the counters of old months", "--keep-months 24",
-        [_argument("--keep-months", type=_months, default=KEPT_MONTHS, metavar="N",
+        [_argument("--keep-months", type=_MONTHS, default=KEPT_MONTHS, metavar="N",
                    help="keep this month and N before it (%(default)s)")],
     ),
     _Verb(
@@ -316,7 +298,7 @@ _VERBS: Final = (
     _Verb(
         "purge", commands.purge, "list free organisations that were never used, or remove them",
         "--unused-days 180 --yes",
-        [_argument("--unused-days", type=_days, default=UNUSED_DAYS, metavar="N",
+        [_argument("--unused-days", type=_DAYS, default=UNUSED_DAYS, metavar="N",
                    help="of those created more than N days ago (%(default)s)"),
          _argument("--yes", action="store_true", help="remove them; without it they are only listed")],
     ),

@@ -38,8 +38,9 @@ class StoreUnavailable(QuotaError):  # noqa: N818 - a temporary state, not a mis
 
 def unreadable_row(where: str, error: Exception) -> StoreUnavailable:
     """The refusal of one operation that met a row it cannot read; the log has the place."""
-    _log.error("%s: a row cannot be read: %r", where, error, exc_info=error)
-    return StoreUnavailable(f"{where}: a row cannot be read: {error!r}")
+    remedy = "`quota audit` names what is wrong; restore a backup"
+    _log.error("%s: a row cannot be read: %r; %s", where, error, remedy, exc_info=error)
+    return StoreUnavailable(f"{where}: a row cannot be read: {error!r}; {remedy}")
 
 
 class WrongStoreError(QuotaError):

@@ -62,6 +62,7 @@ class Plan:
         return self.outil_api != "aucun" and self.prix_annuel_eur is None
 
 
+_AMOUNT: Final = "write an amount of euros, as 12.50"
 _COLUMNS: Final = tuple(field.name for field in fields(Plan))
 
 
@@ -74,7 +75,9 @@ def load(path: Path = TABLES / "plans.csv") -> Mapping[str, Plan]:
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
         if tuple(rows.fieldnames or ()) != _COLUMNS:
-            raise PlansError(f"{path.name}: the columns are {rows.fieldnames}, not {_COLUMNS}")
+            raise PlansError(
+                f"{path.name}: the columns are {rows.fieldnames}; write {', '.join(_COLUMNS)}"
+            )
         plans = [_plan(row, f"{path.name}, line {rows.line_num}") for row in rows]
     _check(plans, path.name)
     return MappingProxyType({plan.slug: plan for plan in plans})
@@ -83,7 +86,7 @@ def load(path: Path = TABLES / "plans.csv") -> Mapping[str, Plan]:
 def _plan(row: Mapping[str, str | None], where: str) -> Plan:
     text = {name: value for name, value in row.items() if value is not None}
     if tuple(text) != _COLUMNS:
-        raise PlansError(f"{where}: a row has {len(_COLUMNS)} values, this one has {len(text)}")
+        raise PlansError(f"{where}: it has {len(text)} values; write {len(_COLUMNS)}")
     return Plan(
         slug=text["slug"],
         nom=text["nom"],
@@ -113,7 +116,7 @@ def _plan(row: Mapping[str, str | None], where: str) -> Plan:
 def _count(text: Mapping[str, str], name: str, where: str) -> int:
     # Every limit is a number (§1): there is no word for "unlimited".
     if not (text[name].isascii() and text[name].isdigit()):
-        raise PlansError(f"{where}: {name} is {text[name]!r}, not a whole number")
+        raise PlansError(f"{where}: {name} is {text[name]!r}; write a whole number")
     return int(text[name])
 
 
@@ -123,7 +126,7 @@ def _truth(text: Mapping[str, str], name: str, where: str) -> bool:
 
 def _choice(text: Mapping[str, str], name: str, allowed: Iterable[str], where: str) -> str:
     if text[name] not in allowed:
-        raise PlansError(f"{where}: {name} is {text[name]!r}, not one of {', '.join(allowed)}")
+        raise PlansError(f"{where}: {name} is {text[name]!r}; write one of {', '.join(allowed)}")
     return text[name]
 
 
@@ -133,9 +136,9 @@ def _price(text: Mapping[str, str], name: str, where: str) -> Decimal | None:
     try:
         price = Decimal(text[name])
     except InvalidOperation as error:
-        raise PlansError(f"{where}: {name} is {text[name]!r}, not an amount") from error
+        raise PlansError(f"{where}: {name} is {text[name]!r}; {_AMOUNT}") from error
     if not price.is_finite() or price < 0:
-        raise PlansError(f"{where}: {name} is {price}, not an amount")
+        raise PlansError(f"{where}: {name} is {price}; {_AMOUNT}")
     return price
 
 
@@ -147,12 +150,18 @@ def _check(plans: Iterable[Plan], where: str) -> None:
     """
     slugs = [plan.slug for plan in plans]
     if sorted(slugs) != sorted(SLUGS):
-        raise PlansError(f"{where}: the plans are {slugs}, not {list(SLUGS)}")
+        raise PlansError(f"{where}: the plans are {slugs}; write {list(SLUGS)}, once each")
     proposed = {plan.suivant for plan in plans}
     for plan in plans:
         if plan.outil_api == "option" and plan.outil_api_eur is None:
-            raise PlansError(f"{where}: {plan.slug} has the tool as an option without a price")
+            raise PlansError(
+                f"{where}: {plan.slug} has the tool as an option without a price; give one"
+            )
         if plan.outil_api != "option" and plan.outil_api_eur is not None:
-            raise PlansError(f"{where}: {plan.slug} has a price of a tool that is no option")
+            raise PlansError(
+                f"{where}: {plan.slug} has a price of a tool that is no option; remove it"
+            )
         if plan.slug in proposed and plan.prix_annuel_eur is None:
-            raise PlansError(f"{where}: {plan.slug} is proposed as a next plan but has no price")
+            raise PlansError(
+                f"{where}: {plan.slug} is proposed as a next plan but has no price; give one"
+            )

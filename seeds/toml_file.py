@@ -4,7 +4,16 @@ import tomllib
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+# What a message asks for where a value is of another type.
+KINDS: Final[Mapping[type, str]] = {
+    str: "a text",
+    list: "a list",
+    dict: "a table",
+    bool: "true or false",
+    float: "a number with a point, as 0.5",
+}
 
 
 def read_toml(path: Path, failure: Callable[[str], Exception]) -> dict[str, Any]:
@@ -19,9 +28,11 @@ def read_toml(path: Path, failure: Callable[[str], Exception]) -> dict[str, Any]
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise failure(f"{path} cannot be read: {error.strerror}") from error
+        raise failure(
+            f"{path} cannot be read ({error.strerror}); give the path of a file that can be"
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise failure(f"{path} is not TOML: {error}") from error
+        raise failure(f"{path} is not TOML in UTF-8 ({error}); correct it there") from error
 
 
 def read_settings(

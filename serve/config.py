@@ -258,7 +258,9 @@ def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
     config = Config(**values, debit=BurstLimits(**sections.get(_DEBIT, {})), **made)
     for name in ("courriel", "paiement"):
         if getattr(config, name) and not config.base_url:
-            raise ConfigError(f"[{name}] needs base_url, the beginning of the links that it sends")
+            raise ConfigError(
+                f"[{name}] needs base_url, the beginning of the links that it sends; give it too"
+            )
     if config.quota == open_store.LMDB:
         for name in ("lease", "quota_strict", "new_store"):
             if getattr(config, name):
@@ -354,7 +356,7 @@ def _make_section(name: str, section: type[T], values: Mapping[str, Any]) -> T:
         raise ConfigError(f"[{name}]: {error}") from error
     except TypeError as error:  # a setting without a default was not given
         needed = [one.name for one in fields(section) if one.default is MISSING]  # type: ignore[arg-type]
-        raise ConfigError(f"[{name}] needs {' and '.join(needed)}") from error
+        raise ConfigError(f"[{name}] needs {' and '.join(needed)}; give them there") from error
 
 
 def _masked_value(value: object) -> str:

@@ -35,9 +35,9 @@ class MailSettings:
 
     def __post_init__(self) -> None:
         if self.tls not in (STARTTLS, TLS, PLAIN):
-            raise ValueError(f"tls = {self.tls!r}: it must be {STARTTLS}, {TLS} or {PLAIN}")
+            raise ValueError(f"tls = {self.tls!r}: give {STARTTLS}, {TLS} or {PLAIN}")
         if "@" not in self.sender:
-            raise ValueError(f"sender = {self.sender!r}: it must be an e-mail address")
+            raise ValueError(f"sender = {self.sender!r}: give an e-mail address")
         if bool(self.user) != bool(self.password_file):
             raise ValueError("user and password_file belong together: give both or neither")
         if self.user and self.tls == PLAIN:
@@ -64,7 +64,7 @@ class PaymentSettings:
 
     def __post_init__(self) -> None:
         if self.key_file is None or self.webhook_file is None:
-            raise ValueError("it needs key_file and webhook_file")
+            raise ValueError("key_file or webhook_file is missing: give both")
 
 
 def secret(path: Path) -> str:
@@ -97,4 +97,4 @@ class EditorSettings:
 
     def __post_init__(self) -> None:
         if "@" not in self.courriel:
-            raise ValueError(f"courriel = {self.courriel!r}: it must be an e-mail address")
+            raise ValueError(f"courriel = {self.courriel!r}: give an e-mail address")

@@ -1,6 +1,6 @@
 """The readers of settings: the value of a flag, a variable or a TOML file becomes that of a setting.
 
-Each raises ValueError with what is wrong.
+Each raises ValueError with what to give; `seeds.toml_file.read_settings` names the value.
 """
 
 import re
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from quota import open_store
+from seeds.whole_number import whole_number
 
 Network = IPv4Network | IPv6Network
 
@@ -18,7 +19,7 @@ _ORIGIN: Final = re.compile(r"https?://[a-z0-9.:\[\]-]+")
 def text(value: object) -> str:
     """A text that is not empty."""
     if not isinstance(value, str) or not value:
-        raise ValueError("it must be a text")
+        raise ValueError("give a text that is not empty")
     return value
 
 
@@ -27,29 +28,8 @@ def path(value: object) -> Path:
     return value if isinstance(value, Path) else Path(text(value))
 
 
-def whole_number(value: object) -> int:
-    """A whole number of 0 or more."""
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        return int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
-    raise ValueError("it must be a whole number")
-
-
-def positive_number(value: object) -> int:
-    """A whole number of 1 or more."""
-    number = whole_number(value)
-    if not number:
-        raise ValueError("it must be at least 1; every limit is a number (§1)")
-    return number
-
-
-def port(value: object) -> int:
-    """A port of TCP."""
-    number = whole_number(value)
-    if number > 65_535:
-        raise ValueError("it must be at most 65535")
-    return number
+positive_number: Final = whole_number(1)  # every limit is a number (§1)
+port: Final = whole_number(0, 65_535)  # of TCP
 
 
 def truth(value: object) -> bool:
@@ -57,7 +37,7 @@ def truth(value: object) -> bool:
     if isinstance(value, bool):
         return value
     if value not in ("true", "false"):
-        raise ValueError("it must be true or false")
+        raise ValueError("give true or false")
     return value == "true"
 
 
@@ -70,7 +50,7 @@ def base_url(value: object) -> str:
     """The beginning of links, without a slash at its end."""
     text = value if isinstance(value, str) else ""
     if value != "" and not text.startswith(("http://", "https://")):
-        raise ValueError("it must begin with http:// or https://")
+        raise ValueError("give an address that begins with http:// or https://")
     return text.rstrip("/")
 
 
@@ -78,7 +58,7 @@ def networks(value: object) -> tuple[Network, ...]:
     """Networks or addresses: a list in the file, elsewhere one text with commas."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, (list, tuple)):
-        raise ValueError('it must be a list of networks, such as ["10.0.0.0/8", "::1"]')
+        raise ValueError('give a list of networks, such as ["10.0.0.0/8", "::1"]')
     return tuple(_network(str(part).strip()) for part in parts if str(part).strip())
 
 
@@ -100,9 +80,9 @@ def origins(value: object) -> tuple[str, ...]:
     """Origins as browsers send them, or `*`: a list in the file, elsewhere one text with commas."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, (list, tuple)):
-        raise ValueError('it must be a list of origins, such as ["https://app.example"]')
+        raise ValueError('give a list of origins, such as ["https://app.example"]')
     origins = tuple(str(part).strip() for part in parts if str(part).strip())
     for origin in origins:
         if origin != "*" and not _ORIGIN.fullmatch(origin):
-            raise ValueError(f"{origin!r} is no origin, such as https://app.example")
+            raise ValueError(f"{origin!r} is no origin; write one like https://app.example")
     return origins

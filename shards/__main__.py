@@ -10,6 +10,7 @@ from typing import Final
 from tqdm import tqdm
 
 from seeds.command_line import add_common_options
+from seeds.whole_number import naming_value, whole_number
 from shards.changes import change_steps
 from shards.errors import GenerationError, ShardError
 from shards.generations import generation_files, pointer
@@ -61,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     on_data["diff"].add_argument("after", metavar="B")
     on_data["diff"].add_argument("--rows", action="store_true", help="each company, as JSON")
     on_data["verify"].add_argument(
-        "--jobs", type=_number, default=1, metavar="N",
+        "--jobs", type=naming_value(whole_number(1)), default=1, metavar="N",
         help="shards at a time, each in a process; one takes up to 5 GiB (default 1)",
     )  # fmt: skip
     on_data["rollback"].add_argument("--to", metavar="GENERATION", help="another one that is kept")
@@ -137,12 +138,6 @@ def _verify(options: argparse.Namespace) -> None:
     for folder in change_steps.folders(options.data):
         change_steps.verify(folder)
         print(f"{folder.name}: every digest holds")
-
-
-def _number(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 1")
-    return int(text)
 
 
 def _rollback(options: argparse.Namespace) -> None:

@@ -88,7 +88,10 @@ def nightly(options: argparse.Namespace) -> int:
     """Run the command `nightly`; return its exit code."""
     settings = config.read(options.config)
     if others := sorted(set(options.accept) - set(settings.sources)):
-        raise BuildError(f"--accept {others[0]}: {options.config} does not name it in `sources`")
+        raise BuildError(
+            f"--accept {others[0]}: {options.config} does not name it in `sources`; add it there, "
+            "or leave the option out"
+        )
     fetches = config.fetch_settings(settings.contact, settings.source, os.environ)
     settings = replace(settings, strict=settings.strict or options.strict)
     fetches = replace(

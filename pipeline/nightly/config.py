@@ -17,7 +17,8 @@ from pipeline.nightly.fetch.fetching import FetchSettings, secret_name
 from pipeline.nightly.fetch.pace import SLOWEST
 from pipeline.nightly.fetch.published_files import SourceSettings
 from pipeline.stages.rejections import MAX_SHARE
-from seeds.toml_file import read_settings, read_toml
+from seeds.toml_file import KINDS, read_settings, read_toml
+from seeds.whole_number import naming_value, whole_number
 from shards.publish import publication
 from shards.sync import signature
 
@@ -86,7 +87,7 @@ def read(path: Path) -> NightlyConfig:
     found = _load(path)
     if missing := [key for key in _REQUIRED if key not in found]:
         raise NightlyConfigError(
-            f"{path} lacks {missing[0]!r}; README.md of pipeline/ has an example"
+            f"{path} lacks {missing[0]!r}; add it, as the example in README.md of pipeline/ has it"
         )
     return NightlyConfig(**found)
 
@@ -144,9 +145,9 @@ def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
         "sources": _sources,
         "contact": lambda value: _check_kind(value, str),
         "key": path,
-        "valid_days": _valid_days,
-        "keep": lambda value: _check_whole(value, publication.KEPT),
-        "jobs": lambda value: _check_whole(value, 1),
+        "valid_days": naming_value(whole_number(1, signature.MOST_DAYS)),
+        "keep": naming_value(whole_number(publication.KEPT)),
+        "jobs": naming_value(whole_number(1)),
         "memory": lambda value: types.gibibytes(str(value)),
         "max_rejected": lambda value: types.share(str(value)),
         "minimum": lambda value: dict(
@@ -155,24 +156,19 @@ def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
         "objections": path,
         "personal_mailboxes": lambda value: _check_kind(value, bool),
         "verify": lambda value: _check_kind(value, bool),
-        "reports": lambda value: _check_whole(value, 1),
+        "reports": naming_value(whole_number(1)),
         "strict": lambda value: _check_kind(value, bool),
         "textfile": lambda value: folder / _prom(value),
-        "slowest": lambda value: _check_whole(value, 0),
-        "deadline": lambda value: _check_whole(value, 1),
+        "slowest": naming_value(whole_number()),
+        "deadline": naming_value(whole_number(1)),
         "source": _source_tables,
     }
 
 
 def _check_kind(value: object, kind: type[T]) -> T:
     if not isinstance(value, kind) or value in ("", []):
-        raise ValueError(f"{value!r} is no {kind.__name__}")
-    return value
-
-
-def _check_whole(value: object, least: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{value!r} is no whole number from {least} on")
+        filled = " that is not empty" if value in ("", []) else ""
+        raise ValueError(f"{value!r} is refused; give {KINDS[kind]}{filled}")
     return value
 
 
@@ -182,16 +178,10 @@ def _prom(value: object) -> str:
     return name
 
 
-def _valid_days(value: object) -> int:
-    if (days := _check_whole(value, 1)) > signature.MOST_DAYS:
-        raise ValueError(f"{days} is over {signature.MOST_DAYS} days; give that or less")
-    return days
-
-
 def _sources(value: object) -> tuple[str, ...]:
     found = tuple(_known_source(name) for name in _check_kind(value, list))
     if len(set(found)) < len(found):
-        raise ValueError("a source is named twice")
+        raise ValueError(f"{max(found, key=found.count)} is named twice; name it once")
     return found
 
 
@@ -212,8 +202,8 @@ def _source_tables(value: object) -> dict[str, SourceSettings]:
         "rows": _bounds,
         "max_rejected": lambda value: types.share(str(value)),
         "fetch": lambda value: _check_kind(value, bool),
-        "slowest": lambda value: _check_whole(value, 0),
-        "deadline": lambda value: _check_whole(value, 1),
+        "slowest": naming_value(whole_number()),
+        "deadline": naming_value(whole_number(1)),
     }
     found = {}
     for name, table in _check_kind(value, dict).items():
@@ -224,7 +214,7 @@ def _source_tables(value: object) -> dict[str, SourceSettings]:
 
 
 def _bounds(value: object) -> tuple[int, int]:
-    found = [_check_whole(number, 0) for number in _check_kind(value, list)]
+    found = [naming_value(whole_number())(number) for number in _check_kind(value, list)]
     if len(found) != 2 or found[0] > found[1]:
         raise ValueError(f"{value!r} is no pair; write [least, most]")
     return found[0], found[1]

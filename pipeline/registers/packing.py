@@ -70,7 +70,7 @@ def open_zip(file: Path) -> zipfile.ZipFile:
 
 def nothing_of(file: Path, suffixes: Collection[str]) -> InputError:
     """The error about a zip without any file that has one of `suffixes`."""
-    return InputError(f"{file} holds no {' or '.join(suffixes)}; is it a file of this register?")
+    return InputError(f"{file} holds no {' or '.join(suffixes)}; give a file of this register")
 
 
 def stem(file: Path) -> str:

@@ -35,6 +35,6 @@ def require_rows(frame: pl.DataFrame, stage: str, expected: int) -> pl.DataFrame
     """
     if frame.height != expected:
         raise BuildError(
-            f"after {stage}: {frame.height} rows of {expected}; a table of seeds/ has a key twice"
+            f"after {stage}: {frame.height} rows of {expected}; a table of seeds/ has a key twice: keep one of its rows"
         )
     return frame

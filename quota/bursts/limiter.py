@@ -136,7 +136,10 @@ class BurstLimiter:
             finally:
                 self._lock.release()
         except (TimeoutError, lmdb.DiskError) as error:  # a stopped process, or memory is full
-            _log.error("bursts are not limited for %d s: %s", PAUSE_S, error)
+            _log.error(
+                "bursts are not limited for %d s: %s; give %s room if it is full",
+                PAUSE_S, error, self._path,
+            )  # fmt: skip
             self._paused_until = time.monotonic() + PAUSE_S
         except (lmdb.Error, OSError):
             # If that fails as well, calls are not limited, which is better than no service.
@@ -223,7 +226,7 @@ def _open(path: Path) -> "tuple[lmdb.Environment, WriteLock]":
             path.unlink(missing_ok=True)
             return _open_file(path)
     except lmdb.Error as error:
-        raise OSError(f"{path}: {error}") from error
+        raise OSError(f"{path}: {error}; give it space and write access") from error
 
 
 def _open_file(path: Path) -> "tuple[lmdb.Environment, WriteLock]":

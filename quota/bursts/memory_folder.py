@@ -61,10 +61,10 @@ def _read(path: Path) -> str:
     """The text of a small file. Raises OSError: it is none."""
     with os.fdopen(os.open(path, os.O_RDONLY | _FLAGS), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(f"{path} is no file")
+            raise OSError(f"{path} is no file; remove it")
         text = file.read(_LONGEST + 1)
     if not 0 < len(text) <= _LONGEST:
-        raise OSError(f"{path} has not from 1 to {_LONGEST} bytes")
+        raise OSError(f"{path} has not from 1 to {_LONGEST} bytes; remove it")
     return os.fsdecode(text)
 
 
@@ -72,7 +72,7 @@ def _write(path: Path, text: str) -> None:
     """Write a small file anew. Raises OSError: something else has its name."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | _FLAGS, 0o600), "wb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(f"{path} is no file")
+            raise OSError(f"{path} is no file; remove it")
         file.truncate()
         file.write(os.fsencode(text))
 

@@ -247,7 +247,7 @@ class EdgeStore(Store):
 
     def _centre_or_refuse(self) -> RedisStore:
         if self._centre is None:
-            raise StoreUnavailable("the centre cannot be reached")
+            raise StoreUnavailable("the centre cannot be reached; see to its host and the network")
         return self._centre
 
     # -- maintenance, on a thread --------------------------------------------------

@@ -196,7 +196,9 @@ def charge_key(period: Period, purchase: Purchase) -> bytes:
 def _charge_key(period: Period, account: str, company: str) -> bytes:
     key = row_format.join(row_format.CHARGE, period.key, account, company)
     if len(key) > row_format.MAX_KEY:
-        raise NotAllowedError(f"{company[:80]!r}… is too long for the identifier of a company")
+        raise NotAllowedError(
+            f"{company[:80]!r}… is too long for the identifier of a company; shorten it"
+        )
     return key
 
 

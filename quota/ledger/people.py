@@ -95,7 +95,7 @@ def person_of(txn: ReadTransaction, person: str) -> Person:
     """
     stored = txn.get(row_format.join(row_format.PERSON, person))
     if stored is None:
-        raise UnknownError(f"there is no person {person!r}")
+        raise UnknownError(f"there is no person {person!r}; `person list ACCOUNT` shows all")
     return _load(stored)
 
 

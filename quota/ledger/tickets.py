@@ -111,7 +111,9 @@ def _check_invitation(txn: ReadTransaction, ticket: Ticket) -> None:
         raise NotAllowedError(f"{ticket.role!r} is no role; use one of {', '.join(people.ROLES)}")
     known = people.by_email(txn, ticket.email)
     if known and known.account == ticket.account:
-        raise NotAllowedError(f"{known.email} is a member of {ticket.account} already")
+        raise NotAllowedError(
+            f"{known.email} is a member of {ticket.account} already; invite another address"
+        )
     if people.count_of(txn, ticket.account) >= people.PEOPLE_MOST:
         raise NotAllowedError(
             f"{ticket.account} has {people.PEOPLE_MOST} people, the most there can be; remove one first"

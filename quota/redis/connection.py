@@ -238,7 +238,7 @@ class RedisConnection:
         if info.get("role") != "master":
             raise StoreUnavailable("it is a replica; name the primary")
         if info.get("loading") == "1":
-            raise StoreUnavailable("it is still reading its files")
+            raise StoreUnavailable("it is still reading its files; wait for it")
 
     def _check_policy(self, info: Mapping[str, str]) -> None:
         """Check that the server keeps rows where its memory is full.

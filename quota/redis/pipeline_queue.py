@@ -239,7 +239,9 @@ class RedisQueue:
     def _check_reply(self, replies: Reply) -> Reply:
         for reply in replies:
             if isinstance(reply, RedisError):
-                raise StoreUnavailable(f"{self._connection.shown}: {reply}")
+                raise StoreUnavailable(
+                    f"{self._connection.shown}: {reply}; see the log of that server"
+                )
         return replies
 
     def _parse(self, call: ScriptCall, reply: Reply, call_at: Callable[[bytes], ScriptCall]) -> Any:
@@ -299,7 +301,7 @@ class RedisQueue:
 
     def _overtaken_error(self) -> StoreUnavailable:
         return StoreUnavailable(
-            f"{self._connection.shown}: others wrote the same rows {ATTEMPTS} times"
+            f"{self._connection.shown}: others wrote the same rows {ATTEMPTS} times; try again"
         )
 
 

@@ -215,7 +215,7 @@ class LmdbFile:
 
     def _open_environment(self) -> lmdb.Environment:
         if self._env is None:
-            raise StoreUnavailable(f"{self._path} is not open")
+            raise StoreUnavailable(f"{self._path} is not open; open it again")
         return self._env
 
     def _check_size(self) -> None:

@@ -79,7 +79,9 @@ class LmdbStore(LedgerStore):
             self._file.copy(file)
             os.fsync(file.fileno())
         if damage := damage_of(unfinished):
-            raise StoreUnavailable(f"{unfinished} is not a whole copy: {damage}")
+            raise StoreUnavailable(
+                f"{unfinished} is not a whole copy ({damage}); check the disk, and make it again"
+            )
         unfinished.rename(target)
         sync(target.parent)
 

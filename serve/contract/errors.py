@@ -262,8 +262,8 @@ def societe_supprimee(iso2: str, identifiant: str, date: str | None) -> ApiError
     return _error("societe_supprimee", extra, **values)
 
 
-def route_inconnue() -> ApiError:
-    return _error("route_inconnue", routes=_ROUTES)
+def route_inconnue(path: str) -> ApiError:
+    return _error("route_inconnue", path=path[:100], routes=_ROUTES)
 
 
 def methode_non_autorisee(method: str, allowed: str) -> ApiError:
@@ -305,6 +305,11 @@ def uri_trop_longue(limit: int) -> ApiError:
 
 def type_non_supporte(media_type: str, wanted: str = "application/json") -> ApiError:
     return _error("type_non_supporte", media_type=media_type, wanted=wanted)
+
+
+def codage_non_supporte(coding: str) -> ApiError:
+    """A compressed body: `type_non_supporte`."""
+    return _error("codage_non_supporte", coding=coding[:100])
 
 
 def attente_refusee(expected: str) -> ApiError:

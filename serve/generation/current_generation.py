@@ -33,7 +33,7 @@ from serve.generation.damage_list import DamageList
 from serve.generation.generation_status import GenerationStatus
 from serve.generation.open_generation import OpenGeneration
 from shards.changes import change_steps
-from shards.errors import CorruptError, ShardError
+from shards.errors import REMEDY, CorruptError, ShardError
 from shards.generations import generation_files, pointer
 from shards.generations import manifest as manifests
 from shards.generations.generation_files import Generation
@@ -234,7 +234,7 @@ class CurrentGeneration:
         """Serve another generation, or fewer countries, if a shard that is open is damaged."""
         for entry in self._open:
             for path in sorted(entry.generation.shards.found_damaged):
-                _log.error("%s is damaged: a search found it", path)
+                _log.error("%s is damaged, a search found it; %s", path, REMEDY)
                 self._damage.add(Path(path))
             entry.generation.shards.found_damaged.clear()
         damaged = [entry.generation.id for entry in self._open if not self._is_whole(entry)]
@@ -285,14 +285,14 @@ class CurrentGeneration:
             if not file.endswith(generation_files.SHARD) and not manifests.has_digest(
                 folder / file, known
             ):
-                raise CorruptError(
-                    f"{folder / file} is damaged; build or fetch the generation again"
-                )
+                raise CorruptError(f"{folder / file} is damaged; {REMEDY}")
         damaged = self._damage.countries(folder, manifest, manifest.counts)
         if partly:
             damaged |= generation_files.unreadable_countries(folder, damaged, manifest)
         if damaged and (not partly or len(damaged) == len(manifest.counts)):
-            raise CorruptError(f"{folder}: damaged shards of {', '.join(sorted(damaged))}")
+            raise CorruptError(
+                f"{folder}: damaged shards of {', '.join(sorted(damaged))}; {REMEDY}"
+            )
         return open_generation.load(self._data, name, damaged)
 
     def _compare(self, published: Pointer) -> None:
@@ -301,7 +301,7 @@ class CurrentGeneration:
         for name, file in generation_files.read_manifest(folder).files.items():
             path = folder / name
             if path.exists() and not manifests.has_digest(path, file):
-                _log.error("%s is damaged", path)
+                _log.error("%s is damaged; %s", path, REMEDY)
                 self._damage.add(path)
 
     def _is_whole(self, entry: _RefCounted) -> bool:

@@ -77,7 +77,10 @@ class DamageList:
         try:
             atomic_files.write(self._file, orjson.dumps(sorted(self._known)))
         except OSError as error:  # a full disk: this process knows it all the same
-            _log.error("other workers do not learn what is damaged: %s", error)
+            _log.error(
+                "other workers do not learn what is damaged: %s; give STATE space and write access",
+                error,
+            )
 
 
 def _identity(path: Path) -> _Identity:

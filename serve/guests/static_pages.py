@@ -56,7 +56,7 @@ def response(
     """
     found = pages.get(path)
     if found is None:
-        raise errors.route_inconnue()
+        raise errors.route_inconnue(f"/{path}")
     reader.refuse_parameters(pairs)
     if matches(if_none_match, found.headers["ETag"]):
         kept = {name: text for name, text in found.headers.items() if name != "Content-Type"}

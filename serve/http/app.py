@@ -110,7 +110,7 @@ class _App:
         if message.method == "OPTIONS":
             return Response(204, b"", headers.preflight(route))
         if route is None:  # its preflight was answered, so that a page may read this error (G2)
-            raise errors.route_inconnue()
+            raise errors.route_inconnue(request.target.path)
         operation = route.operations.get(message.method)
         if operation is None:
             raise errors.methode_non_autorisee(message.method, route.allow)

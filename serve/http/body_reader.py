@@ -67,7 +67,8 @@ async def form_parts(message: web.BaseRequest, largest: int, most: int) -> list[
     except TimeoutError:
         raise _late_error(pace.seconds) from None
     except (*_NO_PARTS, HttpProcessingError, web.RequestPayloadError) as error:
-        why = errors.why("pas_multipart")
+        shown = message.headers.get("Content-Type", "")[:100]
+        why = errors.why("pas_multipart", shown=repr(shown))
         raise errors.corps_invalide(why) from error
     return found
 
@@ -89,7 +90,7 @@ async def body(message: web.BaseRequest, largest: int = LARGEST) -> bytes:
     except TimeoutError:
         raise _late_error(BODY_SECONDS) from None
     except web.RequestPayloadError as error:
-        raise errors.corps_invalide(errors.why("corps_illisible")) from error
+        raise errors.corps_invalide(errors.why("corps_illisible", count=len(raw))) from error
     return bytes(raw)
 
 
@@ -165,6 +166,14 @@ async def _continue(message: web.BaseRequest, largest: int) -> None:
         raise errors.corps_trop_grand(largest)
     if waits(message):
         await message.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def form_error(error: ValueError, most: int = 0) -> ApiError:
+    """The error of a form that is not UTF-8, or has more than `most` fields."""
+    if not isinstance(error, UnicodeDecodeError):
+        return errors.corps_invalide(errors.why("trop_de_champs", most=most))
+    shown = repr(error.object[error.start : error.end])
+    return errors.corps_invalide(errors.why("pas_un_formulaire", shown=shown))
 
 
 def _late_error(seconds: float) -> ApiError:

@@ -28,7 +28,7 @@ from serve.contract.errors import ApiError
 from serve.generation.open_generation import OpenGeneration
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
-from serve.request import line_list, query_string
+from serve.request import json_body, line_list, query_string
 
 _FORM: Final = "application/x-www-form-urlencoded"
 # Seconds that a client may be told to wait. OpenRefine sleeps for as long as it is told, midnight included, and shows
@@ -65,7 +65,7 @@ async def respond(request: HttpRequest) -> Response:
         if rest == ["type"]:
             return _tagged_response(request, {"result": [reconciliation.TYPE]})
         if rest != ["entity"]:
-            raise errors.route_inconnue()
+            raise errors.route_inconnue(request.target.path)
     elif part not in _SHOWN and "queries" not in given and "extend" not in given:
         origin = request.context.config.base_url or f"http://{request.header('Host') or ''}"
         place = f"{RECONCILIATION_PATH}/{token}"
@@ -111,7 +111,8 @@ def _limit(given: str | None) -> int | None:
         return None
     if given.isascii() and given.isdigit() and len(given) < 10 and int(given):
         return int(given)
-    raise errors.parametre_invalide("limit", errors.why("entier_positif"))
+    why = json_body.why_other_type(given, errors.why("entier_positif"))
+    raise errors.parametre_invalide("limit", why)
 
 
 async def _admit(request: HttpRequest, token: str) -> AdmittedCaller:
@@ -140,7 +141,7 @@ async def _parameters(request: HttpRequest) -> Mapping[str, str]:
     try:
         return found | _without_empty(parse_qsl(raw.decode(), errors="strict"))
     except ValueError as error:
-        raise errors.corps_invalide(errors.why("pas_un_formulaire")) from error
+        raise body_reader.form_error(error) from error
 
 
 def _without_empty(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -41,6 +41,7 @@ from shards.generations import generation_files
 from shards.generations.generation_files import Generation
 
 _BACKLOG: Final = 1_024
+_NOTHING: Final = "nothing in {} can be served: the old server stays; run `python -m shards verify`"
 # Net allocations (objects made minus objects freed) before Python looks for reference cycles.
 _COLLECTION_THRESHOLD: Final = 10_000
 
@@ -91,7 +92,7 @@ async def _serve(
     current = CurrentGeneration(config.data, config.state)
     current.start(doubted=doubted)
     if relieving and current.generation is None:
-        raise HandoverError(f"nothing in {config.data} can be served: the old server stays")
+        raise HandoverError(_NOTHING.format(config.data))
     store = _start_store(config)
     limiter = BurstLimiter(config.state)
     stop = asyncio.Event()

@@ -166,7 +166,9 @@ def _keep(crew: _WorkerSet, signals: int, ready: Callable[[], None]) -> None:
             if worker.process.sentinel in happened:
                 code = worker.process.exitcode
                 if not crew.note_end(code) and not announced:
-                    raise WorkersError(f"a worker ended with {code} before it was ready")
+                    raise WorkersError(
+                        f"a worker ended with {code} before it was ready; see the log above"
+                    )
                 _log.error("worker %s ended with %s, starting another", worker.process.pid, code)
                 worker.pipe.close()
                 if worker.process.pid:

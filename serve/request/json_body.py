@@ -15,9 +15,11 @@ from typing import Any, Final
 import orjson
 
 from serve.contract import errors
+from serve.contract.text import Text
 from serve.request.query_string import Pairs
 
 LARGEST: Final = 64 * 1024  # bytes (F3)
+_SHOWN: Final = 50  # characters of a value in a message
 
 _KIND: Final = "application/json"
 
@@ -29,7 +31,7 @@ def check_kind(content_type: str | None, coding: str | None) -> None:
         ApiError: 415 `type_non_supporte`.
     """
     if coding is not None and coding.lower() != "identity":
-        raise errors.type_non_supporte(coding[:100])
+        raise errors.codage_non_supporte(coding)
     message = Message()
     message["Content-Type"] = content_type or "?"
     charset = message.get_content_charset("utf-8")
@@ -58,10 +60,11 @@ def members(raw: bytes) -> tuple[tuple[str, Any], ...]:
     try:
         document = loads(raw, tuple, parse_int=str, parse_float=str)
     except ValueError as error:
-        raise errors.corps_invalide(errors.why("pas_du_json_utf8")) from error
+        raise errors.corps_invalide(why_unreadable(raw, error)) from error
     if not isinstance(document, tuple):
         example = '{"pays": "FR"}'
-        raise errors.corps_invalide(errors.why("pas_un_objet_json", example=example))
+        why = errors.why("pas_un_objet_json", shown=shown(document), example=example)
+        raise errors.corps_invalide(why)
     return document
 
 
@@ -72,13 +75,37 @@ def loads(raw: bytes, members: Callable[[list[tuple[str, Any]]], Any], **numbers
     duplicate names and, by the hooks in `numbers`, numbers as they were written.
 
     Raises:
-        ValueError: the text is not JSON in UTF-8, or nested too deeply.
+        ValueError: the text is not JSON in UTF-8, or nested too deeply; `why_unreadable` says it to the caller.
     """
     try:
         orjson.loads(raw)
         return json.loads(raw, object_pairs_hook=members, **numbers)
     except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+        raise _NestedError from error
+
+
+class _NestedError(ValueError):
+    pass
+
+
+class _RepeatedNameError(ValueError):
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def why_unreadable(raw: bytes, error: ValueError) -> Text:
+    """Why `loads` could not read `raw`: where it is no JSON, or which name is there twice."""
+    if isinstance(error, _RepeatedNameError):
+        return errors.why("nom_double", shown=repr(error.name[:_SHOWN]))
+    if isinstance(error, _NestedError):
+        return errors.why("trop_imbrique")
+    try:
+        text, start = raw.decode(), getattr(error, "pos", 0)
+        found = repr(text[start : start + _SHOWN])
+    except UnicodeDecodeError as wrong:
+        start, found = len(raw[: wrong.start].decode()), repr(raw[wrong.start : wrong.end])
+    return errors.why("pas_du_json", place=start + 1, shown=found)
 
 
 def unique_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -87,15 +114,32 @@ def unique_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
     Raises:
         ValueError: a name occurs twice, and parsers differ on which of the two counts.
     """
-    found = dict(members)
-    if len(found) != len(members):
-        raise ValueError("a name is there twice in one object")
+    found: dict[str, Any] = {}
+    for name, value in members:
+        if name in found:
+            raise _RepeatedNameError(name)
+        found[name] = value
     return found
+
+
+def shown(value: Any) -> Text:
+    """A value as it is named in a message: as JSON, or by its kind where it holds others."""
+    if isinstance(value, (dict, tuple)):
+        return Text("un objet", "an object")
+    if isinstance(value, list):
+        return Text("un tableau", "an array")
+    text = json.dumps(value, ensure_ascii=False)[:_SHOWN]
+    return Text(text, text)
+
+
+def why_other_type(value: Any, wanted: Text) -> Text:
+    """Why a value of this type cannot be used; `wanted` says what to send."""
+    return errors.why("autre_type", shown=shown(value), wanted=wanted)
 
 
 def text(name: str, value: Any) -> str:
     """A member that is a string or a number. Raises ApiError 400."""
     if not isinstance(value, str):
-        why = errors.why("chaine_ou_nombre")
+        why = why_other_type(value, errors.why("chaine_ou_nombre"))
         raise errors.parametre_invalide(name[:100], why)
     return value

@@ -55,8 +55,7 @@ def read(raw: bytes, names: PlaceNames) -> LineList:
     try:
         document = json_body.loads(raw, json_body.unique_members)
     except ValueError as error:
-        why = errors.why("json_ambigu")
-        raise errors.corps_invalide(why) from error
+        raise errors.corps_invalide(json_body.why_unreadable(raw, error)) from error
     return of_document(document, names)
 
 
@@ -75,7 +74,8 @@ def of_document(document: Any, names: PlaceNames) -> LineList:
     _check_keys(lines)
     version = document.get("version")
     if version is not None and not isinstance(version, str):
-        raise errors.parametre_invalide("version", errors.why("chaine"))
+        why = json_body.why_other_type(version, errors.why("chaine"))
+        raise errors.parametre_invalide("version", why)
     limit = _limit(document.get("limite", DEFAULT_CANDIDATES))
     return LineList(lines, limit, version or None, _columns(document.get("colonnes")))
 
@@ -84,12 +84,12 @@ def _columns(value: Any) -> tuple[str, ...]:
     """Fields of a company, as a list or separated by commas, in the order in which they are named."""
     given = value.split(",") if isinstance(value, str) else [] if value is None else value
     if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
-        why = errors.why("noms_de_champs")
+        why = json_body.why_other_type(value, errors.why("noms_de_champs"))
         raise errors.parametre_invalide("colonnes", why)
     names = [one.strip() for one in given if one.strip()]
     if unknown := [one[:50] for one in names if one not in COMPANY_FIELDS]:
         shown = repr(unknown[0])
-        why = errors.why("champ_inconnu", shown=shown)
+        why = errors.why("champ_inconnu_admis", shown=shown, known=", ".join(COMPANY_FIELDS))
         raise errors.parametre_invalide("colonnes", why)
     return tuple(dict.fromkeys(names))
 
@@ -99,10 +99,8 @@ def _limit(value: Any) -> int:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_CANDIDATES:
         return value
-    raise errors.parametre_invalide(
-        "limite",
-        errors.why("entier_entre", most=MOST_CANDIDATES, shown=str(value)[:50]),
-    )
+    why = errors.why("entier_entre", most=MOST_CANDIDATES, shown=json_body.shown(value))
+    raise errors.parametre_invalide("limite", why)
 
 
 def _check_keys(lines: tuple[ListedLine, ...]) -> None:
@@ -121,7 +119,7 @@ def _list_line(given: Any, names: PlaceNames) -> ListedLine:
     key = None
     try:
         if not isinstance(given, Mapping):
-            raise errors.ligne_invalide(errors.why("objet"))
+            raise errors.ligne_invalide(json_body.why_other_type(given, errors.why("objet")))
         key = _text(given, "cle")
         if unknown := [name[:50] for name in given if name not in FIELDS]:
             known = ", ".join(FIELDS)
@@ -170,7 +168,9 @@ def _text(given: Mapping[str, Any], name: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise errors.ligne_invalide(errors.why("membre_chaine_ou_nombre", name=name))
-    if len(value) > LONGEST_VALUE:
-        raise errors.ligne_invalide(errors.why("membre_trop_long", name=name, most=LONGEST_VALUE))
+        why = json_body.why_other_type(value, errors.why("chaine_ou_nombre"))
+        raise errors.ligne_invalide(errors.why("membre", name=name, why=why))
+    if (count := len(value)) > LONGEST_VALUE:
+        why = errors.why("membre_trop_long", name=name, count=count, most=LONGEST_VALUE)
+        raise errors.ligne_invalide(why)
     return value.strip() or None

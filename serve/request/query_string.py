@@ -1,7 +1,7 @@
 """A query string as names and values, in their order. What they mean is in `reader`."""
 
 from collections.abc import Sequence
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from serve.contract import errors
 from serve.request.memo import memoise
@@ -17,8 +17,13 @@ def pairs(raw: str) -> Pairs:
     """
     try:
         return _pairs(raw)
-    except UnicodeError as error:
-        why = errors.why("pas_de_l_utf8_encode")
+    except (UnicodeDecodeError, UnicodeEncodeError) as error:
+        # Only the bytes that are wrong: a key may be beside them (A5).
+        wrong = error.object[error.start : error.end]
+        shown = quote(
+            wrong if isinstance(wrong, bytes) else wrong.encode("utf-8", "surrogateescape")
+        )
+        why = errors.why("pas_de_l_utf8_encode", shown=shown)
         raise errors.parametre_invalide("chaîne de requête", why) from error
 
 

@@ -3,6 +3,7 @@
 A value is a text, a number, or a cell that was reconciled before, with an identifier and a name. Pure.
 """
 
+import json
 from typing import Any, Final, NamedTuple
 
 from serve.contract import errors
@@ -49,12 +50,14 @@ def json_object(text: str, name: str) -> dict[str, Any]:
     Raises:
         ApiError: 400: it is none.
     """
+    raw = text.encode()
     try:
-        found = json_body.loads(text.encode(), json_body.unique_members)
+        found = json_body.loads(raw, json_body.unique_members)
     except ValueError as error:
-        raise errors.parametre_invalide(name, errors.why("pas_du_json")) from error
+        raise errors.parametre_invalide(name, json_body.why_unreadable(raw, error)) from error
     if not isinstance(found, dict):
-        raise errors.parametre_invalide(name, errors.why("objet_json"))
+        why = json_body.why_other_type(found, errors.why("objet"))
+        raise errors.parametre_invalide(name, why)
     return found
 
 
@@ -65,9 +68,9 @@ def _query(name: str, query: Any, names: PlaceNames) -> ReconciliationQuery:
         ApiError: 400: it is none, or has a property that no query may have.
     """
     if not isinstance(query, dict) or not isinstance(query.get("properties", []), list):
-        raise errors.parametre_invalide(
-            "queries", errors.why("pas_une_requete", shown=repr(name[:50]))
-        )
+        example = f'{{{json.dumps(name[:50])}: {{"query": "Siemens", "properties": []}}}}'
+        why = json_body.why_other_type(query, errors.why("requete", example=example))
+        raise errors.parametre_invalide("queries", why)
     values: dict[str, Any] = {"cle": name, "nom": query.get("query")}
     for one in query.get("properties", []):
         pid = ALIASES.get(str(one.get("pid")), one.get("pid")) if isinstance(one, dict) else None
@@ -100,6 +103,5 @@ def _value(given: Any, pid: str) -> str | int | float | None:
 def _limit(given: Any) -> int:
     if isinstance(given, int) and not isinstance(given, bool) and given > 0:
         return min(given, MOST_CANDIDATES)
-    shown = str(given)[:50]
-    why = errors.why("entier_positif_lu", shown=shown)
+    why = json_body.why_other_type(given, errors.why("entier_positif"))
     raise errors.parametre_invalide("limit", why)

@@ -80,14 +80,19 @@ def check_identifier(identifier: str) -> str:
         raise errors.identifiant_invalide(errors.why("identifiant_vide", path=path))
     if (length := len(identifier)) > LONGEST_ID:
         raise errors.identifiant_invalide(
-            errors.why("identifiant_trop_long", length=length, most=LONGEST_ID)
+            errors.why(
+                "identifiant_trop_long",
+                shown=repr(identifier[:LONGEST_ID]),
+                length=length,
+                most=LONGEST_ID,
+            )
         )
     if any(unicodedata.category(char) == "Cc" for char in identifier):
         raise errors.identifiant_invalide(
             errors.why("caractere_de_controle", shown=repr(identifier))
         )
     if _NO_TEXT in identifier:
-        raise errors.identifiant_invalide(errors.why("pas_de_l_utf8"))
+        raise errors.identifiant_invalide(errors.why("pas_de_l_utf8", shown=repr(identifier)))
     # An identifier typed on a Mac may arrive decomposed; it is the same one.
     return unicodedata.normalize("NFC", identifier)
 

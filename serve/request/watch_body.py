@@ -72,7 +72,7 @@ def read(raw: bytes, names: PlaceNames) -> Watch:
 def _search(subject: Any, names: PlaceNames) -> tuple[Query, Companies | None]:
     if not isinstance(subject, tuple):
         example = '{"pays": "FR", "ca_min": 1000000}'
-        why = errors.why("objet_de_filtres", example=example)
+        why = json_body.why_other_type(subject, errors.why("objet_de_filtres", example=example))
         raise errors.parametre_invalide(SEARCH, why)
     pairs = [
         (name, json_body.text(name, one))
@@ -89,5 +89,7 @@ def _companies(subject: Any, names: PlaceNames) -> Companies:
         why = errors.why("liste_identifiants", most=MOST_IDS)
         if isinstance(subject, list):
             why = errors.why("attendus_et_envoyes", wanted=why, sent=sent)
+        else:
+            why = json_body.why_other_type(subject, why)
         raise errors.parametre_invalide(IDS, why)
     return values.companies([one if isinstance(one, str) else repr(one) for one in subject], names)

@@ -240,7 +240,7 @@ def _document(folder: Path) -> dict[str, Any]:
         document: dict[str, Any] = orjson.loads(where.read_bytes())
         if document["format"] != STEP_VERSION:
             raise WrongFormatError(
-                f"{where} has format {document['format']}, this code reads {STEP_VERSION}"
+                f"{where} has format {document['format']}, this code reads {STEP_VERSION}; build it again"
             )
         stored = document.pop("blake3")
         named = f"{document['from']}-{document['to']}" == folder.name

@@ -200,7 +200,7 @@ def rollback(data: Path, to: str | None = None) -> Pointer:
         CorruptError: a file of the generation differs from its digest; the published generation is unchanged.
     """
     if not data.is_dir():
-        raise GenerationError(f"{data} is no folder of generations")
+        raise GenerationError(f"{data} is no folder of generations; name DATA of `pipeline build`")
     with locks.write_lock(data):
         try:
             current = pointer.read(data)

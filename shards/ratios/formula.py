@@ -88,7 +88,7 @@ def _terms(part: str, text: str) -> tuple[Term, ...]:
     while place < len(part) or not found:
         match = _TERM.match(part, place)
         if match is None or bool(match["sign"]) != bool(found):
-            raise FormulaError(f"{text!r}: no term at {part[place:].strip()!r}")
+            raise FormulaError(f"{text!r}: no term at {part[place:].strip()!r}; correct it")
         sign = -1.0 if match["sign"] == "-" else 1.0
         found.append(
             Term(
@@ -100,7 +100,9 @@ def _terms(part: str, text: str) -> tuple[Term, ...]:
         )
         place = match.end()
     if all(term.optional for term in found):
-        raise FormulaError(f"{text!r}: a sum of optional lines alone would be zero for everyone")
+        raise FormulaError(
+            f"{text!r}: a sum of optional lines alone would be zero for everyone; make one necessary"
+        )
     return tuple(found)
 
 

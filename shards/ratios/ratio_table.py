@@ -117,4 +117,6 @@ def _check_names(ratio: Ratio, above: Mapping[str, Ratio]) -> None:
     for formula in (ratio.numerator, ratio.denominator):
         for term in formula.terms if formula else ():
             if term.name[0].islower() and term.name not in above:
-                raise FormulaError(f"{ratio.code}: {term.name} is no row above it")
+                raise FormulaError(
+                    f"{ratio.code}: {term.name} is no row above it; move that up, or write it"
+                )

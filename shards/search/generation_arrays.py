@@ -108,7 +108,7 @@ def _shard(shard: Shard) -> types.ShardArrays:
     made = types.ShardArrays()
     layout = shard.layout
     if shard.rows > types.MOST_ROWS:
-        raise CorruptError(f"{shard.path}: {shard.rows} rows, more than a shard may have")
+        raise CorruptError(f"{shard.path}: {shard.rows} rows, more than a shard may have; {REMEDY}")
     made.rows, made.cell_count = shard.rows, len(layout.cells)
     made.with_site = sum(cell.with_site for cell in layout.cells)
     made.site_bit = format.website_bit(shard.facts.dtype.str)
@@ -131,7 +131,9 @@ def _shard(shard: Shard) -> types.ShardArrays:
 def _set_cells(made: types.ShardArrays, shard: Shard) -> None:
     stops = np.array([cell.stop for cell in shard.layout.cells], np.int64)
     if (np.diff(stops, prepend=0) <= 0).any() or stops[-1:].tolist() != [shard.rows][: len(stops)]:
-        raise CorruptError(f"{shard.path}: its cells do not follow each other up to its last row")
+        raise CorruptError(
+            f"{shard.path}: its cells do not follow each other up to its last row; {REMEDY}"
+        )
     marks = stops.searchsorted(np.arange(0, shard.rows, 64), side="right")
     made.cell_marks, made.cell_stops = view(marks.astype(np.uint16)), view(stops.astype(np.uint32))
 
@@ -195,7 +197,9 @@ def _set_runs(made: types.ShardArrays, shard: Shard) -> None:
         made.run_marks[kind] = view(marks)
     for kind, found in ends.items():
         if found[0] or (np.diff(found.astype(np.int64)) < 0).any() or found[-1] != shard.rows:
-            raise CorruptError(f"{shard.path}: the counts of its codes do not add up to its rows")
+            raise CorruptError(
+                f"{shard.path}: the counts of its codes do not add up to its rows; {REMEDY}"
+            )
         made.run_ends[kind], made.run_count[kind] = view(found), len(found) - 1
 
 
@@ -209,7 +213,9 @@ def _set_activities(made: types.ShardArrays, shard: Shard) -> None:
     _require_length(shard, len(starts), made.cell_count + 1)
     _require_length(shard, len(ends), len(codes) + 1)
     if (np.diff(starts.astype(np.int64), prepend=0, append=len(codes)) < 0).any():
-        raise CorruptError(f"{shard.path}: the activities of its cells do not follow each other")
+        raise CorruptError(
+            f"{shard.path}: the activities of its cells do not follow each other; {REMEDY}"
+        )
     made.pair_cells, made.pair_codes, made.pair_ends = view(starts), view(codes), view(ends)
 
 
@@ -254,7 +260,7 @@ def _set_facts(made: types.ShardArrays, shard: Shard) -> None:
     made.known = shard.steps("ca_desc").known_rows
     _require_length(shard, len(shard.turnover_facts), made.known)
     if made.known > shard.rows:
-        raise CorruptError(f"{shard.path}: more rows have a turnover than there are")
+        raise CorruptError(f"{shard.path}: more rows have a turnover than there are; {REMEDY}")
     none = np.empty(0, np.uint16), np.empty(0, np.uint32)
     made.wide = int(shard.facts.dtype.itemsize == 4)
     facts, wide_facts = (none[0], shard.facts) if made.wide else (shard.facts, none[1])
@@ -279,7 +285,9 @@ def _set_keys(made: types.ShardArrays, shard: Shard) -> None:
     made.longest = shard.longest
     for tri, least in zip(ORDERS, made.order_size, strict=True):
         if tri in KEY_OF and least < min(shard.rows, shard.steps(KEY_OF[tri][0]).known_rows):
-            raise CorruptError(f"{shard.path}: the order {tri} ends before its last value")
+            raise CorruptError(
+                f"{shard.path}: the order {tri} ends before its last value; {REMEDY}"
+            )
     made.turnover_keys = view(shard.steps("ca_desc").keys)
     made.capital_keys = view(shard.steps("capital_desc").keys)
     made.headcount_keys = view(shard.steps("effectif_desc").keys)

@@ -50,7 +50,9 @@ class Bucket:
         try:
             self._store = S3Store.from_url(self._url, client_options=client, retry_config=retry)
         except (BaseError, ValueError) as error:
-            raise SyncError(f"{url} cannot be used as a bucket: {_line(error)}") from error
+            raise SyncError(
+                f"{url} cannot be used as a bucket ({_line(error)}); write s3://bucket/prefix"
+            ) from error
 
     @property
     def name(self) -> str:

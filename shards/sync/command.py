@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from tqdm import tqdm
 
+from seeds.whole_number import naming_value, whole_number
 from shards.codec.folding import SPELLINGS
 from shards.publish.publication import KEPT
 from shards.sync import signature, source_url
@@ -25,6 +26,8 @@ from shards.sync.pacing import Backoff, RateLimit
 from shards.sync.source import MirrorSource
 
 _MIB: Final = 1 << 20
+_DAYS: Final = naming_value(whole_number(1, signature.MOST_DAYS))
+_TWO: Final = naming_value(whole_number(2, reason="the published one and the one before it stay"))
 
 
 class _StoppedError(BaseException):
@@ -42,7 +45,7 @@ def _arguments_of_sync(parser: argparse.ArgumentParser) -> None:
                         help="these countries alone (default: all)")  # fmt: skip
     parser.add_argument("--follow", type=_positive_number, metavar="SECONDS",
                         help="look again, every so many seconds, until SIGTERM")  # fmt: skip
-    parser.add_argument("--keep", type=_parse_kept, default=KEPT, metavar="N",
+    parser.add_argument("--keep", type=_TWO, default=KEPT, metavar="N",
                         help=f"generations that stay in DATA (default {KEPT})")  # fmt: skip
     parser.add_argument("--limit-rate", type=_positive_number, metavar="MIB",
                         help="MiB a second at most")  # fmt: skip
@@ -60,7 +63,7 @@ def _arguments_of_keygen(parser: argparse.ArgumentParser) -> None:
 def _arguments_of_sign(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", type=Path, metavar="DATA")
     parser.add_argument("--key", type=Path, required=True, metavar="FILE", help="the private key")
-    parser.add_argument("--valid-days", type=_days, default=signature.VALID_DAYS, metavar="N",
+    parser.add_argument("--valid-days", type=_DAYS, default=signature.VALID_DAYS, metavar="N",
                         help=f"mirrors refuse it after N days (default {signature.VALID_DAYS})")  # fmt: skip
 
 
@@ -185,23 +188,8 @@ def _positive_number(text: str) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0; give one, as 0.5")
     return number
-
-
-def _days(text: str) -> int:
-    most = signature.MOST_DAYS
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of days from 1 to {most}")
-    return int(text)
-
-
-def _parse_kept(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 2:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is no whole number from 2 on: the published one and the one before it stay"
-        )
-    return int(text)
 
 
 COMMANDS: Final = {

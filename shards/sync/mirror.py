@@ -226,7 +226,9 @@ def _current_generation(downloader: Downloader) -> str:
             lambda packed: source_check.pointer(packed, where),
         )  # fmt: skip
     except AbsentError as error:
-        raise SyncError(f"{error}: nothing is published there, or it is another place") from error
+        raise SyncError(
+            f"{error}: nothing is published there, or it is another place; give the address of a folder DATA"
+        ) from error
 
 
 def _manifest(downloader: Downloader, generation: str) -> tuple[bytes, Manifest]:

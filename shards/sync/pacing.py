@@ -76,12 +76,14 @@ class Backoff:
         """The seconds to wait before the next try, which are reported.
 
         Raises:
-            FaultError: `fault` itself, if it was the last try or asks for too long a wait.
+            FaultError: that of `fault`, if it was the last try or asks for too long a wait.
         """
         self._failed += 1
         asked = fault.after or 0.0
         if self._failed >= TRIES or asked > MOST_ASKED_SECONDS:
-            raise fault
+            raise FaultError(
+                f"{fault}; see to the source, or try again later", fault.after
+            ) from fault
         longest = min(_LONGEST_SECONDS, _FIRST_SECONDS * 2.0 ** (self._failed - 1))
         seconds = max(asked, self._chance() * longest)
         if seconds >= _NOTICED_SECONDS:

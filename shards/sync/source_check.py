@@ -23,6 +23,8 @@ MOST_MANIFEST: Final = 1 << 24
 # Files of a generation: one for each country, and a few lists. Each costs a mirror a request.
 MOST_FILES: Final = 1_000
 
+_OTHER: Final = "take another source, or build the generation there again"
+
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -56,14 +58,20 @@ def manifest(packed: bytes, generation: str, where: str) -> Manifest:
     if found.generation != generation:
         raise FaultError(f"{where} is the manifest of {found.generation}, not of {generation}")
     if len(found.files) > MOST_FILES:
-        raise SyncError(f"{where} names {len(found.files)} files, and {MOST_FILES} are the most")
+        raise SyncError(
+            f"{where} names {len(found.files)} files, and {MOST_FILES} are the most; {_OTHER}"
+        )
     for name, file in found.files.items():
         # Anyone can make a manifest with a correct name, so its content is checked as well.
         if name == MANIFEST or not _NAME.fullmatch(name) or not _is_file(file.size, file.blake3):
-            raise SyncError(f"{where} names a file {name!r} ({file}), which cannot be one")
+            raise SyncError(
+                f"{where} names a file {name!r} ({file}), which cannot be one; {_OTHER}"
+            )
     needed = {REFERENCE, *(shard_name(iso2) for iso2 in found.counts)}
     if absent := needed - set(found.files):
-        raise SyncError(f"{where} names no {', '.join(sorted(absent))}, so it is of no use")
+        raise SyncError(
+            f"{where} names no {', '.join(sorted(absent))}, so it is of no use; {_OTHER}"
+        )
     return found
 
 

@@ -23,4 +23,4 @@ def find(text: str, environment: Mapping[str, str]) -> MirrorSource:
         return Web(text, environment)
     if scheme == "s3":
         return Bucket(text, environment)
-    raise SyncError(f"{text!r} is no source; a folder, http://, https:// or s3:// is")
+    raise SyncError(f"{text!r} is no source; give a folder, http://…, https://… or s3://…")

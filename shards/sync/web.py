@@ -100,11 +100,13 @@ def _port(url: urllib.parse.SplitResult) -> int | None:
 def _credentials(environment: Mapping[str, str]) -> dict[str, str]:
     token, password = environment.get(TOKEN, ""), environment.get(PASSWORD, "")
     if token and password:
-        raise SyncError(f"both {TOKEN} and {PASSWORD} are set; a source takes one of them")
+        raise SyncError(f"both {TOKEN} and {PASSWORD} are set; keep one of them")
     if not (token + password).isprintable():
-        raise SyncError(f"{TOKEN if token else PASSWORD} has a line break or control character")
+        raise SyncError(
+            f"{TOKEN if token else PASSWORD} has a line break or control character; set it without"
+        )
     if password and ":" not in password:
-        raise SyncError(f"{PASSWORD} is written user:password; a token goes to {TOKEN}")
+        raise SyncError(f"{PASSWORD} is not user:password; write it so, or set {TOKEN} to a token")
     if token:
         return {"Authorization": f"Bearer {token}"}
     if password:
@@ -142,5 +144,6 @@ def _refusal(error: urllib.error.HTTPError, url: str) -> SyncError:
         return found
     if error.code == 416:
         return FaultError(f"{url} is shorter than what was read of it (HTTP 416)")
-    hint = f"; set {TOKEN} or {PASSWORD} (user:password)" if error.code in (401, 403) else ""
-    return SyncError(f"{url} answers {error.code}{hint}")
+    refused = error.code in (401, 403)
+    remedy = f"set {TOKEN} or {PASSWORD} (user:password)" if refused else "give another address"
+    return SyncError(f"{url} answers {error.code}; {remedy}")

@@ -126,7 +126,9 @@ def _overview(shard: Shard) -> Iterator[str]:
 def _company(shard: Shard, identifier: str) -> Iterator[str]:
     row = shard.find(identifier)
     if row is None:
-        raise GenerationError(f"{shard.path} has no company {identifier!r}")
+        raise GenerationError(
+            f"{shard.path} has no company {identifier!r}; write it as the register does"
+        )
     yield f"row {row}"
     yield from _indented_lines(shard.record(row, coordonnees=True))
     yield from _indented_lines(shard.comptes(row) or b"[]")

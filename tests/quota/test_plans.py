@@ -71,8 +71,8 @@ SEED = (TABLES / "plans.csv").read_text(encoding="utf-8")
         ("option,250,5000", "option,250,beaucoup", "'beaucoup'"),
         ("option,250,5000,", "option,250,,", "data is proposed"),
         (",250,data", ",250,données", "'données'"),
-        (",250,data,,0", ",250,data,,0,surplus", "a row has 19 values"),
-        (",250,data,,0", ",250,data", "a row has 19 values"),
+        (",250,data,,0", ",250,data,,0,surplus", "it has 20 values; write 19"),
+        (",250,data,,0", ",250,data", "it has 17 values; write 19"),
         (",integral,entreprise,", ",integral,social,", "modules is 'social'"),
     ],
 )

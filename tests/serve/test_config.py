@@ -79,7 +79,7 @@ def test_the_default_limits_are_those_of_the_contract() -> None:
         ("[debit]\nvisitor = 1", "'visitor'"),
         ("debit = 3", "debit = 3 in"),
         ("debit = 3", "it is a section; write visiteur = … under [debit], or SOCIETES_DEBIT"),
-        ("[debit]\nfree = 0", "at least 1"),
+        ("[debit]\nfree = 0", "a whole number of 1 or more"),
         ("[debit]\nfree = -1", "free = -1"),
         ("[debit]\nfree = true", "free = True"),
         ("[debit]\nfree = 1.5", "free = 1.5"),
@@ -89,7 +89,7 @@ def test_the_default_limits_are_those_of_the_contract() -> None:
         ("makers = 0", "makers = 0"),
         ("spool = 1", "spool = 1"),
         ("[editeur]\nname = 'x'", "'name'"),
-        ("[debit]\nexports = 0", "at least 1"),
+        ("[debit]\nexports = 0", "a whole number of 1 or more"),
         ("host = 1", "host = 1"),
         ('quota = "http://h"', "redis://HOST"),
         ('quota = "redis://"', "redis://HOST"),
@@ -145,7 +145,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         ("nom = 'x'", r"\[editeur\] needs nom and adresse and courriel and hebergeur"),
         (
             "nom='x'\nadresse='x'\ncourriel='x'\nhebergeur='x'",
-            "courriel = 'x': it must be an e-mail",
+            "courriel = 'x': give an e-mail",
         ),
     ],
 )

@@ -23,6 +23,7 @@ from shards.sync.errors import FaultError
 
 PIECE: Final = 1 << 18
 _MOST_REDIRECTS: Final = 5
+_ANOTHER: Final = "give another address in the configuration"
 _STEPS: Final = 3  # connection, handshake and headers may each take the longest silence
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
@@ -98,7 +99,7 @@ class Client:
                     " add the host to seeds/sources.csv, or give the address in the configuration"
                 )
             url = target
-        raise FetchError(f"{address} redirects more than {_MOST_REDIRECTS} times")
+        raise FetchError(f"{address} redirects more than {_MOST_REDIRECTS} times; {_ANOTHER}")
 
     @asynccontextmanager
     async def _ask(
@@ -139,12 +140,13 @@ def _answer(response: aiohttp.ClientResponse, url: URL) -> Answer:
     elif response.status not in (200, 304, 416):
         waits = response.headers.get("Retry-After", "")
         raise pacing.refusal(str(url), response.status, waits) or FetchError(
-            f"{url} answers {response.status}"
+            f"{url} answers {response.status}; {_ANOTHER}"
         )
     packed = response.headers.get("Content-Encoding", "identity")
     if packed != "identity" and not url.path.endswith((".gz", ".bz2", ".zip")):
         raise FetchError(
-            f"{url} sends {packed}, which was not asked for; unpacking it would break digests and ranges"
+            f"{url} sends {packed}, which was not asked for; unpacking it would break digests "
+            f"and ranges; {_ANOTHER}"
         )
     return Answer(
         response.status,

@@ -239,7 +239,9 @@ async def _editions(
         if file.editions == 1:
             break
     if not found and not here:
-        raise FetchError(f"{absent}; the register may have moved it")
+        raise FetchError(
+            f"{absent}; the register may have moved it: give its new address in the configuration"
+        )
 
 
 async def _edition(

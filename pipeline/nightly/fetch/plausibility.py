@@ -69,7 +69,9 @@ def count_rows(path: Path, name: str, register: Register | None) -> int:
     except InputError as error:
         raise ImplausibleError(str(error)) from error
     except (OSError, *packing.BROKEN) as error:
-        raise ImplausibleError(f"{name} is damaged ({error}); it came incomplete") from error
+        raise ImplausibleError(
+            f"{name} is damaged ({error}), as it came incomplete; fetch it again"
+        ) from error
 
 
 def compare(file: PublishedFile, size: int, rows: int, before: Receipt | None) -> None:

@@ -69,7 +69,9 @@ def load(path: Path = POSTES) -> Mapping[str, ChartLine]:
         line = _line(row, path)
         other = places.setdefault((line.etat, line.ordre), line.code)
         if line.code in lines or other != line.code:
-            raise InputError(f"{path.name}: {line.code} has the code or the place of {other}")
+            raise InputError(
+                f"{path.name}: {line.code} has the code or the place of {other}; give it its own"
+            )
         lines[line.code] = line
     for line in lines.values():
         _check_parent(line, lines, path)
@@ -79,12 +81,12 @@ def load(path: Path = POSTES) -> Mapping[str, ChartLine]:
 def _line(row: Mapping[str, str], path: Path) -> ChartLine:
     if row["etat"] not in ETATS:
         raise InputError(
-            f"{path.name}: {row['code']}: etat {row['etat']!r} is none of {', '.join(ETATS)}"
+            f"{path.name}: {row['code']}: etat {row['etat']!r} is unknown; write one of {', '.join(ETATS)}"
         )
     if row["code"].endswith(GROUP) or not 0 < int(row["ordre"]) < GROUP_PLACES:
         raise InputError(
             f"{path.name}: {row['code']} at {row['ordre']}: {GROUP} and places from"
-            f" {GROUP_PLACES} are for group accounts"
+            f" {GROUP_PLACES} are for group accounts; take others"
         )
     return ChartLine(
         code=row["code"],
@@ -103,10 +105,13 @@ def _check_parent(line: ChartLine, lines: Mapping[str, ChartLine], path: Path) -
         return
     parent = lines.get(line.parent)
     if parent is None or parent.parent or parent.etat != line.etat or parent.ordre >= line.ordre:
-        raise InputError(f"{path.name}: {line.code} cannot be a part of {line.parent!r}")
+        raise InputError(
+            f"{path.name}: {line.code} cannot be a part of {line.parent!r}; name a line of"
+            " the same statement above it that is no part itself"
+        )
     for other in lines.values():
         between = other.etat == line.etat and parent.ordre < other.ordre < line.ordre
         if between and other.parent != line.parent:
             raise InputError(
-                f"{path.name}: {other.code} stands between {line.code} and {line.parent}"
+                f"{path.name}: {other.code} stands between {line.code} and {line.parent}; move it"
             )

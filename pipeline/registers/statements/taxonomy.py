@@ -72,7 +72,9 @@ def load(source: str, path: Path = ELEMENTS) -> Taxonomy:
             ignored.append((row["element"], row["motif"]))
             continue
         if row["element"] in lines:
-            raise InputError(f"{path.name}: {source}: element {row['element']} is there twice")
+            raise InputError(
+                f"{path.name}: {source}: element {row['element']} is there twice; keep one"
+            )
         lines[row["element"]] = _element(row, rank, path)
     if not lines:
         raise InputError(f"{path.name} has no element of {source}; add its rows")
@@ -84,7 +86,7 @@ def _element(row: Mapping[str, str], rank: int, path: Path) -> Element:
     line, signe = chart.load().get(row["code"]), row["signe"]
     if line is None or signe not in ("1", "-1", "abs"):
         raise InputError(
-            f"{path.name}: {row['source']} {row['element']}: code {row['code']!r} (a line of"
-            f" {chart.POSTES.name}) or signe {signe!r} (1, -1 or abs) is wrong"
+            f"{path.name}: {row['source']} {row['element']}: code {row['code']!r} or signe {signe!r}"
+            f" is wrong; write the code of a line of {chart.POSTES.name}, and 1, -1 or abs"
         )
     return Element(line, cast(Literal["1", "-1", "abs"], signe), rank)

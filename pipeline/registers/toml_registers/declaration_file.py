@@ -29,7 +29,7 @@ from pipeline.registers.toml_registers.declaration import (
 )
 from pipeline.registers.toml_registers.json_paths import PathError
 from seeds import TABLES
-from seeds.toml_file import read_toml
+from seeds.toml_file import KINDS, read_toml
 
 T = TypeVar("T")
 
@@ -81,13 +81,15 @@ def _check(declared: Declaration, found: "_Table") -> None:
         ("complement", declared.complement, {EVERY_COUNTRY, *_countries()}),
     ):
         if unknown := [name for name in names if name not in known]:
-            raise found.error(what, f"{unknown[0]!r} is not declared")
+            raise found.error(
+                what, f"{unknown[0]!r} is not declared; name one of {', '.join(sorted(known))}"
+            )
     if not declared.main:
-        raise found.error("main", "names no kind of file")
+        raise found.error("main", "names no kind of file; name one of [file]")
     if declared.statements and declared.columns:
-        raise found.error("columns", "stands beside [statements]; a register has one of them")
+        raise found.error("columns", "stands beside [statements]; keep one of them")
     if extra := sorted(declared.english.keys() - declared.reasons):
-        raise found.error("english", f"{extra[0]!r} is no reason of this register")
+        raise found.error("english", f"{extra[0]!r} is no reason of this register; remove it")
 
 
 def _edition(found: "_Table") -> EditionPattern | None:
@@ -95,7 +97,7 @@ def _edition(found: "_Table") -> EditionPattern | None:
     if not written:
         return None
     if written.keys() != {"pattern", "format"}:
-        raise found.error("edition", "it has a pattern and a format")
+        raise found.error("edition", f"it has {', '.join(written)}; give a pattern and a format")
     return EditionPattern(**written)
 
 
@@ -107,7 +109,7 @@ def _max_rejected(found: "_Table | None") -> float:
     if not MAX_REJECTED < share <= 1 or not reason:
         raise found.error(
             "",
-            f"it has a share over {MAX_REJECTED} and up to 1, and a reason; the share here is {share:g}",
+            f"the share is {share:g}; give one over {MAX_REJECTED} and up to 1, and a reason",
         )
     return share
 
@@ -119,7 +121,9 @@ def _countries() -> list[str]:
 def _file_kind(name: str, found: "_Table") -> FileKind:
     form = found.text("format", "csv")
     if form not in get_args(Format):
-        raise found.error("format", f"{form!r} is none of {', '.join(get_args(Format))}")
+        raise found.error(
+            "format", f"{form!r} is unknown; write one of {', '.join(get_args(Format))}"
+        )
     at = found.text("at", "")
     kind = FileKind(
         name=name,
@@ -217,7 +221,7 @@ def _statements(found: "_Table") -> FiledAccounts | None:
         table.subtable("legend"),
     )
     if close is None:
-        raise table.error("close", "is missing: the closing date, { date, format }")
+        raise table.error("close", "is missing; give the closing date as { date, format }")
     accounts = FiledAccounts(
         iso2=table.text("iso2", ""),
         id=table.text("id", ""),
@@ -236,7 +240,9 @@ def _statements(found: "_Table") -> FiledAccounts | None:
         sums={code: _sum(found) for code, found in table.tables("sums").items()},
     )
     if bool(accounts.element) != bool(accounts.value) or not (accounts.value or accounts.values):
-        raise table.error("values", "amounts are in `element` and `value`, or in `values`")
+        raise table.error(
+            "values", "the amounts have no place; name `element` and `value`, or `values`"
+        )
     table.end()
     return accounts
 
@@ -270,7 +276,7 @@ def _read_repeated(found: "_Table | None") -> RepeatedIds | None:
     )
     found.end()
     if not repeated.reason or not repeated.order:
-        raise found.error("repeated", "it needs a reason and an order")
+        raise found.error("repeated", "its reason or its order is missing; give both")
     return repeated
 
 
@@ -290,7 +296,7 @@ class _Table:
         """The value of `key`, which must be of `kind`."""
         value = self._left.pop(key, default)
         if value is not default and not isinstance(value, kind):
-            raise self.error(key, f"{value!r} is no {kind.__name__}")
+            raise self.error(key, f"{value!r} is refused; give {KINDS[kind]}")
         return cast(T, value)
 
     def text(self, key: str, default: str) -> str:
@@ -305,7 +311,7 @@ class _Table:
         """A table of texts."""
         value = self.take(key, dict, {})
         if wrong := [name for name, text in value.items() if not isinstance(text, str)]:
-            raise self.error(key, f"the value of {wrong[0]!r} is no text")
+            raise self.error(key, f"{wrong[0]!r} is {value[wrong[0]]!r}; give a text")
         return value
 
     def tables(self, key: str) -> dict[str, "_Table"]:
@@ -326,14 +332,17 @@ class _Table:
         for name, table in written.items():
             if (like := table.pop("like", None)) is not None:
                 if like not in written:
-                    raise self.error(f"file.{name}.like", f"{like!r} is not declared")
+                    raise self.error(
+                        f"file.{name}.like", f"{like!r} is not declared; name one of [file]"
+                    )
                 written[name] = {**written[like], **table}
         return {name: self._make_table("file", name, table) for name, table in written.items()}
 
     def end(self) -> None:
         if self._left:
             raise self.error(
-                next(iter(self._left)), "no such key in the language; declaration.py has them all"
+                next(iter(self._left)),
+                "no such key; take one that declaration.py has, or remove it",
             )
 
     def error(self, key: str, what: str) -> DeclarationError:

@@ -107,7 +107,9 @@ def read(
     except pl.exceptions.PolarsError as error:
         failure.locate_failure(declared, mapped)
         names = ", ".join(part.name for part in parts)
-        raise InputError(f"{names}: cannot be read: {sql.first_line(error)}") from error
+        raise InputError(
+            f"{names}: cannot be read ({sql.first_line(error)}); download it again"
+        ) from error
 
 
 def _check_kinds(

@@ -51,7 +51,9 @@ def _day(text: str, edition: EditionPattern, name: str) -> str:
     try:
         return datetime.strptime(text, edition.format).replace(tzinfo=UTC).date().isoformat()
     except ValueError as error:
-        raise InputError(f"{name}: the date of the edition cannot be read: {error}") from error
+        raise InputError(
+            f"{name}: {text!r} is no date of an edition ({error}); give the day as --date"
+        ) from error
 
 
 def add_dates(

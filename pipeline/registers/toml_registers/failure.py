@@ -25,13 +25,15 @@ def locate_failure(
     """
     for part, frame, found in mapped:
         if message := _failure(part.rows):
-            raise InputError(f"{part.name}: no readable CSV: {_place(part)}{message}")
+            raise InputError(
+                f"{part.name}: no readable CSV ({_place(part)}{message}); mend it, or download it again"
+            )
         for place, read in _expressions(declared, found):
             plan = frame.select(ROW, value=read)
             if message := _failure(plan):
                 row = _first_failing(plan)
                 raise InputError(
-                    f"{part.name} row {row}: {declared.source}.toml {place}: {message}"
+                    f"{part.name} row {row}: {declared.source}.toml {place}: {message}; mend one of the two"
                 )
 
 

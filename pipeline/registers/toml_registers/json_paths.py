@@ -117,7 +117,9 @@ def tree(used: Iterable[Path], ignored: Iterable[str]) -> Tree:
 def _child(node: dict[str, Any], key: str, text: str) -> dict[str, Any]:
     child = node.setdefault(key, {})
     if child is None:
-        raise PathError(f"{text!r} goes on below a path that ends at {key!r}")
+        raise PathError(
+            f"{text!r} goes on below a path that ends at {key!r}; leave one of them out"
+        )
     assert isinstance(child, dict)
     return child
 

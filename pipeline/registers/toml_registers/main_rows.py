@@ -170,7 +170,10 @@ def _joined_rows(declared: Declaration, join: Join, parts: Sequence[FilePart]) -
     wanted = none.collect_schema().names()
     for frame in frames:
         if lacking := [name for name in wanted if name not in frame.collect_schema()]:
-            raise InputError(f"{place.of('take')}: {kind.name} has no column {lacking[0]!r}")
+            raise InputError(
+                f"{place.of('take')}: {kind.name} has no column {lacking[0]!r}; name one of"
+                f" {', '.join(frame.collect_schema())}"
+            )
     return pl.concat([none, *(frame.select(wanted) for frame in frames)])
 
 

@@ -282,7 +282,10 @@ def _kind_of(
             return kind
     known = " nor ".join(f"{kind.name} (column {', '.join(kind.key)})" for kind in kinds.values())
     longest = max(headers.values(), key=len)
-    raise InputError(f"{name}: neither {known}; its columns are {', '.join(longest)}")
+    raise InputError(
+        f"{name}: neither {known}; its columns are {', '.join(longest)}; give a file of this "
+        "register"
+    )
 
 
 def _used_columns(frame: pl.LazyFrame, kind: FileKind, header: Sequence[str]) -> pl.LazyFrame:
@@ -314,10 +317,13 @@ def _check_header(name: str, kind: FileKind, header: Sequence[str]) -> None:
     if missing:
         raise InputError(
             f"{where}: expected column {', '.join(map(repr, missing))} is missing; the register's"
-            " layout has changed, or this is another file"
+            " layout has changed, or this is another file: give that of the register, or list the"
+            " column as optional"
         )
     if twice:
-        raise InputError(f"{where}: column {', '.join(map(repr, twice))} is there twice")
+        raise InputError(
+            f"{where}: column {', '.join(map(repr, twice))} is there twice; keep one of them"
+        )
 
 
 # -- records -------------------------------------------------------------------------

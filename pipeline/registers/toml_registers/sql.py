@@ -34,7 +34,7 @@ def expression(sql: str, place: str, columns: Schema) -> pl.Expr:
         read = pl.sql_expr(sql)
         roots = set(read.meta.root_names())
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise InputError(f"{place}: {sql}: {first_line(error)}") from error
+        raise InputError(f"{place}: {sql}: {first_line(error)}; correct it") from error
     if unknown := sorted(roots - columns.keys()):
         raise InputError(
             f"{place}: {sql}: no column {', '.join(map(repr, unknown))}; there are"

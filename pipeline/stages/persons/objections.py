@@ -129,7 +129,9 @@ def read(path: Path, seeds: Seeds) -> tuple[Objection, ...]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file, restkey="", strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ObjectionsError(f"{path} is no CSV in UTF-8 that can be read: {error}") from error
+        raise ObjectionsError(
+            f"{path} is no CSV in UTF-8 that can be read ({error}); save it as one"
+        ) from error
     countries = {country.iso2 for country in seeds.pays}
     return tuple(
         _objection(row, f"{path} line {number}", countries)
@@ -140,7 +142,8 @@ def read(path: Path, seeds: Seeds) -> tuple[Objection, ...]:
 def _objection(row: Mapping[str, str], where: str, countries: Iterable[str]) -> Objection:
     if set(row) not in (set(COLUMNS), set(COLUMNS[:-1])) or None in row.values():
         raise ObjectionsError(
-            f"{where}: the columns are {','.join(COLUMNS)}; the last may be left out"
+            f"{where}: the columns are {','.join(map(str, row))}; write {','.join(COLUMNS)}, of which the"
+            " last may be left out"
         )
     said = {name: row.get(name, "").strip() for name in COLUMNS}
     iso2 = SPELLINGS.get(said["pays"], said["pays"])
@@ -156,7 +159,7 @@ def _objection(row: Mapping[str, str], where: str, countries: Iterable[str]) -> 
         )
     for name in ("identifiant", "reference"):
         if not said[name]:
-            raise ObjectionsError(f"{where}: no {name}; every objection has one")
+            raise ObjectionsError(f"{where}: no {name}; give one")
     for name in ("date", "retrait"):
         if said[name] or name == "date":
             _check_day(said[name], f"{where}: {name}")

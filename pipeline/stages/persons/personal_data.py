@@ -60,7 +60,9 @@ def _check(motif: str, names: Iterable[str]) -> None:
     try:
         pl.select(pl.lit("").str.contains(motif))
     except pl.exceptions.ComputeError as error:
-        raise SeedError(f"personnes.csv: {motif!r} is no regular expression: {error}") from error
+        raise SeedError(
+            f"personnes.csv: {motif!r} is no regular expression ({error}); mend it"
+        ) from error
 
 
 def refuse(rows: pl.LazyFrame, found: Patterns) -> pl.LazyFrame:

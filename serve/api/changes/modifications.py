@@ -166,7 +166,7 @@ def _start(asked: Asked) -> int:
         return 0
     _, start, walk = asked.curseur.split(".")
     if walk != _walk(asked):
-        why = errors.why("autre_question")
+        why = errors.why("autre_question", shown=repr(asked.curseur))
         raise errors.parametre_invalide("curseur", why)
     return int(start)
 

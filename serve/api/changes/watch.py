@@ -139,7 +139,7 @@ def _place(watch: Watch, generation: OpenGeneration) -> tuple[str, int]:
         return generation.id, 0
     jusque, start, digest = watch.walk.curseur.split(".")
     if digest != watch.digest:
-        why = errors.why("autre_question_corps")
+        why = errors.why("autre_question_corps", shown=repr(watch.walk.curseur))
         raise errors.parametre_invalide("curseur", why)
     return jusque, int(start)
 

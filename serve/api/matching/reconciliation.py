@@ -176,10 +176,9 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
     asked = reconciliation_query.json_object(text, "extend")
     ids, wanted = asked.get("ids"), asked.get("properties")
     if not isinstance(ids, list) or not isinstance(wanted, list):
-        raise errors.parametre_invalide(
-            "extend",
-            ("`ids` et `properties` sont attendus", "`ids` and `properties` are expected"),
-        )
+        example = '{"ids": ["UK:00944111"], "properties": [{"id": "ville"}]}'
+        why = errors.why("champs_et_societes", example=example)
+        raise errors.parametre_invalide("extend", why)
     if len(ids) > MOST_IDS:
         raise errors.trop_de_lignes(len(ids), MOST_IDS)
     names = {field["id"]: field["name"] for field in properties()}
@@ -189,7 +188,7 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
     )
     if unknown := [field for field in fields if field not in names]:
         shown_field = repr(unknown[0][:50])
-        why = (f"champ inconnu : {shown_field}", f"unknown field: {shown_field}")
+        why = errors.why("champ_inconnu_admis", shown=shown_field, known=", ".join(names))
         raise errors.parametre_invalide("extend", why)
     shown = list(dict.fromkeys(map(str, ids)))
     if request.caller.account is None:

@@ -91,7 +91,7 @@ class WorkerPool:
             left = self._spool.open()
             self.abandoned = tuple((account, id_) for account, _, id_ in map(_parts, left))
         except OSError as error:
-            _log.error("exports will fail until there is room for them: %s", error)
+            _log.error("exports fail: %s; give `spool` space and write access", error)
 
     def note(self, account: str, reservation: str) -> None:
         """Note an export that begins, so that the next process can end it if this one is killed.
@@ -149,7 +149,7 @@ class WorkerPool:
             async with asyncio.timeout(WAITING):
                 await self._free.acquire()
         except TimeoutError:
-            raise MakingError(f"no process came free in {WAITING:g} s") from None
+            raise MakingError(f"no process came free in {WAITING:g} s; raise `makers`") from None
         worker = self._idle.pop()
         try:
             return await self._made_by(worker, request)
@@ -168,7 +168,7 @@ class WorkerPool:
         try:
             folder = self._spool.folder()
         except OSError as error:
-            raise MakingError(f"no room: {error}") from error
+            raise MakingError(f"no room: {error}; give `spool` space and write access") from error
         job, given_up = ExportJob(request, folder / _NAME, folder), threading.Event()
         loop = asyncio.get_running_loop()
         made = loop.run_in_executor(self._threads, worker.make, job, given_up)
@@ -179,7 +179,9 @@ class WorkerPool:
                 raise MakingError(result.why)
             return ExportFile(result, job.path.open("rb"), job.path.stat().st_size)
         except TimeoutError:
-            raise MakingError(f"it took more than {MAKING:g} s") from None
+            raise MakingError(
+                f"it took more than {MAKING:g} s; see whether the host is overloaded"
+            ) from None
         finally:
             if not made.done():
                 given_up.set()

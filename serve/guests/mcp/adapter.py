@@ -26,7 +26,7 @@ async def respond(request: HttpRequest) -> Response:
         origins.check(origin, headers.get("Host"), config.base_url, config.mcp_origins)
         if request.target.query:
             # Here too, a key in the URL would be in every log on the way (A5).
-            raise messages.invalid_request("it is a body alone, without a query string")
+            raise messages.invalid_request("it has a query string; send the body alone")
         json_body.check_kind(headers.get("Content-Type"), headers.get("Content-Encoding"))
         # A header that was sent twice then differs from what the body repeats.
         sent = {name: value for name in _HEADERS if (value := request.header(name)) is not None}

@@ -13,10 +13,10 @@ from typing import Any, Final
 import orjson
 
 from serve.contract import errors, parameters
-from serve.contract.errors import ApiError, Texts
+from serve.contract.errors import ApiError
 from serve.contract.operation import Operation
 from serve.contract.parameters import ID, IDS, ISO, LIMIT, SECTEUR_REQUIS, Parameter, words
-from serve.request import numbers
+from serve.request import json_body, numbers
 from serve.request.place_names import suggestions
 
 MOST_ROWS: Final = 50
@@ -103,7 +103,7 @@ def pairs(
         raise errors.parametre_inconnu(unknown, names, alike)
     for name in required:
         if given.get(name) in (None, "", []):
-            raise _missing_error(name)
+            raise _missing_error(name, allowed)
     return [
         (one.name, text)
         for one in allowed
@@ -112,10 +112,13 @@ def pairs(
     ]
 
 
-def _missing_error(name: str) -> ApiError:
+def _missing_error(name: str, allowed: tuple[Parameter, ...]) -> ApiError:
     if name == SECTEUR_REQUIS.name:
         return errors.secteur_requis()
-    return errors.parametre_invalide(name, errors.why("obligatoire"))
+    why = errors.why(
+        "a_envoyer", wanted=next(one for one in allowed if one.name == name).what_to_send
+    )
+    return errors.parametre_invalide(name, why)
 
 
 def clamp_limit(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -203,17 +206,4 @@ def _text(one: Parameter, value: Any) -> str:
         wanted = errors.why("liste_de_chaines")
     else:
         wanted = errors.why("chaine_ou_nombre")
-    why = errors.why("attendu_et_envoye", wanted=wanted, sent=_JSON_TYPE_NAMES[type(value)])
-    raise errors.parametre_invalide(one.name, why)
-
-
-# The types of JSON.
-_JSON_TYPE_NAMES: Final[Mapping[type, Texts]] = {
-    str: ("une chaîne", "a text"),
-    int: ("un nombre", "a number"),
-    float: ("un nombre", "a number"),
-    bool: ("un booléen", "a boolean"),
-    list: ("un tableau", "an array"),
-    dict: ("un objet", "an object"),
-    type(None): ("null", "null"),
-}
+    raise errors.parametre_invalide(one.name, json_body.why_other_type(value, wanted))

@@ -23,6 +23,7 @@ from serve.guests.mcp.protocol.messages import Id, Message, RpcError
 from serve.guests.mcp.results import ToolCall, ToolResult
 from serve.guests.mcp.tools import THIRD_PARTIES, Tool, tools
 from serve.observe.request_trace import RequestTrace
+from serve.request import json_body
 from serve.request.query_string import Pairs
 from shards.errors import MissingCountryError
 
@@ -80,11 +81,7 @@ async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) ->
     except StoreUnavailable as error:
         admission.unavailable_response(context, error, trace, "en")
         refusal = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
-        response = of_error(refusal, found_id)
-        if error.maybe_done:  # the text of the code says that nothing was counted
-            told = RpcError(refusal.status, messages.INTERNAL, refusal.texts[1])
-            response = of_rpc_error(told, found_id)._replace(headers=response.headers)
-        return response
+        return of_error(refusal, found_id)
 
 
 def of_error(error: ApiError, found_id: Id | None = None) -> Response:
@@ -148,7 +145,9 @@ async def _answer_legacy(
 
 def _tool_list(message: Message) -> dict[str, Any]:
     if message.params.get("cursor") is not None:
-        raise messages.invalid_params("there is one page of tools, and so no cursor")
+        raise messages.invalid_params(
+            "params.cursor is given, and there is one page of tools; leave it out"
+        )
     return {"tools": [tool.definition for tool in tools().values()]}
 
 
@@ -183,11 +182,15 @@ def _tool(message: Message) -> tuple[Tool, Mapping[str, Any]]:
     """The tool that is called, and its arguments."""
     name, given = message.params.get("name"), message.params.get("arguments")
     if not isinstance(name, str):
-        raise messages.invalid_params("params.name is not a text")
+        raise messages.invalid_params(
+            f"params.name is {json_body.shown(name).en}; send the name of a tool, as tools/list has it"
+        )
     if name not in tools():
         raise messages.unknown_tool(name, list(tools()))
     if not isinstance(given, dict | None):
-        raise messages.invalid_params("params.arguments is not an object")
+        raise messages.invalid_params(
+            f"params.arguments is {json_body.shown(given).en}; send an object"
+        )
     return tools()[name], given or {}
 
 

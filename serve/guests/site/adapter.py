@@ -32,7 +32,7 @@ from serve.guests.site import (
 from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageContext, PageRequest, Session
 from serve.guests.site.routes import WebRoute
-from serve.http.body_reader import body, form_parts
+from serve.http.body_reader import body, form_error, form_parts
 from serve.http.http_request import HttpRequest
 from serve.request import query_string
 
@@ -59,7 +59,7 @@ class Website:
         message, target, trace = request.message, request.target, request.trace
         found = routes.resolve(target.path)
         if found is None:
-            raise errors.route_inconnue()
+            raise errors.route_inconnue(target.path)
         route, segments = found
         trace.route = route.name
         if message.method not in route.methods:
@@ -218,7 +218,7 @@ async def _form(request: HttpRequest, route: WebRoute) -> tuple[dict[str, str], 
             raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=route.fields
         )
     except ValueError as error:
-        raise _no_form() from error
+        raise form_error(error, route.fields) from error
     return dict(pairs), b""
 
 
@@ -227,11 +227,5 @@ async def _form_with_file(request: HttpRequest, route: WebRoute) -> tuple[dict[s
     try:
         fields = {part.name: part.content.decode() for part in parts if part.filename is None}
     except ValueError as error:
-        raise _no_form() from error
+        raise form_error(error) from error
     return fields, b"".join(part.content for part in parts if part.filename is not None)
-
-
-def _no_form() -> ApiError:
-    return errors.corps_invalide(
-        ("ce n'est pas un formulaire en UTF-8", "it is not a form in UTF-8")
-    )

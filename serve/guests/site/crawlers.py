@@ -48,7 +48,7 @@ async def security(request: PageRequest) -> Response:
     address = request.server.config.operator_address or ""
     contact = address if _URI.match(address) else f"mailto:{address}"
     if not _CONTACT.fullmatch(contact):
-        raise errors.route_inconnue()
+        raise errors.route_inconnue(request.path)
     expires = request.now.replace(microsecond=0) + _LASTS
     lines = [f"Contact: {contact}", f"Expires: {iso(expires)}", "Preferred-Languages: fr, en"]
     if base := request.server.config.base_url:
@@ -88,7 +88,7 @@ async def sitemap(request: PageRequest) -> Response:
     with request.server.published.lease() as generation:
         reference = generation.reference
         if name not in reference.counts or not reference.societes(name):
-            raise errors.route_inconnue()
+            raise errors.route_inconnue(request.path)
         known = {cell.secteur for cell in reference.counts[name] if cell.n}
         searches = [[("pays", name)]]
         searches += [

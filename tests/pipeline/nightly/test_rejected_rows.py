@@ -116,6 +116,6 @@ def test_a_register_declares_its_own_share_with_a_reason(tmp_path: Path) -> None
     for wrong in ("share = 0.2", 'share = 0.01, reason = "x"', 'share = 2.0, reason = "x"'):
         path.write_text(f"max_rejected = {{ {wrong} }}\n" + text)
         with pytest.raises(
-            DeclarationError, match=r"ee.toml \[max_rejected\]: it has a share over"
+            DeclarationError, match=r"ee.toml \[max_rejected\]: the share is .*; give one over"
         ):
             declaration_file.read(path)

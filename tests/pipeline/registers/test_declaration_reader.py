@@ -128,7 +128,9 @@ def test_an_expression_that_fails_is_named_with_its_file_and_row(tmp_path: Path)
 def test_a_row_with_too_many_fields_is_named(tmp_path: Path) -> None:
     published = _published(tmp_path, CSV + "6,Rīga,2001-01-01,1,,more\n")
 
-    with pytest.raises(InputError, match=r"companies\.csv: no readable CSV: row 7 has more fields"):
+    with pytest.raises(
+        InputError, match=r"companies\.csv: no readable CSV \(row 7 has more fields"
+    ):
         declaration_reader.read(_declared(tmp_path), [published], tmp_path)
 
 

@@ -42,7 +42,9 @@ def test_the_head_of_one_file_dates_all_of_them(tmp_path: Path) -> None:
 def test_a_date_of_the_edition_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
     file = _with_meta(tmp_path, "31-02-2024")
 
-    with pytest.raises(InputError, match=r"meta\.csv: the date of the edition cannot be read"):
+    with pytest.raises(
+        InputError, match=r"meta\.csv: '31-02-2024' is no date of an edition .*give the day"
+    ):
         read("be-kbo", [file], tmp_path)
 
 

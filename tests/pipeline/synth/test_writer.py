@@ -128,11 +128,11 @@ def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("flag", "value", "remedy"),
     [
-        ("--companies", "-1", "write 0 or more"),
-        ("--companies", "1e6", "write 0 or more"),
-        ("--seed", "-1", "write 0 or more"),
+        ("--companies", "-1", "give a whole number of 0 or more"),
+        ("--companies", "1e6", "give a whole number of 0 or more"),
+        ("--seed", "-1", "give a whole number of 0 or more"),
         ("--comptes", "1.5", "write 0 to 1"),
-        ("--jobs", "0", "write 1 or more"),
+        ("--jobs", "0", "give a whole number of 1 or more"),
     ],
 )
 def test_wrong_use_names_the_value_and_the_remedy(

@@ -295,7 +295,7 @@ def test_a_tool_refuses_what_the_route_refuses(generations: tuple[Served, list[s
 
     assert "compte_requis" in refused(served, "changes", {}, depuis=names[0], recherche={})
     for wrong, word in (
-        ({}, "recherche"), ({"recherche": "FR"}, "an object is expected"),
+        ({}, "recherche"), ({"recherche": "FR"}, "send a JSON object, not"),
         ({"recherche": {"tri": "nom"}}, "parametre_inconnu"), ({"ids": ["1"]}, "UK:00944111"),
     ):  # fmt: skip
         assert word in refused(served, "changes", free, depuis=names[0], **wrong)

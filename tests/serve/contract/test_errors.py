@@ -49,13 +49,14 @@ ALL = [
     errors.lignes_d_un_visiteur(2),
     errors.cle_invalide(),
     errors.attente_refusee("200-ok"),
+    errors.codage_non_supporte("gzip"),
     errors.compte_requis(refused=False),
     errors.credits_epuises(5, 0, "2026-12-01T00:00:00Z"),
     errors.module_non_inclus("marche", "integral"),
     errors.essai_epuise(3, "corporate", "2026-12-01T00:00:00Z"),
     errors.societe_introuvable("FR", "1"),
     errors.societe_supprimee("FR", "1", "2026-11-20"),
-    errors.route_inconnue(),
+    errors.route_inconnue("/api/v1/xx"),
     errors.methode_non_autorisee("PUT", "GET"),
     errors.format_non_acceptable("application/json", ["text/csv"]),
     errors.version_expiree("0123456789abcdef", ["fedcba9876543210"]),
@@ -92,7 +93,7 @@ def test_every_code_has_a_function_of_its_name() -> None:
     others = {name for name in functions if name[0] != "_"} - set(CODES)
     assert others == {
         "secteur_requis", "exports_simultanes", "trop_ancienne", "trop_de_lignes",
-        "lignes_d_un_visiteur", "pays_endommage", "societe_supprimee", "why",
+        "codage_non_supporte", "lignes_d_un_visiteur", "pays_endommage", "societe_supprimee", "why",
     }  # fmt: skip
 
 

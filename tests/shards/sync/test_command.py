@@ -80,7 +80,7 @@ def test_what_fails_says_so_in_one_line(
         (["x", "--follow", "0"], "'0' is no number above 0"),
         (["x", "--follow", "nan"], "'nan' is no number above 0"),
         (["x", "--limit-rate", "fast"], "'fast' is no number above 0"),
-        (["x", "--keep", "1"], "'1' is no whole number from 2 on"),
+        (["x", "--keep", "1"], "'1' is refused; give a whole number of 2 or more"),
         (["x", "--public-key", "absent"], "absent is no public key"),
         (["x", "--kee", "3"], "unrecognized arguments: --kee 3"),
     ],

@@ -208,7 +208,7 @@ def test_two_ways_to_give_a_password_are_one_too_many() -> None:
 
 
 def test_a_password_without_a_user_is_refused_and_not_repeated() -> None:
-    with pytest.raises(SyncError, match="MIRROR_PASSWORD is written user:password") as refusal:
+    with pytest.raises(SyncError, match="MIRROR_PASSWORD is not user:password") as refusal:
         Web("https://host", {"MIRROR_PASSWORD": "geheim"})
     assert "geheim" not in str(refusal.value)
 

@@ -7,9 +7,8 @@ wrong country or a spent quota, is the result of a tool (serve/guests/mcp/result
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from serve.contract.errors import CODES, ApiError
+from serve.contract.errors import ApiError
 from serve.request import json_body
-from serve.request.json_body import LARGEST
 
 # Codes and statuses: MCP 2026-07-28, "Error Codes" and "Streamable HTTP, Server Validation".
 PARSE: Final = -32700
@@ -24,14 +23,6 @@ _SHOWN: Final = 100  # characters of a caller's text in a message
 _INT64: Final = 2**63
 
 Id = str | int
-
-# English messages for codes of the API: all errors of this protocol are English.
-_ENGLISH: Final[Mapping[str, str]] = {
-    "corps_invalide": "the body did not come in time, or not as it should; send it again",
-    "corps_trop_grand": f"the body is larger than {LARGEST} bytes; send a smaller message",
-    "type_non_supporte": "the body is not JSON in UTF-8, by its headers; send it with Content-Type "
-    "application/json and without Content-Encoding",
-}
 
 
 class RpcError(Exception):
@@ -53,7 +44,7 @@ class RpcError(Exception):
 
 def not_json(why: str) -> RpcError:
     """-32700: the body is not JSON."""
-    return RpcError(400, PARSE, f"the body is not one JSON value in UTF-8: {why[:_SHOWN]}")
+    return RpcError(400, PARSE, f"the body cannot be read: {why}")
 
 
 def invalid_request(why: str) -> RpcError:
@@ -69,7 +60,9 @@ def invalid_params(why: str) -> RpcError:
 def header_mismatch(name: str, header: str | None, body: str) -> RpcError:
     """-32020: a header does not repeat the body."""
     found = "is missing" if header is None else f"is {header[:_SHOWN]!r}"
-    return RpcError(400, HEADER_MISMATCH, f"header {name} {found}, the body says {body[:_SHOWN]!r}")
+    return RpcError(
+        400, HEADER_MISMATCH, f"header {name} {found}; repeat {body[:_SHOWN]!r} from the body in it"
+    )
 
 
 def unsupported_version(requested: str, supported: Sequence[str]) -> RpcError:
@@ -100,9 +93,9 @@ def forbidden_header(header: str, value: str) -> RpcError:
 
 
 def of_api(error: ApiError) -> RpcError:
-    """An error of the transport or the service, as an error of the protocol."""
+    """An error of the transport or the service, as an error of the protocol: all of these are English."""
     code = INTERNAL if error.status >= 500 else INVALID_REQUEST
-    return RpcError(error.status, code, _ENGLISH.get(error.code, CODES[error.code].meaning.en))
+    return RpcError(error.status, code, error.texts[1])
 
 
 class Message(NamedTuple):
@@ -128,7 +121,7 @@ def document(raw: bytes) -> Any:
     try:
         return json_body.loads(raw, json_body.unique_members)
     except ValueError as error:
-        raise not_json(str(error)) from error
+        raise not_json(json_body.why_unreadable(raw, error).en) from error
 
 
 def legible_id(value: Any) -> Id | None:
@@ -148,15 +141,23 @@ def message(value: Any) -> Message:
     if isinstance(value, list):
         raise invalid_request("it is a batch; send one message a request")
     if not isinstance(value, dict):
-        raise invalid_request("it is not an object")
+        raise invalid_request(f"{_shown(value)} is not an object; send one")
     if value.get("jsonrpc") != "2.0":
-        raise invalid_request('it lacks "jsonrpc": "2.0"')
+        raise invalid_request(f'"jsonrpc" is {_shown(value.get("jsonrpc"))}; send "jsonrpc": "2.0"')
     method = value.get("method")
     if not isinstance(method, str):
-        raise invalid_request("`method` is not a text; a response is to no request of ours")
+        raise invalid_request(
+            f"`method` is {_shown(method)}, not a text; send one (a response is to no request of ours)"
+        )
     if "id" in value and legible_id(value) is None:
-        raise invalid_request("`id` is neither a text nor a whole number")
+        raise invalid_request(
+            f"`id` is {_shown(value['id'])}; send a text, or a whole number under 2 to the power of 63"
+        )
     params = value.get("params", {})
     if not isinstance(params, dict):
-        raise invalid_request("`params` is not an object")
+        raise invalid_request(f"`params` is {_shown(params)}; send an object")
     return Message(method, legible_id(value), params)
+
+
+def _shown(value: Any) -> str:
+    return json_body.shown(value).en

@@ -13,6 +13,7 @@ from typing import Final
 
 from serve.guests.mcp.protocol import messages
 from serve.guests.mcp.protocol.messages import Message
+from serve.request import json_body
 
 MODERN: Final = "2026-07-28"
 LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # the newest first
@@ -51,9 +52,13 @@ def check_modern(message: Message, headers: Headers) -> None:
     """
     version = message.meta.get(_META_VERSION)
     if not isinstance(version, str):
-        raise messages.invalid_params(f"params._meta lacks {_META_VERSION}, a text")
+        raise messages.invalid_params(
+            f"params._meta lacks {_META_VERSION}; send a text, such as {MODERN!r}"
+        )
     if not isinstance(message.meta.get(_META_CAPABILITIES), dict):
-        raise messages.invalid_params(f"params._meta lacks {_META_CAPABILITIES}, an object")
+        raise messages.invalid_params(
+            f"params._meta lacks {_META_CAPABILITIES}; send an object, such as {{}}"
+        )
     _check_header("MCP-Protocol-Version", headers.get(VERSION), version)
     if version != MODERN:
         raise messages.unsupported_version(version, SUPPORTED)
@@ -62,7 +67,9 @@ def check_modern(message: Message, headers: Headers) -> None:
     if member is not None:
         name = message.params.get(member)
         if not isinstance(name, str):
-            raise messages.invalid_params(f"params.{member} is not a text")
+            raise messages.invalid_params(
+                f"params.{member} is {json_body.shown(name).en}; send a text"
+            )
         _check_header("Mcp-Name", _decode_header(headers.get(NAME), name), name)
 
 

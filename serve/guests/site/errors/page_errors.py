@@ -35,9 +35,9 @@ def formulaire_refuse() -> ApiError:
     return _page_error(403, "formulaire_refuse")
 
 
-def cle_introuvable() -> ApiError:
+def cle_introuvable(key: str) -> ApiError:
     """A key that does not exist, or belongs to another organisation: the error is the same."""
-    return _page_error(404, "cle_introuvable")
+    return _page_error(404, "cle_introuvable", key=repr(key[:40]))
 
 
 def administrateurs_seulement() -> ApiError:
@@ -50,9 +50,9 @@ def geste_inconnu(act: str) -> ApiError:
     return _page_error(400, "geste_inconnu", act=repr(act[:40]))
 
 
-def personne_introuvable() -> ApiError:
+def personne_introuvable(person: str) -> ApiError:
     """A person who does not exist, or belongs to another organisation: the error is the same."""
-    return _page_error(404, "personne_introuvable")
+    return _page_error(404, "personne_introuvable", person=repr(person[:40]))
 
 
 def lien_perime() -> ApiError:

@@ -109,7 +109,7 @@ async def revoke_key(request: PageRequest) -> Response:
     session = _session(request)
     wanted = request.form.get("cle", "")
     if wanted not in {key.id for key in await request.store.keys_of(session.account.id)}:
-        raise page_errors.cle_introuvable()
+        raise page_errors.cle_introuvable(wanted)
     await request.accounts.revoke_key(wanted, request.now)
     return see_other("/compte#cles")
 
@@ -141,7 +141,7 @@ async def revoke_address(request: PageRequest) -> Response:
     wanted = request.form.get("adresse", "")
     known = await request.accounts.addresses_of(session.account.id)
     if wanted not in {one.id for one in known}:
-        raise page_errors.cle_introuvable()
+        raise page_errors.cle_introuvable(wanted)
     await request.accounts.revoke_address(wanted, request.now)
     return see_other("/compte#adresses")
 

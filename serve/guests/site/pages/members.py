@@ -58,7 +58,8 @@ async def change(request: PageRequest) -> Response:
     try:
         return await _ACTS[act](request, session)
     except UnknownError as error:
-        raise page_errors.personne_introuvable() from error
+        wanted = request.form.get("personne") or request.form.get("billet", "")
+        raise page_errors.personne_introuvable(wanted) from error
     except NotAllowedError:
         return await _page(request, _Outcome("refused", 409))
 
@@ -82,7 +83,7 @@ async def _make_link(request: PageRequest, session: Session) -> Response:
     people = await request.accounts.people_of(session.account.id)
     person = next((person for person in people if person.id == wanted), None)
     if person is None:
-        raise page_errors.personne_introuvable()
+        raise page_errors.personne_introuvable(wanted)
     _count(request, session)
     ticket, token = await request.accounts.tickets.ask_for_password(
         person.email, request.now, mail=request.mails, lang=request.lang

@@ -182,7 +182,9 @@ async def _apply(
         return await apply()
     except (UnknownError, NotAllowedError) as error:
         await request.accounts.note_unapplied(payment, str(error), request.now)
-        _log.error("%s was paid and not applied: %s", payment.id, error)
+        _log.error(
+            "%s was paid and not applied: %s; `quota payment unapplied` lists it", payment.id, error
+        )
         raise page_errors.paiement_sans_effet() from error
 
 

@@ -33,9 +33,13 @@ def _declared(tmp_path: Path, toml: str) -> Declaration:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("close =", "# close =", r"\[statements.close\]: is missing: the closing date"),
-        ('values = "ca"', "", r"\[statements.values\]: amounts are in `element` and `value`"),
-        ('values = "ca"', 'element = "ca"', r"\[statements.values\]: amounts are in"),
+        ("close =", "# close =", r"\[statements.close\]: is missing; give the closing date"),
+        (
+            'values = "ca"',
+            "",
+            r"\[statements.values\]: the amounts have no place; name `element` and `value`",
+        ),
+        ('values = "ca"', 'element = "ca"', r"\[statements.values\]: the amounts have no place"),
         ('values = "ca"', 'values = "ca"\nyear = "fin"', r"\[statements.year\]: no such key"),
         ("[statements]", "[columns]\nid = 'id'\n[statements]", r"\[columns\]: stands beside"),
     ],

@@ -258,7 +258,7 @@ def test_what_the_service_cannot_do_is_an_error_of_the_protocol(tmp_path: Path) 
         alive = modern(server, "tools/list")
 
     assert (reply.status, reply.json["error"]["code"], reply.json["id"]) == (503, -32603, 7)
-    assert "nothing was counted, retry" in reply.json["error"]["message"]
+    assert "nothing was done, try again in 5 s" in reply.json["error"]["message"]
     assert reply.headers["Retry-After"] == "5"
     assert alive.status == 200
 

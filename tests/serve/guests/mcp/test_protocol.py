@@ -278,7 +278,7 @@ def test_a_message_is_json(served: Served, headers: dict[str, str], status: int)
     assert reply.status == status
     if status != 200:
         error = reply.json["error"]
-        assert (error["code"], "send it with Content-Type" in error["message"]) == (-32600, True)
+        assert (error["code"], "not supported: send " in error["message"]) == (-32600, True)
 
 
 def test_a_large_body_is_refused(served: Served) -> None:

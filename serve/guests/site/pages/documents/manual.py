@@ -45,7 +45,7 @@ async def guide(request: PageRequest) -> Response:
     """A guide. Raises ApiError 404."""
     found = guides.BY_SLUG.get(request.segments[0])
     if found is None:
-        raise errors.route_inconnue()
+        raise errors.route_inconnue(request.path)
     plans = request.server.plans
     return await _page(
         request, f"guides/{found.slug}",
@@ -67,7 +67,7 @@ async def operation(request: PageRequest) -> Response:
     """A route of the API. Raises ApiError 404."""
     found = _reference(request).operations.get(request.segments[0])
     if found is None:
-        raise errors.route_inconnue()
+        raise errors.route_inconnue(request.path)
     return await _page(request, "operation", operation=found, codes=CODES)
 
 
@@ -75,7 +75,7 @@ async def described_object(request: PageRequest) -> Response:
     """An object of answers or bodies. Raises ApiError 404."""
     found = _reference(request).objects.get(request.segments[0])
     if found is None:
-        raise errors.route_inconnue()
+        raise errors.route_inconnue(request.path)
     return await _page(request, "object", described=found)
 
 

@@ -32,7 +32,9 @@ async def use(request: PageRequest) -> Response:
     output = request.form.get("sortie", "")
     if output not in (_SEARCH, _WORKBOOK):
         known = f"{_SEARCH}, {_WORKBOOK}"
-        raise errors.parametre_invalide("sortie", errors.why("admis", known=known))
+        raise errors.parametre_invalide(
+            "sortie", errors.why("inconnu_admis", shown=repr(output[:50]), known=known)
+        )
     chosen = _chosen_values(request.form)
     companies = list(dict.fromkeys(map(offers.company, chosen)))
     if not companies:

@@ -44,7 +44,9 @@ def is_headed(form: Mapping[str, str]) -> bool | None:
     """
     given = form.get("titres", "") if form.get("colonnes") else ""
     if given not in _HEADED:
-        raise errors.parametre_invalide("titres", errors.why("admis", known="oui, non"))
+        raise errors.parametre_invalide(
+            "titres", errors.why("inconnu_admis", shown=repr(given[:50]), known="oui, non")
+        )
     return _HEADED[given]
 
 

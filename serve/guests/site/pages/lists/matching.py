@@ -86,11 +86,12 @@ async def _answer(request: PageRequest) -> Response:
     output = form.get("sortie") or _PAGE
     if output not in _OUTPUTS:
         known = ", ".join(_OUTPUTS)
-        raise errors.parametre_invalide("sortie", errors.why("admis", known=known))
+        why = errors.why("inconnu_admis", shown=repr(output[:50]), known=known)
+        raise errors.parametre_invalide("sortie", why)
     first = form.get("debut") or "1"
     if not _NUMBER.fullmatch(first):
-        shown = repr(first[:20])
-        raise errors.parametre_invalide("debut", errors.why("rang", shown=shown))
+        why = errors.why("autre_type", shown=repr(first[:20]), wanted=errors.why("rang"))
+        raise errors.parametre_invalide("debut", why)
     chosen, is_headed = columns.chosen_fields(form), columns.is_headed(form)
     sent = len(request.file) + len(form.get("texte", ""))
     request.server.gate.lists(request.trace.address, request.now, sent)

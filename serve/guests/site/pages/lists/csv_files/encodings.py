@@ -93,8 +93,8 @@ def decode_file(raw: bytes, chosen: str = "") -> DecodedText:
     if control := _CONTROL.search(text):
         shown = f"U+{ord(control[0]):04X}"
         why = (
-            f"ce n'est pas du texte : le caractère {control.start() + 1} est {shown}",
-            f"it is no text: character {control.start() + 1} is {shown}",
+            f"le caractère {control.start() + 1} est {shown} : ôtez-le, ou enregistrez la liste en CSV",
+            f"character {control.start() + 1} is {shown}: remove it, or save the list as CSV",
         )
         raise errors.corps_invalide(why)
     return DecodedText(text.removeprefix("\ufeff"), name)

@@ -87,15 +87,15 @@ def read(
     if len(first.strip()) == 5 and first.lower().startswith("sep="):  # Excel writes it
         separator, text = separator or first[4], rest
     if separator and separator not in SEPARATORS:
-        raise errors.parametre_invalide(
-            "separateur", (f"{separator[:50]!r} n'en est pas un", f"{separator[:50]!r} is none")
-        )
+        admitted = ", ".join(map(repr, SEPARATORS))
+        why = errors.why("pas_un_separateur", shown=repr(separator[:50]), known=admitted)
+        raise errors.parametre_invalide("separateur", why)
     separator = separator or _separator(text)
     all_rows = _rows(text, separator or _NONE)
     rows = [row for row in all_rows if any(cell.strip() for cell in row)]
     blank = len(all_rows) - len(rows)
     if not rows:
-        raise errors.corps_invalide(("la liste est vide", "the list is empty"))
+        raise errors.corps_invalide(errors.why("liste_vide"))
     headings = tuple(cell.strip() for cell in rows[0])
     width = len(headings)
     known = {} if is_headed is False else _columns(headings)
@@ -139,8 +139,8 @@ def _rows(text: str, separator: str) -> list[list[str]]:
             if len(row) > MOST_COLUMNS:
                 raise errors.corps_invalide(
                     (
-                        f"la ligne {number} a {len(row)} colonnes, {MOST_COLUMNS} au plus",
-                        f"row {number} has {len(row)} columns, {MOST_COLUMNS} at most",
+                        f"la ligne {number} a {len(row)} colonnes, {MOST_COLUMNS} au plus : ôtez-en",
+                        f"row {number} has {len(row)} columns, {MOST_COLUMNS} at most: remove some",
                     )
                 )
             if number > 2 * MOST_ROWS:  # so many blank rows are no list either
@@ -148,8 +148,9 @@ def _rows(text: str, separator: str) -> list[list[str]]:
             found.append(row)
     except csv.Error as error:
         why = (
-            f"la liste ne peut être lue comme CSV ({error}) : un guillemet n'est pas fermé ?",
-            f"the list cannot be read as CSV ({error}): is a quotation mark not closed?",
+            f"la liste ne peut être lue comme CSV ({error}) : fermez le guillemet ouvert, "
+            "ou choisissez un autre séparateur",
+            f"the list cannot be read as CSV ({error}): close the open quotation mark, or choose another separator",
         )
         raise errors.corps_invalide(why) from error
     return found
