@@ -212,6 +212,32 @@ def _add_build_arguments(parser: argparse.ArgumentParser) -> None:
         help="limit for all processes together (default: half of the available memory), on a"
         " cluster for each country: bounds the countries built at once and the rows in memory",
     )
+    _add_gates(parser)
+    add(
+        "--keep",
+        metavar="N",
+        type=_KEEP,
+        default=publication.KEPT,
+        help=f"generations that stay, the new one included (default {publication.KEPT})",
+    )
+    add(
+        "--objections",
+        metavar="FILE",
+        type=Path,
+        help="CSV of what persons do not want published (pipeline/README.md); this and all later builds"
+        " leave it out",
+    )
+    add(
+        "--no-personal-mailboxes",
+        action="store_true",
+        help="leave out e-mail addresses at consumer providers (seeds/messageries.csv)",
+    )
+    add("--dry-run", action="store_true", help="print what would change, publish and write nothing")
+
+
+def _add_gates(parser: argparse.ArgumentParser) -> None:
+    """Add the options that decide whether a generation may be published."""
+    add = parser.add_argument
     add(
         "--max-rejected",
         metavar="SHARE",
@@ -233,26 +259,6 @@ def _add_build_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="publish even if a country lost over 2 %% of its rows or a --minimum is not reached",
     )
-    add(
-        "--keep",
-        metavar="N",
-        type=_KEEP,
-        default=publication.KEPT,
-        help=f"generations that stay, the new one included (default {publication.KEPT})",
-    )
-    add(
-        "--objections",
-        metavar="FILE",
-        type=Path,
-        help="CSV of what persons do not want published (pipeline/README.md); this and all later builds"
-        " leave it out",
-    )
-    add(
-        "--no-personal-mailboxes",
-        action="store_true",
-        help="leave out e-mail addresses at consumer providers (seeds/messageries.csv)",
-    )
-    add("--dry-run", action="store_true", help="print what would change, publish and write nothing")
 
 
 if __name__ == "__main__":

@@ -23,16 +23,7 @@ LONGEST_LINE: Final = 120
 LONGEST_DOCUMENTS: Final = {"README.md": 150, "ARCHITECTURE.md": 250}
 
 LONGEST_FILE: Final = 400
-# The files that are longer, each with the reason to keep it in one piece.
-LONGER_FILES: Final = {
-    "pipeline/publishing/country.py": "the steps of a country in their order, read from top to bottom",
-}
 LONGEST_FUNCTION: Final = 60
-# The functions that are longer, each with the reason to keep it in one piece.
-LONGER_FUNCTIONS: Final = {
-    "pipeline/__main__.py:_add_build_arguments": "a line for each option",
-    "pipeline/publishing/build.py:run": "the steps of a build, with what each hands to the next",
-}
 # The places that catch every error: a request is answered with an id to report, and nobody awaits the other.
 CATCHING_ALL: Final = ["serve/access/store_holder.py", "serve/http/app.py"]
 
@@ -122,24 +113,22 @@ def test_a_document_that_everybody_reads_is_short(document: str) -> None:
     assert length <= LONGEST_DOCUMENTS[document]
 
 
-def test_a_file_is_short_or_there_is_a_reason() -> None:
+def test_a_file_is_short() -> None:
     lengths = {
         name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in modules(*ROOMS)
     }
 
-    assert {one for one, length in lengths.items() if length > LONGEST_FILE} == {*LONGER_FILES}
+    expect_none((one, length) for one, length in lengths.items() if length > LONGEST_FILE)
 
 
-def test_a_function_is_short_or_there_is_a_reason() -> None:
-    longer = {
-        f"{name(path)}:{node.name}"
+def test_a_function_is_short() -> None:
+    expect_none(
+        (name(path), node.name)
         for path in modules(*ROOMS)
         for node in ast.walk(tree(path))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         and (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
-    }
-
-    assert longer == {*LONGER_FUNCTIONS}
+    )
 
 
 def test_few_places_catch_every_error() -> None:

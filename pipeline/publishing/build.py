@@ -23,7 +23,6 @@ from pipeline import seeds as tables
 from pipeline.canonical import TABLES
 from pipeline.errors import BuildError
 from pipeline.publishing import (
-    country,
     country_sources,
     diff,
     groups,
@@ -34,7 +33,8 @@ from pipeline.publishing import (
     reuse,
     workdir,
 )
-from pipeline.publishing.country import Task
+from pipeline.publishing.country import stages as country_stages
+from pipeline.publishing.country.task import Task
 from pipeline.publishing.plan import BuildInput, BuildOptions
 from pipeline.publishing.resume import BuiltCountry
 from pipeline.publishing.workdir import WorkFolder
@@ -102,14 +102,12 @@ def run(options: BuildOptions) -> BuildResult:
         built = [*reused.values(), *fresh]
         counts = {of_country.iso2: of_country.cells for of_country in built}
         qualities = {of_country.iso2: of_country.quality for of_country in built}
-        files = {
-            generation_files.shard_name(of_country.iso2): of_country.file for of_country in built
-        }
+        shard_of = generation_files.shard_name
+        files = {shard_of(of_country.iso2): of_country.file for of_country in built}
         sources = list(build_input.digests.values())
         with _staging_folder(options.out) as staged:
             for folder, group in ((published.folder, reused.values()), (work.done, fresh)):
-                for of_country in group:
-                    name = generation_files.shard_name(of_country.iso2)
+                for name in (shard_of(of_country.iso2) for of_country in group):
                     atomic_files.link(folder / name, staged / name)
             if previous:
                 files |= kept_countries.link_shards(previous, kept, staged)
@@ -118,19 +116,9 @@ def run(options: BuildOptions) -> BuildResult:
                 sources = kept_countries.merge_sources(previous, sources)
             others = {iso2: previous.sources.get(iso2, ()) for iso2 in kept} if previous else {}
             registers = country_sources.by_country(options.inputs, build_input, wanted, others)
-            dates = {
-                iso2: register_sources.country_date(imports, iso2)
-                for iso2, imports in registers.items()
-            }
-            for name, document in (
-                (
-                    generation_files.REFERENCE,
-                    reference.dump(reference_lists.reference(seeds, counts)),
-                ),
-                (generation_files.QUALITY, quality_report.dump(qualities, elsewhere, dates)),
-                (register_sources.SOURCES, register_sources.dump(registers)),
-            ):
-                (staged / name).write_bytes(document)
+            lists = reference.dump(reference_lists.reference(seeds, counts))
+            (staged / generation_files.REFERENCE).write_bytes(lists)
+            _write_reports(staged, qualities, elsewhere, registers)
             groups.write(options.inputs, previous, staged)
             generation = publication.publish(
                 options.out,
@@ -148,6 +136,21 @@ def run(options: BuildOptions) -> BuildResult:
         reuse.keep_receipts(options.out, work.done)
     unchanged = (iso2 for iso2, of_country in reused.items() if of_country.cells)
     return BuildResult(generation, qualities, elsewhere, resumed, tuple(sorted(unchanged)))
+
+
+def _write_reports(
+    staged: Path,
+    qualities: Mapping[str, Quality],
+    elsewhere: Quality,
+    registers: Mapping[str, Sequence[register_sources.RegisterImport]],
+) -> None:
+    """Write the report of each country, and the imports that its companies come from."""
+    dates = {
+        iso2: register_sources.country_date(imports, iso2) for iso2, imports in registers.items()
+    }
+    report = quality_report.dump(qualities, elsewhere, dates)
+    (staged / generation_files.QUALITY).write_bytes(report)
+    (staged / register_sources.SOURCES).write_bytes(register_sources.dump(registers))
 
 
 def _check_objections(out: Path, known: Objections, kept: Collection[str]) -> None:
@@ -234,10 +237,10 @@ def _build_countries(
     ]
     done = [one for one in found if one]
     left = [task for task, one in zip(tasks, found, strict=True) if not one]
-    large = executor.run(country.build, [task for task in left if task.rows])
+    large = executor.run(country_stages.build, [task for task in left if task.rows])
     # A country without companies does not pay for a process.
     local = Processes(1, processes.UNBOUNDED)
-    small = local.run(country.build, [task for task in left if not task.rows])
+    small = local.run(country_stages.build, [task for task in left if not task.rows])
     return [*done, *large, *small], tuple(sorted(one.iso2 for one in done))
 
 

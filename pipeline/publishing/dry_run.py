@@ -11,7 +11,7 @@ from typing import Final
 
 from pipeline import seeds as tables
 from pipeline.publishing import plan, resume, reuse
-from pipeline.publishing.country import Task
+from pipeline.publishing.country.task import Task
 from pipeline.publishing.plan import BuildInput, BuildOptions
 from pipeline.publishing.workdir import FOLDER, WorkFolder
 from pipeline.seeds import Seeds

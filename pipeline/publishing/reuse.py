@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.publishing import resume
-from pipeline.publishing.country import Task
+from pipeline.publishing.country.task import Task
 from pipeline.publishing.resume import BuiltCountry
 from shards.errors import ShardError
 from shards.generations import generation_files, manifest, pointer

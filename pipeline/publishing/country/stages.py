@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,14 +19,11 @@ import polars as pl
 from pipeline import canonical
 from pipeline.canonical import COMPANIES, COMPTES
 from pipeline.errors import BuildError
-from pipeline.publishing import (
-    resume,
-    shard_input,
-    sorted_runs,
-)
+from pipeline.publishing import resume, shard_input, sorted_runs
+from pipeline.publishing.country import accounts
+from pipeline.publishing.country.task import Task
 from pipeline.publishing.resume import BuiltCountry
 from pipeline.publishing.sorted_runs import Run
-from pipeline.seeds import Seeds
 from pipeline.stages import (
     checks,
     complements,
@@ -41,7 +38,6 @@ from pipeline.stages import (
     text_cleaning,
 )
 from pipeline.stages.accounts import (
-    doubtful_accounts,
     ratio_columns,
     statement_lines,
 )
@@ -49,7 +45,6 @@ from pipeline.stages.codes import sectors, statuses
 from pipeline.stages.complements import SourceRows
 from pipeline.stages.input_files import InputPart
 from pipeline.stages.persons import hidden_fields, personal_data
-from pipeline.stages.persons.objections import Hidden
 from pipeline.stages.quality_report import Quality
 from pipeline.stages.rejections import REASON
 from pipeline.workers.processes import Progress
@@ -67,55 +62,6 @@ _NO_LINES_WEIGHED: Final = _NO_LINES.with_columns(pl.lit(None, pl.String).alias(
 _READ: Final = 0.15
 _FINISHED: Final = 0.25
 _WRITTEN: Final = 0.6
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """The lookup tables of the stages, made once for all countries."""
-
-    seeds: Seeds
-    rates: pl.DataFrame
-    nace: pl.DataFrame
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One country to build: plain values, to be sent to another process.
-
-    Attributes:
-        done: the folder of its shard and its receipt.
-        work: a folder in which the task makes one of its own, removed at the end.
-        key: of the receipt; see `resume.key`.
-        hidden: what persons have objected to.
-        unmet: of these, the companies that no build has met yet.
-        personal_mailboxes: whether e-mail addresses at consumer providers are kept.
-        batch: how many companies are rows in memory at once.
-        memory: bytes that the task takes.
-    """
-
-    iso2: str
-    companies: tuple[InputPart, ...]
-    comptes: tuple[InputPart, ...]
-    tables: Tables
-    max_rejected: float
-    personal_mailboxes: bool
-    out: Path
-    done: Path
-    work: Path
-    key: str
-    hidden: Hidden
-    unmet: frozenset[str]
-    batch: int
-    memory: int
-
-    @property
-    def rows(self) -> int:
-        return sum(part.rows for part in self.companies)
-
-    @property
-    def rejected_files(self) -> tuple[Path, Path]:
-        """The files of its rejected rows and statement lines."""
-        return rejections.rows_path(self.out, self.iso2), rejections.lines_path(self.out, self.iso2)
 
 
 def build(task: Task, progress: Progress) -> BuiltCountry:
@@ -145,7 +91,7 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
     if task.comptes:
         good = [_store(piece, task, f"good-{number:05}") for number, piece in enumerate(pieces)]
         pieces = map(pl.read_parquet, good)
-        lines, weighed, line_counts = _prepare_lines(task, pl.scan_parquet(good))
+        lines, weighed, line_counts = accounts.prepare(task, pl.scan_parquet(good))
     else:
         rejections.lines_path(task.out, task.iso2).unlink(missing_ok=True)
     facts = statement_lines.facts(lines, task.tables.seeds).collect()
@@ -332,64 +278,6 @@ def _rejected_rows(task: Task) -> pl.LazyFrame:
     return pl.concat([none, *map(pl.scan_parquet, bad)])
 
 
-def _prepare_lines(
-    task: Task, good: pl.LazyFrame
-) -> tuple[pl.LazyFrame, pl.LazyFrame, dict[str, Any]]:
-    """The lines to store (of good rows, without copies, of the last years), all with their reasons, the account."""
-    comptes = input_files.scan_country(task.comptes, "comptes", task.iso2)
-    patterns = personal_data.patterns(task.tables.seeds, task.iso2)
-    marked = (
-        comptes.pipe(text_cleaning.clean)
-        .pipe(personal_data.refuse, patterns)
-        .pipe(money.drop_negative_zeros)
-    )
-    judged = _materialise(marked.pipe(statement_lines.add_reasons, good), task, "judged")
-    distinct = _materialise(statement_lines.drop_copies(judged), task, "distinct")
-    doubts = doubtful_accounts.add_reasons(distinct, task.tables.seeds)
-    weighed = _materialise(doubts, task, "weighed")
-    sound = weighed.filter(pl.col(REASON).is_null()).drop(REASON)
-    kept = statement_lines.last_years(sound).pipe(statement_lines.fill_labels, task.tables.seeds)
-    lines = _materialise(kept, task, "lines")
-    return lines, weighed, _account_for_lines(task, judged, weighed, lines)
-
-
-def _account_for_lines(
-    task: Task, judged: pl.LazyFrame, weighed: pl.LazyFrame, lines: pl.LazyFrame
-) -> dict[str, Any]:
-    """Account for the statement lines, as fields of Quality; stop if too many are bad.
-
-    Bad lines and withheld ones are written apart; lines without a company in the input are only
-    counted. A register is not held to what its companies file: withheld lines stop no build.
-    """
-    path = rejections.lines_path(task.out, task.iso2)
-    withheld = weighed.with_columns(iso2=pl.lit(task.iso2)).select(REASON, *COMPTES)
-    wrong = judged.filter(pl.col(REASON) != statement_lines.NO_COMPANY).select(REASON, *COMPTES)
-    rejections.write(pl.concat([wrong, withheld]), list(COMPTES), path, task.work)
-    doubts = rejections.count_reasons(weighed)
-    reasons = rejections.count_reasons(judged)
-    bad = {name: count for name, count in reasons.items() if name != statement_lines.NO_COMPANY}
-    read, good, kept = (
-        rejections.count_rows(judged),
-        rejections.count_rows(weighed),
-        rejections.count_rows(lines),
-    )
-    rejections.refuse_too_many(task.iso2, "statement lines", read, bad, task.max_rejected, path)
-    left_out = {
-        **reasons,
-        statement_lines.COPY: read - sum(reasons.values()) - good,
-        **doubts,
-        statement_lines.TOO_OLD: good - sum(doubts.values()) - kept,
-    }
-    return {
-        "donnees_personnelles": personal_data.count(judged),
-        "lignes_lues": read,
-        "lignes_gardees": kept,
-        "lignes_ecartees": {name: count for name, count in left_out.items() if count},
-        "lignes_contradictoires": statement_lines.contradictions(lines),
-        "comptes_retenus": doubtful_accounts.examples(weighed),
-    }
-
-
 def _finish(
     task: Task, good: Iterable[pl.DataFrame], facts: pl.LazyFrame, progress: Progress
 ) -> tuple[list[Run], list[pl.DataFrame], Quality]:
@@ -448,13 +336,6 @@ def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.Lazy
 
 
 def _store(frame: pl.DataFrame, task: Task, name: str) -> Path:
-    path = task.work / f"{name}.parquet"
+    path = task.file(name)
     frame.write_parquet(path, compression="lz4", statistics=False)
     return path
-
-
-def _materialise(frame: pl.LazyFrame, task: Task, name: str) -> pl.LazyFrame:
-    """Compute `frame` once, in bounded memory, into a file; return a scan of the file."""
-    path = task.work / f"{name}.parquet"
-    frame.sink_parquet(path, compression="lz4")
-    return pl.scan_parquet(path)
