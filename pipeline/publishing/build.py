@@ -50,6 +50,8 @@ from pipeline.workers.dask_cluster import Cluster
 from pipeline.workers.processes import Processes
 from shards.changes import forgetting
 from shards.generations import atomic_files, generation_files, reference, register_sources
+from shards.generations.generation_files import shard_name
+from shards.generations.reference import Reference
 from shards.publish import publication
 
 
@@ -80,9 +82,7 @@ def run(options: BuildOptions) -> BuildResult:
         InputError: a file of the input that is not canonical.
         ShardError: a closed gate of the publication, or another build in the same folder.
     """
-    if options.cluster:  # a relative path would be another file on a worker
-        inputs = tuple(folder.resolve() for folder in options.inputs)
-        options = replace(options, inputs=inputs, out=options.out.resolve())
+    options = _with_absolute_paths(options) if options.cluster else options
     seeds = tables.read(options.seeds)
     input_files.check_folders(options.inputs)
     wanted = plan.wanted_countries(options.pays, seeds)
@@ -102,13 +102,11 @@ def run(options: BuildOptions) -> BuildResult:
         built = [*reused.values(), *fresh]
         counts = {of_country.iso2: of_country.cells for of_country in built}
         qualities = {of_country.iso2: of_country.quality for of_country in built}
-        shard_of = generation_files.shard_name
-        files = {shard_of(of_country.iso2): of_country.file for of_country in built}
+        files = {shard_name(of_country.iso2): of_country.file for of_country in built}
         sources = list(build_input.digests.values())
         with _staging_folder(options.out) as staged:
-            for folder, group in ((published.folder, reused.values()), (work.done, fresh)):
-                for name in (shard_of(of_country.iso2) for of_country in group):
-                    atomic_files.link(folder / name, staged / name)
+            _link_shards(published.folder, reused, staged)
+            _link_shards(work.done, [of_country.iso2 for of_country in fresh], staged)
             if previous:
                 files |= kept_countries.link_shards(previous, kept, staged)
                 counts |= {iso2: previous.counts[iso2] for iso2 in kept}
@@ -116,9 +114,8 @@ def run(options: BuildOptions) -> BuildResult:
                 sources = kept_countries.merge_sources(previous, sources)
             others = {iso2: previous.sources.get(iso2, ()) for iso2 in kept} if previous else {}
             registers = country_sources.by_country(options.inputs, build_input, wanted, others)
-            lists = reference.dump(reference_lists.reference(seeds, counts))
-            (staged / generation_files.REFERENCE).write_bytes(lists)
-            _write_reports(staged, qualities, elsewhere, registers)
+            lists = reference_lists.reference(seeds, counts)
+            _write_lists(staged, lists, qualities, elsewhere, registers)
             groups.write(options.inputs, previous, staged)
             generation = publication.publish(
                 options.out,
@@ -138,13 +135,27 @@ def run(options: BuildOptions) -> BuildResult:
     return BuildResult(generation, qualities, elsewhere, resumed, tuple(sorted(unchanged)))
 
 
-def _write_reports(
+def _with_absolute_paths(options: BuildOptions) -> BuildOptions:
+    """The options for a cluster: a relative path would be another file on a worker."""
+    inputs = tuple(folder.resolve() for folder in options.inputs)
+    return replace(options, inputs=inputs, out=options.out.resolve())
+
+
+def _link_shards(folder: Path, countries: Iterable[str], staged: Path) -> None:
+    """Link the shards of countries in a folder into the new generation."""
+    for name in map(shard_name, countries):
+        atomic_files.link(folder / name, staged / name)
+
+
+def _write_lists(
     staged: Path,
+    lists: Reference,
     qualities: Mapping[str, Quality],
     elsewhere: Quality,
     registers: Mapping[str, Sequence[register_sources.RegisterImport]],
 ) -> None:
-    """Write the report of each country, and the imports that its companies come from."""
+    """Write the lists of the base, the report of each country, and the imports that its companies come from."""
+    (staged / generation_files.REFERENCE).write_bytes(reference.dump(lists))
     dates = {
         iso2: register_sources.country_date(imports, iso2) for iso2, imports in registers.items()
     }
