@@ -50,6 +50,7 @@ from pipeline.workers.dask_cluster import Cluster
 from pipeline.workers.processes import Processes
 from shards.changes import forgetting
 from shards.generations import atomic_files, generation_files, reference, register_sources
+from shards.generations.generation_files import shard_name
 from shards.publish import publication
 
 
@@ -80,9 +81,7 @@ def run(options: BuildOptions) -> BuildResult:
         InputError: a file of the input that is not canonical.
         ShardError: a closed gate of the publication, or another build in the same folder.
     """
-    if options.cluster:  # a relative path would be another file on a worker
-        inputs = tuple(folder.resolve() for folder in options.inputs)
-        options = replace(options, inputs=inputs, out=options.out.resolve())
+    options = _with_absolute_paths(options) if options.cluster else options
     seeds = tables.read(options.seeds)
     input_files.check_folders(options.inputs)
     wanted = plan.wanted_countries(options.pays, seeds)
@@ -102,13 +101,11 @@ def run(options: BuildOptions) -> BuildResult:
         built = [*reused.values(), *fresh]
         counts = {of_country.iso2: of_country.cells for of_country in built}
         qualities = {of_country.iso2: of_country.quality for of_country in built}
-        shard_of = generation_files.shard_name
-        files = {shard_of(of_country.iso2): of_country.file for of_country in built}
+        files = {shard_name(of_country.iso2): of_country.file for of_country in built}
         sources = list(build_input.digests.values())
         with _staging_folder(options.out) as staged:
-            for folder, group in ((published.folder, reused.values()), (work.done, fresh)):
-                for name in (shard_of(of_country.iso2) for of_country in group):
-                    atomic_files.link(folder / name, staged / name)
+            _link_shards(published.folder, reused, staged)
+            _link_shards(work.done, [of_country.iso2 for of_country in fresh], staged)
             if previous:
                 files |= kept_countries.link_shards(previous, kept, staged)
                 counts |= {iso2: previous.counts[iso2] for iso2 in kept}
@@ -136,6 +133,18 @@ def run(options: BuildOptions) -> BuildResult:
         reuse.keep_receipts(options.out, work.done)
     unchanged = (iso2 for iso2, of_country in reused.items() if of_country.cells)
     return BuildResult(generation, qualities, elsewhere, resumed, tuple(sorted(unchanged)))
+
+
+def _with_absolute_paths(options: BuildOptions) -> BuildOptions:
+    """The options for a cluster: a relative path would be another file on a worker."""
+    inputs = tuple(folder.resolve() for folder in options.inputs)
+    return replace(options, inputs=inputs, out=options.out.resolve())
+
+
+def _link_shards(folder: Path, countries: Iterable[str], staged: Path) -> None:
+    """Link the shards of countries in a folder into the new generation."""
+    for name in map(shard_name, countries):
+        atomic_files.link(folder / name, staged / name)
 
 
 def _write_reports(
