@@ -44,7 +44,7 @@ class GenerationError(ShardError):
 
 
 @contextmanager
-def raise_corrupt(shard: str | None = None) -> Iterator[None]:
+def translate_errors(shard: str | None = None) -> Iterator[None]:
     """Turn what values of the wrong size, type or text lead to into a CorruptError; around a block or a function.
 
     NumPy compares every index with its array, and text is decoded strictly: a damaged file fails somewhere in the

@@ -15,7 +15,7 @@ from shards.codec.cells import Cell, CellRange
 from shards.codec.codes import COMPARED, STATE_CODES, STATEMENTS
 from shards.codec.sort_keys import KEY_OF
 from shards.codec.sparse_index import EvenPlaces
-from shards.errors import REMEDY, CorruptError, raise_corrupt
+from shards.errors import REMEDY, CorruptError, translate_errors
 from shards.kernel import types
 from shards.kernel.memory import Memory, address_of, view
 from shards.query import ORDERS
@@ -41,7 +41,7 @@ class GenerationArrays:
         sectors: set[str] = set()
         cells: set[CellCode] = set()
         for shard in self.shards:
-            with raise_corrupt(str(shard.path)):
+            with translate_errors(str(shard.path)):
                 sectors.update(shard.layout.sectors)
                 cells.update(map(_code, shard.layout.cells))
         self.sectors = {code: number for number, code in enumerate(sorted(sectors))}
@@ -63,7 +63,7 @@ class GenerationArrays:
         cell_parts = np.full((len(self.shards), len(self.cells)), -1, np.int64)
         first_mark = first_cell = first_code = 0
         for number, shard in enumerate(self.shards):
-            with raise_corrupt(str(shard.path)):
+            with translate_errors(str(shard.path)):
                 found = _shard(shard)
                 self.amounts.append(shard.code_array("actif.amounts", "<f8"))
                 found.first_part = len(made.parts)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows
 from shards.codec.strings import END
-from shards.errors import CorruptError, raise_corrupt
+from shards.errors import CorruptError, translate_errors
 from shards.kernel import types
 from shards.kernel.memory import Memory, view
 from shards.kernel.results.scope import run as mark
@@ -190,7 +190,7 @@ class KernelSession:
         """The companies of the chosen countries that have the first word of `q` as a whole word."""
         return self._suggest(query, 0, types.WORD_TOTAL)
 
-    @raise_corrupt()
+    @translate_errors()
     def near_words(self, query: Query, distance: int) -> list[tuple[str, int, int]]:
         """The words of each chosen country within a distance of `q`, a word: text, rows that have it, distance.
 

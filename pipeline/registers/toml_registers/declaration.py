@@ -247,7 +247,7 @@ class Declaration:
 
     @property
     def reasons(self) -> set[str]:
-        """Every reason under which rows are counted."""
+        """The reasons of its own under which rows are counted."""
         found = {*self.drop, *self.reject, *self.note}
         found |= {derived.unknown for derived in self.derived.values() if derived.unknown}
         found |= {join.orphans for join in self.joins.values() if join.orphans}

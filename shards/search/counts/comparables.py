@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.codec.cells import Cell
-from shards.errors import raise_corrupt
+from shards.errors import translate_errors
 from shards.query import STATES
 from shards.search.reader.shard import Shard
 
@@ -63,7 +63,7 @@ class _Subject(NamedTuple):
     area: tuple[int, int]
 
 
-@raise_corrupt()
+@translate_errors()
 def comparables(shards: Mapping[str, Shard], iso2: str, row: int, n: int) -> list[Comparable]:
     """The `n` companies nearest to a company, the nearest first; none for one without a sector."""
     subject = _subject(shards[iso2], row)

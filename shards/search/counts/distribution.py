@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec import bands
-from shards.errors import CorruptError, raise_corrupt
+from shards.errors import CorruptError, translate_errors
 from shards.kernel import types
 from shards.query import ORDERS, STATES, Query
 from shards.search.counts.row_bitmap import RowBitmap
@@ -69,7 +69,7 @@ class Distribution:
         return [(self.values.text(int(n)), int(counts[n])) for n in ranked]
 
 
-@raise_corrupt()
+@translate_errors()
 def distributions(
     base: ShardSet, query: Query, dimensions: Collection[str], budget: float
 ) -> tuple[int, Mapping[str, Distribution]] | None:
@@ -131,7 +131,7 @@ def distribution(base: ShardSet, dimension: str, slots: NDArray[np.int64]) -> Di
     return Distribution(values, counts[:-1], int(counts[-1]))
 
 
-@raise_corrupt()
+@translate_errors()
 def values_of(base: ShardSet, dimension: str) -> DimensionValues:
     """The values of a dimension; the first question about towns reads those of all countries.
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from shards.errors import raise_corrupt
+from shards.errors import translate_errors
 from shards.kernel.types import BY_CELL
 from shards.query import Query
 from shards.search.result_page import MergedRow
@@ -42,7 +42,7 @@ class FacetCount:
         return sum(self.counts.values())
 
 
-@raise_corrupt()
+@translate_errors()
 def count_facets(base: ShardSet, query: Query, *, limit: int) -> FacetCount:
     """Count all that match `query`, and find the first `limit` of them.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows
-from shards.errors import raise_corrupt
+from shards.errors import translate_errors
 from shards.kernel.memory import address_of
 from shards.kernel.results.market import moments as sums_of
 from shards.kernel.results.market import run_known as gather_known
@@ -69,7 +69,7 @@ class MarketPart:
     growth: Figures
 
 
-@raise_corrupt()
+@translate_errors()
 def part(base: ShardSet, query: Query, oldest: int) -> MarketPart:
     """The companies that `query`, a part of a search, finds; of ratios those whose last year is `oldest` or later.
 
@@ -116,7 +116,7 @@ class MarketTurnovers:
         self._counts = [0, 0]
         self._moments: list[Moments | None] = [None, None]
 
-    @raise_corrupt()
+    @translate_errors()
     def write(self, half: int) -> None:
         """Write one half, 0 or 1; each has to be written once.
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows
-from shards.errors import CorruptError, raise_corrupt
+from shards.errors import CorruptError, translate_errors
 from shards.kernel import types
 from shards.kernel.memory import Memory
 from shards.kernel.results import market
@@ -44,7 +44,7 @@ class TurnoverSequence(NamedTuple):
     rows: NDArray[np.int64]
 
 
-@raise_corrupt()
+@translate_errors()
 def turnover_sequence(base: ShardSet) -> TurnoverSequence:
     """The order of all turnovers, made once and kept in the memo of the generation.
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shards.errors import raise_corrupt
+from shards.errors import translate_errors
 from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet
 
@@ -46,7 +46,7 @@ class Towns:
             counts[numbers[low:high] - first] += self._rows[iso2][low:high]
         return counts
 
-    @raise_corrupt()
+    @translate_errors()
     def spelling(self, number: int, pays: tuple[str, ...] = ()) -> str:
         """The most frequent spelling of a town in these countries, or in all; of equally frequent ones the first.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from shards.codec.folding import SPELLINGS, fold_id
-from shards.errors import raise_corrupt
+from shards.errors import translate_errors
 from shards.search.reader import id_lookup
 from shards.search.reader.shard import Shard
 
@@ -91,7 +91,7 @@ def find(shards: Shards, number: str, derivations: Sequence[Derivation]) -> Matc
     return Match(IDENTIFIER, list(found))
 
 
-@raise_corrupt()
+@translate_errors()
 def find_one(shard: Shard, identifier: str, derivations: Sequence[Derivation]) -> int | None:
     """The row of a company of a country, in any spelling that means one company only (contract E2, extensions X6).
 

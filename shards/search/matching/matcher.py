@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from shards.codec import record
 from shards.codec.folding import fold
 from shards.codec.strings import place_of
-from shards.errors import raise_corrupt
+from shards.errors import translate_errors
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.matching import (
     candidate_rows,
@@ -97,7 +97,7 @@ class Matcher:
         self._spelled: dict[tuple[Words, tuple[int, ...]], SpelledLine] = {}
         self._of_lines: dict[tuple[Words, int], LineName] = {}
 
-    @raise_corrupt()
+    @translate_errors()
     def match_all(self, lines: Sequence[Line], limit: int) -> list[MatchResult]:
         """The results of `match` of a batch of lines, which shares the work that does not depend on one line.
 
@@ -116,7 +116,7 @@ class Matcher:
         self._spelled.clear()
         self._of_lines.clear()
 
-    @raise_corrupt()
+    @translate_errors()
     def match(self, line: Line, limit: int) -> MatchResult:
         """The verdict on a line and its best candidates, at most `limit`.
 
@@ -181,7 +181,7 @@ class Matcher:
 
         return certainty.is_sibling(other.compared, self._tables.kin, is_town)
 
-    @raise_corrupt()
+    @translate_errors()
     def weigh(self, line: Line) -> list[WeighedCompany]:
         """The companies that a line may mean, with what speaks for each.
 

@@ -25,7 +25,7 @@ from shards.codec.folding import fold_id
 from shards.codec.sort_keys import KeyRuns, Keys
 from shards.codec.sparse_index import EvenPlaces, SparseIndex
 from shards.codec.strings import Texts
-from shards.errors import CorruptError, raise_corrupt
+from shards.errors import CorruptError, translate_errors
 from shards.query import ORDERS
 from shards.search.reader import id_lookup, shard_file
 from shards.search.reader.id_lookup import IdLookup
@@ -106,12 +106,12 @@ class Shard:
         found = self.records(rows, coordonnees=False)
         return [company["nom"] for company in record.companies(b",".join(found))]
 
-    @raise_corrupt()
+    @translate_errors()
     def comptes(self, row: int) -> bytes | None:
         """The JSON array of a company's statement lines (contract E5), None if it has none."""
         return self._statement_parts(row)[0]
 
-    @raise_corrupt()
+    @translate_errors()
     def withheld_codes(self, row: int) -> dict[int, list[str]]:
         """The codes of a company's statement lines that the build withheld, by year."""
         return record.withheld_codes(self._statement_parts(row)[1])
@@ -149,7 +149,7 @@ class Shard:
         number = int(rows.searchsorted(row))
         return number if number < len(rows) and rows[number] == row else None
 
-    @raise_corrupt()
+    @translate_errors()
     def rows_by_number(self, number: str) -> list[int]:
         """The rows of the companies with this LEI or VAT number, compared by letters and digits."""
         folded = fold_id(number)
@@ -172,7 +172,7 @@ class Shard:
         types = {"keys": format.U8, "rows": format.U4}
         return {name: self.file.array(format.ALIAS, name, dtype) for name, dtype in types.items()}
 
-    @raise_corrupt()
+    @translate_errors()
     def find(self, identifier: str) -> int | None:
         """The row of `identifier`: the exact match, else the only match by letters and digits (contract E2)."""
         folded = fold_id(identifier)
@@ -214,7 +214,7 @@ class Shard:
         """The total assets of a company in euros."""
         return self.actifs_eur([row])[0]
 
-    @raise_corrupt()
+    @translate_errors()
     def actifs_eur(self, rows: Sequence[int]) -> list[float | None]:
         """The total assets of several companies in euros."""
         listed = self.code_array("actif.amounts", "<f8")

@@ -7,7 +7,7 @@ from itertools import combinations, product
 from typing import Final, NamedTuple
 
 from shards.codec.folding import fold
-from shards.errors import raise_corrupt
+from shards.errors import translate_errors
 from shards.query import Query
 from shards.search.counts.towns import towns_of
 from shards.search.search import ShardSet, search
@@ -46,7 +46,7 @@ class _Neighbours(NamedTuple):
     name: str
 
 
-@raise_corrupt()
+@translate_errors()
 def proposals(base: ShardSet, query: Query, classes: Classes) -> list[ProposedSearch]:
     """At most three searches that find something where `query` finds nothing, with its other filters.
 

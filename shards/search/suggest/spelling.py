@@ -8,7 +8,7 @@ from itertools import combinations, product
 from typing import Final, NamedTuple
 
 from shards.codec.folding import fold, fold_id
-from shards.errors import raise_corrupt
+from shards.errors import translate_errors
 from shards.query import Query
 from shards.search.matching import company_numbers
 from shards.search.reader import id_lookup
@@ -42,7 +42,7 @@ class _NearWord(NamedTuple):
     n: int
 
 
-@raise_corrupt()
+@translate_errors()
 def nearest_texts(base: ShardSet, query: Query) -> list[NearestText]:
     """At most three texts that find something where `query` finds nothing: by distance, then by their totals.
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec.folding import fold
-from shards.errors import raise_corrupt
+from shards.errors import translate_errors
 from shards.query import Query
 from shards.search.counts.towns import towns_of
 from shards.search.reader.shard import Shard
@@ -54,7 +54,7 @@ def companies(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> Plac
     return base.own_session().best_places(Query(pays=pays, q=q), limit)
 
 
-@raise_corrupt()
+@translate_errors()
 def words(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> list[WordCount]:
     """The `limit` most frequent words that begin with the last word of `q`; equal ones in alphabetical order.
 
@@ -91,7 +91,7 @@ def words(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> list[Wor
     return sorted(found_words, key=lambda one: (-one.n, one.mot))[:limit]
 
 
-@raise_corrupt()
+@translate_errors()
 def towns(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> list[TownCount]:
     """The `limit` largest towns that begin with `q`, both folded; equal ones in alphabetical order.
 

@@ -1,7 +1,7 @@
 """The operations of the document, from their declarations. Pure.
 
-Every path also has HEAD and OPTIONS, which the description of the whole document mentions once. An operation of a new
-kind is described here, another operation of a known one by its declaration alone.
+Every path also has OPTIONS, and one with GET has HEAD: the description of the whole document says it. An operation of
+a new kind is described here, another operation of a known one by its declaration alone.
 """
 
 from collections.abc import Mapping

@@ -88,12 +88,12 @@ also be sent as a repeated parameter. Anything unknown is an error that names it
 
 ## HTTP
 
-Every path answers HEAD like GET, without a body and without credits (not the export), so that a
-HEAD of a record is never 402; and OPTIONS with 204, unknown paths too. Other methods are 405, unknown
-paths 404. Below `/api/v1` and here every origin may read the answers (CORS). `ETag` with `If-None-Match` gives 304,
-which is free. Lists may be kept for five minutes. `X-Donnees-Version` names the data, which change
-with a build, usually nightly. An answer to GET of more than 1 kB is compressed with gzip or
-Zstandard for who sends `Accept-Encoding`.
+A path that answers GET answers HEAD alike, without a body and without credits (not the export), so
+that a HEAD of a record is never 402; every path answers OPTIONS with 204, unknown ones too. Other
+methods are 405, unknown paths 404. Below `/api/v1` and here every origin may read the answers
+(CORS). `ETag` with `If-None-Match` gives 304, which is free. Lists may be kept for five minutes.
+`X-Donnees-Version` names the data, which change with a build, usually nightly. An answer to GET of
+more than 1 kB is compressed with gzip or Zstandard for who sends `Accept-Encoding`.
 
 ## Sources
 
