@@ -324,7 +324,7 @@ def _check_files(files: Sequence[Path]) -> None:
         if file.is_dir():
             raise InputError(f"{file} is a folder; name the published files in it, as {file}/*")
         if not file.is_file():
-            raise InputError(f"{file}: no such file")
+            raise InputError(f"{file}: no such file; check its path")
 
 
 def _check_overlap(out: Path, source: str, name: str, stems: Sequence[str]) -> None:

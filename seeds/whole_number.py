@@ -51,6 +51,7 @@ def naming_value(read: Callable[[V], T]) -> Callable[[V], T]:
         try:
             return read(value)
         except ValueError as error:
-            raise ArgumentTypeError(f"{value!r} is refused; {error}") from error
+            remedy = str(error)
+            raise ArgumentTypeError(f"{value!r} is refused; {remedy}") from error
 
     return read_named

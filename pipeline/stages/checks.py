@@ -21,9 +21,13 @@ def require_columns(
     """
     found = set(frame.collect_schema())
     if missing := sorted(set(there) - found):
-        raise BuildError(f"after {stage}: no column {', '.join(missing)}; the stage must make it")
+        raise BuildError(
+            f"after {stage}: no column {', '.join(missing)}; report it, as the stage must make it"
+        )
     if left := sorted(set(gone) & found):
-        raise BuildError(f"after {stage}: {', '.join(left)} is still there; the stage must drop it")
+        raise BuildError(
+            f"after {stage}: {', '.join(left)} is still there; report it, as the stage must drop it"
+        )
     return frame
 
 

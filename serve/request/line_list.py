@@ -99,7 +99,7 @@ def _limit(value: Any) -> int:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_CANDIDATES:
         return value
-    why = errors.why("entier_entre", most=MOST_CANDIDATES, shown=json_body.shown(value))
+    why = json_body.why_other_type(value, errors.why("entier_entre", most=MOST_CANDIDATES))
     raise errors.parametre_invalide("limite", why)
 
 

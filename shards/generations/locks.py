@@ -63,12 +63,14 @@ class ReadLock:
         try:
             self._descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError as error:
-            raise GenerationError(f"there is no folder {folder}") from error
+            raise GenerationError(f"there is no folder {folder}; name one that exists") from error
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError as error:
             self.end()
-            raise GenerationError(f"{folder} is being removed") from error
+            raise GenerationError(
+                f"{folder} is being removed; take the published generation, or try again"
+            ) from error
         except OSError:
             pass  # a file system without locks, such as some network shares: reading goes on without one
 

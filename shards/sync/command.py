@@ -90,7 +90,7 @@ def sync(options: argparse.Namespace) -> None:
     except _StoppedError as stopped:
         if not options.follow:
             raise SyncError(
-                "stopped; what has come is kept, and the same command goes on"
+                "stopped; what has come is kept; run the same command to go on"
             ) from stopped
 
 

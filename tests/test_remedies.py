@@ -1,0 +1,92 @@
+"""An error that reaches a user says what to do next: in the tables of texts, and in the messages of commands."""
+
+import ast
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from serve.contract import errors, tables
+from serve.guests.site.errors import page_errors
+
+ROOT: Final = Path(errors.__file__).parents[2]
+PAGE_ERRORS: Final = Path(page_errors.__file__).with_suffix(".csv")
+# Parts of a message whose other part has the remedy.
+PARTS: Final = {"paiement", "devis", "comptes", "paiement_indisponible"}
+
+# A value that lists what may be sent, or is itself a remedy; the path of a page or route that helps; a command.
+_POINTER: Final = (
+    r"\{(?:known|remedy|allowed|routes|types|wanted|why|offre|shown_2)(?:!r)?\}|/[a-z]|`"
+)
+FRENCH: Final = re.compile(rf"\b(?!(?:avez|chez|assez)\b)\w+ez\b|il faut|{_POINTER}")
+_VERBS: Final = (
+    "add ask begin build call cast check choose compact correct create delete download drop "
+    "encode exchange fetch give go import install invite keep leave look make mend mount move "
+    "name omit open pip put raise read rebuild reload remove rename repeat report restore retry "
+    "return revoke run save see send set shorten sort spread start stop swap take try use verify "
+    "wait write"
+)
+ENGLISH: Final = re.compile(
+    rf"(?:^|[;:.,?(] |\b(?:or|and|else|please) )(?:{'|'.join(_VERBS.split())})\b"
+    rf"|known: |there are |is needed| --[a-z]|{_POINTER}",
+    re.IGNORECASE,
+)
+
+# The errors that end a command with their text. Those of mirrors that may pass (FaultError, AbsentError) get their
+# remedy where they are given up, and FilingError is a reason in a report.
+SHOWN: Final = frozenset({
+    "ArgumentTypeError", "BuildError", "ConfigError", "CorruptError", "FetchError", "FormulaError", "GenerationError",
+    "HandoverError", "ImplausibleError", "InputError", "NightlyConfigError", "NotAllowedError", "ObjectionsError",
+    "PlansError", "PortError", "SeedError", "SyncError", "UnknownError", "WrongFormatError", "WrongStoreError",
+    "error",  # of argparse, and of the tables of a declaration
+})  # fmt: skip
+
+
+def said(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    return [row for row in rows if row.get("code", "-") and row["name"] not in PARTS]
+
+
+@pytest.mark.parametrize(
+    "path", [tables.TABLES / "errors.csv", tables.TABLES / "refusals.csv", PAGE_ERRORS]
+)
+def test_a_text_of_an_error_says_what_to_do_in_both_languages(path: Path) -> None:
+    rows = said(tables.read_rows(path))
+
+    assert [row["fr"] for row in rows if not FRENCH.search(row["fr"])] == []
+    assert [row["en"] for row in rows if not ENGLISH.search(row["en"])] == []
+
+
+def test_a_message_of_a_command_says_what_to_do() -> None:
+    silent = []
+    for room in ("pipeline", "quota", "serve", "shards", "seeds"):
+        for path in sorted((ROOT / room).rglob("*.py")):
+            for place, text in _messages(ast.parse(path.read_text(encoding="utf-8"))):
+                if not ENGLISH.search(text):
+                    silent.append(f"{path.relative_to(ROOT)}:{place}: {text}")
+
+    assert silent == []
+
+
+def _messages(tree: ast.AST) -> list[tuple[int, str]]:
+    """The messages that are literals, by line; what only joins other messages is none."""
+    found = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or (name := ast.unparse(node.func)) == "_log.error":
+            continue
+        if name.rpartition(".")[2] in SHOWN:
+            text = " ".join(_text(one) for one in node.args)
+            if re.search(r"\w{2}", text.replace("{value}", "")):
+                found.append((node.lineno, text))
+    return found
+
+
+def _text(node: ast.expr) -> str:
+    """The text of a literal; a value that stands for a remedy by its name is one."""
+    if isinstance(node, ast.JoinedStr):
+        parts = node.values
+        return "".join(str(p.value) if isinstance(p, ast.Constant) else _text(p) for p in parts)
+    if isinstance(node, ast.Constant):
+        return str(node.value) if " " in str(node.value) else ""
+    is_remedy = re.search(r"\b_?[A-Z]{3,}\b|remedy", ast.unparse(node))
+    return "{remedy}" if is_remedy else "{value}"
