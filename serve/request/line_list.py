@@ -163,6 +163,8 @@ def _countries(text: str | None, names: PlaceNames) -> tuple[str, ...]:
 def _text(given: Mapping[str, Any], name: str) -> str | None:
     """A member as text; a number counts as its digits, null and blanks as absent."""
     value = given.get(name)
+    if isinstance(value, float) and value.is_integer():  # what pandas makes of a column with a gap
+        value = int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)
     if value is None:

@@ -18,16 +18,17 @@ from serve.contract.parameters import SOUS_SECTEUR
 from shards.codec.folding import SPELLINGS, fold
 from shards.generations.reference import Reference
 
-# Other names of countries, folded. They lead to suggestions only.
+# Other names of countries, folded. A line of a list may use them (X19); elsewhere they lead to suggestions.
 _ALSO: Final = {
-    "AT": "osterreich", "BE": "belgique belgie belgien", "BG": "българия balgariya",
-    "CH": "schweiz svizzera svizra", "CZ": "cesko czechia", "DE": "deutschland",
-    "DK": "danmark", "EE": "eesti", "ES": "espana", "FI": "suomi",
-    "HR": "hrvatska", "IE": "eire", "IT": "italia", "LT": "lietuva",
-    "LU": "letzebuerg luxemburg", "LV": "latvija", "NL": "nederland holland hollande",
-    "NO": "norge noreg", "PL": "polska", "RO": "romania",
-    "SE": "sverige", "SK": "slovensko",
-    "UK": "england angleterre britain scotland ecosse wales",
+    "AT": "osterreich", "BE": "belgique, belgie, belgien", "BG": "българия, balgariya",
+    "CH": "schweiz, svizzera, svizra", "CZ": "cesko, czech republic, republique tcheque",
+    "DE": "deutschland", "DK": "danmark", "EE": "eesti", "ES": "espana", "FI": "suomi",
+    "HR": "hrvatska", "IE": "eire, republic of ireland, republique d irlande", "IT": "italia",
+    "LT": "lietuva", "LU": "letzebuerg, luxemburg", "LV": "latvija",
+    "NL": "nederland, the netherlands, holland, hollande", "NO": "norge, noreg", "PL": "polska",
+    "RO": "romania", "SE": "sverige", "SK": "slovensko, slovak republic, republique slovaque",
+    "UK": "britain, great britain, grande bretagne, u k, england, angleterre, scotland, ecosse, wales,"
+          " pays de galles",
 }  # fmt: skip
 
 
@@ -192,7 +193,9 @@ def nearest_values(word: str, known: Mapping[str, str]) -> list[str]:
 
 def _countries_by_word(reference: Reference) -> dict[str, str]:
     known = {pays.iso2 for pays in reference.pays}
-    also = {word: iso2 for iso2, words in _ALSO.items() if iso2 in known for word in words.split()}
+    also = {
+        word: iso2 for iso2, words in _ALSO.items() if iso2 in known for word in words.split(", ")
+    }
     return also | {
         fold(word): pays.iso2
         for pays in reference.pays

@@ -160,6 +160,20 @@ def test_a_line_has_countries_by_name_and_dates_in_other_notations(served: Serve
     assert "03/04/1968" in found[3]["erreur"]["message"]
 
 
+def test_a_line_has_countries_by_their_other_names_and_whole_numbers_as_floats(
+    served: Served,
+) -> None:
+    """Lists say `Great Britain`; pandas writes a column of numbers with a gap as floats."""
+    others = ("Great Britain", "Czech Republic", "République tchèque", "The Netherlands", "Britain")
+    found = results(
+        served, served.customer("data"), *({**MULLER, "cle": one, "pays": one} for one in others),
+        {"cle": 7.0, "id": 552100554.0},
+    )  # fmt: skip
+
+    assert all("erreur" not in one for one in found)
+    assert (found[-1]["cle"], found[-1]["verdict"]) == ("7", "sur")
+
+
 def test_address_activity_website_and_mail_are_evidence(served: Served) -> None:
     line = {
         **MULLER, "adresse": "Hauptstr. 7", "activite": "28.99", "site_web": "www.muellermaschinenbau.de",

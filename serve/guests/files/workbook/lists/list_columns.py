@@ -64,11 +64,13 @@ def columns(labels: Labels, wanted: Sequence[str] = ()) -> list[ListColumn]:
     """The columns of Liste, in order: the fields that are wanted, or all."""
     if wanted:
         return [replace(company_column(name, labels), is_raw=False) for name in wanted]
+    # In French the legal form in words is a field of its own; Excel repairs a table with a heading twice.
+    after = {**_AFTER, "forme": "forme_fr"} if labels.lang == "fr" else _AFTER
     rest = []
     for field in company_fields.public_fields():
         rest.append(field.champ)
-        if field.champ in _AFTER:
-            rest.append(_AFTER[field.champ])
+        if field.champ in after:
+            rest.append(after[field.champ])
     ordered = dict.fromkeys([*PRINTED, *(name for name in rest if name not in RAW), *RAW])
     return [company_column(name, labels) for name in ordered]
 

@@ -8,7 +8,8 @@ from string import Formatter
 from seeds import TABLES
 from serve.contract import company_fields, seed_tables
 from serve.guests.files.workbook import book
-from serve.guests.files.workbook.labels import TEXTS
+from serve.guests.files.workbook.labels import TEXTS, Labels
+from serve.guests.files.workbook.lists import list_columns
 from shards.codec.record import ETATS, FIELDS
 from shards.query import ORDERS
 
@@ -41,6 +42,13 @@ def test_the_columns_that_the_specification_names_are_called_so() -> None:
         "Email",
         "Téléphone",
     )
+
+
+def test_a_list_has_no_heading_twice() -> None:
+    """Excel calls the whole file damaged where a table has two columns of one name, whatever their case."""
+    for lang in ("fr", "en"):
+        titles = [column.title.casefold() for column in list_columns.columns(Labels(lang))]
+        assert len(set(titles)) == len(titles)
 
 
 def test_an_aggregate_of_a_company_or_its_group_is_a_line_of_the_chart() -> None:
