@@ -3,7 +3,7 @@
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.access.rights import most_rows
-from serve.api.societe import company_names, refuse_deleted
+from serve.api.societe import absent_from, company_names, refuse_deleted
 from serve.contract import errors, seed_tables
 from serve.contract.objects.search import Identification, SocieteNumerotee
 from serve.generation.open_generation import OpenGeneration
@@ -34,7 +34,8 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
             near = await generation.in_thread(
                 _MICROSECONDS, lambda: company_numbers.nearest_companies(shards, number)
             )
-            raise errors.societe_introuvable("", number, company_names(shards, near))
+            error = errors.societe_introuvable("", number, company_names(shards, near))
+            raise absent_from(generation, error)
         most = most_rows(plan)
         companies = [shards[iso2].company(row) for iso2, row in found.places[:most]]
         candidates = [

@@ -5,7 +5,13 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
-from serve.access.call import CallResult, PreparedCall, Request, private_headers
+from serve.access.call import (
+    DATA_VERSION,
+    CallResult,
+    PreparedCall,
+    Request,
+    private_headers,
+)
 from serve.access.envelope import COMPTES_MESSAGE, CREDITS_MESSAGE, Record
 from serve.access.etag import etag
 from serve.contract import errors, seed_tables
@@ -105,7 +111,8 @@ async def refuse_absent(
     if not alike:
         await refuse_deleted(generation, shards, identifier)
     places = alike or company_numbers.nearest_companies(shards, identifier)
-    raise errors.societe_introuvable(shard.iso2, identifier, company_names(shards, places))
+    near = company_names(shards, places)
+    raise absent_from(generation, errors.societe_introuvable(shard.iso2, identifier, near))
 
 
 async def refuse_deleted(
@@ -119,7 +126,13 @@ async def refuse_deleted(
     find = partial(deletions.find, generation, countries, identifier)
     deletion = await generation.in_thread(deletions.MICROSECONDS, find)
     if deletion is not None:
-        raise errors.societe_supprimee(*deletion)
+        raise absent_from(generation, errors.societe_supprimee(*deletion))
+
+
+def absent_from(generation: OpenGeneration, error: ApiError) -> ApiError:
+    """The 404 with the name of the generation that was looked at: `version` may name the one before."""
+    error.headers[DATA_VERSION] = generation.id
+    return error
 
 
 def company_names(shards: Mapping[str, Shard], places: Sequence[CompanyPlace]) -> list[str]:

@@ -236,7 +236,7 @@ class DetailsErreur:
     supprimee_le: Annotated[
         str | None,
         Text(
-            "D’une société radiée du fichier : la date des données qui ne l’ont plus ; null si elle n’est plus connue.",
+            "D’une société disparue : la date des données qui ne l’ont plus ; null si elle n’est plus connue.",
             "Of a company removed from the data: the date of the data without it; null if not known any more.",
         ),
     ]

@@ -49,6 +49,8 @@ def test_every_declaration_is_accounted_for(tmp_path: Path) -> None:
         "nace_code": "28.30",
         "nace_version": "2",
     }
+    # SIRENE writes 1900-01-01 where the day is not known: Accenture is not older than its SIREN.
+    assert "date_creation" not in company(found, "732075312")
     # In 2019 and 2020 the form stood where the name stands.
     assert company(found, "775667637")["nom"] == "BORGWARNER"
     # Nothing tells the state of these companies, nor their form.

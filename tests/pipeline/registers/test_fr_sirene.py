@@ -47,6 +47,17 @@ def test_every_unit_is_kept_with_its_seat(tmp_path: Path) -> None:
     }
 
 
+def test_the_day_that_stands_for_an_unknown_one_is_no_date(tmp_path: Path) -> None:
+    days = ("1900-01-01", "1900-01-02")
+    units = _units(
+        tmp_path / "StockUniteLegale_utf8.csv",
+        *({"siren": f"10000000{n}", "dateCreationUniteLegale": day} for n, day in enumerate(days)),
+    )
+    found = read("fr-sirene", [units, SEATS], tmp_path).kept.sort("id").collect()
+
+    assert found["date_creation"].to_list() == [None, "1900-01-02"]
+
+
 def test_parquet_gives_what_csv_gives(tmp_path: Path) -> None:
     expected = read("fr-sirene", [UNITS, SEATS], tmp_path).kept.collect()
     files = [

@@ -45,7 +45,7 @@ def never_there(served: Served) -> None:
         body = answer(served, path)
         assert "supprimee_le" not in body
         assert body["proches"] == ["EE:10000018"]
-        assert "radiée" not in body["erreur"]["message"]
+        assert "depuis" not in body["erreur"]["message"]
 
 
 @pytest.mark.parametrize("later", [0, 1, 3])
@@ -60,8 +60,8 @@ def test_a_deleted_company_is_said_to_be(tmp_path: Path, later: int) -> None:
         for body in bodies:
             assert body["proches"] == []
             assert body["supprimee_le"] == DAY
-            assert f"radiée du fichier le {DAY}" in body["erreur"]["message"]
-        assert "was removed from the data" in english["erreur"]["message"]
+            assert f"plus dans les données depuis {DAY}" in body["erreur"]["message"]
+        assert f"not been in the data since {DAY}" in english["erreur"]["message"]
         # Another number is one that nobody had.
         assert "supprimee_le" not in answer(served, "/api/v1/societes/EE/10000017")
         assert "supprimee_le" not in answer(served, "/api/v1/societes/FR/10000019")
@@ -73,10 +73,10 @@ def test_the_page_and_the_tool_say_it_too(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         page = served.ask("/societes/EE/10000019", headers={"Accept": "text/html"})
         assert page.status == 404
-        assert f"radiée du fichier le {DAY}" in page.body.decode()
+        assert f"plus dans les données depuis {DAY}" in page.body.decode()
         told = call(served, "read_company", {}, iso2="EE", id="10000019")
         assert told["isError"]
-        assert f"was removed from the data on {DAY}" in told["content"][0]["text"]
+        assert f"has not been in the data since {DAY}" in told["content"][0]["text"]
         assert "Try one of" not in told["content"][0]["text"]
 
 

@@ -94,6 +94,16 @@ def test_a_pinned_answer_is_that_of_its_generation(
     assert pinned.served.ask(path, headers=known).status == 200
 
 
+@pytest.mark.parametrize("path", ["societes/EE/15", "societes/EE/15/groupe", "identifiants/15"])
+def test_an_absence_is_that_of_the_generation_that_was_looked_at(pinned: Pinned, path: str) -> None:
+    """G10"""
+    reply = pinned.served.ask(
+        f"/api/v1/{path}?version={pinned.first}", headers=pinned.customer.headers
+    )
+
+    assert (reply.status, reply.headers["X-Donnees-Version"]) == (404, pinned.first)
+
+
 def test_changes_lead_to_the_generation_that_is_named(pinned: Pinned) -> None:
     given = {"depuis": pinned.second, "version": pinned.first}
     headers = pinned.customer.headers
