@@ -23,6 +23,8 @@ MOST_ROWS: Final = 50
 MOST_RECORDS: Final = 20
 _FEW_ROWS: Final = 10
 _FLAG: Final = ("1",)
+# Models also write a boolean as a text.
+_TRUTHS: Final = {"true": True, "false": False}
 
 # The parameters that only the tools have.
 ROWS: Final = replace(
@@ -176,6 +178,8 @@ _WORDS_OF_TOOLS: Final = {
 
 
 def _texts(one: Parameter, value: Any) -> Iterator[str]:
+    if one.enum == _FLAG and isinstance(value, str):
+        value = _TRUTHS.get(value.strip().lower(), value)
     if one.enum == _FLAG and isinstance(value, bool):
         yield from ["1"] if value else []
     elif one.separator and isinstance(value, list):

@@ -612,6 +612,7 @@ def test_a_count_of_none_explains_only_what_was_asked(served: Served) -> None:
         ({"pays": "FR,UK"}, [("pays", "FR,UK")]),
         ({"limit": 5.0, "q": 123}, [("q", "123"), ("limit", "5.0")]),
         ({"site_web": True, "avec_ca": False}, [("site_web", "1")]),
+        ({"site_web": "true", "avec_ca": "False"}, [("site_web", "1")]),  # models write both
         ({"q": None, "pays": []}, []),
     ],
 )
