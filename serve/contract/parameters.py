@@ -343,7 +343,7 @@ MARCHE: Final = (*SCOPE, *FILTERS, VERSION)
 PINNED: Final = (VERSION,)
 MODIFICATIONS: Final = (DEPUIS, PAYS, NATURE, LIMIT, CURSEUR, VERSION)
 # The body of POST /modifications has these, and `ids` or a `recherche` with every filter of a search (X8).
-WATCH: Final = (DEPUIS, LIMIT, CURSEUR)
+WATCH: Final = (DEPUIS, LIMIT, CURSEUR, VERSION)
 WATCHED: Final = (*SCOPE, *FILTERS)
 
 

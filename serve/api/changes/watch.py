@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from serve.access.call import NO_STORE, CallResult, PreparedCall, Request
+from serve.access.call import DATA_VERSION, NO_STORE, CallResult, PreparedCall, Request
 from serve.access.caller import Caller
 from serve.access.rights import page_rows
 from serve.api.changes.envelope import ChangesEnvelope
@@ -111,12 +111,14 @@ def prepare_watch(
 
     Raises:
         ApiError: 401: there is no account; 400; 409: no steps lead from `depuis` to this
-            generation; 503: the changes cannot be read.
+            generation, or its `version` is not open any more; 503: the changes cannot be read.
     """
     if request.caller.account is None:
         raise errors.compte_requis(refused=request.caller.refused)
     watch = watch_body.read(raw, generation.names)
+    generation = generation.at_version(watch.walk.version)
     _way(watch, generation, generation.id)  # an unknown generation is told before a cursor
+    headers = {**NO_STORE, DATA_VERSION: generation.id}
     jusque, start = _place(watch, generation)
     files = _files(_way(watch, generation, jusque), generation)
     changes = sum(sum(file.counts) for of_country in files.values() for file in of_country)
@@ -128,9 +130,9 @@ def prepare_watch(
         def make() -> WatchResult:
             return _result(request, watch, generation, files, named, jusque, start)
 
-        return CallResult(200, await generation.in_thread(_MICROSECONDS * changes, make), NO_STORE)
+        return CallResult(200, await generation.in_thread(_MICROSECONDS * changes, make), headers)
 
-    return PreparedCall(run, headers=NO_STORE)
+    return PreparedCall(run, headers=headers)
 
 
 def _place(watch: Watch, generation: OpenGeneration) -> tuple[str, int]:

@@ -44,6 +44,7 @@ class DemandeModifications:
     depuis: Annotated[str, parameters.DEPUIS]
     limit: Annotated[int | Absent, parameters.LIMIT]
     curseur: Annotated[str | Absent, parameters.CURSEUR]
+    version: Annotated[str | Absent, parameters.VERSION]
     ids: Annotated[
         Sequence[str] | Absent,
         with_keywords(minItems=1, maxItems=parameters.MOST_IDS),

@@ -5,10 +5,11 @@ from io import BytesIO
 from typing import Any, NamedTuple
 
 import openpyxl
+import orjson
 import pytest
 
 from tests.serve import world
-from tests.serve.client import Customer, Served, serving
+from tests.serve.client import Customer, Reply, Served, serving
 from tests.world import Company, company
 
 RECORD = "/api/v1/societes/EE/10"
@@ -104,16 +105,17 @@ def test_an_absence_is_that_of_the_generation_that_was_looked_at(pinned: Pinned,
     assert (reply.status, reply.headers["X-Donnees-Version"]) == (404, pinned.first)
 
 
-def test_changes_lead_to_the_generation_that_is_named(pinned: Pinned) -> None:
-    given = {"depuis": pinned.second, "version": pinned.first}
-    headers = pinned.customer.headers
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_changes_lead_to_the_generation_that_is_named(pinned: Pinned, method: str) -> None:
+    def ask(version: str) -> Reply:
+        path, given = "/api/v1/modifications", {"depuis": pinned.first, "version": version}
+        if method == "GET":
+            return pinned.served.ask(path, headers=pinned.customer.headers, params=given)
+        headers = {**pinned.customer.headers, "Content-Type": "application/json"}
+        body = orjson.dumps({**given, "recherche": {}})
+        return pinned.served.ask(path, method, headers=headers, body=body)
 
-    same = pinned.served.ask(
-        "/api/v1/modifications", headers=headers, params={**given, "depuis": pinned.first}
-    )
-    gone = pinned.served.ask(
-        "/api/v1/modifications", headers=headers, params={**given, "version": "0" * 16}
-    )
+    same, gone = ask(pinned.first), ask("0" * 16)
 
     assert same.json["total"] == 0
     assert same.json["jusque"] == same.json["generation"] == pinned.first
