@@ -11,7 +11,7 @@ from serve.access.caller import Caller
 from serve.access.envelope import SearchResult
 from serve.access.etag import etag
 from serve.access.rights import Window
-from serve.contract import activities
+from serve.contract import activities, seed_tables
 from serve.generation import company_ids
 from serve.generation.company_ids import FoundCompanies
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
@@ -63,7 +63,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
             meant, proposed = await generation.in_thread(
                 EXPENSIVE_MICROSECONDS,
                 lambda: (
-                    spelling.nearest_texts(base, query),
+                    spelling.nearest_texts(base, query, seed_tables.derivations()),
                     proposals.proposals(base, query, activities.named_classes),
                 ),
             )

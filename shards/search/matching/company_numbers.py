@@ -201,12 +201,17 @@ def with_number(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
 
 def with_derived_number(shards: Shards, folded: str, one: Derivation) -> Iterator[CompanyPlace]:
     """Companies whose identifier is in the number, and that do not have another VAT number in their records."""
-    matched = one.pattern.fullmatch(folded)
-    if matched and one.iso2 in shards:
-        identifier = fold_id(matched.expand(one.identifier))
-        for place in with_identifier({one.iso2: shards[one.iso2]}, identifier):
-            if one.type != VAT or _may_have(shards[place.iso2], place.row, folded):
-                yield place
+    for iso2, identifier in contained_identifiers(folded, (one,)):
+        if iso2 in shards:
+            for place in with_identifier({iso2: shards[iso2]}, identifier):
+                if one.type != VAT or _may_have(shards[iso2], place.row, folded):
+                    yield place
+
+
+def contained_identifiers(folded: str, derivations: Sequence[Derivation]) -> list[tuple[str, str]]:
+    """The identifiers, by country, that a VAT number or a SIRET contains."""
+    matches = [(one, one.pattern.fullmatch(folded)) for one in derivations]
+    return [(one.iso2, fold_id(match.expand(one.identifier))) for one, match in matches if match]
 
 
 def _may_have(shard: Shard, row: int, vat: str) -> bool:

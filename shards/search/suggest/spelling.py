@@ -11,6 +11,7 @@ from shards.codec.folding import fold, fold_id
 from shards.errors import translate_errors
 from shards.query import Query
 from shards.search.matching import company_numbers
+from shards.search.matching.company_numbers import Derivation
 from shards.search.reader import id_lookup
 from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet, search
@@ -43,13 +44,15 @@ class _NearWord(NamedTuple):
 
 
 @translate_errors()
-def nearest_texts(base: ShardSet, query: Query) -> list[NearestText]:
+def nearest_texts(
+    base: ShardSet, query: Query, derivations: Sequence[Derivation] = ()
+) -> list[NearestText]:
     """At most three texts that find something where `query` finds nothing: by distance, then by their totals.
 
     Each word of `q` is kept or replaced by a word of names (in the countries of the search) at a Damerau-Levenshtein
     distance of at most 1 where it has 3 or 4 letters, 2 from 5 to 30 letters; in all, at most 2. Identifiers that
-    are written with other zeros, or with the code of their country, come first. Last, where every word is known but
-    no company has them all: the text without one word, then each word alone.
+    are written with other zeros, with the code of their country, or within a VAT number or a SIRET come first. Last,
+    where every word is known but no company has them all: the text without one word, then each word alone.
 
     Raises:
         CorruptError: a shard refers to what it does not have.
@@ -58,7 +61,7 @@ def nearest_texts(base: ShardSet, query: Query) -> list[NearestText]:
     unknown = [
         not search(base, Query(pays=query.pays, q=word), offset=0, limit=0).total for word in words
     ]
-    nearest = [_count_meant(base, query, q) for q in _identifiers(base, query)]
+    nearest = [_count_meant(base, query, q) for q in _identifiers(base, query, derivations)]
     farthest = FARTHEST - sum(unknown)
 
     # Mostly too few texts are found at the first distance: near words are looked up once, up to the last one.
@@ -145,16 +148,21 @@ def _fewer_words(words: Sequence[str]) -> list[set[str]]:
     return [{" ".join(some) for some in combinations(words, size)} for size in sizes]
 
 
-def _identifiers(base: ShardSet, query: Query) -> list[str]:
-    """The identifiers that exist and differ from `q` by zeros or the code of a country, the nearest first."""
+def _identifiers(base: ShardSet, query: Query, derivations: Sequence[Derivation]) -> list[str]:
+    """The identifiers that exist and differ from `q` by zeros or the code of a country, or that it contains."""
     given = fold_id(query.q or "")
     if len(given) > company_numbers.LONGEST or not any(map(str.isdigit, given)):
         return []
-    known = {
-        one
+    written = [
+        (iso2, spelling)
         for iso2 in query.pays or tuple(base)
-        for one in company_numbers.spellings(iso2, given)
-        if one != given and _has(base[iso2], one)
+        for spelling in company_numbers.spellings(iso2, given)
+    ]
+    written += company_numbers.contained_identifiers(given, derivations)
+    known = {
+        identifier
+        for iso2, identifier in written
+        if identifier != given and iso2 in base and _has(base[iso2], identifier)
     }
     return sorted(known, key=lambda one: (abs(len(one) - len(given)), one))[:MOST]
 

@@ -103,4 +103,7 @@ def test_a_search_that_finds_nothing_says_what_may_have_been_meant(served: Serve
     assert any("q=backerei" in link and "pays=DE" in link for link in links(seen))
     zeros = served.ask("/api/v1/societes", params={"q": "8209948"}).json
     assert zeros["vouliez_vous_dire"] == [{"q": "08209948", "total": 1}]
+    for number in ("FR 27 552 100 554", "55210055400013"):  # a VAT number, a SIRET
+        within = served.ask("/api/v1/societes", params={"q": number}).json
+        assert within["vouliez_vous_dire"] == [{"q": "552100554", "total": 1}]
     assert "vouliez_vous_dire" not in served.ask("/api/v1/societes", params={"q": "…"}).json
