@@ -69,7 +69,7 @@ def _network(text: str) -> Network:
         try:
             meant = ip_network(text, strict=False)
         except ValueError:
-            raise error from None
+            raise ValueError(f"{text!r} is no network; write one like 10.0.0.0/8 or ::1") from None
         alone = text.partition("/")[0]
         raise ValueError(
             f"{text} is a host in a network; write {meant} for all of it, or {alone} for the host"

@@ -68,6 +68,53 @@ def test_a_message_of_a_command_says_what_to_do() -> None:
     assert silent == []
 
 
+def test_no_text_of_an_error_stands_beside_the_tables() -> None:
+    """A pair of texts that a module with errors writes itself would not be read above."""
+    beside = []
+    for path in sorted((ROOT / "serve").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if path.name == "error_pages.py" or not _knows_errors(
+            tree
+        ):  # which has the titles of pages
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Tuple) and len(node.elts) == 2 and _is_pair(node):
+                beside.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+
+    assert beside == []
+
+
+def _knows_errors(tree: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.ImportFrom)
+        and "errors" in (node.module, *(n.name for n in node.names))
+        for node in ast.walk(tree)
+    )
+
+
+def _is_pair(node: ast.Tuple) -> bool:
+    """Two sentences: literals of several words."""
+    return all(
+        isinstance(one, ast.Constant | ast.JoinedStr) and re.search(r"\w \w", _text(one))
+        for one in node.elts
+    )
+
+
+def test_no_reader_raises_the_error_of_a_library() -> None:
+    """A reader says what to give: the error that it caught does not."""
+    raised = []
+    for path in sorted(ROOT.glob("*/*readers.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ExceptHandler) and node.name:
+                raised += [
+                    f"{path.relative_to(ROOT)}:{one.lineno}"
+                    for one in ast.walk(node)
+                    if isinstance(one, ast.Raise) and isinstance(one.exc, ast.Name)
+                ]
+
+    assert raised == []
+
+
 def _messages(tree: ast.AST) -> list[tuple[int, str]]:
     """The messages that are literals, by line; what only joins other messages is none."""
     found = []

@@ -1,4 +1,4 @@
-"""The stages of a build: functions from LazyFrame to LazyFrame, in the order `build.country` names.
+"""The stages of a build: functions from LazyFrame to LazyFrame, in the order of publishing/country/stages.py.
 
 `input_files` finds the rows; `text_cleaning` and `rejections` clean and check them, `persons` leaves out what is
 personal; `complements` fills what a register leaves empty; `accounts`, `money`, `codes`, `identifiers` and

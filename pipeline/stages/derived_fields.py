@@ -6,7 +6,8 @@ salariés"), the codes of French registers, so that all countries use one scale.
 The `score` (§2.1) says how much is known of a company: an integer from 0 to 100, and a sort key.
 Each known field adds its weight; the weights sum to 100. A 0 is known, a null is not. Fields that
 every company has (country, identifier, name) or that follow from another field (labels of a code,
-the domain of a site, the years of a figure) have no weight.
+the domain of a site, the years of a figure) have no weight. `tranche_effectif` has one although it may
+follow from `effectif`: a register may publish the band alone.
 """
 
 from collections.abc import Mapping

@@ -269,8 +269,7 @@ def _with_bad_key(result: CallResult[T]) -> CallResult[T]:
 def _bad_key(error: ApiError) -> ApiError:
     """401 where a visitor would have got `error`, which its message repeats."""
     refusal = errors.cle_invalide()
-    french, english = refusal.texts
-    texts = (f"{french}. De plus : {error.texts[0]}", f"{english}. Besides: {error.texts[1]}")
+    texts = errors.part("cle_et_faute", refusal=refusal.texts, error=error.texts)
     headers = _true_of_401(error.headers) | refusal.headers
     return ApiError(refusal.code, texts, headers=headers, **error.extra)
 

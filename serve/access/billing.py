@@ -277,17 +277,11 @@ class _Bill(Generic[T]):
         remedies = remedy(
             self._request.caller,
             self._counting.plans,
-            lambda plan: (
-                f"{plan.appels_api_par_jour} appels par jour",
-                f"{plan.appels_api_par_jour} calls a day",
-            ),
-            ("Votre offre est la plus haute", "Your plan is the highest"),
+            lambda plan: errors.part("appels_par_jour", count=plan.appels_api_par_jour),
+            errors.part("offre_la_plus_haute"),
         )
         if wanted > 1:
-            remedies = (
-                f"La demande compte pour {wanted} appels. {remedies[0]}",
-                f"The request counts as {wanted} calls. {remedies[1]}",
-            )
+            remedies = errors.part("plusieurs_appels", count=wanted, remedy=remedies)
         error = errors.quota_api(*_daily_refusal(meter, self._counting), remedies)
         error.headers |= _headers(self._counting, meter)
         return error
@@ -387,11 +381,8 @@ def _quota_export(meter: Meter, caller: Caller, counting: Counting) -> ApiError:
     remedies = remedy(
         caller,
         counting.plans,
-        lambda plan: (
-            f"{plan.exports_par_mois} exports par mois",
-            f"{plan.exports_par_mois} exports a month",
-        ),
-        (f"Remise à zéro le {reset}", f"They come again on {reset}"),
+        lambda plan: errors.part("exports_par_mois", count=plan.exports_par_mois),
+        errors.part("exports_a_venir", reset=reset),
     )
     error = errors.quota_export(*_daily_refusal(meter, counting), remedies)
     error.headers |= export_headers(counting, meter)

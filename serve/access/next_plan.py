@@ -13,6 +13,7 @@ import orjson
 
 from quota.plans import Plan
 from serve.access.caller import Caller
+from serve.contract import errors
 from serve.contract.errors import Texts
 from serve.contract.objects.common import Offre
 
@@ -59,17 +60,18 @@ def remedy(
         figure: what a plan allows: `1000 appels par jour`, `1000 calls a day`.
         otherwise: the text where there is no remedy.
     """
-    french, english = [], []
+    offers = []
     if caller.souscrit is not None:
         paid = plans[caller.souscrit]
-        french.append(f"Avec l'outil API, votre offre {paid.nom} permet {figure(paid)[0]}")
-        english.append(f"With the API tool, your plan {paid.nom_en} allows {figure(paid)[1]}")
+        name = (paid.nom, paid.nom_en)
+        offers.append(errors.part("offre_payee", plan=name, allowed=figure(paid)))
     following = plans.get(caller.plan.suivant)
     if following is not None and following.slug != caller.souscrit:  # not the one already paid for
-        allowed = figure(following)
-        french.append(f"Offre suivante : {following.nom}, {allowed[0]} (/tarifs)")
-        english.append(f"Next plan: {following.nom_en}, {allowed[1]} (/tarifs)")
-    return (". ".join(french), ". ".join(english)) if french else otherwise
+        name = (following.nom, following.nom_en)
+        offers.append(errors.part("offre_suivante", plan=name, allowed=figure(following)))
+    if not offers:
+        return otherwise
+    return (". ".join(one.fr for one in offers), ". ".join(one.en for one in offers))
 
 
 def _number(amount: Decimal) -> int | float:

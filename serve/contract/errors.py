@@ -1,7 +1,8 @@
 """The errors of the API: one function per code of §7 and contract G7, and one per further message of a code.
 
 The messages are French and English (X0), name the value and the remedy, and stand in tables/errors.csv; why something
-cannot be used stands in tables/refusals.csv. A row without a code is a part of a message.
+cannot be used stands in tables/refusals.csv, what only pages say in guests/site/errors/. A row without a code is a part
+of a message.
 tables/error_codes.csv has the status of a code and the keys beside `erreur` (G6). serve/http turns an ApiError into a
 response.
 """
@@ -51,9 +52,11 @@ _REFUSALS: Final = tables.read_texts(tables.TABLES / "refusals.csv")
 PARTS: Final = frozenset(("chaîne de requête", "en-tête", "requête"))
 
 _NOTHING: Final[Mapping[str, Any]] = {}
-_ROUTES: Final = (
-    "/api/v1/pays, secteurs, sous-secteurs, societes, modifications, rapprochement, export, compte"
-)
+# Below /api/v1, of all operations, which this module cannot import.
+ROUTES: Final = (
+    "pays", "secteurs", "sous-secteurs", "sources", "suggestions", "societes", "repartition", "modifications",
+    "analyses", "rapprochement", "reconciliation", "identifiants", "compte", "export",
+)  # fmt: skip
 
 
 class ApiError(Exception):
@@ -96,6 +99,11 @@ class ApiError(Exception):
 def why(name: str, /, **values: object) -> Text:
     """Why what was sent cannot be used: the part of a message that says so (tables/refusals.csv)."""
     return _REFUSALS[name].fill(**values)
+
+
+def part(name: str, /, **values: object) -> Text:
+    """A part of a message that is chosen elsewhere: a row of tables/errors.csv without a code."""
+    return _message(name, **values)
 
 
 def _message(name: str, /, **values: object) -> Text:
@@ -263,7 +271,7 @@ def societe_supprimee(iso2: str, identifiant: str, date: str | None) -> ApiError
 
 
 def route_inconnue(path: str) -> ApiError:
-    return _error("route_inconnue", path=path[:100], routes=_ROUTES)
+    return _error("route_inconnue", path=path[:100], routes=", ".join(ROUTES))
 
 
 def methode_non_autorisee(method: str, allowed: str) -> ApiError:

@@ -159,7 +159,10 @@ class CurrentGeneration:
         try:
             published = pointer.read(self._data)
             if published is None:
-                _log.warning("nothing is published in %s yet", self._data)
+                _log.warning(
+                    "nothing is published in %s yet; `python -m pipeline build` or `shards sync` publishes there",
+                    self._data,
+                )
                 return
             if doubted:
                 self._compare(published)

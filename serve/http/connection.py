@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from aiohttp import web
 from aiohttp.abc import AbstractAccessLogger
-from aiohttp.http_exceptions import BadHttpMethod, InvalidURLError, LineTooLong
+from aiohttp.http_exceptions import BadHttpMessage, BadHttpMethod, InvalidURLError, LineTooLong
 
 from serve.access.call import of_error
 from serve.contract import errors
@@ -36,6 +36,8 @@ KEEPALIVE_SECONDS: Final = 15.0
 
 # In the message of aiohttp: a request line whose method is a token, but none that it knows.
 _METHOD: Final = re.compile(r"b[\"']([!#$%&*+.^_`|~0-9A-Za-z-]+) \S+ HTTP/1\.[01][\"']")
+# In its message too: the line that it could not read, up to the value of a header, which may be a key.
+_READ: Final = re.compile(r"\n  b[\"']([^:'\"]{1,40})")
 
 # A body that was answered before its end is read for so long, so that its client sees the answer; then the
 # connection is closed.
@@ -97,19 +99,16 @@ def _unreadable_error(exc: BaseException | None) -> ApiError:
     if isinstance(exc, LineTooLong):
         if str(LONGEST_LINE) in map(str, exc.args):
             return errors.uri_trop_longue(LONGEST_LINE)
-        why = (f"plus de {LONGEST_FIELD} octets en un seul", f"one is over {LONGEST_FIELD} bytes")
-        return errors.parametre_invalide("en-tête", why)
+        too_long = errors.why("en_tete_trop_long", limit=LONGEST_FIELD)
+        return errors.parametre_invalide("en-tête", too_long)
     if isinstance(exc, BadHttpMethod) and (method := _METHOD.search(exc.message)):
         return errors.methode_non_autorisee(method[1][:40], ALLOW)
     if isinstance(exc, InvalidURLError):
         curl = "curl: -G --data-urlencode 'q=société'"
-        why = (
-            f"l'adresse contient un caractère qui s'écrit %XX, comme tout accent ({curl})",
-            f"the address has a character that is written %XX, like every accent ({curl})",
-        )
-        return errors.parametre_invalide("requête", why)
-    why = ("ce n'est pas du HTTP/1.1 lisible", "it is not legible HTTP/1.1")
-    return errors.parametre_invalide("requête", why)
+        return errors.parametre_invalide("requête", errors.why("adresse_a_encoder", curl=curl))
+    if isinstance(exc, BadHttpMessage) and (read := _READ.search(exc.message)):
+        return errors.parametre_invalide("requête", errors.why("ligne_pas_du_http", shown=read[1]))
+    return errors.parametre_invalide("requête", errors.why("pas_du_http"))
 
 
 class Server(web.Server):

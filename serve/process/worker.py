@@ -166,11 +166,14 @@ async def _start_sites(
 async def _prepare_first(current: CurrentGeneration) -> None:
     """Index activities, and analyse the whole base of the generation of the start, while requests are answered."""
     await asyncio.to_thread(activities.activity_index)
+    if current.generation is None:
+        return
     try:
         with current.lease() as generation:
             await marche.whole_base(generation)
     except (ApiError, ShardError) as error:
-        _log.warning("the market of all companies is not analysed ahead: %s", error)
+        cause = error.texts[1] if isinstance(error, ApiError) else error
+        _log.warning("the market of all companies is not analysed ahead: %s", cause)
 
 
 async def _prepare_next(generation: OpenGeneration) -> None:

@@ -101,8 +101,11 @@ def test_the_default_limits_are_those_of_the_contract() -> None:
         ("port = = 1", "is not TOML"),
         ('trusted_proxies = ["10.0.0.1/8"]', "write 10.0.0.0/8 for all of it, or 10.0.0.1 for"),
         ('trusted_proxies = ["2001:db8::1/64"]', "write 2001:db8::/64"),
-        ('trusted_proxies = ["10.0.0.1/33"]', "10.0.0.1/33"),
-        ('trusted_proxies = ["proxy.exemple.eu"]', "proxy.exemple.eu"),
+        (
+            'trusted_proxies = ["10.0.0.1/33"]',
+            "'10.0.0.1/33' is no network; write one like 10.0.0.0/8 or ::1",
+        ),
+        ('trusted_proxies = ["proxy.exemple.eu"]', "'proxy.exemple.eu' is no network; write one"),
         ("trusted_proxies = 1", "trusted_proxies = 1"),
         ("warm = 1", "warm = 1"),
         ('warm = "no"', "true or false"),

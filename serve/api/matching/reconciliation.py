@@ -115,12 +115,7 @@ def reconcile(
 def _answer(found: MatchResult | None, query: ReconciliationQuery, lang: str) -> dict[str, Any]:
     if found is None:
         if query.line is None:
-            error = errors.ligne_invalide(
-                (
-                    "il faut un nom, `id` ou `tva`, et un pays connu",
-                    "a name, `id` or `tva` is needed, and a known country",
-                )
-            )
+            error = errors.ligne_invalide(errors.why("ligne_sans_societe"))
             return {"result": [], "erreur": error.erreur(lang)}
         return {"result": [], "erreur": errors.lignes_d_un_visiteur(VISITOR_LINES).erreur(lang)}
     return {
@@ -177,7 +172,9 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
     ids, wanted = asked.get("ids"), asked.get("properties")
     if not isinstance(ids, list) or not isinstance(wanted, list):
         example = '{"ids": ["UK:00944111"], "properties": [{"id": "ville"}]}'
-        why = errors.why("champs_et_societes", example=example)
+        arrays = {"`ids`": ids, "`properties`": wanted}
+        wrong = ", ".join(name for name, sent in arrays.items() if not isinstance(sent, list))
+        why = errors.why("champs_et_societes", names=wrong, example=example)
         raise errors.parametre_invalide("extend", why)
     if len(ids) > MOST_IDS:
         raise errors.trop_de_lignes(len(ids), MOST_IDS)

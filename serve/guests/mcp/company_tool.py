@@ -226,11 +226,7 @@ def _prepare_record(
 
 
 def _no_such_year(year: int | None, years: Sequence[str]) -> ApiError:
-    known = ", ".join(years)
-    why = (
-        f"pas de comptes de {year} ; il y en a de {known}",
-        f"no statements of {year}; there are those of {known}",
-    )
+    why = errors.why("pas_d_exercice", year=year, known=", ".join(years))
     return errors.parametre_invalide(YEAR.name, why, valeurs=years)
 
 

@@ -70,12 +70,7 @@ class FacetCounter:
         if cheap is not None:
             return cheap
         if self._waiting >= _WAITING:
-            raise errors.indisponible(
-                (
-                    "Trop de chiffres sont demandés à la fois",
-                    "Too many figures are requested at once",
-                )
-            )
+            raise errors.indisponible(errors.part("trop_de_chiffres"))
         self._waiting += 1
         try:
             async with self._turn:

@@ -160,12 +160,7 @@ class LoginThrottle:
 
     async def _in_thread(self, make: Callable[[], T]) -> T:
         if self._waiting >= WAITING:
-            raise errors.indisponible(
-                (
-                    "Trop de connexions à la fois",
-                    "Too many people log in at once",
-                )
-            )
+            raise errors.indisponible(errors.part("trop_de_connexions"))
         self._waiting += 1
         try:
             async with self._places:

@@ -134,7 +134,7 @@ def run(
 ) -> int:
     """`join` for Python: functions and memory by address; frees Python's lock.
 
-    `places` are pairs of a shard and a row, 8 bytes each.
+    `places` are pairs of a shard and a row, two numbers of 8 bytes.
 
     Raises:
         CorruptError: a record is damaged.

@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline import canonical
 from pipeline.stages import text_cleaning
 from tests.pipeline.rows import companies, company
+
+# Texts that `rejections`, `codes` and `accounts` check by their form or look up: codes and dates.
+CHECKED = {
+    "iso2", "id", "date_creation", "date_source", "capital_devise", "ca_devise", "devise", "nace_code",
+    "nace_version", "etat", "code",
+}  # fmt: skip
 
 
 def cleaned(nom: str | None) -> str | None:
@@ -93,6 +100,18 @@ def test_a_long_name_is_cut_and_the_row_marked() -> None:
 
 def test_a_text_that_is_cut_at_a_blank_does_not_end_with_it() -> None:
     assert cleaned("é" * 499 + " fin") == "é" * 499
+
+
+def test_every_text_that_is_stored_has_a_cap() -> None:
+    """ARCHITECTURE.md, *a company field*: those without one are codes and dates, which other stages check."""
+    texts = {
+        name
+        for columns in (canonical.COMPANIES, canonical.COMPTES)
+        for name, dtype in columns.items()
+        if dtype in (canonical.TEXT, canonical.TEXTS)
+    }
+
+    assert texts - set(text_cleaning.CAPS) == CHECKED
 
 
 @pytest.mark.parametrize("field", sorted(text_cleaning.WHOLE_OR_NULL))

@@ -153,6 +153,23 @@ def test_what_is_no_batch_is_refused(served: Served, address: str, queries: Any)
     assert send(served, address, queries=queries).code == "parametre_invalide"
 
 
+@pytest.mark.parametrize(
+    ("extend", "named"),
+    [
+        ({"ids": "UK:1", "properties": []}, "`ids` :"),
+        ({"ids": []}, "`properties` :"),
+        ({}, "`ids`, `properties` :"),
+    ],
+)
+def test_what_is_no_array_is_named(
+    served: Served, address: str, extend: dict[str, Any], named: str
+) -> None:
+    reply = send(served, address, extend=extend)
+
+    assert (reply.code, reply.json["parametre"]) == ("parametre_invalide", "extend")
+    assert f" {named} il faut un tableau" in reply.json["erreur"]["message"]
+
+
 def test_fields_of_companies_are_had_with_the_rights_of_the_plan(
     served: Served, address: str
 ) -> None:

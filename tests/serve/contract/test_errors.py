@@ -7,9 +7,11 @@ from pathlib import Path
 import orjson
 import pytest
 
+from serve.api.operations import OPERATIONS
 from serve.contract import errors
 from serve.contract.errors import CODES as CODES_DECLARED
 from serve.contract.errors import ApiError
+from serve.guests.operations import OPERATIONS as GUESTS
 from tests.serve.asking import refused
 
 SERVE = Path(errors.__file__).parents[1]
@@ -93,8 +95,17 @@ def test_every_code_has_a_function_of_its_name() -> None:
     others = {name for name in functions if name[0] != "_"} - set(CODES)
     assert others == {
         "secteur_requis", "exports_simultanes", "trop_ancienne", "trop_de_lignes",
-        "codage_non_supporte", "lignes_d_un_visiteur", "pays_endommage", "societe_supprimee", "why",
+        "codage_non_supporte", "lignes_d_un_visiteur", "pays_endommage", "societe_supprimee", "why", "part",
     }  # fmt: skip
+
+
+def test_an_unknown_path_is_told_all_that_is_below_the_api() -> None:
+    """G3"""
+    paths = (one.path for one in (*OPERATIONS, *GUESTS))
+    first = [path.split("/")[3] for path in paths if path.startswith("/api/v1/")]
+
+    assert set(errors.ROUTES) == set(first)
+    assert all(f" {name}" in errors.route_inconnue("/x").texts[1] for name in first)
 
 
 def test_every_code_is_raised_by_a_route() -> None:

@@ -3,7 +3,9 @@
 import csv
 import re
 
+from serve.api import operations
 from serve.contract import prices
+from serve.contract.limits import LINES_PER_CALL
 from serve.guests.docs import llms
 from serve.guests.docs.openapi import document
 from serve.guests.mcp.tools import tools
@@ -51,6 +53,22 @@ def test_no_sentence_of_the_server_types_a_price() -> None:
     }
 
     assert typed == {"prices.py": ["5"]}  # its doctest
+
+
+def test_the_readme_of_quota_has_every_counted_route_and_every_price() -> None:
+    """X0.6, X11"""
+    text = (ROOT / "quota" / "README.md").read_text(encoding="utf-8")
+    routes = {
+        [part.strip("/") for part in re.split(r"\{\w+\}", one.path[8:]) if part.strip("/")][-1]
+        for one in operations.OPERATIONS
+        if one.kind in ("call", "analysis", "body")
+    }
+    row = next(line for line in text.splitlines() if line.startswith("| credits"))
+
+    assert routes > {"societes", "comparables", "analyses/marche"}
+    assert {name for name in routes if f"`{name}`" not in text} == set()
+    assert f"each {LINES_PER_CALL} lines" in text
+    assert set(re.findall(r"\d+", row)) == ALL
 
 
 def test_the_readme_has_the_price_of_a_record() -> None:

@@ -75,6 +75,14 @@ def test_every_message_is_raised_and_every_error_has_its_row() -> None:
     makers = [call for call in calls
               if isinstance(call.func, ast.Name) and call.func.id in ("_error", "_message", "_too_many")]  # fmt: skip
     used = {call.args[0].value for call in makers if isinstance(call.args[0], ast.Constant)}
+    for path in (ROOT / "serve").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "errors.part":
+                name = ast.literal_eval(node.args[0])
+                used.add(name)
+                given = {one.arg for one in node.keywords}
+                code, text = errors.MESSAGES[name]
+                assert ({field for field, _ in places(text.en)}, code) == (given, ""), (path, name)
 
     assert used | errors.PARTS == set(errors.MESSAGES)
 

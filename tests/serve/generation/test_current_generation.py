@@ -14,6 +14,7 @@ from serve.api.analyses import marche
 from serve.contract.errors import ApiError
 from serve.generation.current_generation import CurrentGeneration
 from serve.generation.open_generation import OpenGeneration
+from serve.process import worker
 from shards.errors import CorruptError
 from shards.generations import pointer
 from shards.publish import publication
@@ -102,7 +103,9 @@ def test_the_market_of_all_companies_is_analysed_before_a_generation_is_served(
     asyncio.run(scenario())
 
 
-def test_without_a_generation_there_is_nothing_to_lease(tmp_path: Path) -> None:
+def test_without_a_generation_there_is_nothing_to_lease(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """G9"""
 
     async def scenario() -> None:
@@ -111,9 +114,14 @@ def test_without_a_generation_there_is_nothing_to_lease(tmp_path: Path) -> None:
         with pytest.raises(ApiError, match="indisponible"), published.lease():
             pass
         assert published.generation is None
+        await worker._prepare_first(published)
         published.close()
 
     asyncio.run(scenario())
+
+    # The operator reads one line, which says what to do, and nothing that is meant for a caller.
+    [told] = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
+    assert told.endswith("yet; `python -m pipeline build` or `shards sync` publishes there")
 
 
 def test_a_damaged_generation_is_refused_once_and_the_old_one_serves_on(

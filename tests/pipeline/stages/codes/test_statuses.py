@@ -79,6 +79,19 @@ def test_the_row_of_a_country_comes_before_that_of_all() -> None:
     assert found("NL", "Inactive", "Inactief")["etat"].to_list() == ["cessee", "active"]
 
 
+def test_a_row_of_a_country_contradicts_that_of_all() -> None:
+    rows = (
+        {"iso2": "ES", "statut": "Dissolved!", "etat": "procedure"},  # cessee for all
+        {"iso2": "", "statut": "Dissolved!", "etat": "cessee"},
+    )
+    table = (*(row for row in TABLE if oracle.folded(row["statut"]) != "dissolved"), *rows)
+    contradicted = replace(SEEDS, tables={**SEEDS.tables, "etats": table})
+
+    for iso2, state in (("ES", "procedure"), ("NL", "cessee")):
+        assert oracle.state(iso2, "dissolved", table) == state
+        assert statuses.states(contradicted, iso2)["dissolved"] == state
+
+
 def test_every_status_of_synth_has_a_state() -> None:
     with (TABLES / "statuts.csv").open(encoding="utf-8", newline="") as file:
         drawn = [(row["iso2"], row["statut"]) for row in csv.DictReader(file)]

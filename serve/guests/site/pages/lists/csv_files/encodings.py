@@ -30,11 +30,11 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
 _JUDGED: Final = 1 << 16  # bytes above 127 that decide on a code page
-# Beginnings of files that are no text, and what they are.
+# Beginnings of files that are no text, and why they cannot be used.
 _OTHER_FILES: Final = (
-    (b"PK\x03\x04", ("un classeur ou une archive (.xlsx, .ods, .zip)", "a workbook or archive")),
-    (b"\xd0\xcf\x11\xe0", ("un classeur Excel (.xls)", "an Excel workbook (.xls)")),
-    (b"%PDF", ("un PDF", "a PDF")),
+    (b"PK\x03\x04", errors.why("un_classeur")),
+    (b"\xd0\xcf\x11\xe0", errors.why("un_classeur_xls")),
+    (b"%PDF", errors.why("un_pdf")),
 )
 # What only a wrong code page makes of words: Icelandic letters, an accent that Italian has at the end of words alone,
 # three accents in a row, a capital after a small letter, a word of two scripts.
@@ -68,12 +68,9 @@ def decode_file(raw: bytes, chosen: str = "") -> DecodedText:
     >>> decode_file("Хлеб".encode("cp1251")), decode_file("Spółka Łódź".encode("cp1250")).encoding
     (DecodedText(text='Хлеб', encoding='Windows-1251'), 'Windows-1250')
     """
-    for begins, (french, english) in _OTHER_FILES:
+    for begins, why in _OTHER_FILES:
         if raw.startswith(begins):
-            remedy = "enregistrez la liste en CSV", "save the list as CSV"
-            raise errors.corps_invalide(
-                (f"c'est {french} : {remedy[0]}", f"it is {english}: {remedy[1]}")
-            )
+            raise errors.corps_invalide(why)
     name = chosen or _detect(raw)
     if name not in CHOICES:
         known = ", ".join(CHOICES)
@@ -84,18 +81,11 @@ def decode_file(raw: bytes, chosen: str = "") -> DecodedText:
     try:
         text = raw.decode(CHOICES[name]) if chosen else _decode(raw, name)
     except UnicodeDecodeError as error:
-        place = f"{error.start}"
-        why = (
-            f"l'octet {place} n'est pas de l'encodage {name} : choisissez-en un autre",
-            f"byte {place} is not of the encoding {name}: choose another one",
-        )
+        why = errors.why("autre_encodage", place=error.start, name=name)
         raise errors.corps_invalide(why) from error
     if control := _CONTROL.search(text):
         shown = f"U+{ord(control[0]):04X}"
-        why = (
-            f"le caractère {control.start() + 1} est {shown} : ôtez-le, ou enregistrez la liste en CSV",
-            f"character {control.start() + 1} is {shown}: remove it, or save the list as CSV",
-        )
+        why = errors.why("caractere_refuse", place=control.start() + 1, shown=shown)
         raise errors.corps_invalide(why)
     return DecodedText(text.removeprefix("\ufeff"), name)
 

@@ -137,22 +137,15 @@ def _rows(text: str, separator: str) -> list[list[str]]:
     try:
         for number, row in enumerate(_reader(text, separator), 1):
             if len(row) > MOST_COLUMNS:
-                raise errors.corps_invalide(
-                    (
-                        f"la ligne {number} a {len(row)} colonnes, {MOST_COLUMNS} au plus : ôtez-en",
-                        f"row {number} has {len(row)} columns, {MOST_COLUMNS} at most: remove some",
-                    )
+                why = errors.why(
+                    "trop_de_colonnes", number=number, count=len(row), most=MOST_COLUMNS
                 )
+                raise errors.corps_invalide(why)
             if number > 2 * MOST_ROWS:  # so many blank rows are no list either
                 raise errors.trop_de_lignes(number, MOST_ROWS)
             found.append(row)
     except csv.Error as error:
-        why = (
-            f"la liste ne peut être lue comme CSV ({error}) : fermez le guillemet ouvert, "
-            "ou choisissez un autre séparateur",
-            f"the list cannot be read as CSV ({error}): close the open quotation mark, or choose another separator",
-        )
-        raise errors.corps_invalide(why) from error
+        raise errors.corps_invalide(errors.why("csv_illisible", error=error)) from error
     return found
 
 
@@ -235,11 +228,4 @@ def _known_headings() -> Mapping[tuple[bool, str], str]:
 
 def _nothing_to_go_by(headings: Sequence[str]) -> ApiError:
     shown = ", ".join(repr(text[:40]) for text in headings[:8])
-    return errors.corps_invalide(
-        (
-            f"aucune colonne de nom, d'identifiant ou de TVA parmi {shown} : nommez-en une "
-            "`nom`, `id` ou `tva`, choisissez-la au-dessus d’elle, ou un autre séparateur",
-            f"no column of names, identifiers or VAT numbers among {shown}: call one `name`, "
-            "`id` or `vat`, choose one above it, or choose another separator",
-        )
-    )
+    return errors.corps_invalide(errors.why("aucune_colonne", shown=shown))

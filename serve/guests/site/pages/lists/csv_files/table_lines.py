@@ -88,8 +88,5 @@ def _check_width(one: ListedLine, cells: int, headings: int) -> ListedLine:
     """The line, or an error if its row has more cells than there are columns."""
     if cells <= headings:
         return one
-    why = (
-        f"{cells} cellules pour {headings} colonnes : un séparateur dans une valeur sans guillemets ?",
-        f"{cells} cells for {headings} columns: a separator in a value without quotation marks?",
-    )
+    why = errors.why("trop_de_cellules", cells=cells, headings=headings)
     return ListedLine(one.cle, None, errors.ligne_invalide(why))
