@@ -199,13 +199,15 @@ def with_number(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
             yield CompanyPlace(iso2, row)
 
 
-def with_derived_number(shards: Shards, folded: str, one: Derivation) -> Iterator[CompanyPlace]:
+def with_derived_number(
+    shards: Shards, folded: str, derivation: Derivation
+) -> Iterator[CompanyPlace]:
     """Companies whose identifier is in the number, and that do not have another VAT number in their records."""
-    matched = one.pattern.fullmatch(folded)
-    if matched and one.iso2 in shards:
-        identifier = fold_id(matched.expand(one.identifier))
-        for place in with_identifier({one.iso2: shards[one.iso2]}, identifier):
-            if one.type != VAT or _may_have(shards[place.iso2], place.row, folded):
+    matched = derivation.pattern.fullmatch(folded)
+    if matched and derivation.iso2 in shards:
+        identifier = fold_id(matched.expand(derivation.identifier))
+        for place in with_identifier({derivation.iso2: shards[derivation.iso2]}, identifier):
+            if derivation.type != VAT or _may_have(shards[place.iso2], place.row, folded):
                 yield place
 
 
