@@ -13,9 +13,9 @@ sys.path.insert(0, str(Path(__file__).parent))  # an isolated build leaves it ou
 from shards.kernel import headers
 
 MODULES = (
-    "find", "row_sets", "codes.allowed", "codes.coded_rows", "rows", "generate", "heads.heap",
-    "heads.stored", "heads.head", "conditions", "merge", "search", "results.records", "results.market",
-    "results.scope", "text.phrases", "text.names", "text.suggest", "text.near", "text.line_words",
+    "find", "row_sets", "codes.allowed_rows", "codes.coded_rows", "rows", "generate", "heads.heap",
+    "heads.stored_heads", "heads.head", "conditions", "merge", "search", "results.records", "results.market",
+    "results.scope", "text.phrases", "text.names", "text.suggest", "text.near_words", "text.line_words",
     "text.candidates",
 )  # fmt: skip
 DIRECTIVES = {

@@ -188,17 +188,19 @@ def read_sources(folder: Path) -> dict[str, tuple[RegisterImport, ...]]:
         raise InputError(f"{path} cannot be read: {error}; import the register again") from error
 
 
-def check_columns(found: Schema, expected: Schema, required: frozenset[str], where: object) -> None:
-    """Check the columns `found` in `where` against the canonical schema.
+def check_columns(
+    columns: Schema, expected: Schema, required: frozenset[str], where: object
+) -> None:
+    """Check the `columns` of `where` against the canonical schema.
 
     Raises:
         InputError: the unknown, the missing or the mistyped columns, by name.
     """
-    unknown = sorted(found.keys() - expected.keys())
-    missing = sorted(required - found.keys())
+    unknown = sorted(columns.keys() - expected.keys())
+    missing = sorted(required - columns.keys())
     mistyped = [
         f"{name} is {dtype}, not {expected[name]}"
-        for name, dtype in found.items()
+        for name, dtype in columns.items()
         if name in expected and not _accepts(name, expected[name], dtype)
     ]
     if unknown:
@@ -237,23 +239,23 @@ def _read_through(file: Path) -> None:
         raise InputError(f"{file} cannot be read: {reason}; import it again") from error
 
 
-def _column(name: str, expected: pl.DataType, found: pl.DataType | None) -> pl.Expr:
-    if found is None:
+def _column(name: str, expected: pl.DataType, dtype: pl.DataType | None) -> pl.Expr:
+    if dtype is None:
         return pl.lit(None, dtype=expected)
-    if name in _DATES and found == pl.Date:
+    if name in _DATES and dtype == pl.Date:
         return pl.col(name).dt.to_string("iso")
     return pl.col(name).cast(expected)
 
 
-def _accepts(name: str, expected: pl.DataType, found: pl.DataType) -> bool:
-    if found in (expected, pl.Null):
+def _accepts(name: str, expected: pl.DataType, dtype: pl.DataType) -> bool:
+    if dtype in (expected, pl.Null):
         return True
     if expected == NUMBER:
-        return found.is_numeric()
+        return dtype.is_numeric()
     if expected == INTEGER:
-        return found.is_integer()
+        return dtype.is_integer()
     if expected == TEXT:
-        return found in (pl.Categorical, pl.Enum) or (name in _DATES and found == pl.Date)
+        return dtype in (pl.Categorical, pl.Enum) or (name in _DATES and dtype == pl.Date)
     if expected == TEXTS:
-        return found == pl.List(pl.Null)
+        return dtype == pl.List(pl.Null)
     return False

@@ -179,12 +179,12 @@ EE_RULES: Final[tuple[Rule, ...]] = (
 )
 
 
-def write(folder: Path, inner: str, ending: str, found: list[tuple[bytes, Row]]) -> None:
+def write(folder: Path, inner: str, ending: str, rows: list[tuple[bytes, Row]]) -> None:
     """Write a zip with one file, under the published names."""
-    content = b"".join(raw for raw, _ in found)
+    content = b"".join(raw for raw, _ in rows)
     target = folder / (inner.removesuffix(".csv") + ending)
     write_zip(target, [(inner, content)])
-    print(f"{target}: {len(found) - 1} rows, {target.stat().st_size} bytes")
+    print(f"{target}: {len(rows) - 1} rows, {target.stat().st_size} bytes")
 
 
 def accounts(whole: Path, folder: Path) -> None:

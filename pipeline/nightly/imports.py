@@ -5,7 +5,7 @@
 
 The key is made of the published bytes, the code and the tables, so an edition is imported once, a run that was killed
 finds what it had finished, and nothing is ever half of one edition and half of another. An import is read whole before
-it is taken again (`sealed`): one that was damaged since is made anew. A source whose import fails
+it is taken again (`sealed_record`): one that was damaged since is made anew. A source whose import fails
 keeps the imports that it had. Sources whose editions add up have an import for each file.
 """
 
@@ -25,7 +25,7 @@ from pipeline.nightly.fetch import published_files
 from pipeline.registers import FOLDER, REGISTERS
 from pipeline.registers.register import RowCounts
 from seeds import TABLES
-from shards.generations import atomic_files, sealed
+from shards.generations import atomic_files, sealed_record
 from shards.generations import manifest as manifests
 from shards.publish.publication import LEAST_SHARE
 
@@ -133,7 +133,7 @@ def run(
         return SourceImports(source, before, failures=tuple(failures))
     atomic_files.write(
         _pointer(work, source),
-        sealed.dump({"imports": [edition.list_entry() for edition in taken]}),
+        sealed_record.dump({"imports": [edition.list_entry() for edition in taken]}),
     )
     return SourceImports(source, tuple(taken), tuple(fresh), tuple(failures))
 
@@ -176,12 +176,12 @@ def _import(
 ) -> tuple[EditionImport, bool]:
     """The import of these files, and whether it was made now; those of `whole` have been checked."""
     key = _key(source, files)
-    if made := key not in whole and not sealed.is_whole(folder / key):
+    if made := key not in whole and not sealed_record.is_whole(folder / key):
         shutil.rmtree(folder / key, ignore_errors=True)
         staged = Path(tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=folder))
         try:
             importing.run(source, files, staged, memory=memory)
-            sealed.seal(staged)
+            sealed_record.seal(staged)
             atomic_files.settle(staged, folder / key)
         finally:
             shutil.rmtree(staged, ignore_errors=True)
@@ -209,38 +209,40 @@ def _key(source: str, files: Sequence[Path]) -> str:
     return code_version.digest([(b"", part.encode()) for part in parts])[:_KEY_DIGITS]
 
 
-def _refuse_losses(source: str, one: EditionImport, before: Sequence[EditionImport]) -> None:
+def _refuse_losses(source: str, edition: EditionImport, before: Sequence[EditionImport]) -> None:
     """Refuse an edition that lost companies, as a gate of the publication does for a country."""
     kept = sum(other.kept_rows for other in before)
-    if one.kept_rows < LEAST_SHARE * kept:
+    if edition.kept_rows < LEAST_SHARE * kept:
         raise BuildError(
-            f"{', '.join(one.fichiers)}: {one.kept_rows:,} rows are kept, {kept:,} were of the edition before;"
+            f"{', '.join(edition.fichiers)}: {edition.kept_rows:,} rows are kept, {kept:,} were of the edition before;"
             f" --accept {source} takes it all the same"
         )
 
 
-def _refuse_rejections(source: str, one: EditionImport, most: float | None) -> None:
+def _refuse_rejections(source: str, edition: EditionImport, most: float | None) -> None:
     """Refuse an edition whose rows are mostly no companies, such as those of a file that lost its names."""
     register = REGISTERS[source]
-    counts = RowCounts(one.comptage["lus"], one.kept_rows, rejected=one.comptage["rejetes"])
+    counts = RowCounts(
+        edition.comptage["lus"], edition.kept_rows, rejected=edition.comptage["rejetes"]
+    )
     excess = counts.excess(register.max_rejected if most is None else most, register.english)
     if excess:
         raise BuildError(
-            f"{', '.join(one.fichiers)}: {excess}; --accept {source} takes it all the same,"
+            f"{', '.join(edition.fichiers)}: {excess}; --accept {source} takes it all the same,"
             f" [source.{source}] max_rejected in the configuration raises the bound"
         )
 
 
-def _refuse_older(source: str, one: EditionImport, before: Sequence[EditionImport]) -> None:
+def _refuse_older(source: str, edition: EditionImport, before: Sequence[EditionImport]) -> None:
     """Refuse to go back: to an older file of the same name, or to files that are all older.
 
     What is known to the month alone is compared by the month.
     """
     known = {name: day for other in before for name, day in other.dates.items()}
-    pairs = [(name, day, known[name]) for name, day in one.dates.items() if name in known]
-    if one.dates and known:
-        newest = max(one.dates, key=one.dates.__getitem__)
-        pairs.append((newest, one.dates[newest], max(known.values())))
+    pairs = [(name, day, known[name]) for name, day in edition.dates.items() if name in known]
+    if edition.dates and known:
+        newest = max(edition.dates, key=edition.dates.__getitem__)
+        pairs.append((newest, edition.dates[newest], max(known.values())))
     for name, day, last in pairs:
         if day[: len(last)] < last[: len(day)]:
             raise BuildError(
@@ -272,7 +274,9 @@ def _read(work: Path, source: str) -> tuple[EditionImport, ...]:
     try:
         content = path.read_bytes()
         # A list without a digest is of a version before this one.
-        listed = orjson.loads(content) if content[:1] == b"[" else sealed.load(content)["imports"]
+        listed = (
+            orjson.loads(content) if content[:1] == b"[" else sealed_record.load(content)["imports"]
+        )
         found = [(one["cle"], tuple(one["fichiers"]), one["comptage"]) for one in listed]
     except FileNotFoundError:
         return ()
@@ -283,6 +287,6 @@ def _read(work: Path, source: str) -> tuple[EditionImport, ...]:
     return tuple(
         EditionImport(*one, _dates(folder / one[0]))
         for one in found
-        if sealed.is_whole(folder / one[0])
-        or ((folder / one[0]).is_dir() and not (folder / one[0] / sealed.LIST).exists())
+        if sealed_record.is_whole(folder / one[0])
+        or ((folder / one[0]).is_dir() and not (folder / one[0] / sealed_record.LIST).exists())
     )

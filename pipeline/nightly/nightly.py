@@ -75,24 +75,24 @@ class NightlyRun:
             raise BuildError(self._message(error)) from error
         return found
 
-    def _try(self, found: NightlyReport) -> None:
+    def _try(self, report: NightlyReport) -> None:
         """Run all stages, and write the report."""
         config = self.config
         try:
             if config.key:  # a key that is wrong should not be found out after hours
                 signature.private_key(config.key)
-            found.precedente = found.generation = pointer.current_name(config.data)
-            self._stages(found)
+            report.precedente = report.generation = pointer.current_name(config.data)
+            self._stages(report)
         except pl.exceptions.PolarsError as error:
-            found.erreur = f"the input cannot be read: {str(error).splitlines()[0]}"
+            report.erreur = f"the input cannot be read: {str(error).splitlines()[0]}"
         except (BuildError, InputError, ShardError, OSError) as error:
-            found.erreur = self._message(error)
-        found.fin = self.clock().isoformat(timespec="seconds")
+            report.erreur = self._message(error)
+        report.fin = self.clock().isoformat(timespec="seconds")
         try:
-            found.write(config.work / "reports", config.reports)
+            report.write(config.work / "reports", config.reports)
         except OSError as error:  # what the night did is printed all the same
-            found.erreur = found.erreur or f"the report is not written: {self._message(error)}"
-            found.etat = "echec"
+            report.erreur = report.erreur or f"the report is not written: {self._message(error)}"
+            report.etat = "echec"
 
     def _message(self, error: Exception) -> str:
         """The message of an error; of a full disk, which the system does not name, with folder and remedy."""
@@ -103,15 +103,15 @@ class NightlyRun:
         full = min(there, key=lambda folder: shutil.disk_usage(folder).free, default=config.work)
         return f"the disk of {full} is full; give it space and start the night again, which goes on"
 
-    def _measure(self, found: NightlyReport) -> None:
+    def _measure(self, report: NightlyReport) -> None:
         """Write the metrics, which a night without them does not wait for."""
         config = self.config
         if not config.textfile:
             return
-        code = found.exit_code(strict=config.strict)
+        code = report.exit_code(strict=config.strict)
         try:
             textfile.write(
-                config.textfile, found, config.data, ended=self.clock(), success=code == 0
+                config.textfile, report, config.data, ended=self.clock(), success=code == 0
             )
         except OSError as error:
             self.say(f"warning: textfile {config.textfile} cannot be written: {error.strerror}")
@@ -162,10 +162,10 @@ class NightlyRun:
             night.signee = True
         with self._time_stage(night, "prune"):
             imports.prune(imported, config.work)
-        failed = any(one.failed for one in night.sources)
+        failed = any(one.has_failed for one in night.sources)
         night.etat = "partiel" if failed else "complet"
 
-    def _build(self, imported: list[SourceImports], found: NightlyReport) -> BuildResult:
+    def _build(self, imported: list[SourceImports], report: NightlyReport) -> BuildResult:
         """Build, verify and publish."""
         config = self.config
         inputs = tuple(folder for one in imported for folder in one.folders(config.work))
@@ -184,19 +184,19 @@ class NightlyRun:
         )
 
         def verify(generation: Generation) -> None:
-            with self._time_stage(found, "verify"):
+            with self._time_stage(report, "verify"):
                 invariants.verify(generation, _verified_shards(config), jobs=config.jobs or 1)
 
         return build.run(replace(options, check=verify) if config.verify else options)
 
     @contextmanager
-    def _time_stage(self, found: NightlyReport, stage: str) -> Iterator[None]:
+    def _time_stage(self, report: NightlyReport, stage: str) -> Iterator[None]:
         since = time.monotonic()  # the clock may be set while a stage runs
         self.begin(stage)
         try:
             yield
         finally:
-            found.etapes[stage] = round(time.monotonic() - since, 6)
+            report.etapes[stage] = round(time.monotonic() - since, 6)
 
 
 def _verified_shards(config: NightlyConfig) -> set[Inode]:

@@ -65,7 +65,7 @@ class SourceReport:
     secondes: float
 
     @property
-    def failed(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether not all that is published of it is served."""
         return self.resultat in ("partiel", "precedent", "absent")
 
@@ -124,7 +124,7 @@ class NightlyReport:
 
     def lines(self) -> Iterator[str]:
         """The report for a terminal."""
-        bad = sum(one.failed for one in self.sources)
+        bad = sum(one.has_failed for one in self.sources)
         if self.etat == "echec":
             yield f"failed: {self.erreur}; {self.generation or 'nothing'} stays published"
         else:

@@ -30,26 +30,26 @@ _DAY: Final = 86_400
 _KIBIBYTE: Final = 1_024  # the unit of ru_maxrss on Linux
 
 
-def write(path: Path, found: NightlyReport, data: Path, *, ended: datetime, success: bool) -> None:
+def write(path: Path, report: NightlyReport, data: Path, *, ended: datetime, success: bool) -> None:
     """Write the metrics of a night to `path`.
 
     Raises:
         OSError: the file cannot be written.
     """
     last = int(ended.timestamp()) if success else _last_success(path)
-    text = "".join(f"{line}\n" for line in _lines(found, data, last))
+    text = "".join(f"{line}\n" for line in _lines(report, data, last))
     partial = path.with_name(path.name + atomic_files.PARTIAL)
     partial.write_text(text, encoding="utf-8")
     partial.chmod(0o644)  # the collector is another user
     atomic_files.appear(partial, path)
 
 
-def _lines(found: NightlyReport, data: Path, last: int | None) -> Iterator[str]:
+def _lines(report: NightlyReport, data: Path, last: int | None) -> Iterator[str]:
     families: dict[str, list[tuple[str, float]]] = {}
-    for one in found.sources:
-        for name, value in _of_source(one):
-            families.setdefault(name, []).append((f'{{source="{one.source}"}}', value))
-    for name, plain in _of_night(found, data, last):
+    for source in report.sources:
+        for name, value in _of_source(source):
+            families.setdefault(name, []).append((f'{{source="{source.source}"}}', value))
+    for name, plain in _of_night(report, data, last):
         families[name] = [("", plain)]
     for name, text in _HELP.items():
         if samples := families.get(name):
@@ -59,21 +59,21 @@ def _lines(found: NightlyReport, data: Path, last: int | None) -> Iterator[str]:
                 yield f"societes_night_{name}{labels} {value:.14g}"
 
 
-def _of_source(one: SourceReport) -> Iterator[tuple[str, float]]:
-    yield "source_tried", one.demandee
-    yield "source_fetched", one.demandee and one.obtenue
-    if one.age_jours is not None:
-        yield "source_age_seconds", one.age_jours * _DAY
-    yield "source_rows", one.comptage.get("gardes", 0)
-    yield "source_rejected_rows", one.comptage.get("rejetes", 0)
-    yield "source_seconds", one.secondes
+def _of_source(source: SourceReport) -> Iterator[tuple[str, float]]:
+    yield "source_tried", source.demandee
+    yield "source_fetched", source.demandee and source.obtenue
+    if source.age_jours is not None:
+        yield "source_age_seconds", source.age_jours * _DAY
+    yield "source_rows", source.comptage.get("gardes", 0)
+    yield "source_rejected_rows", source.comptage.get("rejetes", 0)
+    yield "source_seconds", source.secondes
 
 
-def _of_night(found: NightlyReport, data: Path, last: int | None) -> Iterator[tuple[str, float]]:
-    if "build" in found.etapes:
-        yield "build_seconds", found.etapes["build"]
-    if found.generation:
-        folder = data / found.generation
+def _of_night(report: NightlyReport, data: Path, last: int | None) -> Iterator[tuple[str, float]]:
+    if "build" in report.etapes:
+        yield "build_seconds", report.etapes["build"]
+    if report.generation:
+        folder = data / report.generation
         yield "build_bytes", sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
     of = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     yield "peak_memory_bytes", max(resource.getrusage(who).ru_maxrss for who in of) * _KIBIBYTE

@@ -17,7 +17,7 @@ from blake3 import blake3
 from pipeline import code_version
 from pipeline.stages.quality_report import Quality
 from shards.format import FORMAT_VERSION
-from shards.generations import atomic_files, generation_files, manifest, sealed
+from shards.generations import atomic_files, generation_files, manifest, sealed_record
 from shards.generations.manifest import File
 from shards.generations.reference import CellCount
 
@@ -49,7 +49,7 @@ def write_receipt(
     receipt = {"key": key, "rejetees": _digest_of(rejected), **asdict(country)}
     path = receipt_path(done, country.iso2)
     partial = work / path.name
-    partial.write_bytes(sealed.dump(receipt))
+    partial.write_bytes(sealed_record.dump(receipt))
     atomic_files.sync(partial)
     partial.replace(path)
 
@@ -74,7 +74,7 @@ def find_done(done: Path, iso2: str, key: str, rejected: Sequence[Path]) -> Buil
 def read_receipt(path: Path, key: str, rejected: Sequence[Path]) -> BuiltCountry | None:
     """The content of a receipt, if its key and its digest of rejected rows match; else None."""
     try:
-        receipt = sealed.load(path.read_bytes())
+        receipt = sealed_record.load(path.read_bytes())
         if (receipt["key"], receipt["rejetees"]) != (key, _digest_of(rejected)):
             return None
         return BuiltCountry(

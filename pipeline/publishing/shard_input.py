@@ -180,8 +180,8 @@ def withheld_codes(ids: pl.Series, weighed: pl.LazyFrame) -> Withheld:
     return by_row
 
 
-def statements(found: pl.DataFrame, withheld: Withheld) -> Iterator[tuple[int, bytes]]:
-    """Each row that has statement lines, ascending, with its statements (FORMAT.md §6); `found` is sorted."""
-    for row, group in groupby(found.iter_rows(), key=itemgetter(0)):
+def statements(rows: pl.DataFrame, withheld: Withheld) -> Iterator[tuple[int, bytes]]:
+    """Each row that has statement lines, ascending, with its statements (FORMAT.md §6); `rows` is sorted."""
+    for row, group in groupby(rows.iter_rows(), key=itemgetter(0)):
         lines = orjson.dumps([dict(zip(record.LINE, line[1:], strict=True)) for line in group])
         yield row, b"\n".join([lines, orjson.dumps(withheld[row])]) if row in withheld else lines

@@ -71,17 +71,17 @@ def _items(scanner: "_Scanner", at: Sequence[str], envelope: Mapping[str, str]) 
     elif not at:
         yield scanner.value()
     elif scanner.peek() == "{":
-        found = False
+        has_key = False
         for _ in scanner.elements("{", "}"):
             key = scanner.key()
             if key == at[0]:
-                found = True
+                has_key = True
                 yield from _items(scanner, at[1:], envelope)
             elif key in envelope:
                 scanner.value()
             else:
                 raise RecordError(f"unknown key {key!r} beside {at[0]!r}")
-        if not found:
+        if not has_key:
             raise RecordError(f"no key {at[0]!r}")
     else:
         raise RecordError(f"no object with the key {at[0]!r}: {scanner.position()}")

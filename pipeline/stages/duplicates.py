@@ -49,18 +49,18 @@ def refuse(companies: pl.LazyFrame, iso2: str, files: Sequence[Path]) -> None:
     )
 
 
-def _register_files(found: pl.Series, iso2: str, files: Sequence[Path]) -> list[str]:
-    """The files that hold nearly all of `found` and little else."""
+def _register_files(repeated: pl.Series, iso2: str, files: Sequence[Path]) -> list[str]:
+    """The files that hold nearly all of `repeated` and little else."""
     whole = []
     for file in files:
         ids = input_files.keep_country(pl.scan_parquet(file).select("iso2", "id"), iso2).select(
             _clean_identifier()
         )
-        again = ids.join(found.to_frame().lazy(), on="id", how="semi").unique()
+        again = ids.join(repeated.to_frame().lazy(), on="id", how="semi").unique()
         rows, both = (
             int(frame.select(pl.len()).collect(engine="streaming").item()) for frame in (ids, again)
         )
-        if both >= _NEARLY * len(found) and both >= _MOSTLY * rows:
+        if both >= _NEARLY * len(repeated) and both >= _MOSTLY * rows:
             whole.append(str(file))
     return sorted(whole)
 

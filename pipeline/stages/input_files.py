@@ -79,26 +79,26 @@ def parts_of_country(survey: Survey, iso2: str) -> tuple[InputPart, ...]:
 
 def rows_per_country(survey: Survey) -> dict[str, int]:
     """The rows of each country in all files together."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for rows in survey.values():
         for iso2, count in rows.items():
-            found[iso2] = found.get(iso2, 0) + count
-    return dict(sorted(found.items()))
+            counts[iso2] = counts.get(iso2, 0) + count
+    return dict(sorted(counts.items()))
 
 
 def scan_pieces(
     parts: Iterable[InputPart], table: str, iso2: str, most: int
 ) -> Iterator[pl.LazyFrame]:
     """Scan the rows of a country, at most `most` at a time; one empty piece if there is none."""
-    found = False
+    any_rows = False
     for path, _ in parts:
         rows = canonical.scan(path, table)
         height = _height(path)
         size = -(-height // -(-height // most)) if height else most  # equal pieces
         for start in range(0, height, size):
-            found = True
+            any_rows = True
             yield keep_country(rows.slice(start, size), iso2)
-    if not found:
+    if not any_rows:
         yield pl.LazyFrame(schema=dict(TABLES[table][0]))
 
 

@@ -119,7 +119,7 @@ def write(marked: pl.LazyFrame, columns: list[str], path: Path, work: Path) -> N
 
 
 def refuse_too_many(
-    iso2: str, what: str, read: int, found: Mapping[str, int], most: float, where: object
+    iso2: str, what: str, read: int, reasons: Mapping[str, int], most: float, where: object
 ) -> None:
     """Stop if more than the share `most` of the `read` rows was rejected.
 
@@ -130,12 +130,12 @@ def refuse_too_many(
     Raises:
         BuildError: naming the country, the share and the three most common reasons.
     """
-    total = sum(found.values())
+    total = sum(reasons.values())
     if total <= most * read:
         return
-    top = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:3]
-    reasons = ", ".join(console.reason_and_count(*item) for item in top)
+    top = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))[:3]
+    named = ", ".join(console.reason_and_count(*item) for item in top)
     raise BuildError(
         f"{iso2}: {total} of {read} {what} rejected ({total / read:.1%}, at most {most:.1%}): "
-        f"{reasons}; look into {where} and mend the input, or raise --max-rejected"
+        f"{named}; look into {where} and mend the input, or raise --max-rejected"
     )

@@ -100,8 +100,8 @@ def connect(address: str, seen: Path, memory: int | None) -> Iterator[Cluster]:
         yield Cluster(address, executor, threads, memory or least or processes.UNBOUNDED)
 
 
-def _check(found: dict[str, tuple[str, bool]], seen: Path) -> None:
-    blind = sorted(f"{host} ({worker})" for worker, (host, sees) in found.items() if not sees)
+def _check(workers: dict[str, tuple[str, bool]], seen: Path) -> None:
+    blind = sorted(f"{host} ({worker})" for worker, (host, sees) in workers.items() if not sees)
     if blind:
         raise BuildError(
             f"{', '.join(blind)} does not see {seen}; "

@@ -308,9 +308,9 @@ class RedisConnection:
         if self._state:
             identity.remember(self._state, found)
 
-    def _other_store_text(self, found: bytes | None) -> str:
+    def _other_store_text(self, identity: bytes | None) -> str:
         known = (self._identity or b"").decode(errors="replace")
-        named = (found or b"none").decode(errors="replace")
+        named = (identity or b"none").decode(errors="replace")
         return (
             f"it has the rows of another store ({named}) than this host knows ({known}); restore "
             "them, or start the servers again with --new-store"

@@ -44,12 +44,12 @@ class Packing:
     rows: int
     orders: Sequence[Rows]
 
-    def of_rows(self, found: Rows) -> bytes:
-        """The bytes of the set `found`, ascending."""
-        packed = pack(found, self.rows)
-        if len(found) <= format.headed_size(self.rows):
+    def of_rows(self, rows: Rows) -> bytes:
+        """The bytes of the set `rows`, ascending."""
+        packed = pack(rows, self.rows)
+        if len(rows) <= format.headed_size(self.rows):
             return packed
-        return self._with_heads(packed, mask_of(found, self.rows))
+        return self._with_heads(packed, mask_of(rows, self.rows))
 
     def of_mask(self, mask: NDArray[np.bool_]) -> bytes:
         """The bytes of the set of the rows where `mask`, one entry per row, is true."""
@@ -57,16 +57,16 @@ class Packing:
         _, size = _HEADER.unpack_from(packed)
         return self._with_heads(packed, mask) if size > format.headed_size(self.rows) else packed
 
-    def of_count(self, found: Rows) -> bytes:
-        """The size and the heads of the set `found`, ascending; the set itself if it is shorter than a head."""
-        size = len(found)
+    def of_count(self, rows: Rows) -> bytes:
+        """The size and the heads of the set `rows`, ascending; the set itself if it is shorter than a head."""
+        size = len(rows)
         if size < format.HEAD_ROWS:
-            return pack(found, self.rows)
+            return pack(rows, self.rows)
         # A walk looks at _LOOKED_AT × HEAD_ROWS × rows / size rows; ranking at `size` rows.
         if size * size < _LOOKED_AT * format.HEAD_ROWS * self.rows:
-            heads = self._heads_by_rank(found)
+            heads = self._heads_by_rank(rows)
         else:
-            heads = self._heads_by_walk(mask_of(found, self.rows), size)
+            heads = self._heads_by_walk(mask_of(rows, self.rows), size)
         return _HEADER.pack(COUNTED, size) + b"".join(head.tobytes() for head in heads)
 
     def _with_heads(self, packed: bytes, mask: NDArray[np.bool_]) -> bytes:
@@ -78,10 +78,10 @@ class Packing:
     def _ranks(self) -> Sequence[Rows]:
         return [sort_keys.ranks(order) for order in self.orders]
 
-    def _heads_by_rank(self, found: Rows) -> Iterator[Rows]:
+    def _heads_by_rank(self, rows: Rows) -> Iterator[Rows]:
         """The heads of a small set, by the rank of each row."""
         for order, ranks in zip(self.orders, self._ranks, strict=True):
-            places = np.partition(ranks[found], format.HEAD_ROWS - 1)[: format.HEAD_ROWS]
+            places = np.partition(ranks[rows], format.HEAD_ROWS - 1)[: format.HEAD_ROWS]
             places.sort()
             yield np.ascontiguousarray(order[places], dtype=U4)
 
@@ -98,18 +98,18 @@ class Packing:
                 end *= _FURTHER
 
 
-def pack(found: Rows, rows: int) -> bytes:
-    """The bytes of the set `found`, ascending, in a shard of `rows` rows; without heads.
+def pack(rows: Rows, count: int) -> bytes:
+    """The bytes of the set `rows`, ascending, in a shard of `count` rows; without heads.
 
     >>> pack(np.array([1, 300], dtype=np.uint32), 100_000).hex(" ", -4)
     '02000000 02000000 01ff2c'
     """
-    if len(found) * _DENSE > rows:
-        return _pack_bits(mask_of(found, rows), len(found))
-    gaps = _pack_gaps(found)
-    if len(gaps) < found.itemsize * len(found):
-        return _HEADER.pack(GAPS, len(found)) + gaps.tobytes()
-    return _HEADER.pack(LIST, len(found)) + np.ascontiguousarray(found, dtype=U4).tobytes()
+    if len(rows) * _DENSE > count:
+        return _pack_bits(mask_of(rows, count), len(rows))
+    gaps = _pack_gaps(rows)
+    if len(gaps) < rows.itemsize * len(rows):
+        return _HEADER.pack(GAPS, len(rows)) + gaps.tobytes()
+    return _HEADER.pack(LIST, len(rows)) + np.ascontiguousarray(rows, dtype=U4).tobytes()
 
 
 def pack_mask(mask: NDArray[np.bool_]) -> bytes:
@@ -120,10 +120,10 @@ def pack_mask(mask: NDArray[np.bool_]) -> bytes:
     return pack(np.flatnonzero(mask).astype(np.uint32), len(mask))
 
 
-def mask_of(found: Rows, rows: int) -> NDArray[np.bool_]:
-    """A mask of the rows `found`, over all `rows` rows; `found` may be unordered and repeat rows."""
-    mask = np.zeros(rows, dtype=bool)
-    mask[found] = True
+def mask_of(rows: Rows, count: int) -> NDArray[np.bool_]:
+    """A mask of `rows`, over all `count` rows of a shard; `rows` may be unordered and repeat rows."""
+    mask = np.zeros(count, dtype=bool)
+    mask[rows] = True
     return mask
 
 
@@ -137,9 +137,9 @@ def _pack_bits(mask: NDArray[np.bool_], count: int) -> bytes:
     return _HEADER.pack(BITS, count) + bits.tobytes()
 
 
-def _pack_gaps(found: Rows) -> NDArray[np.uint8]:
+def _pack_gaps(rows: Rows) -> NDArray[np.uint8]:
     """The gap before each row: FURTHER as often as it goes into the gap, then the rest."""
-    whole, rest = np.divmod(np.diff(found, prepend=np.uint32(0)), np.uint32(FURTHER))
+    whole, rest = np.divmod(np.diff(rows, prepend=np.uint32(0)), np.uint32(FURTHER))
     last = np.cumsum(whole + np.uint32(1), dtype=np.int64) - 1
     gaps = np.full(int(last[-1]) + 1 if len(last) else 0, FURTHER, dtype=np.uint8)
     gaps[last] = rest

@@ -2,6 +2,6 @@
 
 `generation_files` opens a generation by name, `pointer` reads and replaces DATA/CURRENT, `manifest`, `reference` and
 `register_sources` are the documents beside the shards. `locks` keeps writers and readers apart; `atomic_files` makes
-files and folders appear whole. `groups` says who consolidates whom (X12), `sealed` are records
+files and folders appear whole. `groups` says who consolidates whom (X12), `sealed_record` are records
 with a digest of their own.
 """

@@ -135,12 +135,24 @@ def check(groups: Groups) -> None:
                 )
 
 
-def _by_child(one: Relationship) -> tuple[Any, ...]:
-    return one.child, NATURES.index(one.nature), one.parent, one.debut or "", one.fin or ""
+def _by_child(relationship: Relationship) -> tuple[Any, ...]:
+    return (
+        relationship.child,
+        NATURES.index(relationship.nature),
+        relationship.parent,
+        relationship.debut or "",
+        relationship.fin or "",
+    )
 
 
-def _by_parent(one: Relationship) -> tuple[Any, ...]:
-    return one.parent, NATURES.index(one.nature), one.child, one.debut or "", one.fin or ""
+def _by_parent(relationship: Relationship) -> tuple[Any, ...]:
+    return (
+        relationship.parent,
+        NATURES.index(relationship.nature),
+        relationship.child,
+        relationship.debut or "",
+        relationship.fin or "",
+    )
 
 
 def _relationship(row: np.void) -> Relationship:

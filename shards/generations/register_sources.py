@@ -130,5 +130,5 @@ def _file(entry: Mapping[str, Any]) -> RegisterFile:
     return file
 
 
-def _place(one: RegisterImport) -> tuple[str, str, str]:
-    return one.source, one.importe, repr(one)
+def _place(register: RegisterImport) -> tuple[str, str, str]:
+    return register.source, register.importe, repr(register)

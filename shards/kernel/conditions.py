@@ -1,11 +1,16 @@
-"""The conditions of a question in one shard, how many rows meet them, and the census of these rows."""
+"""The conditions of a question in one shard, how many rows meet them, and the census of these rows.
+
+While a question is narrowed, every match lies in the scope of the source, and a row of the scope matches if it meets
+the conditions whose bits are in `need`: all rows of the scope meet the others. A condition that no row can meet ends
+the shard. What is marked meanwhile in the working memory is noted in the source, so that `search.clear` undoes it.
+"""
 
 from __future__ import annotations
 
 import cython
 
 if not cython.compiled:
-    from shards.kernel.codes.allowed import allowed_rows, narrow_scope, set_codes
+    from shards.kernel.codes.allowed_rows import allowed_rows, narrow_scope, set_codes
     from shards.kernel.codes.coded_rows import code_at
     from shards.kernel.find import cell_of, key_step, lower_bound, raise_damaged, turnover_place
     from shards.kernel.generate import choose, generate

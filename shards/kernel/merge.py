@@ -57,10 +57,10 @@ def name_key(shard: ShardArrays, row: i64) -> u64:
     return key
 
 
-def compare_names(one: ShardArrays, row: i64, other: ShardArrays, other_row: i64) -> i64:
+def compare_names(shard: ShardArrays, row: i64, other: ShardArrays, other_row: i64) -> i64:
     """-1, 0 or 1: how the folded names of two rows compare."""
-    token: i64 = one.token_starts[row]
-    end: i64 = name_end(one, row, token)
+    token: i64 = shard.token_starts[row]
+    end: i64 = name_end(shard, row, token)
     place: i64 = 0
     stop: i64 = 0
     begun: i64 = 0
@@ -73,23 +73,23 @@ def compare_names(one: ShardArrays, row: i64, other: ShardArrays, other_row: i64
         byte: i64 = -1
         other_byte: i64 = -1
         if place < stop:
-            byte = one.words[place]
+            byte = shard.words[place]
             place += 1
         elif token < end:
             if begun:
                 byte = 32
-            word: i64 = one.tokens[token]
+            word: i64 = shard.tokens[token]
             token += 1
-            if word >= one.word_count:
+            if word >= shard.word_count:
                 return 0
-            place = one.word_starts[word]
-            stop = one.word_starts[word + 1]
+            place = shard.word_starts[word]
+            stop = shard.word_starts[word + 1]
             stop -= 1
-            if place >= stop or stop > one.words_size:
+            if place >= stop or stop > shard.words_size:
                 return 0
             if not begun:
                 begun = 1
-                byte = one.words[place]
+                byte = shard.words[place]
                 place += 1
         if other_place < other_stop:
             other_byte = other.words[other_place]
@@ -132,17 +132,17 @@ def set_key(
 
 
 def comes_before(
-    table: Table, question: KernelQuery, scratch: Scratch, one: i64, other: i64
+    table: Table, question: KernelQuery, scratch: Scratch, source: i64, other: i64
 ) -> i64:
-    """1 where the next row of the source `one` comes before that of `other`, an earlier country."""
-    first = scratch.sources[one]
+    """1 where the next row of `source` comes before that of `other`, an earlier country."""
+    first = scratch.sources[source]
     second = scratch.sources[other]
     if question.tri != NOM:
         return 1 if first.sort_key < second.sort_key else 0
     if first.name_key != second.name_key:
         return 1 if first.name_key < second.name_key else 0
     order: i64 = compare_names(
-        table.shards[first.shard], scratch.heads[one * scratch.width + first.position],
+        table.shards[first.shard], scratch.heads[source * scratch.width + first.position],
         table.shards[second.shard], scratch.heads[other * scratch.width + second.position],
     )  # fmt: skip
     return 1 if order < 0 else 0

@@ -15,28 +15,28 @@ if not cython.compiled:
     from shards.kernel.types import *
 
 
-def kind_of(found: i64) -> i64:
+def kind_of(row_set: i64) -> i64:
     """LIST, BITS, GAPS, or COUNTED for a set that has no rows, only their number and heads."""
-    kind: i64 = (found >> 32) & COUNTED
+    kind: i64 = (row_set >> 32) & COUNTED
     return kind if kind == COUNTED else kind & ~HEADED
 
 
-def size_of(found: i64) -> i64:
+def size_of(row_set: i64) -> i64:
     """How many rows the set has."""
-    return found >> 35
+    return row_set >> 35
 
 
-def heads_of(found: i64) -> i64:
+def heads_of(row_set: i64) -> i64:
     """The position of the heads; 0 if the set has none."""
     one: i64 = 1
-    return 2 * (found & ((one << 32) - 1)) + 2 if (found >> 32) & HEADED else 0
+    return 2 * (row_set & ((one << 32) - 1)) + 2 if (row_set >> 32) & HEADED else 0
 
 
-def rows_of(found: i64, head_rows: i64) -> i64:
+def rows_of(row_set: i64, head_rows: i64) -> i64:
     """The position of the rows, behind the heads."""
     one: i64 = 1
-    start: i64 = 2 * (found & ((one << 32) - 1)) + 2
-    return start + 7 * head_rows if (found >> 32) & HEADED else start
+    start: i64 = 2 * (row_set & ((one << 32) - 1)) + 2
+    return start + 7 * head_rows if (row_set >> 32) & HEADED else start
 
 
 def set_of(
@@ -62,8 +62,8 @@ def set_at(shard: ShardArrays, place: i64, head_rows: i64) -> i64:
     size: i64 = shard.sets[position + 1]
     if stored > COUNTED or size > shard.rows:
         raise_damaged()
-    found: i64 = place | stored << 32 | size << 35
-    kind: i64 = kind_of(found)
+    row_set: i64 = place | stored << 32 | size << 35
+    kind: i64 = kind_of(row_set)
     words: i64 = size
     if kind == BITS:
         words = ((shard.rows + 63) >> 6) << 1
@@ -73,9 +73,9 @@ def set_at(shard: ShardArrays, place: i64, head_rows: i64) -> i64:
         words = 0
     elif kind != LIST:
         raise_damaged()
-    if rows_of(found, head_rows) + words > shard.sets_size:
+    if rows_of(row_set, head_rows) + words > shard.sets_size:
         raise_damaged()
-    return found
+    return row_set
 
 
 def has_bit(sets: u32s, position: i64, row: i64) -> i64:
@@ -143,12 +143,12 @@ def add_gaps(
 
 
 def add_set(
-    shard: ShardArrays, source: ShardSearch, scratch: Scratch, found: i64, head_rows: i64
+    shard: ShardArrays, source: ShardSearch, scratch: Scratch, row_set: i64, head_rows: i64
 ) -> i64:
     """List the rows of a set that is no set of bits."""
-    first: i64 = rows_of(found, head_rows)
-    size: i64 = size_of(found)
-    if kind_of(found) == GAPS:
+    first: i64 = rows_of(row_set, head_rows)
+    size: i64 = size_of(row_set)
+    if kind_of(row_set) == GAPS:
         return add_gaps(shard, source, scratch, first, size)
     return add_rows(shard, source, scratch, shard.sets, first, first + size)
 
@@ -202,12 +202,12 @@ def popcount(word: i64) -> i64:
     return ((word * 0x01010101) >> 24) & 255
 
 
-def count_common(shard: ShardArrays, one: i64, other: i64) -> i64:
+def count_common(shard: ShardArrays, bits: i64, other: i64) -> i64:
     """How many rows two sets of bits share."""
     sets = shard.sets
     total: i64 = 0
     for i in range((shard.rows + 31) >> 5):
-        held: i64 = sets[one + i] & sets[other + i]
+        held: i64 = sets[bits + i] & sets[other + i]
         total += popcount(held)
     return total
 

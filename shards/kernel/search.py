@@ -1,11 +1,15 @@
-"""One search over all chosen shards: an exact total, and the first rows of all of them, in order."""
+"""One search over all chosen shards: an exact total, and the first rows of all of them, in order.
+
+All shards are counted before rows are put in order, as the total bounds how many; only those with matches stay
+sources. What a search marked in the working memory is zero again at its end, also where it is given up as too dear.
+"""
 
 from __future__ import annotations
 
 import cython
 
 if not cython.compiled:
-    from shards.kernel.codes.allowed import clear_codes
+    from shards.kernel.codes.allowed_rows import clear_codes
     from shards.kernel.conditions import count_matches, reset, set_cells, take_census
     from shards.kernel.heads.head import head
     from shards.kernel.merge import merge

@@ -337,6 +337,10 @@ class Scratch:
     page: Ints  # the rows of the page: pairs of a shard and a row
     counts: Ints  # of a census: a number a slot of each kind of each shard
     used: i64  # of `rows`
+    near_shard: i64  # of near words: the shard that is looked at
+    near_size: i64  # letters of the text
+    near_half: i64  # of them those of the first half
+    near_most: i64  # errors
 
 
 class Pool:

@@ -21,7 +21,7 @@ from shards.kernel import types
 from shards.kernel.memory import Memory, view
 from shards.kernel.results.scope import run as mark
 from shards.kernel.search import run
-from shards.kernel.text.near import run as near
+from shards.kernel.text.near_words import run as near
 from shards.kernel.text.suggest import run as suggest
 from shards.query import DEEPEST, Query
 from shards.search import kernel_query
@@ -277,16 +277,20 @@ class KernelSession:
 
     # -- ties ------------------------------------------------------------------------------
 
-    def _break_ties(self, found: int, offset: int, count: int) -> list[Place]:
+    def _break_ties(self, found_count: int, offset: int, count: int) -> list[Place]:
         """The page, where folded names are equal: by raw name, then country, then identifier."""
         places = list(
-            zip(self._found_shard[:found].tolist(), self._found_row[:found].tolist(), strict=True)
+            zip(
+                self._found_shard[:found_count].tolist(),
+                self._found_row[:found_count].tolist(),
+                strict=True,
+            )
         )
-        ties = self._found_tie[:found].tolist()
+        ties = self._found_tie[:found_count].tolist()
         start = 0
-        while start < found:
+        while start < found_count:
             end = start + 1
-            while end < found and ties[end]:
+            while end < found_count and ties[end]:
                 end += 1
             if end > offset and start < count:
                 places[start:end] = self._by_raw_name(places[start:end])
@@ -340,6 +344,7 @@ class KernelSession:
         made.found_shard, made.found_row = view(self._found_shard), view(self._found_row)
         made.found_tie, made.result, made.page = view(self._found_tie), self._result, pairs
         made.used, made.spent = 0, 0.0
+        made.near_shard = made.near_size = made.near_half = made.near_most = 0
         self._working = Memory()
         self._scratch = self._working.place(made)
 

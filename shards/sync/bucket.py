@@ -78,11 +78,11 @@ class Bucket:
         yield Body(found.range[0], _pieces(found, where))
 
 
-def _pieces(found: "GetResult", where: str) -> Iterator[bytes]:
+def _pieces(result: "GetResult", where: str) -> Iterator[bytes]:
     from obstore.exceptions import BaseError
 
     try:
-        for piece in found.stream(min_chunk_size=_PIECE):
+        for piece in result.stream(min_chunk_size=_PIECE):
             yield bytes(piece)
     except (BaseError, OSError) as error:
         raise FaultError(f"{where} cannot be read: {_line(error)}") from error

@@ -80,7 +80,7 @@ def sync(options: argparse.Namespace) -> None:
     wanted = MirrorOptions(options.pays, options.public_key, options.keep, options.accept_old)
     rate = RateLimit(options.limit_rate)
     quiet = options.follow is not None
-    once = partial(_once, options.source, options.data, wanted, rate, quiet=quiet)
+    once = partial(_run_round, options.source, options.data, wanted, rate, quiet=quiet)
     try:
         with _raise_on_signals():
             if options.follow:
@@ -106,7 +106,7 @@ def sign(options: argparse.Namespace) -> None:
     print(f"signed {said.generation}\nsequence number {said.sequence}, valid until {said.expires}")
 
 
-def _once(
+def _run_round(
     source: MirrorSource, data: Path, wanted: MirrorOptions, rate: RateLimit, *, quiet: bool
 ) -> None:
     """Run one round and print its outcome."""
@@ -114,12 +114,12 @@ def _once(
     with tqdm(unit="B", unit_scale=True, disable=None, leave=False) as bar:
         downloader = Downloader(source, Backoff(_report), rate, came=bar.update)
         outcome = mirror(downloader, data, wanted, begun=partial(_total, bar))
-    if outcome.undated and (outcome.changed or not quiet):
+    if outcome.undated and (outcome.has_published or not quiet):
         _report(
             f"the signature of {outcome.generation} has no sequence number and no expiry, so an old generation "
             "could be offered unnoticed; sign it again with this version"
         )
-    if not outcome.changed:
+    if not outcome.has_published:
         if not quiet:
             print(f"{outcome.generation} is published already")
         return

@@ -88,7 +88,7 @@ class MirrorOutcome:
     undated: bool = False
 
     @property
-    def changed(self) -> bool:
+    def has_published(self) -> bool:
         """Whether the round published anything; False if the generation was published before."""
         return self.fetched + self.linked > 0
 

@@ -130,21 +130,23 @@ def _rate(company: dict[str, Any]) -> str:
     return f"{parts[0]} × {parts[1]}, {parts[2]}"
 
 
-def _values(found: Sequence[dict[str, Any]]) -> tuple[NDArray[Any], ...]:
+def _values(companies: Sequence[dict[str, Any]]) -> tuple[NDArray[Any], ...]:
     null = format.EFFECTIF_NULL
     return (
-        np.array([company["ca_eur"] for company in found], dtype=np.float64),
-        np.array([null if c["effectif"] is None else c["effectif"] for c in found], dtype=np.int32),
-        np.array([sort_keys.date_key(c["date_creation"]) for c in found], dtype=np.int32),
-        np.array([company["score"] for company in found], dtype=np.int16),
-        np.array([company["site_web"] is not None for company in found], dtype=bool),
-        np.array([STATES.index(c["etat"] or STATES[UNKNOWN]) for c in found], dtype=np.uint8),
-        np.array([company["total_actif_last"] for company in found], dtype=np.float64),
+        np.array([company["ca_eur"] for company in companies], dtype=np.float64),
+        np.array(
+            [null if c["effectif"] is None else c["effectif"] for c in companies], dtype=np.int32
+        ),
+        np.array([sort_keys.date_key(c["date_creation"]) for c in companies], dtype=np.int32),
+        np.array([company["score"] for company in companies], dtype=np.int16),
+        np.array([company["site_web"] is not None for company in companies], dtype=bool),
+        np.array([STATES.index(c["etat"] or STATES[UNKNOWN]) for c in companies], dtype=np.uint8),
+        np.array([company["total_actif_last"] for company in companies], dtype=np.float64),
     )
 
 
-def _faults(iso2: str, rows: range, found: Sequence[dict[str, Any]]) -> Iterator[str]:
-    for row, company in zip(rows, found, strict=True):
+def _faults(iso2: str, rows: range, companies: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for row, company in zip(rows, companies, strict=True):
         if company["iso2"] != iso2:
             yield f"row {row} is of {company['iso2']}"
         if tuple(company) != FIELDS:

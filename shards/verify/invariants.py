@@ -273,5 +273,5 @@ def _follow(keys: Keys, ids: NDArray[np.bytes_]) -> NDArray[np.bool_]:
     return later
 
 
-def _are_same(one: Keys, other: Keys) -> bool:
-    return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+def _are_same(keys: Keys, other: Keys) -> bool:
+    return np.array_equal(keys, other, equal_nan=keys.dtype.kind == "f")

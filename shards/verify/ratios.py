@@ -36,7 +36,7 @@ def faults(shard: Shard) -> Iterator[str]:
                 yield f"ratio {code} of row {row} is not that of its statements"
 
 
-def _are_alike(one: float, other: float) -> bool:
-    return (isnan(one) and isnan(other)) or isclose(
-        one, other, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
+def _are_alike(value: float, other: float) -> bool:
+    return (isnan(value) and isnan(other)) or isclose(
+        value, other, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
     )

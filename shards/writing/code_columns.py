@@ -101,19 +101,19 @@ def _code_column(name: str, given: DistinctValues) -> _CodeColumn:
     return _CodeColumn(of_value[given.numbers] if keys else np.zeros(0, np.int64), texts)
 
 
-def _ends(found: NDArray[Any], count: int) -> Rows:
+def _ends(codes: NDArray[Any], count: int) -> Rows:
     """How many rows have a code below each of 0 … count."""
-    return np.append(0, np.bincount(found, minlength=count).cumsum()).astype(format.U4)
+    return np.append(0, np.bincount(codes, minlength=count).cumsum()).astype(format.U4)
 
 
-def _spellings(given: DistinctValues, found: _CodeColumn) -> Arrays:
+def _spellings(given: DistinctValues, column: _CodeColumn) -> Arrays:
     """The spellings of each town, the most frequent one first, of equal ones the first, with their rows."""
     rows = np.bincount(given.numbers, minlength=len(given.values)).tolist()
-    by_town: dict[str, list[tuple[int, str]]] = {text: [] for text in found.texts}
+    by_town: dict[str, list[tuple[int, str]]] = {text: [] for text in column.texts}
     for value, count in zip(given.values, rows, strict=True):
         if value and count and (town := COMPARED["ville"](value)):
             by_town[town].append((-count, value.replace(END.decode(), " ")))
-    ordered = [sorted(by_town[town]) for town in found.texts]
+    ordered = [sorted(by_town[town]) for town in column.texts]
     shown = strings.pack(text for spelt in ordered for _, text in spelt)
     return {
         "ville.spellings": shown.data,
@@ -123,11 +123,11 @@ def _spellings(given: DistinctValues, found: _CodeColumn) -> Arrays:
     }
 
 
-def _within_cells(found: _CodeColumn, layout: Sequence[Cell]) -> tuple[NDArray[Any], Arrays]:
+def _within_cells(column: _CodeColumn, layout: Sequence[Cell]) -> tuple[NDArray[Any], Arrays]:
     """The column of codes that are numbered within each cell, and the codes of each cell."""
-    width: Final = len(found.texts) + 1
+    width: Final = len(column.texts) + 1
     cell = np.repeat(np.arange(len(layout)), [cell.stop - cell.start for cell in layout])
-    keys = cell * width + found.codes
+    keys = cell * width + column.codes
     counts = np.bincount(keys, minlength=len(layout) * width)
     pairs = np.flatnonzero(counts)
     firsts = np.searchsorted(pairs, np.arange(len(layout) + 1) * width)

@@ -61,7 +61,7 @@ def permutations(keys: Mapping[str, Keys], by_name: Rows, by_id: Rows) -> dict[s
 
 
 def orders_and_ranks(
-    keys: Mapping[str, Keys], found: Mapping[str, Rows], ranks: Mapping[str, Rows]
+    keys: Mapping[str, Keys], orders: Mapping[str, Rows], ranks: Mapping[str, Rows]
 ) -> Iterator[IndexEntry]:
     """The tables `order`, `rank`, `key` and `step`.
 
@@ -69,12 +69,12 @@ def orders_and_ranks(
     """
     for tri in sorted(ORDERS):
         yield IndexEntry(
-            format.ORDER, tri.encode(), array_bytes(stored_order(tri, keys, found[tri]), format.U4)
+            format.ORDER, tri.encode(), array_bytes(stored_order(tri, keys, orders[tri]), format.U4)
         )
         if tri in sort_keys.RANKED:
             yield IndexEntry(format.RANK, tri.encode(), array_bytes(ranks[tri], format.U4))
     for tri in sorted(keys):
-        runs = sort_keys.key_runs(keys[tri][found[tri][: _count_known(keys[tri])]])
+        runs = sort_keys.key_runs(keys[tri][orders[tri][: _count_known(keys[tri])]])
         yield IndexEntry(format.KEY, tri.encode(), array_bytes(runs.keys, format.KEYS[tri]))
         yield IndexEntry(format.STEP, tri.encode(), array_bytes(runs.places, format.U4))
 
@@ -87,32 +87,32 @@ def stored_order(tri: str, keys: Mapping[str, Keys], order: Rows) -> Rows:
     return order[: _count_known(keys[stored]) + format.TOP_ROWS]
 
 
-def longest_step(keys: Mapping[str, Keys], found: Mapping[str, Rows]) -> bytes:
+def longest_step(keys: Mapping[str, Keys], orders: Mapping[str, Rows]) -> bytes:
     """The value `longest` of the table `meta`: the rows of the most frequent turnover."""
-    known = keys["ca_desc"][found["ca_desc"][: _count_known(keys["ca_desc"])]]
+    known = keys["ca_desc"][orders["ca_desc"][: _count_known(keys["ca_desc"])]]
     places = sort_keys.key_runs(known).places
     return array_bytes(np.diff(places).max(initial=0), format.U4)
 
 
 def bounds(
-    keys: Mapping[str, Keys], known: FactColumns, found: Mapping[str, Rows]
+    keys: Mapping[str, Keys], known: FactColumns, orders: Mapping[str, Rows]
 ) -> Iterator[IndexEntry]:
     """The tables `sorted` and `website`: facts and websites along the two orders that have bounds."""
     bit = format.website_bit(known.values.dtype.str)
-    by_ca = found["ca_desc"][: _count_known(keys["ca_desc"])]
+    by_ca = orders["ca_desc"][: _count_known(keys["ca_desc"])]
     yield IndexEntry(format.SORTED, format.FACTS, known.values[by_ca].tobytes())
     for name in ("ca_desc", "effectif_desc"):
-        rows = found[name][: _count_known(keys[name])]
+        rows = orders[name][: _count_known(keys[name])]
         with_site = np.flatnonzero(known.values[rows] & bit)
         yield IndexEntry(format.WEBSITE, name.encode(), array_bytes(with_site, format.U4))
 
 
 def top_lists(
-    found: Mapping[str, Rows], ranks: Mapping[str, Rows], layout: Layout
+    orders: Mapping[str, Rows], ranks: Mapping[str, Rows], layout: Layout
 ) -> Iterator[IndexEntry]:
     """The table `top`: the first rows of each order in each sector and cell of TOP_LEAST rows or more."""
     heads = [
-        found[tri][_least_ranks(ranks[tri][part.start : part.stop])]
+        orders[tri][_least_ranks(ranks[tri][part.start : part.stop])]
         for part in cells.listed_parts(layout)
         for tri in ORDERS
     ]

@@ -122,7 +122,7 @@ def write(
             tables.append(format.META, key, value)
         _write_rows(tables, len(by_id), records, _compressor(dictionary), progress)
         with_statements = _write_comptes(tables, len(by_id), comptes)
-        if any(len(found) != len(with_statements) for found in ratios.arrays.values()):
+        if any(len(values) != len(with_statements) for values in ratios.arrays.values()):
             raise OutOfOrderError(
                 f"ratios are not of the {len(with_statements)} rows of statements"
             )
@@ -139,11 +139,11 @@ def write(
         append_arrays(tables, format.CODE, coded.code)
 
 
-def _check_texts(name: str, found: Texts, rows: int) -> None:
-    ends = np.frombuffer(found.data, dtype=np.uint8) == END[0]
-    if len(found) != rows or int(np.count_nonzero(ends)) != rows:
+def _check_texts(name: str, texts: Texts, rows: int) -> None:
+    ends = np.frombuffer(texts.data, dtype=np.uint8) == END[0]
+    if len(texts) != rows or int(np.count_nonzero(ends)) != rows:
         raise OutOfOrderError(
-            f"{name}: {len(found)} texts with {int(np.count_nonzero(ends))} ends of line for "
+            f"{name}: {len(texts)} texts with {int(np.count_nonzero(ends))} ends of line for "
             f"{rows} rows; give one text a row, none with a line break inside"
         )
 
@@ -154,12 +154,12 @@ def _by_id(columns: Columns) -> Rows:
     Raises:
         OutOfOrderError: an identifier occurs twice.
     """
-    found = name_index.sort_identifiers(columns.ids)
-    twice = np.flatnonzero(found.group[1:] == found.group[:-1])
+    ordered = name_index.sort_identifiers(columns.ids)
+    twice = np.flatnonzero(ordered.group[1:] == ordered.group[:-1])
     if len(twice):
-        identifier = columns.ids[int(found.rows[twice[0]])].decode()
+        identifier = columns.ids[int(ordered.rows[twice[0]])].decode()
         raise OutOfOrderError(f"identifier {identifier!r} comes twice; give each company once")
-    return found.rows
+    return ordered.rows
 
 
 def _layout(columns: Columns, by_id: Rows) -> list[Cell]:
@@ -168,22 +168,22 @@ def _layout(columns: Columns, by_id: Rows) -> list[Cell]:
     Raises:
         OutOfOrderError: the rows are not in layout order.
     """
-    found: list[Cell] = []
+    layout: list[Cell] = []
     start = 0
     for secteur, sous_secteur, rows in columns.cells:
         stop = start + rows
         part = slice(start, stop)
         with_ca = start + int(np.count_nonzero(~np.isnan(columns.ca_eur[part])))
         with_site = int(np.count_nonzero(columns.site_web[part]))
-        found.append(Cell(secteur, sous_secteur, start, with_ca, stop, with_site))
+        layout.append(Cell(secteur, sous_secteur, start, with_ca, stop, with_site))
         start = stop
-    if start != len(by_id) or any(_place(b) <= _place(a) for a, b in pairwise(found)):
+    if start != len(by_id) or any(_place(b) <= _place(a) for a, b in pairwise(layout)):
         raise OutOfOrderError(
             f"the cells hold {start} rows of {len(by_id)}, or are not in order: each sector and "
             "sub-sector once, ascending, none last"
         )
-    _check_order(columns, by_id, [cell.start for cell in found])
-    return found
+    _check_order(columns, by_id, [cell.start for cell in layout])
+    return layout
 
 
 def _place(cell: Cell) -> tuple[bool, str, bool, str]:
@@ -215,17 +215,17 @@ def _write_orders(
 ) -> tuple[Packing, bytes]:
     """Write orders, ranks and lists; return the encoder of sets with these orders, and `longest` of `meta`."""
     keys = _keys(columns)
-    found = order_index.permutations(keys, by_name, by_id)
-    ranks = {tri: sort_keys.ranks(order) for tri, order in found.items()}
+    orders = order_index.permutations(keys, by_name, by_id)
+    ranks = {tri: sort_keys.ranks(order) for tri, order in orders.items()}
     for entries in (
-        order_index.orders_and_ranks(keys, found, ranks),
-        order_index.bounds(keys, facts, found),
-        order_index.top_lists(found, ranks, cells.layout(layout)),
+        order_index.orders_and_ranks(keys, orders, ranks),
+        order_index.bounds(keys, facts, orders),
+        order_index.top_lists(orders, ranks, cells.layout(layout)),
     ):
         for entry in entries:
             tables.append(*entry)
-    return Packing(len(by_id), [found[tri] for tri in ORDERS]), order_index.longest_step(
-        keys, found
+    return Packing(len(by_id), [orders[tri] for tri in ORDERS]), order_index.longest_step(
+        keys, orders
     )
 
 
@@ -283,8 +283,8 @@ def _write_identifiers(
     sets.close()
 
 
-def _texts(found: Texts) -> dict[str, Any]:
-    return {"data": found.data, "starts": found.starts}
+def _texts(texts: Texts) -> dict[str, Any]:
+    return {"data": texts.data, "starts": texts.starts}
 
 
 def _write_rows(
@@ -330,9 +330,9 @@ def _write_comptes(tables: LmdbWriter, count: int, comptes: Iterable[tuple[int, 
         chunks.append(plain.compress(lines))
     if any(after <= row for row, after in pairwise(rows)):
         raise OutOfOrderError("statements were given in another order than that of rows")
-    found = np.array(rows, np.uint32)
-    chunks.close(rows=found)
-    return found
+    with_statements = np.array(rows, np.uint32)
+    chunks.close(rows=with_statements)
+    return with_statements
 
 
 def _train(records: Callable[[range], Iterator[bytes]], count: int) -> bytes:

@@ -192,15 +192,15 @@ async def _file(file: PublishedFile, shared: _Round) -> list[FetchedFile]:
     return found or [FetchedFile(file.source, last[0].fichier, "inchange", receipt=last[0])]
 
 
-async def _bring(file: PublishedFile, shared: _Round, found: list[FetchedFile]) -> str:
-    """Bring what is new of a file into `found`; return why it ended before, if it did."""
+async def _bring(file: PublishedFile, shared: _Round, fetched: list[FetchedFile]) -> str:
+    """Bring what is new of a file into `fetched`; return why it ended before, if it did."""
     if file.source in shared.given_up:
         return "it was not asked for: its source is given up for this night"
     minutes = shared.deadline(file.source)
     ends = shared.began + minutes * _MINUTE if minutes else None
     try:
         async with asyncio.timeout_at(ends):
-            await _editions(file, _key(file, shared.settings), shared, found)
+            await _editions(file, _key(file, shared.settings), shared, fetched)
     except (FetchError, FaultError) as error:
         if isinstance(error, SlowServerError):
             shared.given_up.add(file.source)
@@ -215,9 +215,9 @@ async def _bring(file: PublishedFile, shared: _Round, found: list[FetchedFile]) 
 
 
 async def _editions(
-    file: PublishedFile, key: Mapping[str, str], shared: _Round, found: list[FetchedFile]
+    file: PublishedFile, key: Mapping[str, str], shared: _Round, fetched: list[FetchedFile]
 ) -> None:
-    """Bring the newest edition into `found`; where editions add up, all that are not here.
+    """Bring the newest edition into `fetched`; where editions add up, all that are not here.
 
     Raises:
         FetchError: the server refuses, or has none.
@@ -230,15 +230,15 @@ async def _editions(
             here = True
             continue
         try:
-            found.append(await _edition(file, edition, key, known, shared))
+            fetched.append(await _edition(file, edition, key, known, shared))
         except AbsentError as error:
             absent = absent or str(error)
             continue
         except ImplausibleError as error:
-            found.append(FetchedFile(file.source, edition.name, "refuse", str(error)))
+            fetched.append(FetchedFile(file.source, edition.name, "refuse", str(error)))
         if file.editions == 1:
             break
-    if not found and not here:
+    if not fetched and not here:
         raise FetchError(
             f"{absent}; the register may have moved it: give its new address in the configuration"
         )

@@ -13,7 +13,7 @@ from typing import IO, Final
 from blake3 import blake3
 
 from pipeline.nightly.fetch.receipt import Validators
-from shards.generations import atomic_files, sealed
+from shards.generations import atomic_files, sealed_record
 
 _CHECKPOINT_SECONDS: Final = 1.0
 
@@ -78,7 +78,7 @@ class PartFile:
         assert self.begun
         out.flush()
         self.begun = replace(self.begun, recus=self.at, blake3=self._digest.hexdigest())
-        atomic_files.write(self._record, sealed.dump(asdict(self.begun)))
+        atomic_files.write(self._record, sealed_record.dump(asdict(self.begun)))
         self._recorded = time.monotonic()
 
     def forget(self) -> None:
@@ -98,7 +98,7 @@ class PartFile:
 
 def _read(path: Path) -> PartState | None:
     try:
-        found = sealed.load(path.read_bytes())
+        found = sealed_record.load(path.read_bytes())
         return PartState(**{**found, "validators": Validators(**found["validators"])})
     except (OSError, ValueError, KeyError, TypeError):  # absent, damaged, or of another version
         return None

@@ -1,4 +1,8 @@
-"""The statement lines of one country, from its input to those that are stored, and the account of the others."""
+"""The statement lines of one country, from its input to those that are stored, and the account of the others.
+
+Lines get reasons before copies and old years are dropped, and the frames of this way stay in files. The account takes
+the differences of their heights, so that each line that was read is stored or counted under one reason.
+"""
 
 from typing import Any
 

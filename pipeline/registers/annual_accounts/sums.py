@@ -33,6 +33,6 @@ def add_up(facts: Sequence[Fact], known: Taxonomy) -> list[Fact]:
     return found
 
 
-def computed_lines(found: Sequence[Fact], known: Taxonomy) -> set[tuple[int, str]]:
-    """The fiscal year and the line of each of the sums `found`."""
-    return {(fact.day.year, known.lines[fact.key].line.code) for fact in found}
+def computed_lines(facts: Sequence[Fact], known: Taxonomy) -> set[tuple[int, str]]:
+    """The fiscal year and the line of each of these sums."""
+    return {(fact.day.year, known.lines[fact.key].line.code) for fact in facts}

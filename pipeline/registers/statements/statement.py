@@ -86,18 +86,18 @@ def amounts(
     return lines
 
 
-def total_assets(exercice: int, found: Mapping[str, Amount], tally: Tally) -> Amount | None:
+def total_assets(exercice: int, amounts: Mapping[str, Amount], tally: Tally) -> Amount | None:
     """Sum fixed and current assets, with unpaid capital and prepayments where they stand apart.
 
     None if the filing states the total itself or has neither kind of assets. The sum is compared
     with total assets less current liabilities plus creditors within one year, where both are filed,
     and the comparison is counted in `tally`.
     """
-    fixed = _present_amounts(found, ("FixedAssets",)) or _present_amounts(found, FIXED)
-    current = _present_amounts(found, ("CurrentAssets",)) or _present_amounts(found, CURRENT)
-    if TOTAL in found or not (fixed or current):
+    fixed = _present_amounts(amounts, ("FixedAssets",)) or _present_amounts(amounts, FIXED)
+    current = _present_amounts(amounts, ("CurrentAssets",)) or _present_amounts(amounts, CURRENT)
+    if TOTAL in amounts or not (fixed or current):
         return None
-    parts = [*fixed, *current, *_present_amounts(found, APART)]
+    parts = [*fixed, *current, *_present_amounts(amounts, APART)]
     currencies = {part.devise for part in parts}
     if len(currencies) != 1:
         tally.counts["total de l'actif non calculé (plusieurs devises)"] += 1
@@ -106,7 +106,7 @@ def total_assets(exercice: int, found: Mapping[str, Amount], tally: Tally) -> Am
     if total < 0:
         tally.counts["total de l'actif non calculé (négatif)"] += 1
         return None
-    _compare(total, found, tally)
+    _compare(total, amounts, tally)
     return Amount(exercice, chart.load()[TOTAL], total, currencies.pop(), computed=True)
 
 
@@ -130,38 +130,40 @@ def _months(
     return Amount(exercice, chart.load()[MONTHS], float(months), None)
 
 
-def _correct_signs(found: dict[str, Amount], tally: Tally) -> dict[str, Amount]:
+def _correct_signs(amounts: dict[str, Amount], tally: Tally) -> dict[str, Amount]:
     """Undo the minus sign that some software puts on every asset and subtotal (4 of 283 filings).
 
     The page shows 7 044, the tag says -7 044. The case is certain if assets are negative and the
     balance sheet balances only with positive ones.
     """
-    net = found.get("TotalAssetsLessCurrentLiabilities")
-    owed = found.get("CreditorsDueWithinOneYear")
-    assets = sum(part.valeur for part in _present_amounts(found, ("FixedAssets", "CurrentAssets")))
+    net = amounts.get("TotalAssetsLessCurrentLiabilities")
+    owed = amounts.get("CreditorsDueWithinOneYear")
+    assets = sum(
+        part.valeur for part in _present_amounts(amounts, ("FixedAssets", "CurrentAssets"))
+    )
     if net is None or owed is None or assets >= 0 or owed.valeur <= 0:
-        return found
+        return amounts
     if abs(assets - (net.valeur - owed.valeur)) > ROUNDING:
-        return found
+        return amounts
     tally.counts["bilans aux signes inversés, rétablis"] += 1
     return {
         code: amount._replace(valeur=-amount.valeur)
         if code in SUBTOTALS or (amount.line.etat == "bilan_actif" and amount.valeur < 0)
         else amount
-        for code, amount in found.items()
+        for code, amount in amounts.items()
     }
 
 
-def _compare(total: float, found: Mapping[str, Amount], tally: Tally) -> None:
-    net = found.get("TotalAssetsLessCurrentLiabilities")
-    owed = found.get("CreditorsDueWithinOneYear")
+def _compare(total: float, amounts: Mapping[str, Amount], tally: Tally) -> None:
+    net = amounts.get("TotalAssetsLessCurrentLiabilities")
+    owed = amounts.get("CreditorsDueWithinOneYear")
     if net and owed:
         agrees = abs(net.valeur + owed.valeur - total) <= ROUNDING
         tally.counts[f"total de l'actif {'confirmé' if agrees else 'contredit'}"] += 1
 
 
-def _present_amounts(found: Mapping[str, Amount], codes: Iterable[str]) -> list[Amount]:
-    return [found[code] for code in codes if code in found]
+def _present_amounts(amounts: Mapping[str, Amount], codes: Iterable[str]) -> list[Amount]:
+    return [amounts[code] for code in codes if code in amounts]
 
 
 def _date_opening_balances(facts: Sequence[Fact]) -> list[Fact]:

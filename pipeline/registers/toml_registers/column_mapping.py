@@ -92,12 +92,12 @@ def _canonical_column(
 
 
 def _reasons(
-    found: Mapping[str, Reason], place: sql.Place, columns: sql.Schema
+    reasons: Mapping[str, Reason], place: sql.Place, columns: sql.Schema
 ) -> tuple[pl.Expr, pl.Expr]:
     """The first reason that holds, and the value that shows it; both null where none holds."""
     nothing = pl.lit(None, pl.String)
     reason, shown = nothing, nothing
-    for name, condition in reversed(list(found.items())):
+    for name, condition in reversed(list(reasons.items())):
         holds = sql.expression(condition.when, place.of(name), columns).fill_null(False)
         value = (
             sql.expression(condition.show, place.of(name), columns).cast(pl.String)

@@ -70,7 +70,7 @@ def read(path: Path) -> Declaration:
     return declared
 
 
-def _check(declared: Declaration, found: "_Table") -> None:
+def _check(declared: Declaration, table: "_Table") -> None:
     """Hold the names that a declaration refers to against those that it declares."""
     for what, names, known in (
         ("main", declared.main, declared.files),
@@ -81,33 +81,33 @@ def _check(declared: Declaration, found: "_Table") -> None:
         ("complement", declared.complement, {EVERY_COUNTRY, *_countries()}),
     ):
         if unknown := [name for name in names if name not in known]:
-            raise found.error(
+            raise table.error(
                 what, f"{unknown[0]!r} is not declared; name one of {', '.join(sorted(known))}"
             )
     if not declared.main:
-        raise found.error("main", "names no kind of file; name one of [file]")
+        raise table.error("main", "names no kind of file; name one of [file]")
     if declared.statements and declared.columns:
-        raise found.error("columns", "stands beside [statements]; keep one of them")
+        raise table.error("columns", "stands beside [statements]; keep one of them")
     if extra := sorted(declared.english.keys() - declared.reasons):
-        raise found.error("english", f"{extra[0]!r} is no reason of this register; remove it")
+        raise table.error("english", f"{extra[0]!r} is no reason of this register; remove it")
 
 
-def _edition(found: "_Table") -> EditionPattern | None:
-    written = found.texts("edition")
+def _edition(table: "_Table") -> EditionPattern | None:
+    written = table.texts("edition")
     if not written:
         return None
     if written.keys() != {"pattern", "format"}:
-        raise found.error("edition", f"it has {', '.join(written)}; give a pattern and a format")
+        raise table.error("edition", f"it has {', '.join(written)}; give a pattern and a format")
     return EditionPattern(**written)
 
 
-def _max_rejected(found: "_Table | None") -> float:
-    if found is None:
+def _max_rejected(table: "_Table | None") -> float:
+    if table is None:
         return MAX_REJECTED
-    share, reason = found.take("share", float, 0.0), found.text("reason", "")
-    found.end()
+    share, reason = table.take("share", float, 0.0), table.text("reason", "")
+    table.end()
     if not MAX_REJECTED < share <= 1 or not reason:
-        raise found.error(
+        raise table.error(
             "",
             f"the share is {share:g}; give one over {MAX_REJECTED} and up to 1, and a reason",
         )
@@ -118,102 +118,102 @@ def _countries() -> list[str]:
     return [row["iso2"] for row in seeds.read_table(TABLES / "pays.csv", ("iso2",))]
 
 
-def _file_kind(name: str, found: "_Table") -> FileKind:
-    form = found.text("format", "csv")
+def _file_kind(name: str, table: "_Table") -> FileKind:
+    form = table.text("format", "csv")
     if form not in get_args(Format):
-        raise found.error(
+        raise table.error(
             "format", f"{form!r} is unknown; write one of {', '.join(get_args(Format))}"
         )
-    at = found.text("at", "")
+    at = table.text("at", "")
     kind = FileKind(
         name=name,
         format=cast(Format, form),
-        key=found.names("key"),
-        suffixes=found.names("suffix") or SUFFIXES[form],
-        required=found.take("required", bool, False),
-        skip=found.take("skip", str, None),
-        separator=found.text("separator", ","),
-        quote=found.text("quote", '"'),
-        encoding=found.take("encoding", str, None),
-        header=found.names("header"),
-        lowercase=found.take("lowercase", bool, False),
-        used=found.names("used"),
-        optional=frozenset(found.names("optional")),
-        ignored=found.texts("ignored"),
-        rename=found.texts("rename"),
+        key=table.names("key"),
+        suffixes=table.names("suffix") or SUFFIXES[form],
+        required=table.take("required", bool, False),
+        skip=table.take("skip", str, None),
+        separator=table.text("separator", ","),
+        quote=table.text("quote", '"'),
+        encoding=table.take("encoding", str, None),
+        header=table.names("header"),
+        lowercase=table.take("lowercase", bool, False),
+        used=table.names("used"),
+        optional=frozenset(table.names("optional")),
+        ignored=table.texts("ignored"),
+        rename=table.texts("rename"),
         at=tuple(at.split("/")) if at else (),
-        envelope=found.texts("envelope"),
-        paths={key: _path(table) for key, table in found.either("paths").items()},
-        pad={key: int(width) for key, width in found.take("pad", dict, {}).items()},
-        where=found.take("where", str, None),
-        one_per=found.names("one_per"),
+        envelope=table.texts("envelope"),
+        paths={key: _path(entry) for key, entry in table.either("paths").items()},
+        pad={key: int(width) for key, width in table.take("pad", dict, {}).items()},
+        where=table.take("where", str, None),
+        one_per=table.names("one_per"),
         columns={
             key: (written.several or (written.plain,), bool(written.several))
-            for key, written in found.either("columns").items()
+            for key, written in table.either("columns").items()
         },
     )
-    found.end()
+    table.end()
     return kind
 
 
-def _path(found: "_Table") -> json_paths.Path:
-    written, joined = found.text("path", found.plain), found.text("joined", ", ")
-    found.end()
+def _path(table: "_Table") -> json_paths.Path:
+    written, joined = table.text("path", table.plain), table.text("joined", ", ")
+    table.end()
     try:
         return json_paths.parse(written, joined)
     except PathError as error:
-        raise found.error("path", str(error)) from error
+        raise table.error("path", str(error)) from error
 
 
-def _join(name: str, found: "_Table") -> Join:
+def _join(name: str, table: "_Table") -> Join:
     join = Join(
         name=name,
-        file=found.text("file", name),
-        on=found.texts("on"),
-        where=found.take("where", str, None),
-        one_per=found.names("one_per"),
-        take=found.texts("take"),
-        gather=found.texts("gather"),
-        orphans=found.take("orphans", str, None),
+        file=table.text("file", name),
+        on=table.texts("on"),
+        where=table.take("where", str, None),
+        one_per=table.names("one_per"),
+        take=table.texts("take"),
+        gather=table.texts("gather"),
+        orphans=table.take("orphans", str, None),
     )
-    found.end()
+    table.end()
     return join
 
 
-def _code_list(found: "_Table") -> CodeList:
+def _code_list(table: "_Table") -> CodeList:
     codes = CodeList(
-        values=found.texts("values"),
-        table=found.take("table", str, None),
-        code=found.text("code", "code"),
-        label=found.text("label", "label"),
+        values=table.texts("values"),
+        table=table.take("table", str, None),
+        code=table.text("code", "code"),
+        label=table.text("label", "label"),
     )
-    found.end()
+    table.end()
     return codes
 
 
-def _read_derived(found: "_Table") -> DerivedColumn:
+def _read_derived(table: "_Table") -> DerivedColumn:
     derived = DerivedColumn(
-        sql=found.text("of", found.plain),
-        extract=found.take("extract", str, None),
-        codes=found.take("codes", str, None),
-        unknown=found.take("unknown", str, None),
+        sql=table.text("of", table.plain),
+        extract=table.take("extract", str, None),
+        codes=table.take("codes", str, None),
+        unknown=table.take("unknown", str, None),
     )
-    found.end()
+    table.end()
     return derived
 
 
-def _column(found: "_Table") -> Column:
-    if found.several:
-        return Column(found.several)
-    auto = found.take("auto", str, None)
-    sql = "NULL" if auto else found.plain
-    column = Column(sql=(found.text("date", sql),), formats=found.names("format"), auto=auto)
-    found.end()
+def _column(table: "_Table") -> Column:
+    if table.several:
+        return Column(table.several)
+    auto = table.take("auto", str, None)
+    sql = "NULL" if auto else table.plain
+    column = Column(sql=(table.text("date", sql),), formats=table.names("format"), auto=auto)
+    table.end()
     return column
 
 
-def _statements(found: "_Table") -> FiledAccounts | None:
-    if (table := found.subtable("statements")) is None:
+def _statements(parent: "_Table") -> FiledAccounts | None:
+    if (table := parent.subtable("statements")) is None:
         return None
     close, start, legend = (
         table.subtable("close"),
@@ -237,7 +237,7 @@ def _statements(found: "_Table") -> FiledAccounts | None:
         part=table.take("part", str, None),
         latest=table.names("latest"),
         legend=_legend(legend) if legend else None,
-        sums={code: _sum(found) for code, found in table.tables("sums").items()},
+        sums={code: _sum(entry) for code, entry in table.tables("sums").items()},
     )
     if bool(accounts.element) != bool(accounts.value) or not (accounts.value or accounts.values):
         raise table.error(
@@ -247,36 +247,36 @@ def _statements(found: "_Table") -> FiledAccounts | None:
     return accounts
 
 
-def _legend(found: "_Table") -> Legend:
-    legend = Legend(found.text("file", ""), found.text("column", ""), found.text("label", ""))
-    found.end()
+def _legend(table: "_Table") -> Legend:
+    legend = Legend(table.text("file", ""), table.text("column", ""), table.text("label", ""))
+    table.end()
     return legend
 
 
-def _sum(found: "_Table") -> Sum:
-    added = Sum(found.names("plus"), found.names("minus"), found.take("all", bool, False))
-    found.end()
+def _sum(table: "_Table") -> Sum:
+    added = Sum(table.names("plus"), table.names("minus"), table.take("all", bool, False))
+    table.end()
     return added
 
 
-def _reason(found: "_Table") -> Reason:
-    reason = Reason(found.text("when", found.plain), found.take("show", str, None))
-    found.end()
+def _reason(table: "_Table") -> Reason:
+    reason = Reason(table.text("when", table.plain), table.take("show", str, None))
+    table.end()
     return reason
 
 
-def _read_repeated(found: "_Table | None") -> RepeatedIds | None:
-    if found is None:
+def _read_repeated(table: "_Table | None") -> RepeatedIds | None:
+    if table is None:
         return None
     repeated = RepeatedIds(
-        found.text("reason", ""),
-        found.names("order"),
-        found.text("show", "NULL"),
-        found.take("drop", bool, False),
+        table.text("reason", ""),
+        table.names("order"),
+        table.text("show", "NULL"),
+        table.take("drop", bool, False),
     )
-    found.end()
+    table.end()
     if not repeated.reason or not repeated.order:
-        raise found.error("repeated", "its reason or its order is missing; give both")
+        raise table.error("repeated", "its reason or its order is missing; give both")
     return repeated
 
 
@@ -286,11 +286,11 @@ class _Table:
     An entry that may be a plain text or a table is a `_Table` in both cases; `plain` is the text.
     """
 
-    def __init__(self, path: Path, place: str, found: object) -> None:
+    def __init__(self, path: Path, place: str, value: object) -> None:
         self._path, self._place = path, place
-        self.plain = found if isinstance(found, str) else ""
-        self.several = tuple(map(str, found)) if isinstance(found, list) else ()
-        self._left: dict[str, Any] = dict(found) if isinstance(found, dict) else {}
+        self.plain = value if isinstance(value, str) else ""
+        self.several = tuple(map(str, value)) if isinstance(value, list) else ()
+        self._left: dict[str, Any] = dict(value) if isinstance(value, dict) else {}
 
     def take(self, key: str, kind: type[T], default: Any) -> T:
         """The value of `key`, which must be of `kind`."""
@@ -349,5 +349,5 @@ class _Table:
         place = ".".join(filter(None, (self._place, key)))
         return DeclarationError(f"{self._path.name} [{place}]: {what}")
 
-    def _make_table(self, key: str, name: str, found: object) -> "_Table":
-        return _Table(self._path, ".".join(filter(None, (self._place, key, name))), found)
+    def _make_table(self, key: str, name: str, value: object) -> "_Table":
+        return _Table(self._path, ".".join(filter(None, (self._place, key, name))), value)

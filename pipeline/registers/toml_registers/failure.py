@@ -42,11 +42,11 @@ def _place(part: FilePart) -> str:
     return f"row {row} has more fields than the header: " if row else ""
 
 
-def _expressions(declared: Declaration, found: Entity) -> Iterator[tuple[str, pl.Expr]]:
-    for name, read in found.columns.items():
+def _expressions(declared: Declaration, entity: Entity) -> Iterator[tuple[str, pl.Expr]]:
+    for name, read in entity.columns.items():
         yield f"[columns] {name} = {'; '.join(declared.columns[name].sql)}", read
-    yield from (("[drop]", found.drop_reason), ("[reject]", found.reject_reason))
-    yield "[note]", found.note
+    yield from (("[drop]", entity.drop_reason), ("[reject]", entity.reject_reason))
+    yield "[note]", entity.note
 
 
 def _failure(plan: pl.LazyFrame) -> str | None:

@@ -43,9 +43,9 @@ def expression(sql: str, place: str, columns: Schema) -> pl.Expr:
     return read
 
 
-def text(found: pl.Expr) -> pl.Expr:
+def text(expression: pl.Expr) -> pl.Expr:
     """The value as text, null for an empty one."""
-    as_text = found.cast(pl.String)
+    as_text = expression.cast(pl.String)
     return pl.when(as_text != "").then(as_text)
 
 

@@ -254,9 +254,9 @@ def _is_scaled(beside: str) -> pl.Expr:
     return (near & (larger >= _SMALL) & pl.col(beside).is_not_null()).fill_null(False)
 
 
-def _same_way(one: str, other: str) -> pl.Expr:
-    above = (pl.col("valeur") > pl.col(one)) & (pl.col("valeur") > pl.col(other))
-    below = (pl.col("valeur") < pl.col(one)) & (pl.col("valeur") < pl.col(other))
+def _same_way(column: str, other: str) -> pl.Expr:
+    above = (pl.col("valeur") > pl.col(column)) & (pl.col("valeur") > pl.col(other))
+    below = (pl.col("valeur") < pl.col(column)) & (pl.col("valeur") < pl.col(other))
     return (above | below).fill_null(False)
 
 

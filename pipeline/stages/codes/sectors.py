@@ -129,13 +129,13 @@ def add_sectors(
 def _further_codes(lookup: pl.DataFrame) -> tuple[pl.Expr, pl.Expr]:
     """`nace_secondaires` with the codes that the row's `revision` has, and UNKNOWN_FURTHER."""
     code, published = normalise(pl.element()), pl.col("nace_secondaires")
-    found = pl.lit(None)
+    further = pl.lit(None)
     for revision in REVISIONS:
         known = lookup.filter(revision=revision)["code"].implode()
         kept = published.list.eval(pl.when(code.is_in(known)).then(code)).list.drop_nulls()
-        found = pl.when(pl.col("revision") == revision).then(kept).otherwise(found)
-    codes = found.list.unique(maintain_order=True)
-    missing = (published.list.len() - found.list.len()).fill_null(0)
+        further = pl.when(pl.col("revision") == revision).then(kept).otherwise(further)
+    codes = further.list.unique(maintain_order=True)
+    missing = (published.list.len() - further.list.len()).fill_null(0)
     return (
         pl.when(codes.list.len() > 0).then(codes).alias("nace_secondaires"),
         missing.cast(pl.Int64).alias(UNKNOWN_FURTHER),

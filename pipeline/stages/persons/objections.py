@@ -105,14 +105,14 @@ def collect(out: Path, given: Path | None, seeds: Seeds) -> Objections:
     return Objections(tuple(after[key] for key in sorted(after)), frozenset(fresh))
 
 
-def keep(out: Path, found: Objections) -> None:
+def keep(out: Path, objections: Objections) -> None:
     """Keep in DATA what a build has honoured; only the user of the build may read it."""
-    if not found.known and not (out / KEPT).exists():
+    if not objections.known and not (out / KEPT).exists():
         return
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for one in found.known:
+    for one in objections.known:
         iso2, identifier, champs, *rest = astuple(one)
         writer.writerow((iso2, identifier, " ".join(champs), *rest))
     atomic_files.write(out / KEPT, text.getvalue().encode())
@@ -175,8 +175,8 @@ def _check_day(text: str, where: str) -> None:
         raise ObjectionsError(f"{where}: {text!r} is no day; write it as 2026-11-01") from None
 
 
-def lines_of(found: Hidden) -> Sequence[str]:
+def lines_of(hidden: Hidden) -> Sequence[str]:
     """What is hidden as sorted lines, for a digest."""
     return sorted(
-        f"{key} {sorted(names) if names is not None else '*'}" for key, names in found.items()
+        f"{key} {sorted(names) if names is not None else '*'}" for key, names in hidden.items()
     )

@@ -65,15 +65,15 @@ def _check(motif: str, names: Iterable[str]) -> None:
         ) from error
 
 
-def refuse(rows: pl.LazyFrame, found: Patterns) -> pl.LazyFrame:
+def refuse(rows: pl.LazyFrame, regexes: Patterns) -> pl.LazyFrame:
     """Make every text that its pattern finds null; add FOUND."""
     schema = rows.collect_schema()
-    texts = [name for name in found if schema.get(name) == TEXT]
-    lists = [name for name in found if schema.get(name) == TEXTS]
-    hits = {name: pl.col(name).str.contains(found[name]) for name in texts}
+    texts = [name for name in regexes if schema.get(name) == TEXT]
+    lists = [name for name in regexes if schema.get(name) == TEXTS]
+    hits = {name: pl.col(name).str.contains(regexes[name]) for name in texts}
     sound: dict[str, pl.Expr] = {name: pl.when(~hit).then(name) for name, hit in hits.items()}
     for name in lists:
-        held = pl.element().str.contains(found[name])
+        held = pl.element().str.contains(regexes[name])
         hits[name] = pl.col(name).list.eval(held).list.any()
         left = pl.col(name).list.eval(pl.element().filter(~held))
         sound[name] = pl.when(~hits[name]).then(name).when(left.list.len() > 0).then(left)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.codes.allowed import clear_codes, enter_cell
+    from shards.kernel.codes.allowed_rows import clear_codes, enter_cell
     from shards.kernel.codes.coded_rows import mask_rows
     from shards.kernel.conditions import (
         count_block,

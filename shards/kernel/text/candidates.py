@@ -160,14 +160,14 @@ def place_after(numbers: u32s, first: i64, end: i64, least: i64) -> i64:
     return lower_bound(numbers, first, end, least)
 
 
-def consider_both(shard: ShardArrays, pool: Pool, one: i64, other: i64) -> i64:
+def consider_both(shard: ShardArrays, pool: Pool, word: i64, other: i64) -> i64:
     """Weigh the rows that two words have in common."""
-    if postings_of(shard, one) > postings_of(shard, other):
-        one, other = other, one
-    first: i64 = shard.posting_starts[one]
+    if postings_of(shard, word) > postings_of(shard, other):
+        word, other = other, word
+    first: i64 = shard.posting_starts[word]
     at: i64 = shard.posting_starts[other]
     end: i64 = postings_end(shard, other, at)
-    for i in range(first, postings_end(shard, one, first)):
+    for i in range(first, postings_end(shard, word, first)):
         if at >= end or pool.weighed >= POOLED:
             return 0
         row: i64 = shard.postings[i]

@@ -107,7 +107,7 @@ def is_better(scratch: Scratch, at: i64, key: i64, shard: i64, place: i64) -> i6
 
 
 def insert(
-    table: Table, scratch: Scratch, first: i64, found: i64, count: i64, number: i64, row: i64
+    table: Table, scratch: Scratch, first: i64, found_count: i64, count: i64, number: i64, row: i64
 ) -> i64:
     """Put a row at its place among the found rows from `first` on; returns their number, at most `count`."""
     shard = table.shards[number]
@@ -115,14 +115,14 @@ def insert(
         raise_damaged()
     place: i64 = shard.rank[SCORE][row]
     key: i64 = shard.score_keys[step_at(shard, SCORE, place)]
-    at: i64 = found
+    at: i64 = found_count
     while at > first and is_better(scratch, at - 1, key, number, place):
         at -= 1
     if at == count:
-        return found
+        return found_count
     if at > first and scratch.found_shard[at - 1] == number and scratch.found_row[at - 1] == row:
-        return found
-    end: i64 = found if found < count else count - 1
+        return found_count
+    end: i64 = found_count if found_count < count else count - 1
     while end > at:
         scratch.found_shard[end] = scratch.found_shard[end - 1]
         scratch.found_row[end] = scratch.found_row[end - 1]
@@ -133,13 +133,13 @@ def insert(
     scratch.found_row[at] = row
     scratch.found_tie[at] = key
     scratch.heap[at] = place
-    return found + 1 if found < count else count
+    return found_count + 1 if found_count < count else count
 
 
-def score_end(shard: ShardArrays, scratch: Scratch, found: i64, count: i64) -> i64:
+def score_end(shard: ShardArrays, scratch: Scratch, found_count: i64, count: i64) -> i64:
     """Where the order `score` has nothing more that comes before the last of `count` found rows."""
     end: i64 = shard.order_size[SCORE]
-    if found < count:
+    if found_count < count:
         return end
     step: i64 = 0
     while step < shard.step_count[SCORE] and shard.score_keys[step] <= scratch.found_tie[count - 1]:
@@ -154,7 +154,7 @@ def add_best(
     scratch: Scratch,
     number: i64,
     first: i64,
-    found: i64,
+    found_count: i64,
     count: i64,
     others: i64,
 ) -> i64:
@@ -169,7 +169,7 @@ def add_best(
     high: i64 = end
     if others:
         if not find_words(shard, question, scratch):
-            return found
+            return found_count
         last: i64 = question.word_count - 1
         low = shard.posting_starts[scratch.block[last]]
         high = shard.posting_starts[scratch.block[last + 1]]
@@ -185,7 +185,7 @@ def add_best(
     ranks = shard.rank[NOM]
     order = shard.order[SCORE]
     place: i64 = 0
-    stop: i64 = score_end(shard, scratch, found, count)
+    stop: i64 = score_end(shard, scratch, found_count, count)
     while place < stop and place < listed:
         row: i64 = order[place]
         place += 1
@@ -194,10 +194,10 @@ def add_best(
         begins: i64 = 1 if begin <= ranks[row] and ranks[row] < end else 0
         if begins == others or (others and not holds(shard, question, scratch, row)):
             continue
-        found = insert(table, scratch, first, found, count, number, row)
-        stop = score_end(shard, scratch, found, count)
+        found_count = insert(table, scratch, first, found_count, count, number, row)
+        stop = score_end(shard, scratch, found_count, count)
     if place >= stop:
-        return found
+        return found_count
     for i in range(low, high):
         row = shard.postings[i] if others else shard.order[NOM][i]
         if row >= shard.rows:
@@ -206,8 +206,8 @@ def add_best(
             continue
         if others and not holds(shard, question, scratch, row):
             continue
-        found = insert(table, scratch, first, found, count, number, row)
-    return found
+        found_count = insert(table, scratch, first, found_count, count, number, row)
+    return found_count
 
 
 def find_words(shard: ShardArrays, question: KernelQuery, scratch: Scratch) -> i64:

@@ -188,8 +188,8 @@ def _distance(difference: float) -> float | None:
     return None if np.isnan(difference) else abs(difference)
 
 
-def _first_by_distance(found: list[Comparable], n: int) -> list[Comparable]:
-    return sorted(found, key=lambda one: (one.distance, one.row))[:n]
+def _first_by_distance(comparables: list[Comparable], n: int) -> list[Comparable]:
+    return sorted(comparables, key=lambda one: (one.distance, one.row))[:n]
 
 
 def _gap(figures: Floats, own: float) -> Floats:

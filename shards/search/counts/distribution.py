@@ -112,10 +112,10 @@ def parts(base: ShardSet, query: Query) -> list[Query]:
     return [replace(query, pays=tuple(one)) for one in (first, second) if one] or [query]
 
 
-def join_distributions(found: Sequence[Distribution]) -> Distribution:
+def join_distributions(distributions: Sequence[Distribution]) -> Distribution:
     """The distribution of several searches that find nothing in common, by one dimension."""
-    counts = np.sum([one.counts for one in found], axis=0)
-    return Distribution(found[0].values, counts, sum(one.null for one in found))
+    counts = np.sum([one.counts for one in distributions], axis=0)
+    return Distribution(distributions[0].values, counts, sum(one.null for one in distributions))
 
 
 def distribution(base: ShardSet, dimension: str, slots: NDArray[np.int64]) -> Distribution:

@@ -106,10 +106,10 @@ class MarketTurnovers:
     Those of marked rows are written in two halves, so that two threads can work beside each other.
     """
 
-    def __init__(self, base: ShardSet, found: Sequence[MarketPart]) -> None:
+    def __init__(self, base: ShardSet, parts: Sequence[MarketPart]) -> None:
         self._sequence = turnover_sequence(base)
-        self._few = np.sort(_join([one.figures for one in found]))
-        marked = [one.marks for one in found if one.marks is not None]
+        self._few = np.sort(_join([one.figures for one in parts]))
+        marked = [one.marks for one in parts if one.marks is not None]
         self._marks = RowBitmap.union(marked) if marked else None
         self._middle, greater = self._marks.room(self._sequence) if self._marks else (0, 0)
         self._many = np.empty(self._middle + greater)
@@ -154,9 +154,9 @@ def moments(figures: Figures) -> Moments:
     return Moments(len(positive), *sums.tolist())
 
 
-def count_by(found: Sequence[MarketPart], dimension: str) -> Distribution:
+def count_by(parts: Sequence[MarketPart], dimension: str) -> Distribution:
     """The companies of these parts by a dimension that is counted."""
-    return join_distributions([one.counted[dimension] for one in found])
+    return join_distributions([one.counted[dimension] for one in parts])
 
 
 def _join(figures: Sequence[Figures]) -> Figures:

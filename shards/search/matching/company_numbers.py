@@ -199,12 +199,14 @@ def with_number(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
             yield CompanyPlace(iso2, row)
 
 
-def with_derived_number(shards: Shards, folded: str, one: Derivation) -> Iterator[CompanyPlace]:
+def with_derived_number(
+    shards: Shards, folded: str, derivation: Derivation
+) -> Iterator[CompanyPlace]:
     """Companies whose identifier is in the number, and that do not have another VAT number in their records."""
-    for iso2, identifier in contained_identifiers(folded, (one,)):
+    for iso2, identifier in contained_identifiers(folded, (derivation,)):
         if iso2 in shards:
             for place in with_identifier({iso2: shards[iso2]}, identifier):
-                if one.type != VAT or _may_have(shards[iso2], place.row, folded):
+                if derivation.type != VAT or _may_have(shards[iso2], place.row, folded):
                     yield place
 
 

@@ -79,7 +79,7 @@ def of_name(
         ours = theirs
     errors = compared.errors
     lacking = max(0.0, compared.lacking - town)
-    same = compared.same and not compared.reordered
+    same = compared.has_same_words and not compared.reordered
     surplus = _clip((compared.common - log(companies + 1)) / _TOLD)
     return {
         "nom_identique": float(same),
@@ -223,11 +223,11 @@ def _core(folded: str, iso2: str) -> str:
     return folded.lstrip("0")
 
 
-def _town(one: str, other: str) -> str:
-    if one == other:
+def _town(town: str, other: str) -> str:
+    if town == other:
         return "identique"
-    parts = set(one.split()) & set(other.split())
-    near = OSA.distance(one, other, score_cutoff=2) <= min(2, len(one) // 4)
+    parts = set(town.split()) & set(other.split())
+    near = OSA.distance(town, other, score_cutoff=2) <= min(2, len(town) // 4)
     return "proche" if near or any(len(part) > 3 for part in parts) else "differente"
 
 

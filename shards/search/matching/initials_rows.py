@@ -45,14 +45,14 @@ def _rows_of(shard: Shard, town: bytes) -> NDArray[Any]:
     return flatnonzero(shard.codes("ville") == place + 1)
 
 
-def _rows_beginning(shard: Shard, found: NDArray[Any], letters: bytes) -> NDArray[Any]:
-    """The rows among `found` whose words begin with these letters, one after the other."""
+def _rows_beginning(shard: Shard, rows: NDArray[Any], letters: bytes) -> NDArray[Any]:
+    """Those of the `rows` whose words begin with these letters, one after the other."""
     index = shard.words
     starts, tokens = np.asarray(index.token_starts), np.asarray(index.tokens)
     texts, begins = np.asarray(index.words.data), np.asarray(index.words.starts)
     last = len(begins) - 2
-    found = found[starts[found + 1] - starts[found] >= len(letters)]
+    rows = rows[starts[rows + 1] - starts[rows] >= len(letters)]
     for place, letter in enumerate(letters):
-        words = tokens[starts[found] + place]  # the mark of a former name is after every word
-        found = found[(words <= last) & (texts[begins[np.minimum(words, last)]] == letter)]
-    return found
+        words = tokens[starts[rows] + place]  # the mark of a former name is after every word
+        rows = rows[(words <= last) & (texts[begins[np.minimum(words, last)]] == letter)]
+    return rows

@@ -1,4 +1,8 @@
-"""Match a line: candidates, evidence, notes, verdict."""
+"""Match a line: candidates, evidence, notes, verdict.
+
+Each stage is dearer and sees fewer rows: words and numbers, then names, then records of the nearest names. Where no
+note of these is high, near spellings are tried; where nothing is likely in the line's countries, all the others.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,8 +17,8 @@ from shards.search.generation_arrays import GenerationArrays
 from shards.search.matching import (
     candidate_rows,
     certainty,
+    contact_evidence,
     evidence,
-    further_evidence,
     initials_rows,
 )
 from shards.search.matching.candidate_rows import CandidateRows, FoundRow, Spelling, information
@@ -55,7 +59,7 @@ class ComparedRow(NamedTuple):
         return self.found.shard, self.found.row
 
     @property
-    def whole(self) -> bool:
+    def is_whole(self) -> bool:
         """Has the company all that the line says, and no more?"""
         one = self.compared
         return one is not None and not (one.lacking or one.extra or one.errors)
@@ -317,11 +321,11 @@ class Matcher:
 
     # -- evidence ------------------------------------------------------------------------------
 
-    def _read(self, seen: LineSearch, found: Sequence[ComparedRow]) -> list[WeighedCompany]:
+    def _read(self, seen: LineSearch, rows: Sequence[ComparedRow]) -> list[WeighedCompany]:
         """The records of the nearest rows, with all evidence."""
-        best = list({each.place: each for each in found}.values())
+        best = list({each.place: each for each in rows}.values())
         # Words of a small country tell less: near names of a large one would precede an equal name of it.
-        best = sorted(best, key=lambda each: (not each.whole, each.distance))
+        best = sorted(best, key=lambda each: (not each.is_whole, each.distance))
         farthest = min((each.distance for each in best), default=0.0) + _BEHIND
         by_number = seen.numbered.places
         # Rows found by a number are not cut by the distance of names.
@@ -329,7 +333,7 @@ class Matcher:
             each
             for i, each in enumerate(best)
             if i < _FEW
-            or (i < _READ and (each.whole or each.distance <= farthest))
+            or (i < _READ and (each.is_whole or each.distance <= farthest))
             or each.place in by_number
         ]
         companies = sum(self._arrays.shards[number].rows for number in seen.chosen)
@@ -353,7 +357,7 @@ class Matcher:
         shard = self._arrays.shards[each.found.shard]
         company = record.company(shard.record(each.found.row, coordonnees=True))
         further = evidence.beside_the_name(seen.line, company, each.place, seen.numbered)
-        further |= further_evidence.of_line(seen.line, company, self._tables.mail_providers)
+        further |= contact_evidence.of_line(seen.line, company, self._tables.mail_providers)
         if each.compared is None:
             return WeighedCompany(company, {"sans_nom": 1.0} | further)
         town = evidence.town_told(each.compared, each.told, company)
@@ -372,9 +376,9 @@ class Matcher:
         return WeighedCompany(company, all_evidence, each.compared)
 
 
-def _named_places(found: Sequence[ComparedRow], by_number: frozenset[Place]) -> frozenset[Place]:
+def _named_places(rows: Sequence[ComparedRow], by_number: frozenset[Place]) -> frozenset[Place]:
     """The companies that a line names by a number: those whose names agree; where none does, all, if they are few."""
-    numbered = [each for each in found if each.place in by_number]
+    numbered = [each for each in rows if each.place in by_number]
     agreeing = [each for each in numbered if each.compared is None or each.compared.agrees]
     few = numbered if len(numbered) <= _FEW else []
     return frozenset(each.place for each in agreeing or few)
@@ -388,9 +392,9 @@ def _name_words(line: Line) -> tuple[str, ...]:
 _NO_FORMS: Final = (Forms(), Forms())
 
 
-def _candidate(note: float, found: WeighedCompany) -> Candidate:
-    company = found.company
+def _candidate(note: float, weighed: WeighedCompany) -> Candidate:
+    company = weighed.company
     return Candidate(
         company["iso2"], company["id"], company["nom"], company["ville"], company["code_postal"],
-        company["etat"], round(note, 4), evidence.reasons(found.evidence),
+        company["etat"], round(note, 4), evidence.reasons(weighed.evidence),
     )  # fmt: skip

@@ -85,7 +85,7 @@ class NameComparison:
         return self.initials or self.heaviest >= LIGHT or not self.lacking_words or self.are_alike
 
     @property
-    def same(self) -> bool:
+    def has_same_words(self) -> bool:
         """Are all words the same, in whatever order?"""
         return not (
             self.lacking_words
@@ -270,7 +270,7 @@ def _match_forms(pair: _Pair, near: Near, tables: NameTables) -> None:
                 return
 
 
-def _match_spacing(left: list[Told], right: list[Told], found: NameComparison) -> None:
+def _match_spacing(left: list[Told], right: list[Told], comparison: NameComparison) -> None:
     """All that is left is the same text with blanks elsewhere."""
     if len(left) == len(right) == 1:
         return
@@ -281,9 +281,9 @@ def _match_spacing(left: list[Told], right: list[Told], found: NameComparison) -
         and _digits(one) == _digits(other)  # another number is no typing error
         and OSA.distance(one, other, score_cutoff=1) <= 1
     ):
-        found.respaced += 1
-        found.errors += one != other
-        found.add_common(sum(told for _, told in right))
+        comparison.respaced += 1
+        comparison.errors += one != other
+        comparison.add_common(sum(told for _, told in right))
         left.clear()
         right.clear()
 
@@ -292,40 +292,40 @@ def _digits(text: str) -> str:
     return "".join(filter(str.isdigit, text))
 
 
-def _match_respaced(whole: list[Told], parts: list[Told], found: NameComparison) -> None:
+def _match_respaced(whole: list[Told], parts: list[Told], comparison: NameComparison) -> None:
     """A word of one name that is two neighbours of the other."""
     if len(parts) == 1:
         return
     for pair in list(whole):
         for i in range(len(parts) - 1):
             if parts[i][0] + parts[i + 1][0] == pair[0]:
-                found.respaced += 1
-                found.add_common(max(pair[1], parts[i][1] + parts[i + 1][1]))
+                comparison.respaced += 1
+                comparison.add_common(max(pair[1], parts[i][1] + parts[i + 1][1]))
                 whole.remove(pair)
                 del parts[i : i + 2]
                 break
 
 
-def _match_initials(left: list[Told], right: list[Told], found: NameComparison) -> None:
+def _match_initials(left: list[Told], right: list[Told], comparison: NameComparison) -> None:
     """One name is the initials of the other."""
     for short, long in ((left, right), (right, left)):
         if len(short) == 1 and len(long) in INITIALS and short[0][0] == initials(long):
-            found.initials = True
-            found.add_common(short[0][1])
+            comparison.initials = True
+            comparison.add_common(short[0][1])
             left.clear()
             right.clear()
             return
 
 
-def _match_inner_initials(short: list[Told], long: list[Told], found: NameComparison) -> None:
+def _match_inner_initials(short: list[Told], long: list[Told], comparison: NameComparison) -> None:
     """Words of one name that are the initials of neighbours in the other: MSA Poitou, Île-de-France as IDF."""
     for pair in short[:]:
         if len(pair[0]) not in INITIALS or not pair[0].isalpha():
             continue
         for start in range(len(long) - 1):
             if end := _end_of_initials(pair[0], long, start):
-                found.inner_initials += 1
-                found.add_common(min(pair[1], sum(told for _, told in long[start:end])))
+                comparison.inner_initials += 1
+                comparison.add_common(min(pair[1], sum(told for _, told in long[start:end])))
                 short.remove(pair)
                 del long[start:end]
                 break

@@ -56,9 +56,9 @@ def near_words(left: Collection[str], right: Collection[str]) -> Near:
     return found
 
 
-def _cost(one: str, other: str, errors: int) -> float | None:
+def _cost(word: str, other: str, errors: int) -> float | None:
     """What `errors` between two words count, at most _MOST_ERRORS; None if they are too many for these words."""
-    short, long = (other, one) if len(other) < len(one) else (one, other)
+    short, long = (other, word) if len(other) < len(word) else (word, other)
     if len(short) >= _ONE_ERROR:
         if errors <= (2 if len(short) >= _TWO_ERRORS else 1):
             return float(errors)
@@ -67,9 +67,9 @@ def _cost(one: str, other: str, errors: int) -> float | None:
     return 1.0 if any(_without_ligature(long, two) == short for two in _LIGATURES) else None
 
 
-def _begins(one: str, other: str) -> bool:
+def _begins(word: str, other: str) -> bool:
     """Whether one word is the first letters of the other."""
-    short, long = (other, one) if len(other) < len(one) else (one, other)
+    short, long = (other, word) if len(other) < len(word) else (word, other)
     return (len(short) >= _PREFIX or len(short) == 1) and long.startswith(short)
 
 

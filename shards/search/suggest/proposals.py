@@ -70,9 +70,9 @@ def proposals(base: ShardSet, query: Query, classes: Classes) -> list[ProposedSe
     return []
 
 
-def _rank(one: ProposedSearch) -> tuple[bool, bool, bool, int, ProposedSearch]:
-    whole = bool(one.activite and one.ville)
-    return bool(one.q), not whole, not one.activite, -one.total, one
+def _rank(proposal: ProposedSearch) -> tuple[bool, bool, bool, int, ProposedSearch]:
+    whole = bool(proposal.activite and proposal.ville)
+    return bool(proposal.q), not whole, not proposal.activite, -proposal.total, proposal
 
 
 def _count(
@@ -111,9 +111,9 @@ def _some_words(activities: list[_Neighbours], towns: list[_Neighbours]) -> Iter
             yield activity.name, town.name, ""
 
 
-def _longest_neighbours(found: list[_Neighbours]) -> list[_Neighbours]:
-    most = max((one.end - one.first for one in found), default=0)
-    return [one for one in found if one.end - one.first == most]
+def _longest_neighbours(neighbours: list[_Neighbours]) -> list[_Neighbours]:
+    most = max((one.end - one.first for one in neighbours), default=0)
+    return [one for one in neighbours if one.end - one.first == most]
 
 
 def _rest(words: list[str], taken: _Neighbours) -> str:

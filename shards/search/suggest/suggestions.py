@@ -1,4 +1,8 @@
-"""Completion of a text that somebody types: companies, and words of names with their companies (X4)."""
+"""Completion of a text that somebody types: companies, words of names, and towns, the last two counted (X4).
+
+A call comes with each letter, and one letter begins many words. So companies are one call of the kernel. The lengths
+of postings bound the counts of words, and a search counts only those that can be among the first. Towns are kept.
+"""
 
 from bisect import bisect_left
 from typing import Final, NamedTuple
@@ -122,12 +126,12 @@ def _nth_greatest(counts: NDArray[np.int64], number: int) -> int:
     return int(chosen[-number]) if len(chosen) >= number else 1
 
 
-def _most_by_word(found: list[_Words], bound: int) -> dict[bytes, int]:
+def _most_by_word(ranges: list[_Words], bound: int) -> dict[bytes, int]:
     """The words that have `bound` companies or more in a country, with the most that they can have in all."""
     unseen = bound - 1  # at most so many in a country where a word has fewer than `bound`
     most: dict[bytes, int] = {}
-    for shard, first, counts in found:
+    for shard, first, counts in ranges:
         for number in np.flatnonzero(counts >= bound).tolist():
             word = shard.words.words[first + number]
-            most[word] = most.get(word, unseen * len(found)) + int(counts[number]) - unseen
+            most[word] = most.get(word, unseen * len(ranges)) + int(counts[number]) - unseen
     return most

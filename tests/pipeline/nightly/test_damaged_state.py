@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.nightly.fetch import receipt
-from shards.generations import pointer, sealed
+from shards.generations import pointer, sealed_record
 from tests.pipeline.nightly.register_server import RegisterServer
 from tests.pipeline.nightly.test_fetching import EE, ESTONIA, unzipped, zipped
 from tests.pipeline.nightly.test_nightly import (
@@ -65,7 +65,7 @@ def test_a_damaged_receipt_of_a_country_changes_nothing_that_is_published(
 
 
 @pytest.mark.parametrize(
-    "name", ["companies/*.parquet", "imports/*.json", "sources.json", sealed.LIST]
+    "name", ["companies/*.parquet", "imports/*.json", "sources.json", sealed_record.LIST]
 )
 def test_a_damaged_import_is_made_anew(tmp_path: Path, server: RegisterServer, name: str) -> None:
     config = configured(tmp_path, server)
@@ -79,7 +79,7 @@ def test_a_damaged_import_is_made_anew(tmp_path: Path, server: RegisterServer, n
     assert shard(tmp_path / "data") == before
     assert published(config) == {"EE": 2_665, "IE": 1}
     [folder] = (tmp_path / "work" / "input" / "ee").iterdir()
-    assert sealed.is_whole(folder)
+    assert sealed_record.is_whole(folder)
 
 
 def test_a_damaged_import_is_not_what_stays_when_a_new_one_is_refused(
@@ -121,7 +121,7 @@ def test_a_list_of_imports_of_the_version_before_is_read(
     path = tmp_path / "work" / "input" / "ee.json"
     listed = json.loads(path.read_bytes())["imports"]
     path.write_text(json.dumps(listed))
-    (path.with_suffix("") / listed[0]["cle"] / sealed.LIST).unlink()
+    (path.with_suffix("") / listed[0]["cle"] / sealed_record.LIST).unlink()
     server.publish(f"/{EE}", zipped(b"".join(unzipped(ESTONIA).splitlines(True)[:-500]), "x.csv"))
 
     assert run(config) == 0

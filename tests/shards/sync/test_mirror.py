@@ -105,7 +105,7 @@ def test_a_mirror_that_is_up_to_date_asks_for_the_pointer_and_whether_it_is_sign
 
     outcome = mirror(eager(memory), data, MirrorOptions())
 
-    assert not outcome.changed
+    assert not outcome.has_published
     assert [path for path, _ in memory.asked] == ["CURRENT", f"signatures/{name}.json"]
     assert (data / "CURRENT").read_bytes() == before
 

@@ -110,7 +110,7 @@ def test_what_has_expired_is_refused_before_a_shard_of_it(
     with pytest.raises(SyncError, match="expired on"):
         mirror(eager(memory), data, _options(key, days=7.01))
     assert not [path for path, _ in memory.asked if path.endswith(".shard")]
-    assert _mirror(source, data, _options(key, days=6.9)).changed
+    assert _mirror(source, data, _options(key, days=6.9)).has_published
 
 
 def test_a_mirror_does_not_stay_on_what_has_expired_unless_told(
@@ -120,10 +120,10 @@ def test_a_mirror_does_not_stay_on_what_has_expired_unless_told(
 
     with pytest.raises(SyncError, match="sign it again where it was built"):
         _mirror(source, data, _options(key, days=8))
-    assert not _mirror(source, data, _options(key, days=8, accept_old=True)).changed
+    assert not _mirror(source, data, _options(key, days=8, accept_old=True)).has_published
     signature.sign(source, key, valid_days=30)
 
-    assert not _mirror(source, data, _options(key, days=8)).changed
+    assert not _mirror(source, data, _options(key, days=8)).has_published
 
 
 def test_a_signature_that_is_renewed_reaches_the_mirrors_of_mirrors(
@@ -133,7 +133,7 @@ def test_a_signature_that_is_renewed_reaches_the_mirrors_of_mirrors(
     signature.sign(source, key, valid_days=30)
     _mirror(source, data, MirrorOptions())
 
-    assert _mirror(data, tmp_path / "b", _options(key, days=20)).changed
+    assert _mirror(data, tmp_path / "b", _options(key, days=20)).has_published
 
 
 def _with(**values: object) -> Callable[[dict[str, Any]], dict[str, Any]]:

@@ -60,7 +60,7 @@ def test_a_mirror_has_a_signature_that_came_later(source: Path, key: Path, tmp_p
     mirror(eager(Folder(source)), data, MirrorOptions())
     name = signature.sign(source, key).generation
 
-    assert not mirror(eager(Folder(source)), data, MirrorOptions()).changed
+    assert not mirror(eager(Folder(source)), data, MirrorOptions()).has_published
     assert mirror(eager(Folder(data)), tmp_path / "b", _wish(key)).generation == name
 
 
@@ -69,7 +69,7 @@ def test_a_part_of_what_is_signed_is_mirrored(source: Path, key: Path, tmp_path:
     wish = MirrorOptions(("EE",), _wish(key).key)
 
     first = mirror(eager(Folder(source)), tmp_path / "a", wish)
-    assert not mirror(eager(Folder(source)), tmp_path / "a", wish).changed
+    assert not mirror(eager(Folder(source)), tmp_path / "a", wish).has_published
     manifest = generation_files.read_manifest(tmp_path / "a" / first.generation)
     assert list(manifest.counts) == ["EE"]
 

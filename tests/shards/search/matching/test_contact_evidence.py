@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from shards.search.matching.further_evidence import of_line
+from shards.search.matching.contact_evidence import of_line
 from shards.search.matching.line import Line
 
 COMPANY: dict[str, Any] = {

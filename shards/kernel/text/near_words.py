@@ -120,17 +120,16 @@ def child_place(
     return letter_place(shard, low, high, at, least)
 
 
-def fill_row(
-    scratch: Scratch, size: i64, half: i64, most: i64, depth: i64, code: i64, before: i64
-) -> i64:
+def fill_row(scratch: Scratch, half: i64, depth: i64, code: i64, before: i64) -> i64:
     """Fill the row of a beginning of `depth` letters, the last two of them given.
 
-    Returns how many errors are left at most: `most` less those of a cell, in the first `half` letters one less. It is
-    negative if the beginning is too far.
+    Returns how many errors are left at most: those allowed less those of a cell, in the first `half` letters one less.
+    It is negative if the beginning is too far.
     """
     table = scratch.heap
     text = scratch.block
-    width: i64 = size + 1
+    most: i64 = scratch.near_most
+    width: i64 = scratch.near_size + 1
     row: i64 = depth * width
     left: i64 = -1
     table[row] = depth
@@ -159,10 +158,6 @@ def fill_row(
 def walk(
     shard: ShardArrays,
     scratch: Scratch,
-    number: i64,
-    size: i64,
-    half: i64,
-    most: i64,
     low: i64,
     high: i64,
     depth: i64,
@@ -171,10 +166,12 @@ def walk(
     left: i64,
 ) -> i64:
     """Add the words of [low, high), which share `depth` letters in `at` bytes, that are near the text."""
+    size: i64 = scratch.near_size
+    most: i64 = scratch.near_most
     row: i64 = depth * (size + 1)
     if letter(shard, low, at) == 0:
         if scratch.heap[row + size] <= most:
-            add(scratch, number, low, scratch.heap[row + size])
+            add(scratch, low, scratch.heap[row + size])
         low += 1
     if depth == size + most:
         return 0
@@ -184,36 +181,37 @@ def walk(
             end: i64 = child_place(shard, low, high, depth, at, before, code + 1)
             if end <= low:
                 raise_damaged()
-            descend(shard, scratch, number, size, half, most, low, end, depth, at, before, code)
+            descend(shard, scratch, low, end, depth, at, before, code)
             low = end
         return 0
     for i in range(depth - most - 1, depth + most + 2):
         if low >= high:
             break
-        if not follows(scratch, size, half, most, depth, i, before):
+        if not follows(scratch, depth, i, before):
             continue
         known: i64 = 0
         for other in range(0 if depth < most + 1 else depth - most - 1, i):
             if scratch.block[other] == scratch.block[i]:
-                known |= follows(scratch, size, half, most, depth, other, before)
+                known |= follows(scratch, depth, other, before)
         if known:
             continue
         code = scratch.block[i]
         first: i64 = child_place(shard, low, high, depth, at, before, code)
         end = child_place(shard, first, high, depth, at, before, code + 1)
         if first < end:
-            descend(shard, scratch, number, size, half, most, first, end, depth, at, before, code)
+            descend(shard, scratch, first, end, depth, at, before, code)
     return 0
 
 
-def follows(
-    scratch: Scratch, size: i64, half: i64, most: i64, depth: i64, i: i64, before: i64
-) -> i64:
+def follows(scratch: Scratch, depth: i64, i: i64, before: i64) -> i64:
     """1 where letter `i` of the text may be the next one, if no further error is allowed.
 
     It stands where it is expected by a cell of the last row or, the second of two that are swapped, by one of the row
     before.
     """
+    size: i64 = scratch.near_size
+    half: i64 = scratch.near_half
+    most: i64 = scratch.near_most
     if i < 0 or i >= size:
         return 0
     table = scratch.heap
@@ -228,10 +226,6 @@ def follows(
 def descend(
     shard: ShardArrays,
     scratch: Scratch,
-    number: i64,
-    size: i64,
-    half: i64,
-    most: i64,
     low: i64,
     high: i64,
     depth: i64,
@@ -240,25 +234,27 @@ def descend(
     code: i64,
 ) -> i64:
     """Walk the words of [low, high), whose next letter is `code`, unless all of them are too far."""
-    left: i64 = fill_row(scratch, size, half, most, depth + 1, code, before)
+    left: i64 = fill_row(scratch, scratch.near_half, depth + 1, code, before)
     if left >= 0:
         next_at: i64 = at + letter_size(code >> 24)
-        walk(shard, scratch, number, size, half, most, low, high, depth + 1, next_at, code, left)
+        walk(shard, scratch, low, high, depth + 1, next_at, code, left)
     return 0
 
 
-def add(scratch: Scratch, number: i64, word: i64, distance: i64) -> i64:
+def add(scratch: Scratch, word: i64, distance: i64) -> i64:
     """Write a word to the found rows, if there is room."""
     if scratch.used < scratch.found_size:
-        scratch.found_shard[scratch.used] = number
+        scratch.found_shard[scratch.used] = scratch.near_shard
         scratch.found_row[scratch.used] = word
         scratch.found_tie[scratch.used] = distance
         scratch.used += 1
     return 0
 
 
-def distance_of(shard: ShardArrays, scratch: Scratch, place: i64, size: i64, most: i64) -> i64:
-    """The distance of the word that begins at the byte `place`; more than `most` if it is so much longer."""
+def distance_of(shard: ShardArrays, scratch: Scratch, place: i64) -> i64:
+    """The distance of the word that begins at the byte `place`; more than is allowed if it is so much longer."""
+    size: i64 = scratch.near_size
+    most: i64 = scratch.near_most
     stop: i64 = place
     while stop < shard.words_size and shard.words[stop] != WORD_END:
         stop += 1
@@ -267,7 +263,7 @@ def distance_of(shard: ShardArrays, scratch: Scratch, place: i64, size: i64, mos
     code: i64 = letter_at(shard, place, stop)
     while code and depth < size + most:
         depth += 1
-        fill_row(scratch, size, 0, most, depth, code, before)
+        fill_row(scratch, 0, depth, code, before)
         place += letter_size(code >> 24)
         before = code
         code = letter_at(shard, place, stop)
@@ -284,16 +280,15 @@ def beginning_of(shard: ShardArrays, place: i64, least: i64, greatest: i64) -> i
     return place if least <= count <= greatest else -1
 
 
-def add_endings(
-    shard: ShardArrays, scratch: Scratch, number: i64, size: i64, half: i64, most: i64, first: i64,
-    end: i64,
-) -> i64:  # fmt: skip
-    """Add those words that end with suffixes [first, end) and have `half` letters before, more or less `most`.
+def add_endings(shard: ShardArrays, scratch: Scratch, first: i64, end: i64) -> i64:
+    """Add the words that end with suffixes [first, end) after about as many letters as the first half has.
 
     Those that the walk has found are left out.
     """
+    half: i64 = scratch.near_half
+    most: i64 = scratch.near_most
     known: i64 = scratch.used
-    while known and scratch.found_shard[known - 1] == number:
+    while known and scratch.found_shard[known - 1] == scratch.near_shard:
         known -= 1
     walked: i64 = scratch.used
     for index in range(first, end):
@@ -303,7 +298,7 @@ def add_endings(
         begin: i64 = beginning_of(shard, place, half - most, half + most)
         if begin < 0:
             continue
-        found: i64 = distance_of(shard, scratch, begin, size, most)
+        found: i64 = distance_of(shard, scratch, begin)
         if found > most:
             continue
         word: i64 = owner_of(shard, place)
@@ -311,18 +306,16 @@ def add_endings(
             if scratch.found_row[i] == word:
                 found = most + 1
         if found <= most:
-            add(scratch, number, word, found)
+            add(scratch, word, found)
     return 0
 
 
-def near_in_shard(
-    shard: ShardArrays, question: KernelQuery, scratch: Scratch, number: i64, size: i64, most: i64
-) -> i64:
+def near_in_shard(shard: ShardArrays, question: KernelQuery, scratch: Scratch) -> i64:
     """Add the near words of a shard.
 
     The second half is what few words end with; if all ends are frequent, the words are walked for all errors.
     """
-    half: i64 = size >> 1
+    half: i64 = scratch.near_size >> 1
     at: i64 = 0
     for i in range(half):
         at += letter_size(scratch.block[i] >> 24)
@@ -345,9 +338,10 @@ def near_in_shard(
         at -= letter_size(scratch.block[half] >> 24)
     if half < NEAREST_HALF:
         half = 0
-    walk(shard, scratch, number, size, half, most, 0, shard.word_count, 0, 0, 0, most)
+    scratch.near_half = half
+    walk(shard, scratch, 0, shard.word_count, 0, 0, 0, scratch.near_most)
     if half:
-        add_endings(shard, scratch, number, size, half, most, first, end)
+        add_endings(shard, scratch, first, end)
     return 0
 
 
@@ -371,12 +365,15 @@ def near_words(table: Table, question: KernelQuery, scratch: Scratch, most: i64)
         at += letter_bytes
     scratch.heap[size] = size
     scratch.used = 0
+    scratch.near_size = size
+    scratch.near_most = most
     for i in range(question.shard_count):
         shard = table.shards[question.shards[i]]
         if shard.word_count:
             if not shard.beginnings[ONE_BYTE * ONE_BYTE + 1]:
                 set_beginnings(shard)
-            near_in_shard(shard, question, scratch, question.shards[i], size, most)
+            scratch.near_shard = question.shards[i]
+            near_in_shard(shard, question, scratch)
     return scratch.used
 
 
