@@ -131,6 +131,18 @@ def test_a_function_is_short() -> None:
     )
 
 
+def test_a_parameter_is_named_after_what_it_holds() -> None:
+    """Its noun tells a reader more than that it was found, or that there is one."""
+    expect_none(
+        (name(path), node.name, node.lineno, argument.arg)
+        for path in modules("serve")
+        for node in ast.walk(tree(path))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+        if argument.arg in {"found", "one"}
+    )
+
+
 def test_few_places_catch_every_error() -> None:
     found = [
         name(path)

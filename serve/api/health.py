@@ -19,7 +19,7 @@ def readyz(status: GenerationStatus, lang: str) -> Response:
     """200 as long as anything is served, else 503; names a published generation that is refused."""
     if status.generation is None:
         return of_error(errors.indisponible(errors.NO_GENERATION), lang)
-    found = Pret(
+    answer = Pret(
         statut="pret",
         generation=status.generation,
         precedente=status.previous,
@@ -27,4 +27,4 @@ def readyz(status: GenerationStatus, lang: str) -> Response:
         pays_manquants=status.missing,
         pid=status.pid,
     )
-    return Response(200, found.json(), NO_STORE)
+    return Response(200, answer.json(), NO_STORE)

@@ -24,12 +24,12 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
     number = check_identifier(request.segments[0])
     plan = request.caller.plan
     shards = generation.shards
-    found = company_numbers.find(shards, number, seed_tables.derivations())
+    matches = company_numbers.find(shards, number, seed_tables.derivations())
     tag = etag(generation.id, plan.slug, request.caller.souscrit, "identifiants", number)
     headers = private_headers(tag, generation.id)
 
     async def run() -> "CallResult[Identification]":
-        if not found.places:
+        if not matches.places:
             await refuse_deleted(generation, shards, number)
             near = await generation.in_thread(
                 _MICROSECONDS, lambda: company_numbers.nearest_companies(shards, number)
@@ -37,12 +37,12 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
             error = errors.societe_introuvable("", number, company_names(shards, near))
             raise absent_from(generation, error)
         most = most_rows(plan)
-        companies = [shards[iso2].company(row) for iso2, row in found.places[:most]]
+        companies = [shards[iso2].company(row) for iso2, row in matches.places[:most]]
         candidates = [
             SocieteNumerotee(iso2=one["iso2"], id=one["id"], nom=one["nom"]) for one in companies
         ]
-        content = Identification(type=found.type, candidats=candidates)
+        content = Identification(type=matches.type, candidats=candidates)
         return CallResult(200, content, headers)
 
     # Whoever has the answer of an absent company has none to compare with.
-    return PreparedCall(run, tag if found.places else None, headers)
+    return PreparedCall(run, tag if matches.places else None, headers)

@@ -48,7 +48,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
         # Past the cap only the total matters, however large the offset.
         first = window.offset if window.limit else 0
         base, limit = generation.shards, window.limit
-        query, unknown = await company_ids.looked_up(base, asked, request.named)
+        query, unknown = await company_ids.resolved_query(base, asked, request.named)
         page = search_within(base, query, EXPENSIVE_MICROSECONDS, offset=first, limit=limit)
         if page is None:
             page = await generation.in_thread(

@@ -72,24 +72,24 @@ def _country(pays: Pays, known: CountrySources) -> SourcesPays:
     )
 
 
-def _source(one: RegisterImport, iso2: str) -> SourceDeDonnees:
+def _source(register_import: RegisterImport, iso2: str) -> SourceDeDonnees:
     return SourceDeDonnees(
-        source=one.source,
-        table=_TABLES.get(one.table, one.table),
-        complement=one.completes(iso2),
-        registre=one.registre,
-        adresse=one.adresse or None,
+        source=register_import.source,
+        table=_TABLES.get(register_import.table, register_import.table),
+        complement=register_import.completes(iso2),
+        registre=register_import.registre,
+        adresse=register_import.adresse or None,
         licence=Licence(
-            nom=one.licence,
-            adresse=one.licence_adresse or None,
-            attribution=one.attribution,
-            attribution_en=one.attribution_en,
+            nom=register_import.licence,
+            adresse=register_import.licence_adresse or None,
+            attribution=register_import.attribution,
+            attribution_en=register_import.attribution_en,
         ),
-        date_source=one.date,
-        importe=one.importe,
-        lignes=one.lignes,
+        date_source=register_import.date,
+        importe=register_import.importe,
+        lignes=register_import.lignes,
         fichiers=[
             FichierSource(nom=file.nom, date=file.date, origine_date=file.origine_date)
-            for file in one.fichiers
+            for file in register_import.fichiers
         ],
     )

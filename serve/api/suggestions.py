@@ -86,9 +86,11 @@ def _activities(
         assert counted  # nothing costs more than UNLIMITED
         return dict(counted[1]["nace"].top_values())
 
-    named, found = activities.completions(q)
-    counts = generation.get_or_make(("activités", pays), count_classes) if found else {}
-    known = sorted(found & counts.keys(), key=lambda code: (code not in named, -counts[code], code))
+    named, classes = activities.completions(q)
+    counts = generation.get_or_make(("activités", pays), count_classes) if classes else {}
+    known = sorted(
+        classes & counts.keys(), key=lambda code: (code not in named, -counts[code], code)
+    )
     chosen = activities_of(known[:_MOST_ACTIVITIES])
     return [ActiviteSuggeree(**vars(one), n=counts[one.nace]) for one in chosen]
 

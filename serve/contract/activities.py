@@ -124,10 +124,10 @@ def completions(text: str) -> tuple[set[str], set[str]]:
     if not last:
         return set(), set()
     index = activity_index()
-    found = index.completions(last)
+    texts = index.completions(last)
     if words := [word for word in whole if word not in SILENT]:
-        found &= index.texts_with(words)
-    return index.of_texts(one for one in found if one < index.labels), index.of_texts(found)
+        texts &= index.texts_with(words)
+    return index.of_texts(one for one in texts if one < index.labels), index.of_texts(texts)
 
 
 def content(text: str) -> list[str]:
@@ -142,13 +142,13 @@ def singulars(word: str) -> frozenset[str]:
     >>> sorted(singulars("bakeries")), sorted(singulars("glass")), sorted(singulars("bus"))
     (['bakerie', 'bakeries', 'bakery'], ['glass'], ['bus'])
     """
-    found = {word}
+    words = {word}
     for plural, singular in _PLURALS:
         stem = word.removesuffix(plural)
         long = len(stem + singular) >= _SHORTEST
         if stem != word and long and not (plural == "s" and stem.endswith("s")):
-            found.add(stem + singular)
-    return frozenset(found)
+            words.add(stem + singular)
+    return frozenset(words)
 
 
 @cache
@@ -179,7 +179,7 @@ def _texts(tables: Sequence[tuple[str, str, Sequence[str]]]) -> dict[frozenset[s
     So do the words before its first bracket or comma: "Bakery (baking main activity) (manufacture)".
     """
     became = _successors()
-    found: defaultdict[frozenset[str], set[str]] = defaultdict(set)
+    classes_of_text: defaultdict[frozenset[str], set[str]] = defaultdict(set)
     for table, code, columns in tables:
         for row in seed_tables.rows(table):
             named = {row[code]}
@@ -187,11 +187,11 @@ def _texts(tables: Sequence[tuple[str, str, Sequence[str]]]) -> dict[frozenset[s
                 named |= became.get(row[code], set())
             for column in columns:
                 whole = frozenset(content(row[column]))
-                found[whole] |= named
+                classes_of_text[whole] |= named
                 name = frozenset(content(_NAME_END.split(row[column], 1)[0]))
                 if name - KINDS < whole - KINDS:
-                    found[name] |= named
-    return found
+                    classes_of_text[name] |= named
+    return classes_of_text
 
 
 def _successors() -> Mapping[str, set[str]]:

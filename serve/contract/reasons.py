@@ -61,12 +61,12 @@ def formule(text: str, lang: str) -> str:
     """
     english = lang == "en"
 
-    def in_words(found: re.Match[str]) -> str:
-        if found["sign"]:
-            return _SIGNS[found["sign"]][english]
-        before = _BEFORE[english] if found["before"] else ""
-        optional = _OPTIONAL[english] if found["optional"] else ""
-        return f"{_word(found['name'], english)}{before}{optional}"
+    def in_words(match: re.Match[str]) -> str:
+        if match["sign"]:
+            return _SIGNS[match["sign"]][english]
+        before = _BEFORE[english] if match["before"] else ""
+        optional = _OPTIONAL[english] if match["optional"] else ""
+        return f"{_word(match['name'], english)}{before}{optional}"
 
     return _PART.sub(in_words, text)
 

@@ -82,12 +82,12 @@ def form_labels(forme: str) -> tuple[str, str]:
     ('Société par actions', 'Limited company')
     """
     folded = fold(forme)
-    found = {
+    labels = {
         (words["fr"], words["en"])
         for (champ, _, value), words in _labels().items()
         if champ == "forme" and value == folded
     }
-    return found.pop() if len(found) == 1 else (forme, forme)
+    return labels.pop() if len(labels) == 1 else (forme, forme)
 
 
 @cache

@@ -39,13 +39,13 @@ async def find(base: ShardSet, companies: Sequence[AskedCompany]) -> FoundCompan
             await asyncio.sleep(0)
         part = companies[start : start + _AT_ONCE]
         wanted = [(one.iso2, one.identifier) for one in part]
-        found = company_numbers.find_each(base, wanted, seed_tables.derivations())
-        known.update(filter(None, found))
-        unknown += [one for one, place in zip(part, found, strict=True) if place is None]
+        places = company_numbers.find_each(base, wanted, seed_tables.derivations())
+        known.update(filter(None, places))
+        unknown += [one for one, place in zip(part, places, strict=True) if place is None]
     return FoundCompanies(sorted(known), unknown)
 
 
-async def looked_up(
+async def resolved_query(
     base: ShardSet, asked: Asked, named: FoundCompanies | None = None
 ) -> tuple[Query, Sequence[str] | None]:
     """The query with the companies that exist, and the items of `ids` that name none, as they were written.

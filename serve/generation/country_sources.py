@@ -49,17 +49,17 @@ def read(generation: Generation) -> dict[str, CountrySources]:
     """
     imports = register_sources.load(_document(generation, register_sources.SOURCES))
     quality = orjson.loads(_document(generation, generation_files.QUALITY)).get("pays", {})
-    found = {}
+    sources = {}
     for pays in generation.reference.pays:
         counts = quality.get(pays.iso2, {}).get("renseignees", {})
         own = imports.get(pays.iso2, ())
-        found[pays.iso2] = CountrySources(
+        sources[pays.iso2] = CountrySources(
             pays.iso2,
             generation.manifest.counts[pays.iso2],
             _order(own, pays.iso2),
             {name: counts[name] for name in COUNTED if name in counts},
         )
-    return found
+    return sources
 
 
 def _order(imports: Iterable[RegisterImport], iso2: str) -> tuple[RegisterImport, ...]:

@@ -42,10 +42,10 @@ def find(
         "history", lambda: change_steps.history(generation.steps, generation.id)
     )
     try:
-        found = [_of_country(steps, iso2, folded, identifier) for iso2 in countries]
+        deletions = [_of_country(steps, iso2, folded, identifier) for iso2 in countries]
     except (ShardError, OSError):
         return None
-    known = [one for one in found if one is not None]
+    known = [one for one in deletions if one is not None]
     return known[0] if len(known) == 1 else None
 
 

@@ -218,18 +218,18 @@ class OpenGeneration:
 
         A search that comes then finds the third thread.
         """
-        found: list[T] = []
+        results: list[T] = []
         for job in jobs:
             at_once = [self.in_shared_thread(job)]
             if not self._running and (other := next(jobs, None)) is not None:
                 at_once.append(self.in_thread(EXPENSIVE_MICROSECONDS, other))
             # All of them end before an error is told: the lease of the caller must not end before.
             made = await asyncio.gather(*at_once, return_exceptions=True)
-            for one in made:
-                if isinstance(one, BaseException):
-                    raise one
-                found.append(one)
-        return found
+            for result in made:
+                if isinstance(result, BaseException):
+                    raise result
+                results.append(result)
+        return results
 
     def close(self) -> None:
         """Wait for the threads, then close every file."""

@@ -76,10 +76,10 @@ def rows_by_section(lines: Lines) -> dict[str, list[StatementRow]]:
             again += 1
         row = rows.setdefault(key, StatementRow(line["etat"], line["code"], libelle, line["ordre"]))
         row.values[line["exercice"]] = line["valeur"]
-    found: dict[str, list[StatementRow]] = {etat: [] for etat in ETATS}
+    sections: dict[str, list[StatementRow]] = {etat: [] for etat in ETATS}
     for row in sorted(rows.values(), key=lambda row: row.ordre):
-        found[row.etat].append(row)
-    return found
+        sections[row.etat].append(row)
+    return sections
 
 
 def label_of(line: Mapping[str, Any]) -> str:

@@ -54,11 +54,11 @@ def response(
     Raises:
         ApiError: 404: there is none; 400: pages have no parameters.
     """
-    found = pages.get(path)
-    if found is None:
+    static_page = pages.get(path)
+    if static_page is None:
         raise errors.route_inconnue(f"/{path}")
     reader.refuse_parameters(pairs)
-    if matches(if_none_match, found.headers["ETag"]):
-        kept = {name: text for name, text in found.headers.items() if name != "Content-Type"}
+    if matches(if_none_match, static_page.headers["ETag"]):
+        kept = {name: text for name, text in static_page.headers.items() if name != "Content-Type"}
         return Response(304, b"", kept)
-    return Response(200, found.body, found.headers)
+    return Response(200, static_page.body, static_page.headers)

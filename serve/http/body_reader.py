@@ -50,27 +50,27 @@ async def form_parts(message: web.BaseRequest, largest: int, most: int) -> list[
         ApiError: 413: it is too large; 400: it does not arrive, or is no such form; 503: as `body`.
     """
     await _continue(message, largest)
-    found: list[FormPart] = []
+    parts: list[FormPart] = []
     try:
         async with asyncio.timeout(BODY_SECONDS) as bound:
             pace = _Pace(bound)
             room = _BodyMemory(message, largest)
             async for part in await message.multipart():
-                if not isinstance(part, BodyPartReader) or len(found) == most or not part.name:
+                if not isinstance(part, BodyPartReader) or len(parts) == most or not part.name:
                     raise ValueError("a part of another kind, or too many")
                 content = bytearray()
                 while chunk := await part.read_chunk():
                     room.take(len(chunk))
                     pace.keep(len(chunk))
                     content += chunk
-                found.append(FormPart(part.name, part.filename, bytes(content)))
+                parts.append(FormPart(part.name, part.filename, bytes(content)))
     except TimeoutError:
         raise _late_error(pace.seconds) from None
     except (*_NO_PARTS, HttpProcessingError, web.RequestPayloadError) as error:
         shown = message.headers.get("Content-Type", "")[:100]
         why = errors.why("pas_multipart", shown=repr(shown))
         raise errors.corps_invalide(why) from error
-    return found
+    return parts
 
 
 async def body(message: web.BaseRequest, largest: int = LARGEST) -> bytes:

@@ -60,8 +60,8 @@ async def respond(request: HttpRequest) -> Response:
         return _tagged_response(request, reconciliation.proposed_fields(_limit(given.get("limit"))))
     if part == "suggestions":
         if rest == ["property"]:
-            found = reconciliation.properties(given.get("prefix", ""))
-            return _tagged_response(request, {"result": found})
+            properties = reconciliation.properties(given.get("prefix", ""))
+            return _tagged_response(request, {"result": properties})
         if rest == ["type"]:
             return _tagged_response(request, {"result": [reconciliation.TYPE]})
         if rest != ["entity"]:
@@ -131,15 +131,15 @@ async def _admit(request: HttpRequest, token: str) -> AdmittedCaller:
 async def _parameters(request: HttpRequest) -> Mapping[str, str]:
     """The parameters, of the query string or of a form. Clients send more than the service reads."""
     message = request.message
-    found = _without_empty(query_string.pairs(request.target.query))
+    parameters = _without_empty(query_string.pairs(request.target.query))
     if message.method != "POST":
-        return found
+        return parameters
     kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind != _FORM:
         raise errors.type_non_supporte(kind[:100], _FORM)
     raw = await body_reader.body(message, line_list.LARGEST)
     try:
-        return found | _without_empty(parse_qsl(raw.decode(), errors="strict"))
+        return parameters | _without_empty(parse_qsl(raw.decode(), errors="strict"))
     except ValueError as error:
         raise body_reader.form_error(error) from error
 

@@ -105,8 +105,8 @@ class Router:
         segments = raw.split("/")[1:]
         # A trailing slash is dropped where the path without it is a route. `/societes/FR` is none, so
         # `/societes/FR/` is a record with an empty identifier (E1).
-        if len(segments) > 1 and not segments[-1] and (found := self._match(segments[:-1])):
-            return found
+        if len(segments) > 1 and not segments[-1] and (route_match := self._match(segments[:-1])):
+            return route_match
         return self._match(segments)
 
     def open_to_all(self, raw: str) -> bool:

@@ -107,14 +107,14 @@ class ReadAhead:
                 "for them; the first searches wait for the disk", size // _MIB, free // _MIB,
             )  # fmt: skip
         for path, digest in self._files.items():
-            found = blake3()
+            hasher = blake3()
             for piece in _pieces(path, keep=keep):
-                found.update(piece)
+                hasher.update(piece)
                 done += len(piece)
                 if not self._goes_on():
                     _log.info("the shards are not read ahead any further: %d MiB", done // _MIB)
                     return
-            if found.hexdigest() != digest:
+            if hasher.hexdigest() != digest:
                 _log.error("%s is damaged; build or fetch the generation again", path)
                 self._damaged(path)
         seconds = time.monotonic() - start

@@ -59,9 +59,11 @@ def iso_date(text: str) -> str | None:
     """
     text = text.strip()
     if matched := _TWO.fullmatch(text):
-        one, other, year = map(int, matched.groups())
-        found = {day for day in (_day(year, other, one), _day(year, one, other)) if day is not None}
-        return found.pop() if len(found) == 1 else None
+        first, second, year = map(int, matched.groups())
+        days = {
+            day for day in (_day(year, second, first), _day(year, first, second)) if day is not None
+        }
+        return days.pop() if len(days) == 1 else None
     for notation in _NOTATIONS:
         if matched := notation.fullmatch(text):
             parts = matched.groupdict()

@@ -82,15 +82,15 @@ def _preferred_format(header: str | None) -> str:
     raise errors.format_non_acceptable(header or "", tuple(export_tables.ACCEPTED))
 
 
-def columns(found: Sequence[str]) -> tuple[str, ...]:
+def columns(names: Sequence[str]) -> tuple[str, ...]:
     """Names of columns. Raises ApiError 400 `parametre_invalide`."""
     known = export_tables.company_columns()
-    if unknown := [name for name in found if name not in known]:
+    if unknown := [name for name in names if name not in known]:
         shown = ", ".join(repr(name[:100]) for name in unknown[:5])
         why = errors.why("pas_une_colonne", shown=shown, shown_2=", ".join(known))
         alike = suggestions(unknown, _columns_by_spelling())
         raise errors.parametre_invalide(COLONNES.name, why, valeurs=tuple(known), suggestions=alike)
-    return tuple(found)
+    return tuple(names)
 
 
 @cache

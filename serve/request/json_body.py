@@ -63,7 +63,7 @@ def members(raw: bytes) -> tuple[tuple[str, Any], ...]:
         raise errors.corps_invalide(why_unreadable(raw, error)) from error
     if not isinstance(document, tuple):
         example = '{"pays": "FR"}'
-        why = errors.why("pas_un_objet_json", shown=shown(document), example=example)
+        why = errors.why("pas_un_objet_json", shown=shown_value(document), example=example)
         raise errors.corps_invalide(why)
     return document
 
@@ -122,7 +122,7 @@ def unique_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def shown(value: Any) -> Text:
+def shown_value(value: Any) -> Text:
     """A value as it is named in a message: as JSON, or by its kind where it holds others."""
     if isinstance(value, (dict, tuple)):
         return Text("un objet", "an object")
@@ -134,7 +134,7 @@ def shown(value: Any) -> Text:
 
 def why_other_type(value: Any, wanted: Text) -> Text:
     """Why a value of this type cannot be used; `wanted` says what to send."""
-    return errors.why("autre_type", shown=shown(value), wanted=wanted)
+    return errors.why("autre_type", shown=shown_value(value), wanted=wanted)
 
 
 def text(name: str, value: Any) -> str:

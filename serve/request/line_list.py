@@ -134,17 +134,17 @@ def _list_line(given: Any, names: PlaceNames) -> ListedLine:
 
 
 def _line(given: Mapping[str, Any], names: PlaceNames) -> Line:
-    found = {name: _text(given, name) for name in FIELDS}
-    nom, id_, tva = found["nom"], found["id"], found["tva"]
+    texts = {name: _text(given, name) for name in FIELDS}
+    nom, id_, tva = texts["nom"], texts["id"], texts["tva"]
     if not (fold(nom or "") or fold_id(id_ or "") or fold_id(tva or "")):
         raise errors.ligne_invalide(errors.why("ligne_vide"))
-    given_date = found["date_creation"]
+    given_date = texts["date_creation"]
     date = iso_date(given_date) if given_date else None
     if given_date and not date:
         raise errors.ligne_invalide(errors.why("date_creation", shown=repr(given_date[:50])))
     return Line(
-        nom, _countries(found["pays"], names), id_, tva, found["ville"], found["code_postal"], date,
-        found["adresse"], found["activite"], found["site_web"], found["email"],
+        nom, _countries(texts["pays"], names), id_, tva, texts["ville"], texts["code_postal"], date,
+        texts["adresse"], texts["activite"], texts["site_web"], texts["email"],
     )  # fmt: skip
 
 

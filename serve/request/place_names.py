@@ -74,9 +74,9 @@ class PlaceNames:
 def read(reference: Reference, formes: Iterable[str] = ()) -> PlaceNames:
     """The words that the reference tables of a generation define, and its legal forms."""
     pairs: dict[str, tuple[tuple[str, str], ...]] = {}
-    for one in reference.sous_secteurs:
-        label = nfc(one.sous_secteur)
-        pairs[label] = (*pairs.get(label, ()), (one.secteur, one.code))
+    for sub_sector in reference.sous_secteurs:
+        label = nfc(sub_sector.sous_secteur)
+        pairs[label] = (*pairs.get(label, ()), (sub_sector.secteur, sub_sector.code))
     return PlaceNames(
         pays=tuple(pays.iso2 for pays in reference.pays),
         labels={nfc(secteur.secteur): secteur.code for secteur in reference.secteurs},
@@ -121,8 +121,8 @@ def places(
         raise _unknown_words(no_country, no_sector, no_sub_sector, names)
     if sous_secteurs and not secteurs:
         raise errors.parametre_invalide(SOUS_SECTEUR.name, errors.why("avec_secteur"))
-    found: dict[str, Any] = {"pays": countries, "secteurs": divisions}
-    return found | ({"sous_secteurs": groups} if sous_secteurs else {})
+    conditions: dict[str, Any] = {"pays": countries, "secteurs": divisions}
+    return conditions | ({"sous_secteurs": groups} if sous_secteurs else {})
 
 
 def _unknown_words(
@@ -138,8 +138,8 @@ def _unknown_words(
     )
     if no_country:
         others = {"secteurs_inconnus": no_sector, "sous_secteurs_inconnus": no_sub_sector}
-        found = {name: unknown for name, unknown in others.items() if unknown}
-        return errors.pays_inconnu(no_country, alike, **found)
+        unknown_words = {name: unknown for name, unknown in others.items() if unknown}
+        return errors.pays_inconnu(no_country, alike, **unknown_words)
     return errors.secteur_inconnu(no_sector, alike, no_sub_sector)
 
 

@@ -52,13 +52,13 @@ def json_object(text: str, name: str) -> dict[str, Any]:
     """
     raw = text.encode()
     try:
-        found = json_body.loads(raw, json_body.unique_members)
+        document = json_body.loads(raw, json_body.unique_members)
     except ValueError as error:
         raise errors.parametre_invalide(name, json_body.why_unreadable(raw, error)) from error
-    if not isinstance(found, dict):
-        why = json_body.why_other_type(found, errors.why("objet"))
+    if not isinstance(document, dict):
+        why = json_body.why_other_type(document, errors.why("objet"))
         raise errors.parametre_invalide(name, why)
-    return found
+    return document
 
 
 def _query(name: str, query: Any, names: PlaceNames) -> ReconciliationQuery:
@@ -72,14 +72,18 @@ def _query(name: str, query: Any, names: PlaceNames) -> ReconciliationQuery:
         why = json_body.why_other_type(query, errors.why("requete", example=example))
         raise errors.parametre_invalide("queries", why)
     values: dict[str, Any] = {"cle": name, "nom": query.get("query")}
-    for one in query.get("properties", []):
-        pid = ALIASES.get(str(one.get("pid")), one.get("pid")) if isinstance(one, dict) else None
+    for property_value in query.get("properties", []):
+        pid = (
+            ALIASES.get(str(property_value.get("pid")), property_value.get("pid"))
+            if isinstance(property_value, dict)
+            else None
+        )
         if pid not in GIVEN:
             admitted = ", ".join(GIVEN)
             shown = repr(str(pid)[:50])
             why = errors.why("membre_inconnu", shown=shown, known=admitted)
             raise errors.parametre_invalide("pid", why)
-        values[pid] = _value(one.get("v"), pid)
+        values[pid] = _value(property_value.get("v"), pid)
     if values.get("pays"):
         values["pays"] = names.pays_alike.get(fold(str(values["pays"])), values["pays"])
     line = line_list.of_document({"lignes": [values]}, names).lines[0].line

@@ -50,9 +50,9 @@ def companies(given: Sequence[str], names: PlaceNames) -> tuple[AskedCompany, ..
         ApiError: 400 `parametre_invalide` for an item of another form, `pays_inconnu`.
     """
     parts = [(one, *one.partition(":")[::2]) for one in dict.fromkeys(map(str.strip, given))]
-    for one, country, identifier in parts:
+    for item, country, identifier in parts:
         if not country.strip() or not identifier.strip() or len(identifier) > LONGEST_ID:
-            shown, example = repr(one[:100]), str(IDS.example).partition(",")[0]
+            shown, example = repr(item[:100]), str(IDS.example).partition(",")[0]
             raise invalid_value(
                 IDS,
                 errors.why("forme_identifiant", shown=shown, example=example),
@@ -189,25 +189,25 @@ def items(texts: Texts, parameter: Parameter) -> list[str]:
     if not texts:
         return []
     parts = (part.strip() for text in texts for part in text.split(parameter.separator))
-    found = list(dict.fromkeys(part for part in parts if part))
-    if parameter.most is not None and len(found) > parameter.most:
+    distinct = list(dict.fromkeys(part for part in parts if part))
+    if parameter.most is not None and len(distinct) > parameter.most:
         raise invalid_value(
             parameter,
-            errors.why("trop_de_valeurs", count=len(found), most=parameter.most),
+            errors.why("trop_de_valeurs", count=len(distinct), most=parameter.most),
         )
-    return found
+    return distinct
 
 
-def _check_enum(found: Sequence[str], parameter: Parameter) -> Sequence[str]:
-    """`found`, which must be values of the parameter's enum."""
-    if unknown := [text for text in found if text not in parameter.enum]:
+def _check_enum(values: Sequence[str], parameter: Parameter) -> Sequence[str]:
+    """`values`, which must be values of the parameter's enum."""
+    if unknown := [text for text in values if text not in parameter.enum]:
         shown, known = repr(unknown[0][:100]), ", ".join(parameter.enum)
         raise invalid_value(
             parameter,
             errors.why("valeur_inconnue", shown=shown, known=known),
             valeurs=parameter.enum,
         )
-    return found
+    return values
 
 
 def _choices(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...] | None:

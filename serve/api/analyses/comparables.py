@@ -61,15 +61,15 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
     async def run() -> "CallResult[Comparables]":
         base = generation.shards
         cost = _MICROSECONDS_A_ROW * nearest.rows_beside(base, shard.iso2, row)
-        found = await generation.in_thread(
+        near_companies = await generation.in_thread(
             cost, lambda: nearest.comparables(base, shard.iso2, row, limit)
         )
-        rows = records(base, _places(base, found), coordonnees=plan.coordonnees)
+        rows = records(base, _places(base, near_companies), coordonnees=plan.coordonnees)
         content = Comparables(
             societe=shown,
             plan=plan.slug,
             motif=motif and reasons.motif(motif, request.lang),
-            comparables=_companies(found, rows, request.lang),
+            comparables=_companies(near_companies, rows, request.lang),
             offre_suivante=orjson.Fragment(request.offer),
             motif_code=motif,
         )
@@ -78,33 +78,37 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
     return PreparedCall(run, tag, headers)
 
 
-def _places(base: ShardSet, found: Sequence[Comparable]) -> "np.ndarray[Any, np.dtype[np.int64]]":
+def _places(
+    base: ShardSet, near_companies: Sequence[Comparable]
+) -> "np.ndarray[Any, np.dtype[np.int64]]":
     numbers = {iso2: number for number, iso2 in enumerate(sorted(base))}
-    places = [(numbers[one.iso2], one.row) for one in found]
+    places = [(numbers[one.iso2], one.row) for one in near_companies]
     return np.array(places, np.int64).reshape(-1, 2)
 
 
-def _gap_reason(one: Comparable) -> str | None:
+def _gap_reason(comparable: Comparable) -> str | None:
     """Why a gap is null, None where both are known."""
-    if one.ca is None and one.effectif is None:
+    if comparable.ca is None and comparable.effectif is None:
         return "taille_inconnue"
-    if one.ca is None:
+    if comparable.ca is None:
         return "ca_inconnu"
-    return "effectif_inconnu" if one.effectif is None else None
+    return "effectif_inconnu" if comparable.effectif is None else None
 
 
-def _companies(found: Sequence[Comparable], rows: bytes, lang: str) -> list[SocieteProche]:
+def _companies(near_companies: Sequence[Comparable], rows: bytes, lang: str) -> list[SocieteProche]:
     """The near companies with their distances; `rows` is their JSON, in the same order."""
     return [
         _company(one, row, _gap_reason(one), lang)
-        for one, row in zip(found, codec.companies(rows), strict=True)
+        for one, row in zip(near_companies, codec.companies(rows), strict=True)
     ]
 
 
-def _company(one: Comparable, row: Mapping[str, Any], code: str | None, lang: str) -> SocieteProche:
+def _company(
+    comparable: Comparable, row: Mapping[str, Any], code: str | None, lang: str
+) -> SocieteProche:
     return SocieteProche(
-        distance=one.distance,
-        ecarts=Ecarts(ca_eur=one.ca, effectif=one.effectif, lieu=one.lieu),
+        distance=comparable.distance,
+        ecarts=Ecarts(ca_eur=comparable.ca, effectif=comparable.effectif, lieu=comparable.lieu),
         societe=row,
         motif=code and reasons.motif(code, lang),
         motif_code=code,

@@ -160,11 +160,11 @@ def ratio_texts(ratio: Ratio) -> dict[str, Any]:
     }
 
 
-def _value(year: int, found: RatioValue) -> ValeurDeRatio:
+def _value(year: int, ratio_value: RatioValue) -> ValeurDeRatio:
     """A value with its reason: what lacks stands behind a colon."""
-    lacking = f": {', '.join(found.lacking)}" if found.lacking else ""
-    code = f"{found.reason}{lacking}" if found.reason else None
-    return ValeurDeRatio(exercice=year, valeur=found.value, motif_code=code)
+    lacking = f": {', '.join(ratio_value.lacking)}" if ratio_value.lacking else ""
+    code = f"{ratio_value.reason}{lacking}" if ratio_value.reason else None
+    return ValeurDeRatio(exercice=year, valeur=ratio_value.value, motif_code=code)
 
 
 def _sector_figures(
@@ -174,20 +174,20 @@ def _sector_figures(
     if peers is None:
         return None
     year, of_year = next(iter(company.values.items()))
-    found = peers.compare(code, of_year[code].value)
+    comparison = peers.compare(code, of_year[code].value)
     scope = PerimetreCompare(
-        pays=found.pays,
+        pays=comparison.pays,
         secteur=company.record["secteur"],
         exercices=[newest - ratio_peers.YEARS + 1, newest],
         exercice_compare=year,
     )
-    quantiles: dict[str, Any] = dict(zip(QUANTILES, found.quantiles.values, strict=True))
-    n = found.quantiles.n
+    quantiles: dict[str, Any] = dict(zip(QUANTILES, comparison.quantiles.values, strict=True))
+    n = comparison.quantiles.n
     return ReperesDuSecteur(
         perimetre=scope,
         n=n,
         **quantiles,
-        rang=found.rang if n else None,
+        rang=comparison.rang if n else None,
         motif_code=None if n else "aucun_ratio",
     )
 
@@ -208,17 +208,17 @@ def _warnings(values: Values, newest: int) -> list[Alerte]:
     year, last = next(iter(values.items()))
     before = values.get(year - 1)
     losses = [_is_below_zero(one["resultat"]) for one in (last, before) if one]
-    found = {
+    warnings = {
         "capitaux_propres_negatifs": _is_below_zero(last["capitaux_propres"]),
         "pertes_consecutives": losses == [True, True],
         "ca_en_baisse": _is_below_zero(last["croissance_ca"]),
         "comptes_anciens": year <= newest - ratio_peers.YEARS,
     }
-    return [Alerte(code=code, exercice=year) for code, holds in found.items() if holds]
+    return [Alerte(code=code, exercice=year) for code, holds in warnings.items() if holds]
 
 
-def _is_below_zero(found: RatioValue) -> bool:
-    return found.value is not None and found.value < 0
+def _is_below_zero(ratio_value: RatioValue) -> bool:
+    return ratio_value.value is not None and ratio_value.value < 0
 
 
 def _score(record: Mapping[str, Any]) -> Score:

@@ -121,11 +121,11 @@ def _parent_chain(groups: Groups, lei: str) -> tuple[list[Relationship], str | N
     seen = {lei}
     while len(chain) < MOST_PARENTS:
         above = [one for one in groups.parents(lei) if one.nature != ULTIMATE]
-        found = _current_link(above)
-        if found is None:
+        link = _current_link(above)
+        if link is None:
             return chain, None
-        chain.append(found)
-        lei = found.parent
+        chain.append(link)
+        lei = link.parent
         if lei in seen:
             return chain, LOOP
         seen.add(lei)
@@ -198,14 +198,14 @@ def _group(
     )
 
 
-def _source(one: RegisterImport) -> SourceDesLiens:
+def _source(register_import: RegisterImport) -> SourceDesLiens:
     """Where the links come from, with the date of the file."""
     return SourceDesLiens(
-        source=one.source,
-        registre=one.registre,
-        licence=one.licence,
-        licence_adresse=one.licence_adresse,
-        attribution=one.attribution,
-        attribution_en=one.attribution_en,
-        date=one.date,
+        source=register_import.source,
+        registre=register_import.registre,
+        licence=register_import.licence,
+        licence_adresse=register_import.licence_adresse,
+        attribution=register_import.attribution,
+        attribution_en=register_import.attribution_en,
+        date=register_import.date,
     )

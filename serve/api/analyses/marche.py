@@ -94,7 +94,7 @@ def marche(
 
     async def run() -> "CallResult[AnalyseMarche]":
         base = generation.shards
-        query, unknown = await company_ids.looked_up(base, asked)
+        query, unknown = await company_ids.resolved_query(base, asked)
         figures = generation.markets.get(query) or await _figures(generation, query)
         content = AnalyseMarche(
             plan=caller.plan.slug,
@@ -176,11 +176,11 @@ def _is_plain(query: Query) -> bool:
 
 def _document(
     parts: Sequence[MarketPart],
-    found: MarketTurnovers,
+    market_turnovers: MarketTurnovers,
     first: Sequence[PremiereSociete],
     years: list[int] | None,
 ) -> ChiffresDuMarche:
-    turnovers = found.figures()
+    turnovers = market_turnovers.figures()
     total = sum(part.total for part in parts)
     lacking = None if total else _NO_COMPANY
     headcounts, births = (
@@ -191,7 +191,9 @@ def _document(
         total=total,
         exercices=years,
         taille=_size(turnovers, lacking or _NO_TURNOVER),
-        concentration=_concentration(found.concentration(turnovers), lacking or _NO_TURNOVER),
+        concentration=_concentration(
+            market_turnovers.concentration(turnovers), lacking or _NO_TURNOVER
+        ),
         tranches=Tranches(
             ca=_turnover_bands(turnovers, total),
             effectif=_entries(headcounts, bands.headcount_names()),
@@ -220,15 +222,19 @@ def _of_sorted(turnovers: Figures) -> Quantiles:
     return quantiles(turnovers, ascending=True)
 
 
-def _quantiles(found: Quantiles) -> dict[str, Any]:
-    return dict(zip(QUANTILES, found.values, strict=True))
+def _quantiles(figure_quantiles: Quantiles) -> dict[str, Any]:
+    return dict(zip(QUANTILES, figure_quantiles.values, strict=True))
 
 
-def _concentration(found: Concentration | None, lacking: str) -> PartsDuMarche:
-    if found is None:
+def _concentration(concentration: Concentration | None, lacking: str) -> PartsDuMarche:
+    if concentration is None:
         return PartsDuMarche(hhi=None, cr4=None, cr10=None, gini=None, motif_code=lacking)
     return PartsDuMarche(
-        hhi=found.hhi, cr4=found.cr4, cr10=found.cr10, gini=found.gini, motif_code=None
+        hhi=concentration.hhi,
+        cr4=concentration.cr4,
+        cr10=concentration.cr10,
+        gini=concentration.gini,
+        motif_code=None,
     )
 
 
@@ -240,19 +246,23 @@ def _turnover_bands(turnovers: Figures, total: int) -> list[Tranche]:
     return _with_null([Tranche(valeur=name, n=n) for name, n in named], total - len(turnovers))
 
 
-def _entries(found: Distribution, names: Sequence[str]) -> list[Tranche]:
+def _entries(distribution: Distribution, names: Sequence[str]) -> list[Tranche]:
     """The companies of each of these values, and those without one."""
-    counts = dict(found.top_values())
-    return _with_null([Tranche(valeur=name, n=counts.get(name, 0)) for name in names], found.null)
+    counts = dict(distribution.top_values())
+    return _with_null(
+        [Tranche(valeur=name, n=counts.get(name, 0)) for name in names], distribution.null
+    )
 
 
 def _with_null(entries: list[Tranche], null: int) -> list[Tranche]:
     return [*entries, Tranche(valeur=None, n=null)]
 
 
-def _births(found: Distribution) -> Creations:
-    years = sorted((int(year), n) for year, n in found.top_values())
-    return Creations(annees=[Annee(annee=year, n=n) for year, n in years], sans_date=found.null)
+def _births(distribution: Distribution) -> Creations:
+    years = sorted((int(year), n) for year, n in distribution.top_values())
+    return Creations(
+        annees=[Annee(annee=year, n=n) for year, n in years], sans_date=distribution.null
+    )
 
 
 def _growth(figures: Figures, lacking: str) -> Croissance:

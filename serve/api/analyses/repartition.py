@@ -46,13 +46,13 @@ def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Re
 
     async def run() -> "CallResult[Repartition]":
         base, reference = generation.shards, generation.reference
-        query, unknown = await company_ids.looked_up(base, asked)
-        found = distributions(base, query, asked.par, EXPENSIVE_MICROSECONDS)
-        total, counted = found or await _of_threads(generation, query, asked.par)
+        query, unknown = await company_ids.resolved_query(base, asked)
+        counted_at_once = distributions(base, query, asked.par, EXPENSIVE_MICROSECONDS)
+        total, counted = counted_at_once or await _of_threads(generation, query, asked.par)
         shown, others = {}, {}
-        for name, one in counted.items():
+        for name, distribution in counted.items():
             limit = asked.limite if name in LIMITED else None
-            shown[name] = _entries(one, name, reference, limit)
+            shown[name] = _entries(distribution, name, reference, limit)
             if limit is not None:
                 others[name] = total - sum(entry.n for entry in shown[name])
         content = Repartition(
@@ -81,21 +81,22 @@ async def _of_threads(
             for one in parts(base, query)
         )
     )
-    found = [one for one in halves if one is not None]  # nothing is over this budget
+    counted_halves = [one for one in halves if one is not None]  # nothing is over this budget
     by_name = {
-        name: join_distributions([counted[name] for _, counted in found]) for name in dimensions
+        name: join_distributions([counted[name] for _, counted in counted_halves])
+        for name in dimensions
     }
-    return sum(total for total, _ in found), by_name
+    return sum(total for total, _ in counted_halves), by_name
 
 
 def _entries(
-    found: Distribution, dimension: str, reference: Reference, limit: int | None
+    distribution: Distribution, dimension: str, reference: Reference, limit: int | None
 ) -> list[Effectifs]:
     """The values by count, descending, then as texts; null is the last."""
     named = _namer(dimension, reference)
     counts: Counter[str] = Counter()
     labels: dict[str, Named] = {}
-    for value, number in found.top_values(limit):
+    for value, number in distribution.top_values(limit):
         name = named(value)
         counts[name[0]] += number
         labels.setdefault(name[0], name)
@@ -103,8 +104,8 @@ def _entries(
     if limit is None:
         ranked.sort(key=lambda one: (-one[1], one[0]))
     entries = [_entry(*labels[valeur], number) for valeur, number in ranked]
-    if found.null:
-        entries.append(_entry(None, *_UNKNOWN, found.null))
+    if distribution.null:
+        entries.append(_entry(None, *_UNKNOWN, distribution.null))
     return entries
 
 
@@ -138,7 +139,7 @@ def _state(etat: str) -> Named:
 @cache
 def _turnovers() -> Mapping[str, Named]:
     """The bands of turnover with their labels."""
-    found = {}
+    labels_by_band = {}
     bounds = [None, *bands.TURNOVERS, None]
     for name, low, high in zip(bands.turnover_names(), bounds, bounds[1:], strict=False):
         if low is None:
@@ -150,8 +151,8 @@ def _turnovers() -> Mapping[str, Named]:
                 f"De {_french(low)} à moins de {_french(high)} €",
                 f"€{_english(low)} to under €{_english(high)}",
             )
-        found[name] = (name, *labels)
-    return found
+        labels_by_band[name] = (name, *labels)
+    return labels_by_band
 
 
 _french: Final = partial(notation.whole_number, lang="fr")

@@ -102,8 +102,8 @@ class ChangesResult(NamedTuple):
             suivant,
         )
         entries = orjson.Fragment(b"[" + b",".join(self.entries) + b"]")
-        found = ListeModifications(**envelope.fields(self.request), modifications=entries)
-        return found.json()
+        document = ListeModifications(**envelope.fields(self.request), modifications=entries)
+        return document.json()
 
 
 def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[ChangesResult]:
@@ -141,10 +141,10 @@ def _step(asked: Asked, generation: OpenGeneration) -> ChangeStep | None:
         raise errors.trop_ancienne(asked.depuis, generation.id)
     if asked.depuis == generation.id:
         return None
-    found = change_steps.way(generation.steps, asked.depuis, generation.id)
-    if found is None:
+    steps = change_steps.way(generation.steps, asked.depuis, generation.id)
+    if steps is None:
         raise errors.trop_ancienne(asked.depuis, generation.id)
-    return found[0]
+    return steps[0]
 
 
 def _page(asked: Asked, step: ChangeStep | None, caller: Caller) -> _Page:

@@ -217,32 +217,38 @@ def _of_companies(
     by_country: dict[str, list[str]] = {}
     for iso2, identifier in _identifiers(named):
         by_country.setdefault(iso2, []).append(identifier)
-    found = {}
+    changes_by_country = {}
     for iso2, identifiers in sorted(by_country.items()):
         of_country = files.get(iso2, ())
         wanted = [filters.has_identifier(identifiers)]
-        found[iso2] = net_changes.find(
+        changes_by_country[iso2] = net_changes.find(
             of_country, generation.changed_companies.of(of_country), wanted
         )
-    return found
+    return changes_by_country
 
 
-def _unknown_companies(named: FoundCompanies, found: Mapping[str, NetChanges]) -> list[str]:
+def _unknown_companies(
+    named: FoundCompanies, changes_by_country: Mapping[str, NetChanges]
+) -> list[str]:
     """The companies that are neither in the generation nor gone from it, as they were written."""
-    concerned = {one.iso2 for one in named.unknown} & found.keys()
+    concerned = {one.iso2 for one in named.unknown} & changes_by_country.keys()
     gone = {
         (iso2, fold_id(change.identifier))
         for iso2 in concerned
-        for change in found[iso2].read(LEAVING, 0, len(found[iso2].kinds[LEAVING]))
+        for change in changes_by_country[iso2].read(
+            LEAVING, 0, len(changes_by_country[iso2].kinds[LEAVING])
+        )
     }
     return [one.given for one in named.unknown if (one.iso2, fold_id(one.identifier)) not in gone]
 
 
-def _sections(found: Mapping[str, NetChanges], cap: int | None) -> list[_ChangedCompanies]:
+def _sections(
+    changes_by_country: Mapping[str, NetChanges], cap: int | None
+) -> list[_ChangedCompanies]:
     """All changes by kind, then by country; without a `cap` all are shown."""
     sections = []
     for kind in net_changes.KINDS:
-        for iso2, changes in found.items():
+        for iso2, changes in changes_by_country.items():
             shown = count = len(changes.kinds[kind])
             if cap is not None and kind != LEAVING:
                 shown = min(count, cap)

@@ -99,9 +99,9 @@ async def match_lines(
     return [result for part in await generation.in_shared_threads(jobs) for result in part]
 
 
-def meant_companies(found: Iterable[MatchResult]) -> list[tuple[str, str]]:
+def meant_companies(results: Iterable[MatchResult]) -> list[tuple[str, str]]:
     """The companies that lines mean, by country and identifier."""
-    return [(one.iso2, one.id) for result in found if (one := result.meant_candidate)]
+    return [(one.iso2, one.id) for result in results if (one := result.meant_candidate)]
 
 
 def _match(base: ShardSet, lines: Sequence[Line], limit: int) -> list[MatchResult]:
@@ -126,30 +126,30 @@ def _for_visitor(lines: Sequence[ListedLine]) -> tuple[ListedLine, ...]:
     return tuple(found)
 
 
-def _refused_line(one: ListedLine, lang: str) -> LigneRefusee:
-    assert one.error is not None
-    return LigneRefusee(cle=one.cle, erreur=Erreur(**one.error.erreur(lang)))
+def _refused_line(listed_line: ListedLine, lang: str) -> LigneRefusee:
+    assert listed_line.error is not None
+    return LigneRefusee(cle=listed_line.cle, erreur=Erreur(**listed_line.error.erreur(lang)))
 
 
 def _matched_line(
-    one: ListedLine, result: MatchResult, values: Mapping[str, Any] | None, lang: str
+    listed_line: ListedLine, result: MatchResult, values: Mapping[str, Any] | None, lang: str
 ) -> LigneRapprochee:
-    assert one.cle is not None
+    assert listed_line.cle is not None
     candidates = [_candidate(candidate, lang) for candidate in result.candidats]
     return LigneRapprochee(
-        cle=one.cle, verdict=result.verdict, candidats=candidates, valeurs=values
+        cle=listed_line.cle, verdict=result.verdict, candidats=candidates, valeurs=values
     )
 
 
-def _candidate(found: Candidate, lang: str) -> Candidat:
+def _candidate(candidate: Candidate, lang: str) -> Candidat:
     return Candidat(
-        iso2=found.iso2,
-        id=found.id,
-        nom=found.nom,
-        ville=found.ville,
-        code_postal=found.code_postal,
-        etat=found.etat,
-        note=found.note,
-        raisons=reasons.reasons_of_match(found.raisons, lang),
-        raisons_codes=found.raisons,
+        iso2=candidate.iso2,
+        id=candidate.id,
+        nom=candidate.nom,
+        ville=candidate.ville,
+        code_postal=candidate.code_postal,
+        etat=candidate.etat,
+        note=candidate.note,
+        raisons=reasons.reasons_of_match(candidate.raisons, lang),
+        raisons_codes=candidate.raisons,
     )

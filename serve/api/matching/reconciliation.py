@@ -112,8 +112,8 @@ def reconcile(
     return PreparedCall(run, tag, headers, calls=-(-len(left) // LINES_PER_CALL))
 
 
-def _answer(found: MatchResult | None, query: ReconciliationQuery, lang: str) -> dict[str, Any]:
-    if found is None:
+def _answer(result: MatchResult | None, query: ReconciliationQuery, lang: str) -> dict[str, Any]:
+    if result is None:
         if query.line is None:
             error = errors.ligne_invalide(errors.why("ligne_sans_societe"))
             return {"result": [], "erreur": error.erreur(lang)}
@@ -126,10 +126,10 @@ def _answer(found: MatchResult | None, query: ReconciliationQuery, lang: str) ->
                 "description": _description(one.iso2, one.ville, one.etat),
                 "type": [TYPE],
                 "score": round(100 * one.note, 2),
-                "match": place == 0 and found.verdict == SURE,
+                "match": place == 0 and result.verdict == SURE,
                 "features": [{"id": "note", "value": one.note}],
             }
-            for place, one in enumerate(found.candidats[: query.limit])
+            for place, one in enumerate(result.candidats[: query.limit])
         ]
     }
 
@@ -228,7 +228,7 @@ def cell(value: Any) -> list[dict[str, Any]]:
 def properties(prefix: str = "") -> list[dict[str, str]]:
     """The fields whose names or headings begin with `prefix`; those that queries may have first."""
     begins = fold(prefix)
-    found = [
+    fields = [
         {
             "id": field.champ,
             "name": field.title["fr"],
@@ -237,7 +237,7 @@ def properties(prefix: str = "") -> list[dict[str, str]]:
         for field in company_fields.fields()
         if any(fold(name).startswith(begins) for name in (field.champ, *field.title.values()))
     ]
-    return sorted(found, key=lambda one: not _is_given(one["id"]))
+    return sorted(fields, key=lambda one: not _is_given(one["id"]))
 
 
 def _is_given(champ: str) -> bool:

@@ -128,15 +128,15 @@ def _object(kind: type, lang: Lang, text: Text) -> Schema:
     """
     hints = get_type_hints(kind, include_extras=True)
     names = names_of(kind)
-    found: Schema = {
+    object_schema: Schema = {
         "type": "object",
         "description": text.of(lang),
         "properties": {name: schema(hints[name], lang) for name in names},
     }
     required = [name for name in names if not may_be_absent(hints[name])]
     if required:
-        found["required"] = required
-    return {**found, "additionalProperties": False} if is_closed(kind) else found
+        object_schema["required"] = required
+    return {**object_schema, "additionalProperties": False} if is_closed(kind) else object_schema
 
 
 def may_be_absent(kind: Any) -> bool:

@@ -110,18 +110,24 @@ def summary(base_url: str) -> str:
 
 def _summaries(base_url: str) -> Iterator[str]:
     """A line for each operation of the API, with a link to an answer where it needs no key."""
-    for one in OPERATIONS:
+    for operation in OPERATIONS:
         # A protocol is named by its manifest; a body that says the same as a query adds nothing.
-        again = one.method == "POST" and one.kind != "body"
-        if one.kind in _ELSEWHERE or again or (one.kind == "reconciliation" and one.variables):
+        again = operation.method == "POST" and operation.kind != "body"
+        if (
+            operation.kind in _ELSEWHERE
+            or again
+            or (operation.kind == "reconciliation" and operation.variables)
+        ):
             continue
-        example = manual().references["en"].operations[one.id].request.target
-        shown = one.method == "GET" and one.key != "required" and not one.variables
-        link = example if shown else f"/openapi.json#{one.id}"
-        named = component_name(one.answer)
-        said = component_schema(one.answer, "en")["description"] if named else ""
-        call = f"`{one.method} {one.path}`"
-        yield f"- [{one.summary.en}]({base_url}{link}): {call}{said and '. '}{said.removesuffix('.')}"
+        example = manual().references["en"].operations[operation.id].request.target
+        shown = (
+            operation.method == "GET" and operation.key != "required" and not operation.variables
+        )
+        link = example if shown else f"/openapi.json#{operation.id}"
+        named = component_name(operation.answer)
+        said = component_schema(operation.answer, "en")["description"] if named else ""
+        call = f"`{operation.method} {operation.path}`"
+        yield f"- [{operation.summary.en}]({base_url}{link}): {call}{said and '. '}{said.removesuffix('.')}"
 
 
 def full_text(base_url: str, debit: BurstLimits) -> str:
@@ -194,8 +200,10 @@ def _parameters(
     operation: Mapping[str, Any], named: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
     """The name and the line of each parameter of an operation, headers left out."""
-    for one in operation["parameters"]:
-        parameter = named[one["$ref"].rpartition("/")[2]] if "$ref" in one else one
+    for reference in operation["parameters"]:
+        parameter = (
+            named[reference["$ref"].rpartition("/")[2]] if "$ref" in reference else reference
+        )
         if parameter["in"] != "header":
             schema = parameter["schema"]
             limits = [

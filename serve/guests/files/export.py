@@ -86,11 +86,13 @@ async def make_export(
         trace.generation = generation.id
         trace.pairs = await call.read()
         generation = generation.named_by(trace.pairs)
-        found = reader.read(trace.pairs, parameters.EXPORT, generation.names, call.accepted)
-        generation = generation.at_version(found.version)
+        export_parameters = reader.read(
+            trace.pairs, parameters.EXPORT, generation.names, call.accepted
+        )
+        generation = generation.at_version(export_parameters.version)
         trace.generation = generation.id
-        generation.shards.require(found.query.pays)
-        query, unknown = await company_ids.looked_up(generation.shards, found)
+        generation.shards.require(export_parameters.query.pays)
+        query, unknown = await company_ids.resolved_query(generation.shards, export_parameters)
         standing = published.status
         assert standing.since  # something is published, for it is leased
         current = generation.id == standing.generation
@@ -99,14 +101,14 @@ async def make_export(
             published=standing.since if current else generation.written_at,
             query=query,
             ids_inconnus=None if unknown is None else tuple(unknown),
-            limit=rights.file_rows(plan, found.lines),
-            lang=found.lang,
+            limit=rights.file_rows(plan, export_parameters.lines),
+            lang=export_parameters.lang,
             plan=plan,
             given=tuple(trace.pairs),
             request_id=trace.request_id,
             now=counting.now,
             missing=generation.shards.missing,
-            file=found.file,
+            file=export_parameters.file,
         )
         return await export(exporter, wanted, admitted.caller, counting, call)
 

@@ -152,7 +152,7 @@ class WorkerPool:
             raise MakingError(f"no process came free in {WAITING:g} s; raise `makers`") from None
         worker = self._idle.pop()
         try:
-            return await self._made_by(worker, request)
+            return await self._make_with(worker, request)
         finally:
             self._idle.append(worker)
             self._free.release()
@@ -164,7 +164,7 @@ class WorkerPool:
         if worker in self._idle and worker.jobs == jobs:
             worker.kill()
 
-    async def _made_by(self, worker: "_PoolWorker", request: ExportRequest) -> ExportFile:
+    async def _make_with(self, worker: "_PoolWorker", request: ExportRequest) -> ExportFile:
         try:
             folder = self._spool.folder()
         except OSError as error:

@@ -79,15 +79,15 @@ def schema(
         brief: filters and keys of a company have few words or none: a model reads those of search_companies
             and read_company in the same list.
     """
-    found: dict[str, Any] = {"type": "object", "additionalProperties": False}
+    schema_object: dict[str, Any] = {"type": "object", "additionalProperties": False}
     if allowed:
-        found["properties"] = {
+        schema_object["properties"] = {
             one.name: _without_description(one)
             if brief and one in _DESCRIBED_ELSEWHERE
             else _schema(one)
             for one in allowed
         }
-    return found | ({"required": list(required)} if required else {})
+    return schema_object | ({"required": list(required)} if required else {})
 
 
 def pairs(
@@ -132,28 +132,28 @@ def clamp_limit(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [*((name, value) for name, value in given if name != "limit"), ("limit", text)]
 
 
-def _schema(one: Parameter) -> dict[str, Any]:
-    described = {"description": _description(one)}
-    if one.enum == _FLAG:
+def _schema(parameter: Parameter) -> dict[str, Any]:
+    described = {"description": _description(parameter)}
+    if parameter.enum == _FLAG:
         return {"type": "boolean", **described}
-    if one.separator:
-        allowed = words()["pays"] if one.words == "pays" else one.enum
+    if parameter.separator:
+        allowed = words()["pays"] if parameter.words == "pays" else parameter.enum
         items = {"type": "string"} | ({"enum": list(allowed)} if allowed else {})
-        most = {"maxItems": one.most} if one.most else {}
+        most = {"maxItems": parameter.most} if parameter.most else {}
         return {"type": "array", "items": items, **most, **described}
-    return one.schema(words()) | described
+    return parameter.schema(words()) | described
 
 
-def _without_description(one: Parameter) -> dict[str, Any]:
+def _without_description(parameter: Parameter) -> dict[str, Any]:
     """The type of a filter alone, or of a key of a company."""
-    as_read = {} if one in SCOPE else {"description": "As for read_company."}
-    items = {"items": {"type": "string"}} if one.separator else {}
-    return {"type": _schema(one)["type"]} | as_read | items
+    as_read = {} if parameter in SCOPE else {"description": "As for read_company."}
+    items = {"items": {"type": "string"}} if parameter.separator else {}
+    return {"type": _schema(parameter)["type"]} | as_read | items
 
 
-def _description(one: Parameter) -> str:
+def _description(parameter: Parameter) -> str:
     """The description in the words of the tools, without routes and separators of query strings."""
-    text = one.description.en
+    text = parameter.description.en
     for words_of_routes, instead in _WORDS_OF_TOOLS.items():
         text = text.replace(words_of_routes, instead)
     return text
@@ -177,18 +177,18 @@ _WORDS_OF_TOOLS: Final = {
 }  # fmt: skip
 
 
-def _texts(one: Parameter, value: Any) -> Iterator[str]:
-    if one.enum == _FLAG and isinstance(value, str):
+def _texts(parameter: Parameter, value: Any) -> Iterator[str]:
+    if parameter.enum == _FLAG and isinstance(value, str):
         value = _TRUTHS.get(value.strip().lower(), value)
-    if one.enum == _FLAG and isinstance(value, bool):
+    if parameter.enum == _FLAG and isinstance(value, bool):
         yield from ["1"] if value else []
-    elif one.separator and isinstance(value, list):
+    elif parameter.separator and isinstance(value, list):
         for item in value:
-            yield _text(one, item)
-    elif one.kind == "object" and isinstance(value, dict):
+            yield _text(parameter, item)
+    elif parameter.kind == "object" and isinstance(value, dict):
         yield _filters(value)
     else:
-        yield _text(one, value)
+        yield _text(parameter, value)
 
 
 def _filters(given: Mapping[str, Any]) -> str:
@@ -199,15 +199,19 @@ def _filters(given: Mapping[str, Any]) -> str:
     return orjson.dumps(found).decode()
 
 
-def _text(one: Parameter, value: Any) -> str:
-    if one.kind != "object" and isinstance(value, str):
+def _text(parameter: Parameter, value: Any) -> str:
+    if parameter.kind != "object" and isinstance(value, str):
         return value
-    if one.kind != "object" and isinstance(value, (int, float)) and not isinstance(value, bool):
+    if (
+        parameter.kind != "object"
+        and isinstance(value, (int, float))
+        and not isinstance(value, bool)
+    ):
         return str(value)
-    if one.kind == "object":
+    if parameter.kind == "object":
         wanted = errors.why("objet")
-    elif one.separator:
+    elif parameter.separator:
         wanted = errors.why("liste_de_chaines")
     else:
         wanted = errors.why("chaine_ou_nombre")
-    raise errors.parametre_invalide(one.name, json_body.why_other_type(value, wanted))
+    raise errors.parametre_invalide(parameter.name, json_body.why_other_type(value, wanted))

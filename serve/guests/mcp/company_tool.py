@@ -137,35 +137,35 @@ def analysis(_call: ToolCall, result: CallResult[AnalyseEntreprise]) -> Mapping[
     return document(sizes.longest_fitting(ratios, document))
 
 
-def _ratio(one: Mapping[str, Any]) -> dict[str, Any]:
+def _ratio(ratio: Mapping[str, Any]) -> dict[str, Any]:
     """A ratio without nulls: its values by year, or the reasons why there are none."""
-    values = [_in_words(value) for value in one["valeurs"]]
-    named = {name: one[name] for name in ("code", "libelle_en", "formule", "unite")}
-    return {**named, "valeurs": values, "secteur": _in_words(one["secteur"] or {})}
+    values = [_in_words(value) for value in ratio["valeurs"]]
+    named = {name: ratio[name] for name in ("code", "libelle_en", "formule", "unite")}
+    return {**named, "valeurs": values, "secteur": _in_words(ratio["secteur"] or {})}
 
 
-def _in_words(found: Mapping[str, Any]) -> dict[str, Any]:
+def _in_words(document: Mapping[str, Any]) -> dict[str, Any]:
     """An object without nulls, and without the code of a reason: a model reads its words."""
     return {
         name: value
-        for name, value in sizes.known_values(dict(found)).items()
+        for name, value in sizes.known_values(dict(document)).items()
         if name != "motif_code"
     }
 
 
 def comparables(_call: ToolCall, result: CallResult[Comparables]) -> Mapping[str, Any]:
     """The companies nearest to one, as short rows with their distances."""
-    found = result.content
-    assert found is not None  # as the caller of a shape knows
+    content = result.content
+    assert content is not None  # as the caller of a shape knows
     rows = [
         _in_words(plain_value(one))
         | {"societe": sizes.known_values({name: one.societe[name] for name in outputs.COMPACT})}
-        for one in found.comparables
+        for one in content.comparables
     ]
 
     def document(shown: list[Any]) -> dict[str, Any]:
-        about = {"societe": sizes.known_values(members(found.societe)), "plan": found.plan}
-        motif = {"motif": reasons.motif(found.motif_code, "en")} if found.motif_code else {}
+        about = {"societe": sizes.known_values(members(content.societe)), "plan": content.plan}
+        motif = {"motif": reasons.motif(content.motif_code, "en")} if content.motif_code else {}
         return {**about, "comparables": shown, **motif}
 
     return document(sizes.longest_fitting(rows, document))
@@ -173,14 +173,20 @@ def comparables(_call: ToolCall, result: CallResult[Comparables]) -> Mapping[str
 
 def group(_call: ToolCall, result: CallResult[Groupe]) -> Mapping[str, Any]:
     """The group of a company, as many children as fit."""
-    found = plain_value(result.content)
-    lists = {name: [_link(one) for one in found[name] or ()] for name in ("parents", "enfants")}
-    credits = [one["attribution_en"] for one in found["sources"]]
+    group_values = plain_value(result.content)
+    lists = {
+        name: [_link(one) for one in group_values[name] or ()] for name in ("parents", "enfants")
+    }
+    credits = [one["attribution_en"] for one in group_values["sources"]]
     about = _in_words(
-        {**found, "societe": sizes.known_values(found["societe"]), "sources": credits}
+        {
+            **group_values,
+            "societe": sizes.known_values(group_values["societe"]),
+            "sources": credits,
+        }
     )
-    if found["tete"]:
-        about["tete"] = _link(found["tete"])
+    if group_values["tete"]:
+        about["tete"] = _link(group_values["tete"])
 
     def document(children: list[Any]) -> dict[str, Any]:
         return {**about, "parents": lists["parents"], "enfants": children}
@@ -188,8 +194,8 @@ def group(_call: ToolCall, result: CallResult[Groupe]) -> Mapping[str, Any]:
     return document(sizes.longest_fitting(lists["enfants"], document))
 
 
-def _link(one: Mapping[str, Any]) -> dict[str, Any]:
-    return sizes.known_values(dict(one))
+def _link(link: Mapping[str, Any]) -> dict[str, Any]:
+    return sizes.known_values(dict(link))
 
 
 def _of_company(request: Request) -> Request:

@@ -183,13 +183,13 @@ def _tool(message: Message) -> tuple[Tool, Mapping[str, Any]]:
     name, given = message.params.get("name"), message.params.get("arguments")
     if not isinstance(name, str):
         raise messages.invalid_params(
-            f"params.name is {json_body.shown(name).en}; send the name of a tool, as tools/list has it"
+            f"params.name is {json_body.shown_value(name).en}; send the name of a tool, as tools/list has it"
         )
     if name not in tools():
         raise messages.unknown_tool(name, list(tools()))
     if not isinstance(given, dict | None):
         raise messages.invalid_params(
-            f"params.arguments is {json_body.shown(given).en}; send an object"
+            f"params.arguments is {json_body.shown_value(given).en}; send an object"
         )
     return tools()[name], given or {}
 

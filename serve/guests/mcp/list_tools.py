@@ -59,13 +59,13 @@ def sub_sectors(
     _call: ToolCall, result: CallResult[ListContent[ListeSousSecteurs]]
 ) -> Mapping[str, Any]:
     """The sub-sectors of the given sectors, as many as fit."""
-    found = _answer(result)
+    liste = _answer(result)
 
     def document(entries: list[Any]) -> dict[str, Any]:
-        return {"total": found.total, "sous_secteurs": entries}
+        return {"total": liste.total, "sous_secteurs": entries}
 
     kept = ("sous_secteur", "n_societes")
-    known = [results.pick(one, kept) for one in found.sous_secteurs]
+    known = [results.pick(one, kept) for one in liste.sous_secteurs]
     entries = sizes.longest_fitting(known, document)
     if len(entries) == len(known):
         return document(entries)
@@ -75,14 +75,14 @@ def sub_sectors(
 
 def sources(call: ToolCall, result: CallResult[ListContent[ListeSources]]) -> Mapping[str, Any]:
     """The sources of each country with data; the share of each field only of countries that are named."""
-    found = _answer(result)
+    liste = _answer(result)
     named = any(name == PAYS.name for name, _ in call.call.read())
-    entries = [_country(one, named) for one in found.pays if one.n_societes]
+    entries = [_country(one, named) for one in liste.pays if one.n_societes]
 
     def document(entries: list[Any]) -> dict[str, Any]:
         return {
-            "total": found.total,
-            "pays_sans_donnees": found.pays_sans_donnees,
+            "total": liste.total,
+            "pays_sans_donnees": liste.pays_sans_donnees,
             "pays": entries,
         }
 
@@ -139,13 +139,13 @@ async def explain(call: ToolCall) -> ToolResult:
         return ToolResult(shown, {}, outcome="free")
     result = await compte(admission.read(context, call.call, caller), counting)
     assert result.content is not None  # /compte is never a 304
-    found = result.content
+    account = result.content
     shown = {
-        "plan": found.plan,
+        "plan": account.plan,
         "nom": caller.plan.nom,
-        "limites": members(found.limites),
-        **{kind: _meter(meter) for kind, meter in members(found.compteurs).items()},
-        "credits": members(found.credits),
+        "limites": members(account.limites),
+        **{kind: _meter(meter) for kind, meter in members(account.compteurs).items()},
+        "credits": members(account.credits),
         **_offer(call, caller),
     }
     if caller.souscrit is not None:

@@ -136,32 +136,34 @@ async def match(call: ToolCall) -> ToolResult:
     return results.of_result(result, _fit_answers(result.content.resultats))
 
 
-def _fit_answers(found: Sequence[LigneRapprochee | LigneRefusee]) -> dict[str, Any]:
+def _fit_answers(answers: Sequence[LigneRapprochee | LigneRefusee]) -> dict[str, Any]:
     """The answers, with as many candidates each, then as many values, as fit into one message."""
     for most in range(MOST_CANDIDATES, 0, -1):
-        shown: dict[str, Any] = {"resultats": [_candidate(one, most) for one in found]}
-        if most < max((len(_candidates(one)) for one in found), default=0):
+        shown: dict[str, Any] = {"resultats": [_candidate(one, most) for one in answers]}
+        if most < max((len(_candidates(one)) for one in answers), default=0):
             shown["note"] = _FEWER
         if sizes.fits(shown):
             return shown
-    for one in reversed(shown["resultats"]):
-        if one.pop("valeurs", None) is not None:
+    for document in reversed(shown["resultats"]):
+        if document.pop("valeurs", None) is not None:
             shown["note"] = _FEWER_VALUES
             if sizes.fits(shown):
                 break
     return shown
 
 
-def _candidates(one: LigneRapprochee | LigneRefusee) -> Sequence[Candidat]:
-    return one.candidats if isinstance(one, LigneRapprochee) else ()
+def _candidates(answer: LigneRapprochee | LigneRefusee) -> Sequence[Candidat]:
+    return answer.candidats if isinstance(answer, LigneRapprochee) else ()
 
 
-def _candidate(one: LigneRapprochee | LigneRefusee, most: int) -> dict[str, Any]:
-    shown = {name: value for name, value in members(one).items() if value is not None}
-    if isinstance(one, LigneRefusee):
-        shown["erreur"] = members(one.erreur)
+def _candidate(answer: LigneRapprochee | LigneRefusee, most: int) -> dict[str, Any]:
+    shown = {name: value for name, value in members(answer).items() if value is not None}
+    if isinstance(answer, LigneRefusee):
+        shown["erreur"] = members(answer.erreur)
     else:
-        shown["candidats"] = [_shorten_candidate(candidate) for candidate in one.candidats[:most]]
+        shown["candidats"] = [
+            _shorten_candidate(candidate) for candidate in answer.candidats[:most]
+        ]
     return shown
 
 

@@ -116,27 +116,27 @@ def _watch_body(pairs: Pairs) -> bytes:
     return orjson.dumps(body)
 
 
-def _page_of_changes(found: WatchResult) -> dict[str, Any]:
+def _page_of_changes(result: WatchResult) -> dict[str, Any]:
     """The changes of a page that fit into an answer; `suivant` leads to the one after them."""
 
     def document(changes: list[Any]) -> dict[str, Any]:
-        following = found._replace(changes=changes).suivant
+        following = result._replace(changes=changes).suivant
         return {
-            "depuis": found.watch.walk.depuis,
-            "jusque": found.jusque,
-            "total": found.total,
-            "visibles": found.shown,
-            "plan": found.request.caller.plan.slug,
+            "depuis": result.watch.walk.depuis,
+            "jusque": result.jusque,
+            "total": result.total,
+            "visibles": result.shown,
+            "plan": result.request.caller.plan.slug,
             "modifications": changes,
             **({"suivant": following} if following else {}),
-            **_unknown_part(found.unknown or ()),
-            **_understood_part(activities_of(found.activites)),
+            **_unknown_part(result.unknown or ()),
+            **_understood_part(activities_of(result.activites)),
         }
 
-    changes = [sizes.shorten_to_fit(members(one), _LARGEST_CHANGE) for one in found.changes]
+    changes = [sizes.shorten_to_fit(members(one), _LARGEST_CHANGE) for one in result.changes]
     shown = document(sizes.longest_fitting(changes, document))
-    if found.shown < found.total:
-        shown["note"] = f"The plan shows {found.shown} of {found.total} changes of a search."
+    if result.shown < result.total:
+        shown["note"] = f"The plan shows {result.shown} of {result.total} changes of a search."
     return shown
 
 
@@ -164,9 +164,11 @@ def counts(_call: ToolCall, result: CallResult[Repartition]) -> Mapping[str, Any
 
 def market(_call: ToolCall, result: CallResult[AnalyseMarche]) -> Mapping[str, Any]:
     """The analysis of a market, as far as it fits: ratios without formulas."""
-    found = sizes.known_values(plain_value(result.content))
-    unknown = _unknown_part(found.get("ids_inconnus", ()))
-    about = {name: value for name, value in found.items() if name not in ("module", "ids_inconnus")}
+    analysis = sizes.known_values(plain_value(result.content))
+    unknown = _unknown_part(analysis.get("ids_inconnus", ()))
+    about = {
+        name: value for name, value in analysis.items() if name not in ("module", "ids_inconnus")
+    }
     about |= unknown | results.credits(result.headers)
     if result.content is not None:
         about |= _understood_part(result.content.activites_comprises)
@@ -176,7 +178,7 @@ def market(_call: ToolCall, result: CallResult[AnalyseMarche]) -> Mapping[str, A
 
     ratios = [
         {name: one[name] for name in ("code", "libelle_en", "unite", "pays")}
-        for one in found["ratios"]
+        for one in analysis["ratios"]
         if one["pays"]
     ]
     shown = sizes.longest_fitting(ratios, document)
@@ -184,10 +186,14 @@ def market(_call: ToolCall, result: CallResult[AnalyseMarche]) -> Mapping[str, A
     return {**document(shown), **note}
 
 
-def _value_count(one: Effectifs) -> dict[str, Any]:
+def _value_count(value_count: Effectifs) -> dict[str, Any]:
     """A value, with its English label if that says more."""
-    label = {} if one.libelle_en == one.valeur else {"libelle_en": one.libelle_en}
-    return {"valeur": one.valeur, **label, "n": one.n}
+    label = (
+        {}
+        if value_count.libelle_en == value_count.valeur
+        else {"libelle_en": value_count.libelle_en}
+    )
+    return {"valeur": value_count.valeur, **label, "n": value_count.n}
 
 
 async def _search(
@@ -202,10 +208,10 @@ async def _search(
     return result, result.content
 
 
-def _missing_part(found: SearchResult) -> dict[str, Any]:
+def _missing_part(result: SearchResult) -> dict[str, Any]:
     """What the search names and the base lacks: countries without companies, items of `ids`."""
-    empty = {"pays_sans_donnees": list(found.sans_donnees)} if found.sans_donnees else {}
-    return empty | _unknown_part(found.ids_inconnus or ())
+    empty = {"pays_sans_donnees": list(result.sans_donnees)} if result.sans_donnees else {}
+    return empty | _unknown_part(result.ids_inconnus or ())
 
 
 def _unknown_part(items: Sequence[str]) -> dict[str, Any]:
@@ -220,19 +226,19 @@ def _understood_part(classes: Sequence[Activite] | Absent) -> dict[str, Any]:
     return {"activites_comprises": shown} if shown else {}
 
 
-def _meant_part(found: SearchResult) -> dict[str, Any]:
+def _meant_part(result: SearchResult) -> dict[str, Any]:
     """What `q` may have meant, as texts and as other searches; absent where there is nothing."""
     said = {
-        "vouliez_vous_dire": [one._asdict() for one in found.vouliez_vous_dire],
-        "recherches_proposees": [one.filters() for one in found.recherches_proposees],
+        "vouliez_vous_dire": [one._asdict() for one in result.vouliez_vous_dire],
+        "recherches_proposees": [one.filters() for one in result.recherches_proposees],
     }
     return {name: value for name, value in said.items() if value}
 
 
-def _former_names(found: SearchResult, rows: list[Any]) -> dict[str, str]:
+def _former_names(result: SearchResult, rows: list[Any]) -> dict[str, str]:
     """The former names that found some of these rows."""
-    keys = [f"{row['iso2']}:{row['id']}" for row in rows] if found.noms_trouves else []
-    return {key: found.noms_trouves[key] for key in keys if key in found.noms_trouves}
+    keys = [f"{row['iso2']}:{row['id']}" for row in rows] if result.noms_trouves else []
+    return {key: result.noms_trouves[key] for key in keys if key in result.noms_trouves}
 
 
 def _compact(company: dict[str, Any]) -> dict[str, Any]:
@@ -247,13 +253,13 @@ def _advice(call: ToolCall) -> str:
     return f"{_NOTHING_FOUND}{text}{_LEAVE_OUT_FILTERS if filters else ''}"
 
 
-def _note(call: ToolCall, found: SearchResult, rows: int, following: Plan | None) -> str:
+def _note(call: ToolCall, result: SearchResult, rows: int, following: Plan | None) -> str:
     """Advice on what to do next, or ""."""
-    if not found.total:
+    if not result.total:
         return _advice(call)
-    if not rows and found.offset:
-        return f"The offset is past the {found.visibles} companies that can be paged through."
-    if not found.tronque:
+    if not rows and result.offset:
+        return f"The offset is past the {result.visibles} companies that can be paged through."
+    if not result.tronque:
         return ""
     more = (
         f"; the next plan, {following.nom_en} ({following.slug}), shows "
@@ -262,6 +268,6 @@ def _note(call: ToolCall, found: SearchResult, rows: int, following: Plan | None
         else ""
     )
     return (
-        f"The plan shows {found.visibles} of {found.total} companies{more}. The total is "
+        f"The plan shows {result.visibles} of {result.total} companies{more}. The total is "
         "exact; narrow the search or change `tri` to see others."
     )

@@ -122,20 +122,23 @@ def _cost(operation: Operation) -> str:
     )
 
 
-def _of_operation(one: Operation) -> Tool:
+def _of_operation(operation: Operation) -> Tool:
     """An operation with a name for models; a shape and a schema of its own make its results shorter."""
-    shape, output = _shapes().get(one.tool, (operation_tool.whole_answer, None))
+    shape, output = _shapes().get(operation.tool, (operation_tool.whole_answer, None))
     tool = Tool(
-        one.tool,
-        one.summary.en,
-        _first_sentence(one.description.en),
-        operation_tool.of_operation(one, shape),
-        output or outputs.answer_schema(one.answer),
-        arguments.operation_parameters(one),
-        (*arguments.path_names(one), *(each.name for each in one.parameters if each.required)),
-        brief=one.kind in ("call", "analysis"),
+        operation.tool,
+        operation.summary.en,
+        _first_sentence(operation.description.en),
+        operation_tool.of_operation(operation, shape),
+        output or outputs.answer_schema(operation.answer),
+        arguments.operation_parameters(operation),
+        (
+            *arguments.path_names(operation),
+            *(each.name for each in operation.parameters if each.required),
+        ),
+        brief=operation.kind in ("call", "analysis"),
     )
-    return _with_texts(tool, _cost(one))
+    return _with_texts(tool, _cost(operation))
 
 
 def _first_sentence(text: str) -> str:

@@ -115,8 +115,8 @@ class StripeAccount:
         Raises:
             StripeError
         """
-        found = await self._call(lambda client: client.v1.subscriptions.retrieve(name))
-        state: Mapping[str, Any] = found.to_dict()
+        subscription = await self._call(lambda client: client.v1.subscriptions.retrieve(name))
+        state: Mapping[str, Any] = subscription.to_dict()
         told = state.get("metadata") or {}
         if "account" not in told or "plan" not in told:
             return None

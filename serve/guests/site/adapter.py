@@ -57,10 +57,10 @@ class Website:
             StoreUnavailable: a session cannot be looked up, or nothing was counted.
         """
         message, target, trace = request.message, request.target, request.trace
-        found = routes.resolve(target.path)
-        if found is None:
+        resolution = routes.resolve(target.path)
+        if resolution is None:
             raise errors.route_inconnue(target.path)
-        route, segments = found
+        route, segments = resolution
         trace.route = route.name
         if message.method not in route.methods:
             raise errors.methode_non_autorisee(message.method, ", ".join(route.methods))
@@ -122,7 +122,7 @@ class Website:
     def _cookie(self, request: HttpRequest) -> str | None:
         """The cookie of a session."""
         kept = cookies.read(request.message.headers.get("Cookie"))
-        return kept.get(cookies.name(cookies.SESSION, secure=self._pages.secure))
+        return kept.get(cookies.name(cookies.SESSION, secure=self._pages.is_secure))
 
     def _page_request(
         self,
@@ -137,7 +137,7 @@ class Website:
         pages = self._pages
         headers = message.headers
         kept = cookies.read(headers.get("Cookie"))
-        known_lang, known_nonce = page_request.read_visit(kept, secure=pages.secure)
+        known_lang, known_nonce = page_request.read_visit(kept, secure=pages.is_secure)
         wanted = page_request.last_value(trace.pairs, "lang")
         lang = languages.choose_language(wanted, known_lang, headers.get("Accept-Language"))
         nonce = known_nonce or page_request.new_nonce()
@@ -162,7 +162,7 @@ class Website:
             head=message.method == "HEAD",
             trace=trace,
             now=context.now(),
-            device=kept.get(cookies.name(cookies.DEVICE, secure=pages.secure), ""),
+            device=kept.get(cookies.name(cookies.DEVICE, secure=pages.is_secure), ""),
         )
 
 

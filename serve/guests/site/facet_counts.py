@@ -116,6 +116,6 @@ def _count(
     return FacetTotals(total, {name: _by_value(counted[name]) for name in dimensions})
 
 
-def _by_value(found: Distribution) -> Counts:
-    counts: dict[str | None, int] = dict(found.top_values())
-    return {**counts, None: found.null} if found.null else counts
+def _by_value(distribution: Distribution) -> Counts:
+    counts: dict[str | None, int] = dict(distribution.top_values())
+    return {**counts, None: distribution.null} if distribution.null else counts

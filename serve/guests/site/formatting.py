@@ -103,13 +103,13 @@ class Formatting:
         """
         return notation.headcount_band(code, self._lang)
 
-    def noun(self, count: int, one: tuple[str, str], many: tuple[str, str]) -> str:
+    def noun(self, count: int, singular: tuple[str, str], plural: tuple[str, str]) -> str:
         """The noun behind a count, of its French and English singular and plural.
 
         >>> Formatting("fr").noun(0, ("mot", "word"), ("mots", "words"))
         'mot'
         """
-        french, english = many if notation.is_plural(count, self._lang) else one
+        french, english = plural if notation.is_plural(count, self._lang) else singular
         return french if self._french else english
 
     def share(self, part: int, whole: int) -> str:

@@ -64,7 +64,7 @@ class PageContext:
     exporter: Exporter | None = None
 
     @property
-    def secure(self) -> bool:
+    def is_secure(self) -> bool:
         """Do visitors use https? Then no cookie goes over anything else."""
         return self.server.config.base_url.startswith("https://")
 

@@ -114,7 +114,7 @@ def _headers(request: PageRequest, *, has_form: bool) -> dict[str, str]:
     }
     if request.keep is not None:
         headers["Set-Cookie"] = cookies.set_cookie(
-            cookies.VISIT, request.keep, cookies.VISIT_SECONDS, secure=request.context.secure
+            cookies.VISIT, request.keep, cookies.VISIT_SECONDS, secure=request.context.is_secure
         )
     return headers
 

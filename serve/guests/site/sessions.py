@@ -57,14 +57,14 @@ async def begin_session(context: PageContext, person: Person, now: datetime) -> 
     text = f"{person.id}.{token.hex()}"
     value = f"{text}.{context.signer.signature(_PURPOSE, text)}"
     seconds = int(LASTS.total_seconds())
-    cookie = cookies.set_cookie(cookies.SESSION, value, seconds, secure=context.secure)
+    cookie = cookies.set_cookie(cookies.SESSION, value, seconds, secure=context.is_secure)
     return Session(person, await context.accounts.get(person.account), token), cookie
 
 
 async def end_session(context: PageContext, session: Session) -> str:
     """End a session; return the Set-Cookie header that removes it from the browser."""
     await context.accounts.close_session(session.person.id, session.token)
-    return cookies.set_cookie(cookies.SESSION, "", 0, secure=context.secure)
+    return cookies.set_cookie(cookies.SESSION, "", 0, secure=context.is_secure)
 
 
 def device(context: PageContext, cookie: str, email: str) -> str | None:
@@ -81,4 +81,6 @@ def device_cookie(context: PageContext, person: Person) -> str:
     name = secrets.token_urlsafe(16)
     signature = context.signer.signature(_DEVICE_PURPOSE, f"{name}.{fold_email(person.email)}")
     seconds = int(DEVICE_LASTS.total_seconds())
-    return cookies.set_cookie(cookies.DEVICE, f"{name}.{signature}", seconds, secure=context.secure)
+    return cookies.set_cookie(
+        cookies.DEVICE, f"{name}.{signature}", seconds, secure=context.is_secure
+    )

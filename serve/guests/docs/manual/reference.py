@@ -157,24 +157,24 @@ def _operation(
     )
 
 
-def _parameter(one: Mapping[str, Any]) -> ValueRow:
-    example = one.get("example", next(iter(one["schema"].get("examples", ())), ""))
+def _parameter(parameter: Mapping[str, Any]) -> ValueRow:
+    example = parameter.get("example", next(iter(parameter["schema"].get("examples", ())), ""))
     return _row(
-        one["name"],
-        one["schema"],
-        one["description"],
-        bool(one.get("required")),
-        one["in"],
+        parameter["name"],
+        parameter["schema"],
+        parameter["description"],
+        bool(parameter.get("required")),
+        parameter["in"],
         example,
     )
 
 
-def _answer(status: int, one: Mapping[str, Any]) -> AnswerRow:
-    content = one.get("content", {})
+def _answer(status: int, answer: Mapping[str, Any]) -> AnswerRow:
+    content = answer.get("content", {})
     objects: dict[str, None] = {}
     for media in content.values():
         objects |= dict.fromkeys(_type(media["schema"]).objects)
-    return AnswerRow(status, tuple(objects), tuple(content), tuple(one.get("headers", ())))
+    return AnswerRow(status, tuple(objects), tuple(content), tuple(answer.get("headers", ())))
 
 
 def _recorded_answers(

@@ -100,18 +100,20 @@ def export_file() -> Schema:
 
 def refusals(operation: Operation, statuses: Collection[int], lang: Lang) -> dict[str, Schema]:
     """The errors of an operation; each may also answer 414 (a long request line) and 500."""
-    found = {str(one): ref(f"Erreur{one}", "responses") for one in sorted({*statuses, 414, 500})}
+    responses = {
+        str(one): ref(f"Erreur{one}", "responses") for one in sorted({*statuses, 414, 500})
+    }
     if operation.refused:
         shown = one_of(schema(operation.refused, lang), ref("Erreur401"))
-        found["401"] = _error_answer(401, shown, operation.route)
+        responses["401"] = _error_answer(401, shown, operation.route)
     if operation.unavailable:
         # If the counters cannot be kept, the public identity is served and not charged (D10, G9).
         shown = one_of(schema(operation.unavailable, lang), ref("Erreur503"))
-        found["503"] = _error_answer(503, shown)
-        found["503"]["headers"] |= headers.references("Content-Location")
+        responses["503"] = _error_answer(503, shown)
+        responses["503"]["headers"] |= headers.references("Content-Location")
     if operation.kind == "analysis":  # nothing is left to show
-        found["402"] = _error_answer(402, ref("Erreur402"), operation.route)
-    return found
+        responses["402"] = _error_answer(402, ref("Erreur402"), operation.route)
+    return responses
 
 
 def components(lang: Lang) -> tuple[dict[str, Schema], dict[str, Schema]]:

@@ -94,26 +94,26 @@ def document(
 
 def _parameters(words: SeedWords, lang: Lang) -> dict[str, Schema]:
     """Every parameter by the name with which operations refer to it."""
-    found = {
+    schemas = {
         one.component: _parameter(one, words, lang)
         for operation in OPERATIONS
         for one in operation.parameters
     }
-    for one in (*parameters.PATH, FILE):
-        needed = {"in": "path", "required": True, "example": one.example}
-        found[one.name] = {**_parameter(one, words, lang), **needed}
-    found["If-None-Match"] = {
+    for parameter in (*parameters.PATH, FILE):
+        needed = {"in": "path", "required": True, "example": parameter.example}
+        schemas[parameter.name] = {**_parameter(parameter, words, lang), **needed}
+    schemas["If-None-Match"] = {
         "name": "If-None-Match",
         "in": "header",
         "description": _IF_NONE_MATCH.of(lang),
         "schema": {"type": "string", "examples": ['"6d0f1b2c3a4e5f60718293a4"']},
     }
-    return found
+    return schemas
 
 
 def _parameter(parameter: Parameter, words: SeedWords, lang: Lang) -> Schema:
     schema = parameter.schema(words)
-    found: Schema = {
+    parameter_object: Schema = {
         "name": parameter.name,
         "in": "query",
         "description": parameter.description.of(lang),
@@ -121,6 +121,6 @@ def _parameter(parameter: Parameter, words: SeedWords, lang: Lang) -> Schema:
         "schema": {**schema, "examples": [parameter.example]},
     }
     if parameter.required:
-        found |= {"required": True, "example": parameter.example}
-        found["schema"] |= {"minLength": 1, "pattern": schema.get("pattern", _NOT_BLANK)}
-    return found
+        parameter_object |= {"required": True, "example": parameter.example}
+        parameter_object["schema"] |= {"minLength": 1, "pattern": schema.get("pattern", _NOT_BLANK)}
+    return parameter_object

@@ -48,112 +48,130 @@ def paths(lang: Lang) -> Mapping[str, Mapping[str, Schema]]:
     return found
 
 
-def _operation(one: Operation, lang: Lang) -> Schema:
-    body = {"requestBody": _body(one, lang)} if one.body else {}
+def _operation(operation: Operation, lang: Lang) -> Schema:
+    body = {"requestBody": _body(operation, lang)} if operation.body else {}
     return {
-        "operationId": one.id,
-        "tags": [one.tag],
-        "summary": one.summary.of(lang),
-        "description": one.description.of(lang),
-        "security": _SECURITY[one.key],
-        "parameters": _parameters(one),
-        "responses": dict(sorted(_responses(one, lang).items())),
+        "operationId": operation.id,
+        "tags": [operation.tag],
+        "summary": operation.summary.of(lang),
+        "description": operation.description.of(lang),
+        "security": _SECURITY[operation.key],
+        "parameters": _parameters(operation),
+        "responses": dict(sorted(_responses(operation, lang).items())),
         **body,
     }
 
 
-def _body(one: Operation, lang: Lang) -> Schema:
+def _body(operation: Operation, lang: Lang) -> Schema:
     examples = {
         name: {"summary": text.of(lang), "value": value}
-        for name, (text, value) in BODY_EXAMPLES.get(one.body, {}).items()
+        for name, (text, value) in BODY_EXAMPLES.get(operation.body, {}).items()
     }
-    content = {"schema": schema(one.body, lang), **({"examples": examples} if examples else {})}
+    content = {
+        "schema": schema(operation.body, lang),
+        **({"examples": examples} if examples else {}),
+    }
     return {
-        "description": component_schema(one.body, lang)["description"],
+        "description": component_schema(operation.body, lang)["description"],
         "required": True,
-        "content": {_FORM if one.kind == "reconciliation" else JSON: content},
+        "content": {_FORM if operation.kind == "reconciliation" else JSON: content},
     }
 
 
-def _is_tagged(one: Operation) -> bool:
+def _is_tagged(operation: Operation) -> bool:
     """Whether its answers have a tag, so that a caller who has one is told so by a 304."""
     kept = ("list", "free", "call", "analysis", "document", "reconciliation")
-    return one.method == "GET" and one.kind in kept and bool(one.answer or one.media)
+    return (
+        operation.method == "GET"
+        and operation.kind in kept
+        and bool(operation.answer or operation.media)
+    )
 
 
-def _parameters(one: Operation) -> list[Schema]:
+def _parameters(operation: Operation) -> list[Schema]:
     """Those of the path, of the query and of the head."""
     return [
-        *(ref(name, "parameters") for name in one.variables),
-        *(ref(given.component, "parameters") for given in one.parameters),
-        *([_IF_NONE_MATCH] if _is_tagged(one) else []),
+        *(ref(name, "parameters") for name in operation.variables),
+        *(ref(given.component, "parameters") for given in operation.parameters),
+        *([_IF_NONE_MATCH] if _is_tagged(operation) else []),
     ]
 
 
-def _responses(one: Operation, lang: Lang) -> dict[str, Schema]:
-    refused = refusals(one, _statuses(one), lang)
-    if one.kind == "file":
+def _responses(operation: Operation, lang: Lang) -> dict[str, Schema]:
+    refused = refusals(operation, _statuses(operation), lang)
+    if operation.kind == "file":
         return {"200": export_file(), **refused}
-    if one.kind == "document":
+    if operation.kind == "document":
         unchanged = {
             "description": "The caller has it already.",
             "headers": headers.references(*_PAGE),
         }
-        return {"200": _media_answer(one, _PAGE), "304": unchanged, **refused}
-    own = (*one.headers, *_counters(one))
-    if not (one.answer or one.media):  # it leads to a page
+        return {"200": _media_answer(operation, _PAGE), "304": unchanged, **refused}
+    own = (*operation.headers, *_counters(operation))
+    if not (operation.answer or operation.media):  # it leads to a page
         names = headers.references("Cache-Control", "X-Donnees-Version", "Location", *own)
         return {"303": {"description": "The page of the company.", "headers": names}, **refused}
-    always = headers.TAGGED if _is_tagged(one) else ("Cache-Control",)
-    made = _media_answer(one, (*always, *own)) if one.media else _answer(one, (*always, *own), lang)
+    always = headers.TAGGED if _is_tagged(operation) else ("Cache-Control",)
+    made = (
+        _media_answer(operation, (*always, *own))
+        if operation.media
+        else _answer(operation, (*always, *own), lang)
+    )
     # A 304 has no body, so it leads to no next page.
     kept = tuple(name for name in own if name != "Link")
-    tagged = {"304": not_modified(*kept)} if _is_tagged(one) else {}
+    tagged = {"304": not_modified(*kept)} if _is_tagged(operation) else {}
     return {"200": made, **tagged, **refused}
 
 
-def _answer(one: Operation, names: tuple[str, ...], lang: Lang) -> Schema:
+def _answer(operation: Operation, names: tuple[str, ...], lang: Lang) -> Schema:
     """The 200 of an operation with an object."""
     examples = [
-        name for name, made in EXAMPLES.items() if made.route == one.route and made.status == 200
+        name
+        for name, made in EXAMPLES.items()
+        if made.route == operation.route and made.status == 200
     ]
-    named = component_name(one.answer)
+    named = component_name(operation.answer)
     said = (
-        component_schema(one.answer, lang)["description"] if named else f"{one.summary.of(lang)}."
+        component_schema(operation.answer, lang)["description"]
+        if named
+        else f"{operation.summary.of(lang)}."
     )
-    made = answer(said, {JSON: schema(one.answer, lang)}, names, *examples)
-    return with_links(made, one.links) if one.links else made
+    made = answer(said, {JSON: schema(operation.answer, lang)}, names, *examples)
+    return with_links(made, operation.links) if operation.links else made
 
 
-def _media_answer(one: Operation, names: tuple[str, ...]) -> Schema:
+def _media_answer(operation: Operation, names: tuple[str, ...]) -> Schema:
     """The 200 of an operation that is no object of ours."""
     contents = {
         kind: {"type": "object"} if kind == JSON else _TEXT if kind.startswith("text/") else _FILE
-        for kind in one.media
+        for kind in operation.media
     }
-    return answer(f"{one.summary.en}.", contents, names)
+    return answer(f"{operation.summary.en}.", contents, names)
 
 
-def _counters(one: Operation) -> tuple[str, ...]:
+def _counters(operation: Operation) -> tuple[str, ...]:
     """The headers that report counters."""
-    if one.kind in ("list", "free", "check", "metrics"):
+    if operation.kind in ("list", "free", "check", "metrics"):
         return ()
-    return (*headers.CALLS, *(headers.CREDITS if one.credits else ()))
+    return (*headers.CALLS, *(headers.CREDITS if operation.credits else ()))
 
 
-def _statuses(one: Operation) -> set[int]:
+def _statuses(operation: Operation) -> set[int]:
     """The statuses of its errors, but for those that every path has."""
-    found = set(one.refusals)
-    if one.kind not in ("check", "metrics"):
+    statuses = set(operation.refusals)
+    if operation.kind not in ("check", "metrics"):
         # A token that is not known is a key that is not.
-        found |= {400, *([404] if one.variables and one.kind != "reconciliation" else [])}
-    if one.kind not in ("check", "metrics", "document"):
+        statuses |= {
+            400,
+            *([404] if operation.variables and operation.kind != "reconciliation" else []),
+        }
+    if operation.kind not in ("check", "metrics", "document"):
         # Neither the account nor the protocol is of a generation that a caller names.
-        found |= {429, 503, *([] if one.kind in ("account", "reconciliation") else [409])}
-    if one.key:
-        found |= {401, *([402] if one.credits else [])}
-    if one.kind == "analysis":
-        found.add(403)
-    if one.method == "POST":
-        found |= {413, 415}
-    return found
+        statuses |= {429, 503, *([] if operation.kind in ("account", "reconciliation") else [409])}
+    if operation.key:
+        statuses |= {401, *([402] if operation.credits else [])}
+    if operation.kind == "analysis":
+        statuses.add(403)
+    if operation.method == "POST":
+        statuses |= {413, 415}
+    return statuses

@@ -57,9 +57,9 @@ def make(
         write(companies, path, temporary)
         return ExportResult(len(facets.rows), facets.total, 0)
     statements = export_data.statements(generation, request, facets.rows)
-    found = [(facets.rows[place], lines) for place, lines in statements]
+    row_statements = [(facets.rows[place], lines) for place, lines in statements]
     columns = export_tables.STATEMENT_COLUMNS
-    comptes = ExportTable("comptes", columns, _lines(generation, found), licences)
+    comptes = ExportTable("comptes", columns, _lines(generation, row_statements), licences)
     with ZipFile(path, "w") as archive:
         archive.comment = _comment(licences)
         for table in (companies, comptes):
@@ -70,7 +70,7 @@ def make(
             finally:
                 part.unlink(missing_ok=True)
         archive.writestr(_entry(LICENCES, request, ZIP_DEFLATED), licences)
-    return ExportResult(len(facets.rows), facets.total, len(found))
+    return ExportResult(len(facets.rows), facets.total, len(row_statements))
 
 
 def _companies(
@@ -93,11 +93,13 @@ def _select(companies: Iterator[bytes], wanted: Sequence[str]) -> Iterator[bytes
         yield orjson.dumps({name: values[name] for name in wanted})
 
 
-def _lines(generation: Generation, found: Sequence[tuple[MergedRow, bytes]]) -> Iterator[bytes]:
+def _lines(
+    generation: Generation, row_statements: Sequence[tuple[MergedRow, bytes]]
+) -> Iterator[bytes]:
     companies = export_data.company_json(
-        generation.shards, (row for row, _ in found), coordonnees=False
+        generation.shards, (row for row, _ in row_statements), coordonnees=False
     )
-    for company, (_, lines) in zip(companies, found, strict=True):
+    for company, (_, lines) in zip(companies, row_statements, strict=True):
         known = record.company(company)
         owner = {"iso2": known["iso2"], "id": known["id"]}
         for line in record.lines(lines):

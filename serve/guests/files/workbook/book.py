@@ -106,9 +106,11 @@ def _write(book: Book, data: ExportData, labels: Labels, watch: _Watch) -> None:
         sheet(
             labels(name), "comptes", partial(write, data=data, labels=labels, companies=companies)
         )
-    for one in companies:
+    for accounts in companies:
         sheet(
-            one.sheet, "comptes", partial(statement_sheet.write, data=data, one=one, labels=labels)
+            accounts.sheet,
+            "comptes",
+            partial(statement_sheet.write, data=data, accounts=accounts, labels=labels),
         )
     sheet(labels("method"), "resources", lambda s: reference_sheets.methodology(s, data, labels))
     watch.note("writing")

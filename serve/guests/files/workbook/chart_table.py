@@ -46,18 +46,18 @@ def write(sheet: Sheet, top: int, columns: Sequence[ChartColumn]) -> TablePlace:
     """Write a table with its header in row `top`; a column without a value is left out."""
     shown = [one for one in columns if any(value is not None for value in one.values)]
     look = sheet.styles
-    for col, one in enumerate(shown):
-        header = look.header if one.kind == "text" else look.header_right
-        sheet.text(top, col, one.title, header)
+    for col, column in enumerate(shown):
+        header = look.header if column.kind == "text" else look.header_right
+        sheet.text(top, col, column.title, header)
     sheet.raw.set_row(top, 30)
     count = len(shown[0].values) if shown else 0
     for place in range(count):
-        for col, one in enumerate(shown):
-            _cell(sheet, top + 1 + place, col, one.values[place], one.kind, bold=False)
+        for col, column in enumerate(shown):
+            _cell(sheet, top + 1 + place, col, column.values[place], column.kind, bold=False)
     end = top + 1 + count
     if any(one.total is not None for one in shown):
-        for col, one in enumerate(shown):
-            _cell(sheet, end, col, one.total, one.kind, bold=True)
+        for col, column in enumerate(shown):
+            _cell(sheet, end, col, column.total, column.kind, bold=True)
     return TablePlace(top + 1, end, {one.title: col for col, one in enumerate(shown)})
 
 

@@ -18,41 +18,43 @@ def lines(
 ) -> Iterator[tuple[str, str]]:
     """A heading and a text for countries, sectors, each filter that is set, and the order."""
     query = request.query
-    for one in (*parameters.SCOPE, *parameters.FILTERS, TRI):
-        text = _PLACES[one.name](query, reference, labels) if one.name in _PLACES else None
-        if one.name not in _PLACES and one.bound != "most":
-            text = _in_words(one, query, labels)
+    for parameter in (*parameters.SCOPE, *parameters.FILTERS, TRI):
+        text = (
+            _PLACES[parameter.name](query, reference, labels) if parameter.name in _PLACES else None
+        )
+        if parameter.name not in _PLACES and parameter.bound != "most":
+            text = _in_words(parameter, query, labels)
         if text is not None:
-            yield _heading(one, labels), text
-        if one is IDS and request.ids_inconnus:
+            yield _heading(parameter, labels), text
+        if parameter is IDS and request.ids_inconnus:
             yield labels("ids_inconnus"), _first_values(request.ids_inconnus)
 
 
-def _heading(one: Parameter, labels: Labels) -> str:
+def _heading(parameter: Parameter, labels: Labels) -> str:
     # The apostrophe of a keyboard, with which one searches a sheet.
-    text = one.heading[labels.lang == "en"].replace("’", "'")
-    return f"{text} ({one.unit})" if one.unit else text
+    text = parameter.heading[labels.lang == "en"].replace("’", "'")
+    return f"{text} ({parameter.unit})" if parameter.unit else text
 
 
-def _in_words(one: Parameter, query: Query, labels: Labels) -> str | None:
+def _in_words(parameter: Parameter, query: Query, labels: Labels) -> str | None:
     """The restriction by a parameter, None where there is none."""
-    if one.bound:
-        _, least, most = query.range_of(one.column)
-        words = _BOUNDS[one.kind]
+    if parameter.bound:
+        _, least, most = query.range_of(parameter.column)
+        words = _BOUNDS[parameter.kind]
         return _range_text(words(least, labels), words(most, labels), labels) or None
-    if one is IDS:
+    if parameter is IDS:
         ids = query.ids
         return None if ids is None else labels("found_ids", n=labels.number(len(ids)))
-    value: Any = getattr(query, one.column or one.name)
-    return _KINDS.get(one.kind, _values)(one, value, labels) if value else None
+    value: Any = getattr(query, parameter.column or parameter.name)
+    return _KINDS.get(parameter.kind, _values)(parameter, value, labels) if value else None
 
 
 def _quote(_: Parameter, value: str, labels: Labels) -> str:
     return f"« {value} »" if labels.lang == "fr" else f"“{value}”"
 
 
-def _choices(one: Parameter, values: Sequence[str], labels: Labels) -> str:
-    words = (seed_tables.label(one.name, "", value, labels.lang) for value in values)
+def _choices(parameter: Parameter, values: Sequence[str], labels: Labels) -> str:
+    words = (seed_tables.label(parameter.name, "", value, labels.lang) for value in values)
     return ", ".join(word for word in words if word)
 
 

@@ -35,10 +35,10 @@ class Labels:
         """
         return notation.whole_number(value, self.lang)
 
-    def attribution(self, one: RegisterImport) -> str:
+    def attribution(self, register_import: RegisterImport) -> str:
         """The words that the licence of a register demands, and its name."""
-        words = one.attribution_en if self.lang == "en" else one.attribution
-        return f"{words} ({one.licence})"
+        words = register_import.attribution_en if self.lang == "en" else register_import.attribution
+        return f"{words} ({register_import.licence})"
 
     def date(self, text: str) -> str:
         """A date of a register's file within a sentence: a day, a month or a year.

@@ -44,7 +44,7 @@ class _PackageParts:
         self._package = package
         self._last: TextIOWrapper | None = None
 
-    def next(self, name: str) -> "_PackagePart":
+    def begin_part(self, name: str) -> "_PackagePart":
         """End the part before, and begin one."""
         self._end()
         # By its name alone, an entry has the level of the package and a fixed date.
@@ -84,7 +84,7 @@ class _Packager(Packager):  # type: ignore[misc]  # xlsxwriter has no types
         self._parts = parts
 
     def _filename(self, xml_filename: str) -> _PackagePart:
-        return self._parts.next(xml_filename)
+        return self._parts.begin_part(xml_filename)
 
     def _write_core_file(self) -> None:
         core = _LanguageCore()

@@ -108,10 +108,10 @@ class RowWorksheet(Worksheet):  # type: ignore[misc]  # xlsxwriter has no types
         self.ignore_write_string = False
 
 
-def inline(value: str) -> str:
+def inline_string(value: str) -> str:
     """The content of a cell of type `inlineStr`, for a text that `cell_values.clean` returned.
 
-    >>> inline("A & B "), inline("_x0041_")
+    >>> inline_string("A & B "), inline_string("_x0041_")
     ('<is><t xml:space="preserve">A &amp; B </t></is>', '<is><t>_x005F_x0041_</t></is>')
     """
     space = "" if value == value.strip() else ' xml:space="preserve"'

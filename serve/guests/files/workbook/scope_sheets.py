@@ -31,8 +31,8 @@ def scope(sheet: Sheet, data: ExportData, labels: Labels) -> None:
         sheet.write_merged(row, 1, 4, text, look.wrapped)
         row += 1
     sheet.section(row + 1, labels("by_band"), 4)
-    found = aggregates.bands(data.turnovers)
-    held = [(name, one) for name, one in zip(_bands(labels), found, strict=True) if one.file]
+    shares = aggregates.bands(data.turnovers)
+    held = [(name, one) for name, one in zip(_bands(labels), shares, strict=True) if one.file]
     bands = ChartColumn(labels("band"), "text", [name for name, _ in held], labels("all"))
     columns = [bands, *_file_columns([one for _, one in held], data, labels)]
     placed = chart_table.write(sheet, row + 2, columns)
@@ -72,17 +72,17 @@ def _sheet(
     labels: Labels,
     name: str,
     heads: Sequence[ChartColumn],
-    found: Sequence[Share],
+    shares: Sequence[Share],
 ) -> None:
     """Write one table, the largest part of the scope first, and its chart."""
     sheet.title(0, labels(name))
     sheet.text(1, 0, labels("note_amounts"), sheet.styles.subtitle)
     total = data.facets.total
-    scope = ChartColumn(labels("in_scope"), "whole", [one.scope for one in found], total)
+    scope = ChartColumn(labels("in_scope"), "whole", [one.scope for one in shares], total)
     share = ChartColumn(
-        labels("share"), "share", [one.scope / total for one in found], 1 if total else None
+        labels("share"), "share", [one.scope / total for one in shares], 1 if total else None
     )
-    columns = [*heads, scope, share, *_file_columns(found, data, labels)]
+    columns = [*heads, scope, share, *_file_columns(shares, data, labels)]
     placed = chart_table.write(sheet, 3, columns)
     last = len(placed.columns)
     sheet.raw.freeze_panes(4, len(heads))
@@ -90,16 +90,16 @@ def _sheet(
     chart_table.bars(sheet, (3, last + 1), labels(f"chart_{name}"), placed, heads[-1], scope)
 
 
-def _file_columns(found: Sequence[Share], data: ExportData, labels: Labels) -> list[ChartColumn]:
+def _file_columns(shares: Sequence[Share], data: ExportData, labels: Labels) -> list[ChartColumn]:
     """The columns about the rows in the file."""
     rows = len(data.rows)
     whole = aggregates.share(rows, data.turnovers)
-    shares = [one.file / rows if rows else None for one in found]
+    fractions = [one.file / rows if rows else None for one in shares]
     return [
-        ChartColumn(labels("in_file"), "whole", [one.file for one in found], rows),
-        ChartColumn(labels("file_share"), "share", shares, 1 if rows else None),
-        ChartColumn(labels("sum"), "whole", [one.sum for one in found], whole.sum),
-        ChartColumn(labels("median"), "whole", [one.median for one in found], whole.median),
+        ChartColumn(labels("in_file"), "whole", [one.file for one in shares], rows),
+        ChartColumn(labels("file_share"), "share", fractions, 1 if rows else None),
+        ChartColumn(labels("sum"), "whole", [one.sum for one in shares], whole.sum),
+        ChartColumn(labels("median"), "whole", [one.median for one in shares], whole.median),
     ]
 
 

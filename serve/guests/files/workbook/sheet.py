@@ -121,7 +121,7 @@ class Sheet:
         """A text cell, whatever the text looks like."""
         fit = self.fit(value)
         if cell_values.is_active(fit):
-            style = self.styles.palette.quote_prefixed(style)
+            style = self.styles.palette.with_quote_prefix(style)
         self.raw.write_string(row, col, fit, style)
 
     def leads(self, row: int, col: int, target: str) -> bool:

@@ -95,7 +95,7 @@ class Palette:
             self._properties[made] = properties
         return self._made[key]
 
-    def quote_prefixed(self, style: Format) -> Format:
+    def with_quote_prefix(self, style: Format) -> Format:
         """A variant of `style` with which a text stays a text when it is edited in Excel (F9)."""
         if style not in self._quoted:
             properties = {**self._properties[style], "quote_prefix": True}

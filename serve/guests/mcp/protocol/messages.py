@@ -141,23 +141,25 @@ def message(value: Any) -> Message:
     if isinstance(value, list):
         raise invalid_request("it is a batch; send one message a request")
     if not isinstance(value, dict):
-        raise invalid_request(f"{_shown(value)} is not an object; send one")
+        raise invalid_request(f"{_shown_value(value)} is not an object; send one")
     if value.get("jsonrpc") != "2.0":
-        raise invalid_request(f'"jsonrpc" is {_shown(value.get("jsonrpc"))}; send "jsonrpc": "2.0"')
+        raise invalid_request(
+            f'"jsonrpc" is {_shown_value(value.get("jsonrpc"))}; send "jsonrpc": "2.0"'
+        )
     method = value.get("method")
     if not isinstance(method, str):
         raise invalid_request(
-            f"`method` is {_shown(method)}, not a text; send one (a response is to no request of ours)"
+            f"`method` is {_shown_value(method)}, not a text; send one (a response is to no request of ours)"
         )
     if "id" in value and legible_id(value) is None:
         raise invalid_request(
-            f"`id` is {_shown(value['id'])}; send a text, or a whole number under 2 to the power of 63"
+            f"`id` is {_shown_value(value['id'])}; send a text, or a whole number under 2 to the power of 63"
         )
     params = value.get("params", {})
     if not isinstance(params, dict):
-        raise invalid_request(f"`params` is {_shown(params)}; send an object")
+        raise invalid_request(f"`params` is {_shown_value(params)}; send an object")
     return Message(method, legible_id(value), params)
 
 
-def _shown(value: Any) -> str:
-    return json_body.shown(value).en
+def _shown_value(value: Any) -> str:
+    return json_body.shown_value(value).en

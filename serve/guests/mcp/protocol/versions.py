@@ -68,7 +68,7 @@ def check_modern(message: Message, headers: Headers) -> None:
         name = message.params.get(member)
         if not isinstance(name, str):
             raise messages.invalid_params(
-                f"params.{member} is {json_body.shown(name).en}; send a text"
+                f"params.{member} is {json_body.shown_value(name).en}; send a text"
             )
         _check_header("Mcp-Name", _decode_header(headers.get(NAME), name), name)
 

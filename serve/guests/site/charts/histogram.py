@@ -35,12 +35,12 @@ def columns(bands: Sequence[tuple[int | None, int]], marked: int) -> Sequence[Hi
     """
     most = max((number for _, number in bands), default=0) or 1
     width = WIDTH / max(1, len(bands))
-    found = []
+    drawn_columns = []
     for place, (least, number) in enumerate(bands):
         height = round((_BOTTOM - _TOP) * number / most, 1)
         height = max(height, 1.5) if number else 0.0
-        found.append(
+        drawn_columns.append(
             HistogramColumn(least, number, place == marked, round(place * width + _GAP / 2, 1),
                    round(_BOTTOM - height, 1), round(width - _GAP, 1), height)
         )  # fmt: skip
-    return found
+    return drawn_columns

@@ -44,15 +44,15 @@ def tiles(counts: Mapping[str, int]) -> Sequence[Tile]:
     """
     most = max([1, *counts.values()])
     others = sorted(counts.keys() - _PLACES.keys())
-    found = []
+    drawn_tiles = []
     for iso2, number in counts.items():
         if iso2 in _PLACES:
             column, row = _PLACES[iso2]
         else:
             below, column = divmod(others.index(iso2), _COLUMNS)
             row = _ROWS + below
-        found.append(Tile(iso2, number, column * _STEP, row * _STEP, _shade(number, most)))
-    return found
+        drawn_tiles.append(Tile(iso2, number, column * _STEP, row * _STEP, _shade(number, most)))
+    return drawn_tiles
 
 
 def height(drawn: Sequence[Tile]) -> int:

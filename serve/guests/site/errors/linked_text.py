@@ -39,11 +39,11 @@ def link_routes(text: str, lang: str, plans: Mapping[str, Plan]) -> Markup:
     Markup('Near: <a href="/societes/UK/00944111">UK:00944111</a>')
     """
     plain = _LISTS.sub(".", text)
-    found, at = Markup(), 0
+    markup, at = Markup(), 0
     for part in _PARTS.finditer(plain):
-        found += escape(plain[at : part.start()]) + _SHOWN[part.lastgroup or ""](part, lang, plans)
+        markup += escape(plain[at : part.start()]) + _SHOWN[part.lastgroup or ""](part, lang, plans)
         at = part.end()
-    return found + escape(plain[at:])
+    return markup + escape(plain[at:])
 
 
 def _moment(part: re.Match[str], lang: str, _: Mapping[str, Plan]) -> Markup:

@@ -72,12 +72,12 @@ def signature_refusee() -> ApiError:
 
 def paiement_ferme(contact: str | None = None) -> ApiError:
     """503 `config` (§7): no payment provider is set; `contact` is the address of the operator."""
-    return _config("paiement", "paiement_ferme", at=_at(contact))
+    return _config("paiement", "paiement_ferme", at=_contact_ending(contact))
 
 
 def sur_devis(contact: str | None) -> ApiError:
     """503 `config`: a plan without a price, which no page can sell."""
-    return _config("devis", "sur_devis", at=_at(contact))
+    return _config("devis", "sur_devis", at=_contact_ending(contact))
 
 
 def comptes_au_centre() -> ApiError:
@@ -105,5 +105,5 @@ def _config(what: str, page: str, **values: object) -> ApiError:
     return PageError(error.status, error.code, error.texts, _TEXTS[page].fill(**values))
 
 
-def _at(contact: str | None) -> Texts:
+def _contact_ending(contact: str | None) -> Texts:
     return (f" : {contact}", f": {contact}") if contact else ("", "")

@@ -85,7 +85,7 @@ async def figures(request: PageRequest) -> Response:
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
         asked = generation.search(request.pairs)
-        query, _ = await company_ids.looked_up(generation.shards, asked)
+        query, _ = await company_ids.resolved_query(generation.shards, asked)
         facets = request.context.facets
         counts = await facets.of(generation, query)
         options = await filter_options.all_counts(facets, generation, query)
@@ -116,8 +116,8 @@ def _by_number(request: PageRequest, generation: OpenGeneration) -> Sequence[Map
     if filled.keys() - _BESIDE or not is_number:
         return ()
     request.server.gate.lists(request.trace.address, request.now)
-    found = company_numbers.find(generation.shards, typed, seed_tables.derivations())
-    return [generation.shards[iso2].company(row) for iso2, row in found.places[:ROWS]]
+    matches = company_numbers.find(generation.shards, typed, seed_tables.derivations())
+    return [generation.shards[iso2].company(row) for iso2, row in matches.places[:ROWS]]
 
 
 def _normalise_numbers(request: PageRequest) -> PageRequest:
@@ -135,30 +135,32 @@ async def _results(
     try:
         result = await _search(request)
         asked = generation.search(request.pairs)
-        query, _ = await company_ids.looked_up(generation.shards, asked)
+        query, _ = await company_ids.resolved_query(generation.shards, asked)
     except ApiError as error:
         if error.status != 400:
             raise
         wrong = error_pages.text_of(request, error)
         return {"found": None, "error": wrong, "status": 400, "options": filter_options.NOT_COUNTED}
-    found = result.content
-    assert found is not None  # without If-None-Match there is no 304
+    search_result = result.content
+    assert search_result is not None  # without If-None-Match there is no 304
     facets = request.context.facets
     return {
         "error": None,
-        "near": () if found.total else await _near_companies(generation, query),
+        "near": () if search_result.total else await _near_companies(generation, query),
         "relaxed": (
-            () if found.total else await relaxed_search.without_each(generation, restrictions)
+            ()
+            if search_result.total
+            else await relaxed_search.without_each(generation, restrictions)
         ),
         "outcome": result.outcome,
         "exports": await export_form.meter(request),
-        "found": found,
-        "societes": found.companies(),
-        "understood": activities_of(found.activites),
+        "found": search_result,
+        "societes": search_result.companies(),
+        "understood": activities_of(search_result.activites),
         "offre": next_plan.offer(request.caller.plan, request.server.plans),
         "used": result.headers.get("X-Quota-Used"),
         "limit": result.headers.get("X-Quota-Limit"),
-        "bars": _known_bars(request, generation, form, query) if found.total else None,
+        "bars": _known_bars(request, generation, form, query) if search_result.total else None,
         "options": filter_options.cheap_counts(facets, generation, query),
     }
 

@@ -184,7 +184,7 @@ def _recent_changes(generation: OpenGeneration) -> Sequence[Mapping[str, Any]]:
         for step in known
         if step.after == generation.id and not step.backwards
     ]
-    found = []
+    changes = []
     for step in steps[:1]:
         countries = [iso2 for iso2, counts in step.counts.items() if counts.modifiees]
         for iso2 in countries[:_LISTED]:
@@ -193,8 +193,8 @@ def _recent_changes(generation: OpenGeneration) -> Sequence[Mapping[str, Any]]:
                 entries = step.changes(iso2).entries(CHANGED, 0, share)
             except (ShardError, FileNotFoundError):
                 continue  # the step was removed meanwhile, or is damaged: the page does without
-            found += [orjson.loads(entry) for entry in entries]
-    return [_company(generation, one) for one in found[:_LISTED]]
+            changes += [orjson.loads(entry) for entry in entries]
+    return [_company(generation, one) for one in changes[:_LISTED]]
 
 
 def _company(generation: OpenGeneration, entry: Mapping[str, Any]) -> Mapping[str, Any]:

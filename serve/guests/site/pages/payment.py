@@ -120,16 +120,16 @@ async def event(request: PageRequest) -> Response:
     """
     stripe = _account(request)
     try:
-        found = await stripe.event(request.file, request.form.get("signature", ""))
+        stripe_event = await stripe.event(request.file, request.form.get("signature", ""))
     except SignatureError as error:
         raise page_errors.signature_refusee() from error
     try:
-        if found.subscription:
-            await _synchronize(request, stripe, found.subscription)
-        if pack := found.pack:
+        if stripe_event.subscription:
+            await _synchronize(request, stripe, stripe_event.subscription)
+        if pack := stripe_event.pack:
             await _apply(request, pack, lambda: request.accounts.add_pack(pack))
     except StripeError as error:
-        _log.error("event %s: %s", found.kind, error)
+        _log.error("event %s: %s", stripe_event.kind, error)
         raise page_errors.paiement_indisponible() from error
     return Response(200, b"{}", {"Content-Type": "application/json", "Cache-Control": "no-store"})
 

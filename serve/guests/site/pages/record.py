@@ -109,18 +109,18 @@ def _record_values(
     request: PageRequest, generation: OpenGeneration, result: CallResult[Record]
 ) -> dict[str, Any]:
     """The values of the template for a record: full, preview or refused (402)."""
-    found = result.content
-    assert found is not None  # without If-None-Match there is no 304
-    lines = found.comptes()
-    company = found.societe()
+    content = result.content
+    assert content is not None  # without If-None-Match there is no 304
+    lines = content.comptes()
+    company = content.societe()
     figures = KeyFigures(lines)
     reference = generation.reference
     return {
         "societe": company,
-        "contacts": found.contacts,
-        "offre": next_plan.offer(found.caller.plan, request.server.plans),
+        "contacts": content.contacts,
+        "offre": next_plan.offer(content.caller.plan, request.server.plans),
         "refused": result.error,
-        "full": found.statements is not None,
+        "full": content.statements is not None,
         "names": facet_bars.labels(request, reference),
         "sub_sectors": facet_bars.sub_sector_names(request, reference),
         "slugs": {one.secteur: one.slug for one in reference.secteurs},

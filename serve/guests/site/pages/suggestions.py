@@ -40,12 +40,12 @@ async def suggestions(request: PageRequest) -> Response:
         asked = admission.read(request.server, call, request.caller)
         content = (await of_api(asked, generation).run()).content
         assert content is not None  # without If-None-Match there is no 304
-        found = _proposals(request, generation, content)
-    return page(request, "suggestions.html", options=found)
+        proposals = _proposals(request, generation, content)
+    return page(request, "suggestions.html", options=proposals)
 
 
 def _proposals(
-    request: PageRequest, generation: OpenGeneration, found: Suggestions
+    request: PageRequest, generation: OpenGeneration, result: Suggestions
 ) -> list[Proposal]:
     """Companies, then sectors, activities, towns and words."""
     names = facet_bars.labels(request, generation.reference)
@@ -57,27 +57,27 @@ def _proposals(
             formatting.record_path(one.iso2, one.id),
             one.etat,
         )
-        for one in found.societes
+        for one in result.societes
     ]
     proposals += [
         Proposal(t(one.secteur, one.secteur_en), t("secteur", "sector"),
                  f"/?{query_string([('secteur', one.slug)])}")
-        for one in found.secteurs
+        for one in result.secteurs
     ]  # fmt: skip
     proposals += [
         Proposal(t(one.libelle, one.libelle_en), t("activité · ", "activity · ") + shown.number(one.n),
                  f"/?{query_string([('nace', one.nace)])}")
-        for one in found.activites
+        for one in result.activites
     ]  # fmt: skip
     proposals += [
         Proposal(one.ville, t("ville · ", "town · ") + shown.number(one.n),
                  f"/?{query_string([('ville', one.ville)])}")
-        for one in found.villes
+        for one in result.villes
     ]  # fmt: skip
-    *typed, _ = found.q.split() or [""]
+    *typed, _ = result.q.split() or [""]
     proposals += [
         Proposal(" ".join([*typed, one.mot]), t("mot · ", "word · ") + shown.number(one.n),
                  f"/?{query_string([('q', ' '.join([*typed, one.mot]))])}")
-        for one in found.mots
+        for one in result.mots
     ]  # fmt: skip
     return proposals

@@ -15,7 +15,7 @@ def organization(company: Mapping[str, Any], origin: str) -> dict[str, Any]:
         "addressRegion": company["region"],
         "addressCountry": "GB" if company["iso2"] == "UK" else company["iso2"],
     }
-    found = {
+    fields = {
         "legalName": company["nom"],
         "identifier": company["id"],
         "vatID": company["tva"],
@@ -29,7 +29,7 @@ def organization(company: Mapping[str, Any], origin: str) -> dict[str, Any]:
         "@type": "Organization",
         "name": company["nom"],
         "url": origin + formatting.record_path(company["iso2"], company["id"]),
-        **{name: value for name, value in found.items() if value is not None},
+        **{name: value for name, value in fields.items() if value is not None},
         "address": {
             "@type": "PostalAddress",
             **{name: value for name, value in address.items() if value is not None},

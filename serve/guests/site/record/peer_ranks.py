@@ -46,9 +46,9 @@ async def of_company(
 
 def _ranks(base: ShardSet, query: Query, turnover: float) -> PeerRanks | None:
     everywhere = replace(query, pays=())
-    found = distributions(base, query, ["tranche_ca"], UNLIMITED)
-    assert found is not None  # nothing is over this budget
-    counts = dict(found[1]["tranche_ca"].top_values())
+    distribution = distributions(base, query, ["tranche_ca"], UNLIMITED)
+    assert distribution is not None  # nothing is over this budget
+    counts = dict(distribution[1]["tranche_ca"].top_values())
     bounds = [None, *bands.TURNOVERS]
     drawn = [
         (least, counts.get(name, 0))

@@ -32,17 +32,19 @@ def chips(request: PageRequest, reference: Reference, form: SearchForm) -> Seque
     countries = {one.iso2: facet_bars.country_name(request, one) for one in reference.pays}
     sectors = {one.slug: facet_bars.sector_name(request, one) for one in reference.secteurs}
     groups = facet_bars.sub_sector_names(request, reference)
-    found = [Chip(countries[code], form.href_without("pays", code)) for code in form.pays]
-    found += [Chip(sectors[slug], form.href_without("secteur", slug)) for slug in form.secteurs]
-    found += [
+    restrictions = [Chip(countries[code], form.href_without("pays", code)) for code in form.pays]
+    restrictions += [
+        Chip(sectors[slug], form.href_without("secteur", slug)) for slug in form.secteurs
+    ]
+    restrictions += [
         Chip(groups.get(one, one), form.href_without("sous_secteur", one))
         for one in form.sous_secteurs
     ]
-    for one in _RESTRICTIONS:
-        if value := form.value(one.name):
-            words = request.t(*one.chip).format(_readable_value(request, one, value))
-            found.append(Chip(words, form.href(**{one.name: ""})))
-    return found
+    for parameter in _RESTRICTIONS:
+        if value := form.value(parameter.name):
+            words = request.t(*parameter.chip).format(_readable_value(request, parameter, value))
+            restrictions.append(Chip(words, form.href(**{parameter.name: ""})))
+    return restrictions
 
 
 def title(request: PageRequest, restrictions: Sequence[Chip]) -> str:
@@ -53,14 +55,15 @@ def title(request: PageRequest, restrictions: Sequence[Chip]) -> str:
     return " · ".join(named) or request.t("Toutes les sociétés", "All companies")
 
 
-def _readable_value(request: PageRequest, one: Parameter, value: str) -> str:
+def _readable_value(request: PageRequest, parameter: Parameter, value: str) -> str:
     """A bound with separated thousands, states in words; any other text as it is, if it is not long."""
-    if one.kind == "choices":
+    if parameter.kind == "choices":
         words = (
-            label(one.name, "", word, request.lang) or word for word in value.split(one.separator)
+            label(parameter.name, "", word, request.lang) or word
+            for word in value.split(parameter.separator)
         )
         return ", ".join(words)
-    if one.kind in ("number", "integer"):
+    if parameter.kind in ("number", "integer"):
         try:
             return formatting.formats_of(request.lang).number(parse_decimal(value))
         except ValueError:

@@ -110,13 +110,13 @@ def _in_sector(form: SearchForm, secteur: Secteur) -> str:
 
 
 def _bars(
-    found: Iterable[tuple[str, int, str | None]],
+    values: Iterable[tuple[str, int, str | None]],
     drawn: int,
     others: str,
     without: tuple[str, int] = ("", 0),
 ) -> Sequence[Bar]:
     """The bars of the largest values, then one for the others, then one for `without`."""
-    ranked = sorted(found, key=lambda one: (-one[1], one[0]))
+    ranked = sorted(values, key=lambda one: (-one[1], one[0]))
     drawn += len(ranked) == drawn + 1  # a single other value is shown by its name
     left = ranked[drawn:]
     rest = (f"{len(left)} {others}", sum(number for _, number, _ in left))

@@ -133,11 +133,11 @@ def _sections(
     """The sectors in the sections of NACE: those with a choice first, then the largest."""
     english = seed_tables.sections_in_english()
     sections: dict[str, list[Option]] = {}
-    for one in reference.secteurs:
-        option = Option(one.slug, facet_bars.sector_name(request, one),
-                        _number(counts, one.code), one.slug in form.secteurs)  # fmt: skip
+    for sector in reference.secteurs:
+        option = Option(sector.slug, facet_bars.sector_name(request, sector),
+                        _number(counts, sector.code), sector.slug in form.secteurs)  # fmt: skip
         section = facet_bars.set_in_type(
-            request.t(one.grand_secteur, english.get(one.grand_secteur, one.grand_secteur))
+            request.t(sector.grand_secteur, english.get(sector.grand_secteur, sector.grand_secteur))
         )
         sections.setdefault(section, []).append(option)
     groups = [OptionGroup(label, _rank(options)) for label, options in sections.items()]
@@ -156,11 +156,11 @@ def _sub_sectors(
     divisions = {one.code for one in generation.reference.secteurs if one.slug in form.secteurs}
     names = facet_bars.sub_sector_names(request, generation.reference)
     numbers: dict[str, int | None] = {}
-    for one in generation.reference.sous_secteurs:
-        if one.secteur in divisions:  # two sectors may share a label (contract B10)
-            number = _number(counts, one.code)
-            before = numbers.get(one.sous_secteur)
-            numbers[one.sous_secteur] = number if number is None else number + (before or 0)
+    for sub_sector in generation.reference.sous_secteurs:
+        if sub_sector.secteur in divisions:  # two sectors may share a label (contract B10)
+            number = _number(counts, sub_sector.code)
+            before = numbers.get(sub_sector.sous_secteur)
+            numbers[sub_sector.sous_secteur] = number if number is None else number + (before or 0)
     options = [
         Option(label, names[label], number, label in form.sous_secteurs)
         for label, number in numbers.items()

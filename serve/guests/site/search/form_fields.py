@@ -42,9 +42,13 @@ class FormField:
         return [one for one in (self.first, self.last, self.flag) if one]
 
 
-def example(one: Parameter) -> Text:
+def example(parameter: Parameter) -> Text:
     """What is written in a field while it is empty."""
-    return _EXAMPLES[one.kind, one.bound] if one.bound else Text(str(one.example), str(one.example))
+    return (
+        _EXAMPLES[parameter.kind, parameter.bound]
+        if parameter.bound
+        else Text(str(parameter.example), str(parameter.example))
+    )
 
 
 def _fields(declared: Sequence[Parameter]) -> list[FormField]:

@@ -36,15 +36,15 @@ async def without_each(
         EXPENSIVE_MICROSECONDS,
         lambda: [search(generation.shards, one, offset=0, limit=0).total for one in queries],
     )
-    found = [
+    searches = [
         RelaxedSearch(chip.label, chip.href, total)
         for chip, total in zip(tried, totals, strict=True)
         if total
     ]
-    return sorted(found, key=lambda one: -one.total)
+    return sorted(searches, key=lambda one: -one.total)
 
 
 async def _query(generation: OpenGeneration, href: str) -> Query:
     asked = generation.search(tuple(parse_qsl(urlsplit(href).query)))
-    query, _ = await company_ids.looked_up(generation.shards, asked)
+    query, _ = await company_ids.resolved_query(generation.shards, asked)
     return query

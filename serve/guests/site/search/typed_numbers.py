@@ -52,13 +52,13 @@ def plain_number(text: str, lang: str) -> str:
         pass
     else:
         return text.strip()
-    found = _TYPED.fullmatch(_SPACES.sub("", text).lower())
-    if found is None or found["unit"] not in _UNITS:
+    match = _TYPED.fullmatch(_SPACES.sub("", text).lower())
+    if match is None or match["unit"] not in _UNITS:
         return text
-    digits = _decimal(found["digits"], lang)
+    digits = _decimal(match["digits"], lang)
     if digits is None:
         return text
-    number = Decimal(digits).scaleb(_UNITS[found["unit"]])
+    number = Decimal(digits).scaleb(_UNITS[match["unit"]])
     whole = number.to_integral_value()
     return f"{whole:f}" if number == whole else f"{number.normalize():f}"
 

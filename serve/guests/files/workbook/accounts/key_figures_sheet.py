@@ -164,23 +164,23 @@ class _KeyFigures:
         )
 
 
-def _currency(one: CompanyAccounts) -> str | None:
-    return one.by_year[one.last_year].devise
+def _currency(accounts: CompanyAccounts) -> str | None:
+    return accounts.by_year[accounts.last_year].devise
 
 
-def _ratio_value(ratio: Ratio, one: CompanyAccounts) -> float | None:
+def _ratio_value(ratio: Ratio, accounts: CompanyAccounts) -> float | None:
     """The value of the formula: without a rate there are no amounts, hence no ratio."""
-    year = one.last_year
-    return None if one.rate(year) is None else one.value(ratio.code, year)
+    year = accounts.last_year
+    return None if accounts.rate(year) is None else accounts.value(ratio.code, year)
 
 
-def _turnover_before(one: CompanyAccounts) -> float | None:
+def _turnover_before(accounts: CompanyAccounts) -> float | None:
     """The turnover of the year before at the rate of the last year; None if the currency changed."""
-    year = one.last_year
-    before = one.by_year.get(year - 1)
-    if before is None or not one.by_year[year].joins(before):
+    year = accounts.last_year
+    before = accounts.by_year.get(year - 1)
+    if before is None or not accounts.by_year[year].joins(before):
         return None
-    return _times(one.value(_TURNOVER, year - 1), one.rate(year))
+    return _times(accounts.value(_TURNOVER, year - 1), accounts.rate(year))
 
 
 def _times(value: float | None, rate: float | None) -> float | None:

@@ -19,9 +19,9 @@ def write(
     sheet: Sheet, data: ExportData, labels: Labels, companies: Sequence[CompanyAccounts]
 ) -> None:
     """Write the sheet: the lines of E5 as filed, with their values in euros at the rate of the year."""
-    found = list(_lines(companies))
-    rows = [row for row, _ in found]
-    lines = [line for _, line in found]
+    row_lines = list(_lines(companies))
+    rows = [row for row, _ in row_lines]
+    lines = [line for _, line in row_lines]
     columns = [
         TableColumn.of_company(company_column(name, labels), data, rows)
         for name in (*IDENTITY, "secteur")

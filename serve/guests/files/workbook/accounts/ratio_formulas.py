@@ -43,13 +43,13 @@ def general_formula(ratio: Ratio, cell: Callable[[str, int], str]) -> str:
 
 def _first_computable(formula: Formula, cell: Cell) -> str | None:
     for terms in formula.alternatives:
-        found = [(term, _written_out(term, cell)) for term in terms]
+        found = [(term, _formula_text(term, cell)) for term in terms]
         if all(text is not None or term.optional for term, text in found):
             return _sum([(term, text) for term, text in found if text is not None])
     return None
 
 
-def _written_out(term: Term, cell: Cell) -> str | None:
+def _formula_text(term: Term, cell: Cell) -> str | None:
     text = cell(term.name, term.years_before)
     row = ratios().get(term.name)
     if text is not None or row is None or not row.is_amount:

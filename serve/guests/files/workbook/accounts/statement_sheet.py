@@ -20,7 +20,7 @@ from serve.guests.files.workbook.accounts.statement_labels import label
 from serve.guests.files.workbook.cell_values import is_active, link_target
 from serve.guests.files.workbook.export_data import AT, ExportData, Values
 from serve.guests.files.workbook.labels import Labels
-from serve.guests.files.workbook.row_xml import formula_cell, index, inline
+from serve.guests.files.workbook.row_xml import formula_cell, index, inline_string
 from serve.guests.files.workbook.sheet import Sheet
 from serve.guests.statement_table import StatementRow, currencies_of, rows_by_section
 from shards.ratios.ratio_table import Ratio
@@ -33,12 +33,12 @@ _YEAR_WIDTH: Final = 16
 _CHANGE_WIDTH: Final = 21
 
 
-def write(sheet: Sheet, data: ExportData, one: CompanyAccounts, labels: Labels) -> None:
+def write(sheet: Sheet, data: ExportData, accounts: CompanyAccounts, labels: Labels) -> None:
     """Write the accounts of a company that has some."""
-    lines = one.lines
-    years = sorted(one.by_year, reverse=True)
+    lines = accounts.lines
+    years = sorted(accounts.by_year, reverse=True)
     currencies = currencies_of(lines)
-    _head(sheet, data, data.rows[one.row], labels, sorted(set(currencies.values())))
+    _head(sheet, data, data.rows[accounts.row], labels, sorted(set(currencies.values())))
     sheet.widths(_LABEL_WIDTH, *[_YEAR_WIDTH] * len(years), _CHANGE_WIDTH, _YEAR_WIDTH, 3)
     look = sheet.styles
     sheet.text(_HEAD, 0, labels("line"), look.header)
@@ -56,14 +56,14 @@ def write(sheet: Sheet, data: ExportData, one: CompanyAccounts, labels: Labels) 
             sheet.text(top, col, currencies.get(year, ""), look.label)
     sheet.raw.freeze_panes(top + 1, 1)
     sheet.raw.repeat_rows(_HEAD, top)
-    body = _Body(sheet, one, labels, years, top + 1)
+    body = _Body(sheet, accounts, labels, years, top + 1)
     for etat, section in rows_by_section(lines).items():
         if section:
             body.section(labels(etat), section)
     body.euros()
     body.ratios()
     sheet.raw.add_rows(top + 1, body.rows)
-    _chart(sheet, one, body, years, labels)
+    _chart(sheet, accounts, body, years, labels)
 
 
 def _head(
@@ -95,11 +95,16 @@ class _Body:
     """The rows below the header as XML, and the cells of the values by line of the chart and year."""
 
     def __init__(
-        self, sheet: Sheet, one: CompanyAccounts, labels: Labels, years: Sequence[int], first: int
+        self,
+        sheet: Sheet,
+        accounts: CompanyAccounts,
+        labels: Labels,
+        years: Sequence[int],
+        first: int,
     ) -> None:
         self.rows: list[list[str]] = []
         self.amounts: dict[str, int] = {}  # the rows (1, 2, …) of the amounts in euros, by code
-        self._sheet, self._one, self._labels, self._years = sheet, one, labels, years
+        self._sheet, self._accounts, self._labels, self._years = sheet, accounts, labels, years
         self._first = first
         self._letters = {year: xl_col_to_name(col) for col, year in enumerate(years, 1)}
         self._cells: dict[tuple[str, int], str] = {}
@@ -130,24 +135,24 @@ class _Body:
 
     def euros(self) -> None:
         """The amounts in euros: the rate of each year, and formulas that multiply by it."""
-        rates = {year: self._one.rate(year) for year in self._years}
-        found = [
+        rates = {year: self._accounts.rate(year) for year in self._years}
+        amounts = [
             ratio
             for ratio in company_accounts.amounts()
-            if any(self._one.euros(ratio.code, year) is not None for year in self._years)
+            if any(self._accounts.euros(ratio.code, year) is not None for year in self._years)
         ]
-        if not found:
+        if not amounts:
             return
         look = self._sheet.styles
         self._heading(self._labels("in_euros"))
         rate_row = self._row
         self._values(self._labels("rate_of_year"), rates, look.text, look.rate)
-        for ratio in found:
+        for ratio in amounts:
             self.amounts[ratio.code] = self._row
             formulas = {
                 year: (f"{text}*{self._letters[year]}{rate_row}", value)
                 for year in self._years
-                if (value := self._one.euros(ratio.code, year)) is not None
+                if (value := self._accounts.euros(ratio.code, year)) is not None
                 and (text := self._expression(ratio, year)) is not None
             }
             self._formulas(ratio.libelle[self._labels.lang], formulas, look.whole)
@@ -156,16 +161,16 @@ class _Body:
 
     def ratios(self) -> None:
         """The ratios that have a value in some year (`seeds/ratios.csv`)."""
-        found = []
+        valued_ratios = []
         for ratio in company_accounts.proper_ratios():
-            values = {year: self._one.value(ratio.code, year) for year in self._years}
+            values = {year: self._accounts.value(ratio.code, year) for year in self._years}
             known = {year: value for year, value in values.items() if value is not None}
             if known:
-                found.append((ratio, known))
-        if not found:
+                valued_ratios.append((ratio, known))
+        if not valued_ratios:
             return
         self._heading(self._labels("ratios"))
-        for ratio, known in found:
+        for ratio, known in valued_ratios:
             for year in known:
                 self._cells[ratio.code, year] = f"{self._letters[year]}{self._row}"
             formulas = {
@@ -205,7 +210,9 @@ class _Body:
                 cell = f"{xl_col_to_name(at + 1)}{row}"
                 part = statement_table.change(new, old)
                 if isinstance(part, str):
-                    cells.append(f'<c r="{cell}" s="{share}" t="inlineStr">{inline(part)}</c>')
+                    cells.append(
+                        f'<c r="{cell}" s="{share}" t="inlineStr">{inline_string(part)}</c>'
+                    )
                 else:
                     cells.append(formula_cell(cell, share, f"B{row}/C{row}-1", part))
         self.rows.append([self._text(name, style.label), *cells])
@@ -239,12 +246,12 @@ class _Body:
     def _text(self, value: str, style: Format) -> str:
         fit = self._sheet.fit(value)
         if is_active(fit):
-            style = self._sheet.styles.palette.quote_prefixed(style)
-        return f'<c r="A{self._row}" s="{index(style)}" t="inlineStr">{inline(fit)}</c>'
+            style = self._sheet.styles.palette.with_quote_prefix(style)
+        return f'<c r="A{self._row}" s="{index(style)}" t="inlineStr">{inline_string(fit)}</c>'
 
 
 def _chart(
-    sheet: Sheet, one: CompanyAccounts, body: _Body, years: Sequence[int], labels: Labels
+    sheet: Sheet, accounts: CompanyAccounts, body: _Body, years: Sequence[int], labels: Labels
 ) -> None:
     """A chart of turnover and result in euros, or of assets and equity, beside the lines."""
     for codes in _CHARTED:
@@ -254,7 +261,7 @@ def _chart(
     else:
         return
     rows = {code: body.amounts[code] for code in shown}
-    known = {code: [one.euros(code, year) for year in years] for code in shown}
+    known = {code: [accounts.euros(code, year) for year in years] for code in shown}
     names = {ratio.code: ratio.libelle[labels.lang] for ratio in company_accounts.amounts()}
     series = [(names[code], rows[code] - 1, known[code]) for code in shown]
     chart_table.columns(sheet, (_HEAD, len(years) + 4), _HEAD, years, series)

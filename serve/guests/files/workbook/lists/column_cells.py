@@ -18,7 +18,7 @@ from serve.guests.files.workbook.cell_values import (
     is_page,
     link_target,
 )
-from serve.guests.files.workbook.row_xml import formula_cell, index, inline
+from serve.guests.files.workbook.row_xml import formula_cell, index, inline_string
 from serve.guests.files.workbook.sheet import Sheet
 
 JOIN: Final = "; "  # between the texts of a list
@@ -27,7 +27,7 @@ JOIN: Final = "; "  # between the texts of a list
 # None is empty.
 Cells = Callable[[Sequence[str], Sequence[Any]], list[str]]
 
-# Beginnings of texts that `is_active` or `inline` mark.
+# Beginnings of texts that `is_active` or `inline_string` mark.
 _MARKED: Final = (" ", "=", "+", "-", "@")
 # Texts that a column remembers.
 _REMEMBERED: Final = 4_096
@@ -105,21 +105,23 @@ class _Tails(dict[str, str]):
         super().__init__()
         self._sheet = sheet
         self._plain = f'" s="{index(style)}" t="inlineStr">'
-        self._quoted = f'" s="{index(sheet.styles.palette.quote_prefixed(style))}" t="inlineStr">'
+        self._quoted = (
+            f'" s="{index(sheet.styles.palette.with_quote_prefix(style))}" t="inlineStr">'
+        )
 
     def __missing__(self, value: str) -> str:
         if _is_plain(value):
             self[value] = tail = f"{self._plain}<is><t>{value}</t></is></c>"
             return tail
         fit = self._sheet.fit(value)
-        tail = f"{self._quoted if is_active(fit) else self._plain}{inline(fit)}</c>"
+        tail = f"{self._quoted if is_active(fit) else self._plain}{inline_string(fit)}</c>"
         if fit is value:  # else it is counted each time
             self[value] = tail
         return tail
 
 
 def _is_plain(value: str) -> bool:
-    """Whether nothing of a text is changed or marked by `clean`, `is_active` and `inline`."""
+    """Whether nothing of a text is changed or marked by `clean`, `is_active` and `inline_string`."""
     return (
         value.isprintable()
         and not ("&" in value or "<" in value or ">" in value or "_x" in value)

@@ -16,7 +16,7 @@ async def legal_notice(request: PageRequest) -> Response:
 
     Cookies, and how long data are kept, are those of the program.
     """
-    config, secure = request.server.config, request.context.secure
+    config, secure = request.server.config, request.context.is_secure
     days = {
         cookies.VISIT: timedelta(seconds=cookies.VISIT_SECONDS).days,
         cookies.SESSION: sessions.LASTS.days,

@@ -43,13 +43,13 @@ async def contents(request: PageRequest) -> Response:
 
 async def guide(request: PageRequest) -> Response:
     """A guide. Raises ApiError 404."""
-    found = guides.BY_SLUG.get(request.segments[0])
-    if found is None:
+    chosen_guide = guides.BY_SLUG.get(request.segments[0])
+    if chosen_guide is None:
         raise errors.route_inconnue(request.path)
     plans = request.server.plans
     return await _page(
-        request, f"guides/{found.slug}",
-        guide=found,
+        request, f"guides/{chosen_guide.slug}",
+        guide=chosen_guide,
         plans=plans.values(),
         paid=[plan for plan in plans.values() if not apercu(plan)],
         debit=request.server.config.debit,

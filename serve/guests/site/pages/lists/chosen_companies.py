@@ -65,9 +65,9 @@ def _cut_to_fit(companies: Sequence[str]) -> Sequence[str]:
     ([3, 1000], 82)
     """
     room, taken = _LONGEST, []
-    for one in companies[:MOST_IDS]:
-        room -= len(quote(one, safe=":")) + 1
+    for company in companies[:MOST_IDS]:
+        room -= len(quote(company, safe=":")) + 1
         if room < 0:
             break
-        taken.append(one)
+        taken.append(company)
     return taken

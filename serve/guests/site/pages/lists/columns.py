@@ -24,7 +24,7 @@ def chosen_fields(form: Mapping[str, str]) -> dict[int, str] | None:
     """
     if not form.get("colonnes"):
         return None
-    found: dict[int, str] = {}
+    fields: dict[int, str] = {}
     for name, value in form.items():
         place = _NAME.fullmatch(name)
         if place and value and value not in FIELDS:
@@ -32,8 +32,8 @@ def chosen_fields(form: Mapping[str, str]) -> dict[int, str] | None:
             why = errors.why("champ_inconnu_admis", shown=shown, known=known)
             raise errors.parametre_invalide(name, why)
         if place:
-            found[int(place[1])] = value
-    return found
+            fields[int(place[1])] = value
+    return fields
 
 
 def is_headed(form: Mapping[str, str]) -> bool | None:

@@ -204,7 +204,7 @@ def _count_verdicts(matched: Rapprochement) -> dict[str, int]:
 def _pages(results: Sequence[_Row]) -> dict[str, Sequence[_ReviewPage]]:
     """The pages of each verdict, those to be reviewed first; as many are open as show no more than one page."""
     room = _ROWS
-    found: dict[str, Sequence[_ReviewPage]] = {}
+    pages_by_verdict: dict[str, Sequence[_ReviewPage]] = {}
     for name in _REVIEWED:
         rows = [row for row in results if _verdict(row[2]) == name]
         pages: list[_ReviewPage] = []
@@ -213,17 +213,17 @@ def _pages(results: Sequence[_Row]) -> dict[str, Sequence[_ReviewPage]]:
             is_open = room == _ROWS or len(part) <= room
             room = room - len(part) if is_open else 0
             pages.append(_ReviewPage(first + 1, part, is_open))
-        found[name] = pages
-    return found
+        pages_by_verdict[name] = pages
+    return pages_by_verdict
 
 
-def _verdict(one: LigneRapprochee | LigneRefusee) -> str:
-    return one.verdict if isinstance(one, LigneRapprochee) else "erreur"
+def _verdict(answer: LigneRapprochee | LigneRefusee) -> str:
+    return answer.verdict if isinstance(answer, LigneRapprochee) else "erreur"
 
 
-def _is_beyond(one: LigneRapprochee | LigneRefusee) -> bool:
+def _is_beyond(answer: LigneRapprochee | LigneRefusee) -> bool:
     """Whether a line was not matched since its sender has no account."""
-    return isinstance(one, LigneRefusee) and one.erreur.code == "compte_requis"
+    return isinstance(answer, LigneRefusee) and answer.erreur.code == "compte_requis"
 
 
 def _list_text(request: PageRequest, table: ListFile | None) -> str:

@@ -19,8 +19,8 @@ _SIGNED: Final = re.compile(r"([\w-]{43}) (.+)", re.ASCII | re.DOTALL)
 def values(request: PageRequest) -> Callable[[Candidat, bool], str]:
     """What writes the value of a choice: a candidate, and whether its line means it."""
 
-    def value(one: Candidat, is_meant: bool) -> str:
-        company = f"{one.iso2}:{one.id}"
+    def value(candidate: Candidat, is_meant: bool) -> str:
+        company = f"{candidate.iso2}:{candidate.id}"
         if is_meant or request.session is None:
             return company
         return f"{request.context.signer.signature(_PURPOSE, _text(request, company))} {company}"

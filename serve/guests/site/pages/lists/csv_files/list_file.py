@@ -109,8 +109,8 @@ def read(
         headings = tuple(f"colonne {place}" for place in range(1, width + 1))
     if len(rows) > MOST_ROWS:
         raise errors.trop_de_lignes(len(rows), MOST_ROWS)
-    found = _chosen_columns(columns or {}, known, width)
-    return ListFile(name, separator, headings, is_headed, rows, found, blank)
+    chosen_columns = _chosen_columns(columns or {}, known, width)
+    return ListFile(name, separator, headings, is_headed, rows, chosen_columns, blank)
 
 
 def check_columns(table: ListFile) -> None:
@@ -133,7 +133,7 @@ def write(headings: Sequence[str], rows: Sequence[Sequence[str]], separator: str
 
 def _rows(text: str, separator: str) -> list[list[str]]:
     """All rows, blank ones too."""
-    found = []
+    rows = []
     try:
         for number, row in enumerate(_reader(text, separator), 1):
             if len(row) > MOST_COLUMNS:
@@ -143,10 +143,10 @@ def _rows(text: str, separator: str) -> list[list[str]]:
                 raise errors.corps_invalide(why)
             if number > 2 * MOST_ROWS:  # so many blank rows are no list either
                 raise errors.trop_de_lignes(number, MOST_ROWS)
-            found.append(row)
+            rows.append(row)
     except csv.Error as error:
         raise errors.corps_invalide(errors.why("csv_illisible", error=error)) from error
-    return found
+    return rows
 
 
 def _reader(text: str, separator: str) -> Iterator[list[str]]:

@@ -60,15 +60,15 @@ def _line(
         for field, place in table.columns.items()
         if place < len(row)
     }
-    found = {"cle": str(number), **cells}
-    if found.get("pays"):
-        found["pays"] = names.pays_alike.get(fold(found["pays"]), found["pays"])
+    values = {"cle": str(number), **cells}
+    if values.get("pays"):
+        values["pays"] = names.pays_alike.get(fold(values["pays"]), values["pays"])
     elif country:
-        found["pays"] = country
-    if month_first is not None and (two := _TWO_NUMBERS.fullmatch(found.get("date_creation", ""))):
+        values["pays"] = country
+    if month_first is not None and (two := _TWO_NUMBERS.fullmatch(values.get("date_creation", ""))):
         day, month = (two[2], two[1]) if month_first else (two[1], two[2])
-        found["date_creation"] = f"{two[3]}-{month:0>2}-{day:0>2}"
-    return found
+        values["date_creation"] = f"{two[3]}-{month:0>2}-{day:0>2}"
+    return values
 
 
 def _is_month_first(table: ListFile) -> bool | None:
@@ -84,9 +84,9 @@ def _is_month_first(table: ListFile) -> bool | None:
     return told.pop() if len(told) == 1 else None
 
 
-def _check_width(one: ListedLine, cells: int, headings: int) -> ListedLine:
+def _check_width(line: ListedLine, cells: int, headings: int) -> ListedLine:
     """The line, or an error if its row has more cells than there are columns."""
     if cells <= headings:
-        return one
+        return line
     why = errors.why("trop_de_cellules", cells=cells, headings=headings)
-    return ListedLine(one.cle, None, errors.ligne_invalide(why))
+    return ListedLine(line.cle, None, errors.ligne_invalide(why))
