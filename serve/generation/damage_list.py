@@ -45,17 +45,17 @@ class DamageList:
     def countries(self, folder: Path, manifest: Manifest, among: Iterable[str]) -> frozenset[str]:
         """The countries of these whose shards are listed, are missing or have another size."""
         self._load()
-        damaged = set()
+        damaged_countries = set()
         for iso2 in among:
             name = shard_name(iso2)
             try:
                 identity = _identity(folder / name)
             except OSError:
-                damaged.add(iso2)
+                damaged_countries.add(iso2)
                 continue
             if identity in self._known or identity[2] != manifest.files[name].size:
-                damaged.add(iso2)
-        return frozenset(damaged)
+                damaged_countries.add(iso2)
+        return frozenset(damaged_countries)
 
     def _load(self) -> None:
         if self._file is None:

@@ -189,13 +189,13 @@ def items(texts: Texts, parameter: Parameter) -> list[str]:
     if not texts:
         return []
     parts = (part.strip() for text in texts for part in text.split(parameter.separator))
-    distinct = list(dict.fromkeys(part for part in parts if part))
-    if parameter.most is not None and len(distinct) > parameter.most:
+    distinct_items = list(dict.fromkeys(part for part in parts if part))
+    if parameter.most is not None and len(distinct_items) > parameter.most:
         raise invalid_value(
             parameter,
-            errors.why("trop_de_valeurs", count=len(distinct), most=parameter.most),
+            errors.why("trop_de_valeurs", count=len(distinct_items), most=parameter.most),
         )
-    return distinct
+    return distinct_items
 
 
 def _check_enum(values: Sequence[str], parameter: Parameter) -> Sequence[str]:

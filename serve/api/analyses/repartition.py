@@ -47,8 +47,8 @@ def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Re
     async def run() -> "CallResult[Repartition]":
         base, reference = generation.shards, generation.reference
         query, unknown = await company_ids.resolved_query(base, asked)
-        counted_at_once = distributions(base, query, asked.par, EXPENSIVE_MICROSECONDS)
-        total, counted = counted_at_once or await _of_threads(generation, query, asked.par)
+        counts_at_once = distributions(base, query, asked.par, EXPENSIVE_MICROSECONDS)
+        total, counted = counts_at_once or await _of_threads(generation, query, asked.par)
         shown, others = {}, {}
         for name, distribution in counted.items():
             limit = asked.limite if name in LIMITED else None
