@@ -135,7 +135,7 @@ def test_a_parameter_is_named_after_what_it_holds() -> None:
     """Its noun tells a reader more than that it was found, or that there is one."""
     expect_none(
         (name(path), node.name, node.lineno, argument.arg)
-        for path in modules("serve")
+        for path in modules(*ROOMS)
         for node in ast.walk(tree(path))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
@@ -161,7 +161,7 @@ def test_only_billing_counts_calls_credits_and_exports() -> None:
     counting = {"take", "give_back", "take_and_charge", "reserve", "commit", "release"}
     found = {
         name(path)
-        for path in modules("serve")
+        for path in modules(*ROOMS)
         for node in ast.walk(tree(path))
         if isinstance(node, ast.Attribute)
         and node.attr in counting
