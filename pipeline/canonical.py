@@ -1,7 +1,7 @@
 """The canonical schema: the output of every register, the only input of a build.
 
 It has a table of companies, one of statement lines, and one of relationships between LEI. Importers
-end here and the build begins here; the two share this module and nothing else.
+end here and the build begins here; the two share this module, the seeds, errors and texts of the console.
 
 Rules: an unknown column and a missing required column are errors that name it. A missing optional
 column becomes a null of its type, so that no later stage asks whether a column exists. Types are

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -83,6 +84,10 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace, plans: 
                 "API tool; leave it out"
             )
     first = options.command is commands.create_account
+    if on_this_host and urlsplit(str(options.state)).scheme in ("redis", "rediss"):
+        parser.error(
+            f"--state is a folder, {str(options.state)!r} is none: give an address as --quota"
+        )
     if on_this_host and not first and not (options.state / FILE).exists():
         raise QuotaError(f"{options.state} holds no {FILE}; `account create` makes the first one")
 

@@ -1,4 +1,4 @@
-"""The errors of accounts, keys and stores. Each message says what to do about it."""
+"""The errors of accounts, keys and stores. A message says what to do, where the caller can do something."""
 
 import logging
 import struct

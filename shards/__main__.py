@@ -118,11 +118,7 @@ def _diff(options: argparse.Namespace) -> None:
 
 
 def _verify(options: argparse.Namespace) -> None:
-    current = pointer.read(options.data)
-    if current is None:
-        raise GenerationError(
-            f"{options.data} has nothing published to verify; `python -m pipeline build` first"
-        )
+    current = pointer.require(options.data)
     checked = set[Inode]()
     for name in current.kept_generations:
         folder = options.data / name

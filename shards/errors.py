@@ -1,4 +1,4 @@
-"""The errors of this package. Each message names the value and says what to do about it."""
+"""The errors of this package. A message names the value and, where the caller can do something, says what."""
 
 import struct
 from collections.abc import Iterator

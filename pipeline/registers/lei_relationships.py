@@ -24,7 +24,7 @@ import polars as pl
 from pipeline.canonical import RELATIONS, InputError
 from pipeline.registers import packing, record_stream
 from pipeline.registers.packing import Member
-from pipeline.registers.record_stream import RecordError
+from pipeline.registers.record_stream import LayoutError, RecordError
 from pipeline.registers.register import REJECTED, FileDate, Register, RegisterRows, RowCounts
 
 SOURCE: Final = "gleif-rr"
@@ -186,6 +186,10 @@ def _records(files: Sequence[Path]) -> Iterator[tuple[str, int, RelationshipReco
                 with member.open() as stream:
                     for line, record in enumerate(reader(stream), start=1):
                         yield member.name, line, record
+            except LayoutError as error:
+                raise InputError(
+                    f"{member.name}: {error}; its layout has changed: report it, with the file"
+                ) from error
             except (RecordError, UnicodeDecodeError, csv.Error, OSError, *packing.BROKEN) as error:
                 raise InputError(f"{member.name}: {error}; download it again") from error
 
@@ -199,7 +203,7 @@ def _from_xml(stream: IO[bytes]) -> Iterator[RelationshipRecord]:
         relation, registration = found.get(_RELATION, {}), found.get("Registration", {})
         for place, below in (("", found), (_RELATION, relation)):
             if unknown := sorted(key for key in below.keys() - _KEYS[place] if key[:1] not in "@$"):
-                raise RecordError(
+                raise LayoutError(
                     f"unknown element {unknown[0]!r} in {place or 'RelationshipRecord'}"
                 )
         periods = relation.get("RelationshipPeriods", {}).get("RelationshipPeriod", [])
@@ -223,7 +227,7 @@ def _from_csv(stream: IO[bytes]) -> Iterator[RelationshipRecord]:
         raise RecordError(f"no column {missing[0]}")
     for name in columns:
         if name not in _USED and not _IGNORED.fullmatch(name) and not _PERIOD.fullmatch(name):
-            raise RecordError(f"unknown column {name}")
+            raise LayoutError(f"unknown column {name}")
     for row in rows:
         values = {field: row[name] or "" for name, field in _USED.items()}
         yield RelationshipRecord(

@@ -31,6 +31,10 @@ class RecordError(Exception):
     """A file is no JSON or XML of the declared form; the message says where."""
 
 
+class LayoutError(RecordError):
+    """A file has more than is known of its form: its layout has changed."""
+
+
 def json_lines(stream: IO[bytes]) -> Iterator[Any]:
     """The value on each line that is not blank.
 
@@ -80,7 +84,7 @@ def _items(scanner: "_Scanner", at: Sequence[str], envelope: Mapping[str, str]) 
             elif key in envelope:
                 scanner.value()
             else:
-                raise RecordError(f"unknown key {key!r} beside {at[0]!r}")
+                raise LayoutError(f"unknown key {key!r} beside {at[0]!r}")
         if not has_key:
             raise RecordError(f"no key {at[0]!r}")
     else:
@@ -93,7 +97,7 @@ def _records_inside(value: Any, at: Sequence[str], envelope: Mapping[str, str]) 
         yield value
         return
     if unknown := [key for key in value if key != at[0] and key not in envelope]:
-        raise RecordError(f"unknown key {unknown[0]!r} beside {at[0]!r}")
+        raise LayoutError(f"unknown key {unknown[0]!r} beside {at[0]!r}")
     found = value[at[0]]
     for item in found if isinstance(found, list) else [found]:
         yield from _records_inside(item, at[1:], envelope)

@@ -37,7 +37,9 @@ def remember(state: Path, identity: bytes) -> None:
     except OSError as error:
         partial.unlink(missing_ok=True)
         _log.warning(
-            "%s is not written, so the next start takes any store: %s", state / FILE, error
+            "%s is not written, so the next start takes any store: %s; make room, or give the folder to this user",
+            state / FILE,
+            error,
         )
 
 

@@ -149,7 +149,7 @@ async def perform(
 
     Raises:
         ApiError: the call is invalid, a limit is reached, or there is no data to answer from.
-        StoreUnavailable: nothing was counted.
+        StoreUnavailable: not counted, or `maybe_done`.
     """
     caller, counting = admitted.caller, admitted.counting
     with context.published.lease() as generation:

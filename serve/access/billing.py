@@ -70,7 +70,7 @@ async def run(
 
     Raises:
         ApiError: 404 for a visitor; 429 `quota_api` for an account.
-        StoreUnavailable: nothing was counted.
+        StoreUnavailable: not counted, or `maybe_done`.
     """
     if counting is None:
         return await _run_for_visitor(prepared, request, headers)
@@ -346,7 +346,7 @@ async def count_export(
 
     Raises:
         ApiError: 429 `quota_export`: the reservation had expired, and others have used up the quota.
-        StoreUnavailable: nothing was counted.
+        StoreUnavailable: not counted, or `maybe_done`.
     """
     store = counting.store
     if not export.total:

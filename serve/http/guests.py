@@ -23,7 +23,7 @@ class Site(Protocol):
 
         Raises:
             ApiError: 404, 405, and those of the page.
-            StoreUnavailable: nothing was counted.
+            StoreUnavailable: not counted, or `maybe_done`.
         """
 
     def error_response(self, request: HttpRequest, error: ApiError) -> Response:

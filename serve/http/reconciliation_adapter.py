@@ -49,7 +49,7 @@ async def respond(request: HttpRequest) -> Response:
 
     Raises:
         ApiError: 400, 401, 404, 413, 415, 429, 503.
-        StoreUnavailable: nothing was counted.
+        StoreUnavailable: not counted, or `maybe_done`.
     """
     assert request.target.route
     part = request.target.route.name.removeprefix("reconciliation").removeprefix("-")

@@ -91,7 +91,7 @@ class ReadAhead:
             if fits(self._files):
                 page_tables.fill(self._files, self._goes_on)
         except OSError as error:
-            _log.warning("the shards are not read ahead: %s", error)
+            _log.warning("the shards are not read ahead, so first searches are slower: %s", error)
 
     def _goes_on(self) -> bool:
         return not self._stopped.is_set() and self._wanted()

@@ -149,7 +149,10 @@ class _WorkerSet:
             try:
                 return self.start(place)
             except OSError as error:  # it was killed before it could read its arguments
-                _log.error("a worker could not be started, trying again: %s", error)
+                _log.error(
+                    "a worker could not be started, trying again: %s; see the limits of the host",
+                    error,
+                )
                 time.sleep(_PAUSE_SECONDS)
 
 
@@ -169,7 +172,11 @@ def _keep(crew: _WorkerSet, signals: int, ready: Callable[[], None]) -> None:
                     raise WorkersError(
                         f"a worker ended with {code} before it was ready; see the log above"
                     )
-                _log.error("worker %s ended with %s, starting another", worker.process.pid, code)
+                _log.error(
+                    "worker %s ended with %s, starting another; its own last lines say why",
+                    worker.process.pid,
+                    code,
+                )
                 worker.pipe.close()
                 if worker.process.pid:
                     metrics.forget_process(worker.process.pid)

@@ -48,7 +48,7 @@ class LmdbWriter:
         """
         if not self._txn.put(key, value, db=self._tables[table], append=True):
             raise OutOfOrderError(
-                f"table {table.decode()}: key {key.hex()} does not come after the one before"
+                f"table {table.decode()}: key {key.hex()} does not come after the one before; sort the input by it"
             )
         self._pending += len(value)
         if self._pending >= _COMMIT_BYTES:

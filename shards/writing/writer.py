@@ -124,7 +124,7 @@ def write(
         with_statements = _write_comptes(tables, len(by_id), comptes)
         if any(len(values) != len(with_statements) for values in ratios.arrays.values()):
             raise OutOfOrderError(
-                f"ratios are not of the {len(with_statements)} rows of statements"
+                f"ratios are not of the {len(with_statements)} rows of statements; give one for each"
             )
         append_arrays(tables, format.RATIO, ratios.arrays)
         coded = code_columns.tables(
@@ -302,7 +302,9 @@ def _write_rows(
             chunks.append(compress(stored).removeprefix(format.ZSTD_MAGIC))
         progress(len(batch))
     if chunks.count != count:
-        raise OutOfOrderError(f"{chunks.count} records were given for {count} rows")
+        raise OutOfOrderError(
+            f"{chunks.count} records were given for {count} rows; give one for each"
+        )
     chunks.close()
 
 
@@ -325,11 +327,15 @@ def _write_comptes(tables: LmdbWriter, count: int, comptes: Iterable[tuple[int, 
     chunks = ChunkWriter(tables, format.COMPTES)
     for row, lines in comptes:
         if row >= count:
-            raise OutOfOrderError(f"statements were given for row {row} of {count} rows")
+            raise OutOfOrderError(
+                f"statements were given for row {row} of {count} rows; give none for others"
+            )
         rows.append(row)
         chunks.append(plain.compress(lines))
     if any(after <= row for row, after in pairwise(rows)):
-        raise OutOfOrderError("statements were given in another order than that of rows")
+        raise OutOfOrderError(
+            "statements were given in another order than that of rows; sort them by row"
+        )
     with_statements = np.array(rows, np.uint32)
     chunks.close(rows=with_statements)
     return with_statements

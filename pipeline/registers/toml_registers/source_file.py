@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from pipeline.canonical import InputError
 from pipeline.registers import packing, record_stream
 from pipeline.registers.packing import Member
-from pipeline.registers.record_stream import RecordError
+from pipeline.registers.record_stream import LayoutError, RecordError
 from pipeline.registers.toml_registers import json_paths, text_copy
 from pipeline.registers.toml_registers.declaration import UNESCAPED, FileKind
 from pipeline.registers.toml_registers.json_paths import PathError
@@ -334,6 +334,9 @@ def _record_part(member: Member, kind: FileKind, path: Path) -> FilePart:
     try:
         with member.open() as stream:
             written = _write_records(_records(stream, kind), kind, path)
+    except LayoutError as error:
+        why = "the register's layout has changed: list the key in `envelope`, with the reason"
+        raise InputError(f"{member.name} as {kind.name}: {error}; {why}") from error
     except (RecordError, PathError, EOFError) as error:
         raise InputError(f"{member.name} as {kind.name}: {error}; download it again") from error
     except _UnknownKeyError as error:

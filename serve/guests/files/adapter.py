@@ -19,7 +19,7 @@ async def respond(exporter: Exporter | None, request: HttpRequest) -> Response:
 
     Raises:
         ApiError: 400, 406, 413, 415: the request is invalid; 401, 429, 503: see `export.make_export`.
-        StoreUnavailable: nothing was counted.
+        StoreUnavailable: not counted, or `maybe_done`.
     """
     message = request.message
     admitted = await admission.admit(

@@ -75,7 +75,7 @@ async def make_export(
 
     Raises:
         ApiError: 401 `compte_requis`; 400; 406; 409; 503; those of `export`.
-        StoreUnavailable: nothing was counted.
+        StoreUnavailable: not counted, or `maybe_done`.
     """
     counting = admission.require_account(admitted)
     if exporter is None:
@@ -124,7 +124,7 @@ async def export(
 
     Raises:
         ApiError: 429 `quota_export` or `trop_de_requetes`; 503: the file could not be made.
-        StoreUnavailable: nothing was counted.
+        StoreUnavailable: not counted, or `maybe_done`.
     """
     reservation = await billing.reserve_export(caller, counting, exporter.at_once, HELD)
     exporter.makers.note(reservation.account, reservation.id)

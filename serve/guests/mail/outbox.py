@@ -73,7 +73,7 @@ class Outbox:
                 await self._deliver()
             except QuotaError as error:  # tried again at the next look
                 self._waiting = None
-                _log.warning("mails wait for the store: %s", error)
+                _log.warning("mails wait for the store, which is tried again: %s", error)
             try:
                 async with asyncio.timeout(LOOK_SECONDS):
                     await self._woken.wait()

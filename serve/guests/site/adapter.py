@@ -54,7 +54,7 @@ class Website:
 
         Raises:
             ApiError: 404, 405, 400, 413, 415, 403, and those of the page.
-            StoreUnavailable: a session cannot be looked up, or nothing was counted.
+            StoreUnavailable: a session cannot be looked up, or it is not counted, or `maybe_done`.
         """
         message, target, trace = request.message, request.target, request.trace
         resolution = routes.resolve(target.path)

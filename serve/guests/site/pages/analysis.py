@@ -21,7 +21,7 @@ async def show(request: PageRequest) -> Response:
 
     Raises:
         ApiError: 400, 403, 404, 429, 503.
-        StoreUnavailable: nothing was counted.
+        StoreUnavailable: not counted, or `maybe_done`.
     """
     counting = await _admit_caller(request)
     with request.server.published.lease() as generation:
@@ -49,7 +49,7 @@ async def buy(request: PageRequest) -> Response:
 
     Raises:
         ApiError: 400, 402, 403, 404, 429, 503.
-        StoreUnavailable: nothing was counted.
+        StoreUnavailable: not counted, or `maybe_done`.
     """
     counting = await _admit_caller(request)
     with request.server.published.lease() as generation:

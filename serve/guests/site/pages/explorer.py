@@ -55,7 +55,7 @@ async def explorer(request: PageRequest) -> Response:
 
     Raises:
         ApiError: 429 or 503. An error in the search itself is shown beside the form.
-        StoreUnavailable: nothing was counted.
+        StoreUnavailable: not counted, or `maybe_done`.
     """
     if not request.pairs:
         return await home.home(request)

@@ -27,7 +27,7 @@ async def download(request: PageRequest) -> Response:
 
     Raises:
         ApiError: 400, 409, 429, 503, each shown as a page; nothing is counted.
-        StoreUnavailable: nothing was counted.
+        StoreUnavailable: not counted, or `maybe_done`.
     """
 
     async def read() -> Pairs:

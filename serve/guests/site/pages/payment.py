@@ -86,7 +86,7 @@ async def buy(request: PageRequest) -> Response:
         tool = request.form.get("outil_api") == "1" and plan.outil_api_eur is not None
         return see_other(await stripe.subscribe(buyer, plan, api_tool=tool))
     except StripeError as error:
-        _log.error("Stripe: %s", error)
+        _log.error("Stripe: %s; see its dashboard, the caller was asked to try again", error)
         raise page_errors.paiement_indisponible() from error
 
 
@@ -107,7 +107,7 @@ async def invoices(request: PageRequest) -> Response:
     try:
         return see_other(await stripe.portal(customer))
     except StripeError as error:
-        _log.error("Stripe: %s", error)
+        _log.error("Stripe: %s; see its dashboard, the caller was asked to try again", error)
         raise page_errors.paiement_indisponible() from error
 
 
@@ -129,7 +129,7 @@ async def event(request: PageRequest) -> Response:
         if pack := stripe_event.pack:
             await _apply(request, pack, lambda: request.accounts.add_pack(pack))
     except StripeError as error:
-        _log.error("event %s: %s", stripe_event.kind, error)
+        _log.error("event %s: %s; Stripe sends it again", stripe_event.kind, error)
         raise page_errors.paiement_indisponible() from error
     return Response(200, b"{}", {"Content-Type": "application/json", "Cache-Control": "no-store"})
 

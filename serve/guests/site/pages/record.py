@@ -44,7 +44,7 @@ async def record(request: PageRequest) -> Response:
 
     Raises:
         ApiError: 400, 404, 429, 503.
-        StoreUnavailable: nothing was counted.
+        StoreUnavailable: not counted, or `maybe_done`.
     """
     return await _record(request, paid=False)
 

@@ -27,7 +27,7 @@ async def use(request: PageRequest) -> Response:
 
     Raises:
         ApiError: 400: none was chosen; those of `export_form.download`.
-        StoreUnavailable: nothing was counted.
+        StoreUnavailable: not counted, or `maybe_done`.
     """
     output = request.form.get("sortie", "")
     if output not in (_SEARCH, _WORKBOOK):

@@ -70,7 +70,7 @@ async def match(request: PageRequest) -> Response:
 
     Raises:
         ApiError: 429, 503.
-        StoreUnavailable: nothing was counted.
+        StoreUnavailable: not counted, or `maybe_done`.
     """
     try:
         return await _answer(request)
