@@ -99,7 +99,7 @@ class StoreFuture(Future[T]):
         else:
             waiter.set_exception(
                 StoreUnavailable(
-                    f"no write was done in {PATIENCE_S:g} s; {counted}",
+                    f"no write was done in {PATIENCE_S:g} s; {counted}; try again",
                     maybe_done=not self.cancelled(),
                 )
             )

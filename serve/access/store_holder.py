@@ -50,7 +50,7 @@ class StoreHolder:
             StoreUnavailable: it is not open yet.
         """
         if self._store is None:
-            raise StoreUnavailable("the store is not open; it is tried again")
+            raise StoreUnavailable("the store is not open yet; try again")
         return self._store
 
     async def find(self, key: str) -> Account | None:

@@ -179,8 +179,8 @@ def _layout(columns: Columns, by_id: Rows) -> list[Cell]:
         start = stop
     if start != len(by_id) or any(_place(b) <= _place(a) for a, b in pairwise(layout)):
         raise OutOfOrderError(
-            f"the cells hold {start} rows of {len(by_id)}, or are not in order: each sector and "
-            "sub-sector once, ascending, none last"
+            f"the cells hold {start} rows of {len(by_id)}, or are not in order; give each sector "
+            "and sub-sector once, ascending, none last"
         )
     _check_order(columns, by_id, [cell.start for cell in layout])
     return layout

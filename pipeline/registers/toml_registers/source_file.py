@@ -335,8 +335,8 @@ def _record_part(member: Member, kind: FileKind, path: Path) -> FilePart:
         with member.open() as stream:
             written = _write_records(_records(stream, kind), kind, path)
     except LayoutError as error:
-        why = "the register's layout has changed: list the key in `envelope`, with the reason"
-        raise InputError(f"{member.name} as {kind.name}: {error}; {why}") from error
+        remedy = "the register's layout has changed: list the key in `envelope`, with the reason"
+        raise InputError(f"{member.name} as {kind.name}: {error}; {remedy}") from error
     except (RecordError, PathError, EOFError) as error:
         raise InputError(f"{member.name} as {kind.name}: {error}; download it again") from error
     except _UnknownKeyError as error:
