@@ -16,7 +16,7 @@ from serve.generation import company_ids
 from serve.generation.company_ids import FoundCompanies
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.memo import memoise
-from serve.request.reader import Asked
+from serve.request.reader import ParsedParameters
 from shards.search.search import records, search, search_within
 from shards.search.suggest import former_names, proposals, spelling
 
@@ -87,7 +87,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
 
 
 def _named_lookup(
-    asked: Asked, caller: Caller, generation: OpenGeneration
+    asked: ParsedParameters, caller: Caller, generation: OpenGeneration
 ) -> Callable[[], Awaitable[FoundCompanies]] | None:
     """Looks up the companies of `ids`, where an account names more than its plan shows (X19)."""
     plan, companies = caller.plan, asked.companies

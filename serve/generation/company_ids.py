@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from serve.contract import seed_tables
-from serve.request.reader import Asked
+from serve.request.reader import ParsedParameters
 from serve.request.values import AskedCompany
 from shards.query import Query
 from shards.search.matching import company_numbers
@@ -46,7 +46,7 @@ async def find(base: ShardSet, companies: Sequence[AskedCompany]) -> FoundCompan
 
 
 async def resolved_query(
-    base: ShardSet, asked: Asked, named: FoundCompanies | None = None
+    base: ShardSet, asked: ParsedParameters, named: FoundCompanies | None = None
 ) -> tuple[Query, Sequence[str] | None]:
     """The query with the companies that exist, and the items of `ids` that name none, as they were written.
 

@@ -22,7 +22,7 @@ from serve.generation.ratio_peers import Memo
 from serve.request import place_names, reader
 from serve.request.place_names import PlaceNames
 from serve.request.query_string import Pairs
-from serve.request.reader import Asked
+from serve.request.reader import ParsedParameters
 from shards.changes import change_steps
 from shards.changes.change_file import ChangeFile
 from shards.changes.change_steps import ChangeStep
@@ -74,7 +74,7 @@ class OpenGeneration:
     generation: Generation
     names: PlaceNames
     sources: Mapping[str, CountrySources]
-    _read: Callable[[tuple[tuple[str, str], ...]], Asked]
+    _read: Callable[[tuple[tuple[str, str], ...]], ParsedParameters]
     steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
     peers: Memo = field(default_factory=dict)
     markets: dict[Query, ChiffresDuMarche] = field(default_factory=dict)
@@ -159,7 +159,7 @@ class OpenGeneration:
             found = self._changes[place] = step.changes(iso2)
         return found
 
-    def search(self, pairs: Pairs) -> Asked:
+    def search(self, pairs: Pairs) -> ParsedParameters:
         """`reader.read` of a search with a memo: a 304 would spend most of its time parsing parameters.
 
         Raises:

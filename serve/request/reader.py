@@ -42,7 +42,7 @@ _PLACES: Final = (PAYS, SECTEUR, SOUS_SECTEUR)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedParameters:
     """What a call asks for, before the plan limits it; what its operation does not take has its default.
 
     Attributes:
@@ -75,7 +75,7 @@ def read(
     declared: tuple[Parameter, ...],
     names: PlaceNames,
     accepted: str | None = None,
-) -> Asked:
+) -> ParsedParameters:
     """Read the parameters of a call.
 
     Args:
@@ -124,7 +124,7 @@ def read(
             others.pop(parameter.name, None) for parameter in (FORMAT, COLONNES, COMPTES)
         )
         others["file"] = file_options.chosen_options(wanted, columns, statements, accepted)
-    return Asked(Query(**conditions, ranges=tuple(bounds.values())), **others)
+    return ParsedParameters(Query(**conditions, ranges=tuple(bounds.values())), **others)
 
 
 @cache

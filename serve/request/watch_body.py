@@ -15,7 +15,7 @@ from serve.contract import errors, parameters
 from serve.contract.parameters import MOST_IDS
 from serve.request import json_body, reader, values
 from serve.request.place_names import PlaceNames
-from serve.request.reader import Asked
+from serve.request.reader import ParsedParameters
 from serve.request.values import AskedCompany
 from shards.query import Query
 
@@ -34,7 +34,7 @@ class Watch:
         query: None where companies are watched.
     """
 
-    walk: Asked
+    walk: ParsedParameters
     companies: Companies | None
     query: Query | None
 

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> None:
         files = _write(Path(folder), shard, min(options.changes, shard.rows))
         memo = CompanyMemo()
         print("| what | processor ms |\n| --- | --: |")
-        _, took = _timed(lambda: memo.of(files))
+        _, took = _timed(lambda: memo.companies_of(files))
         print(f"| the companies of both steps, once | {took:.1f} |")
         for name, query in _SEARCHES.items():
             wanted = filters.filters(query)
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _find(memo: CompanyMemo, files: Sequence[ChangeFile], wanted: Sequence[Filter]) -> NetChanges:
-    return find(files, memo.of(files), wanted)
+    return find(files, memo.companies_of(files), wanted)
 
 
 def _page(found: NetChanges) -> object:

@@ -115,7 +115,7 @@ def test_no_line_of_a_list_is_dearer_than_its_bound(opened: OpenShards, words: l
     assert seconds(lambda: matcher.match(line, 10)) < MOST_A_LINE, line
 
 
-class Asked(NamedTuple):
+class ParsedParameters(NamedTuple):
     """A server of two generations, and an account that may ask for everything."""
 
     served: Served
@@ -137,14 +137,14 @@ class Asked(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ParsedParameters]:
     data = tmp_path_factory.mktemp("dearest") / "data"
     served_companies = COMPANIES[:SERVED]
     first = publish(data, served_companies)
     later = [{**one, "effectif": 7} if one["score"] < 20 else one for one in served_companies]
     publish(data, later, gates=Gates(force=True))
     with serving(data) as served:
-        yield Asked(served, served.customer("integral"), first)
+        yield ParsedParameters(served, served.customer("integral"), first)
 
 
 FILTERS: Final = st.fixed_dictionaries(
@@ -168,7 +168,7 @@ FIRM: Final = "/api/v1/societes/{0[iso2]}/{0[id]}"
 @settings(BOUNDED, max_examples=40)
 @given(filters=FILTERS, one=st.sampled_from(COMPANIES[:SERVED]))
 def test_no_request_is_dearer_than_its_bound(
-    asked: Asked, filters: dict[str, str], one: Company
+    asked: ParsedParameters, filters: dict[str, str], one: Company
 ) -> None:
     """X3, X4, X5, X8, X11: every route whose work grows with the companies, under all kinds of filters"""
     query = urlencode(filters)

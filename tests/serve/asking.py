@@ -5,14 +5,14 @@ import pytest
 from serve.contract import parameters
 from serve.contract.errors import ApiError
 from serve.request import place_names, reader
-from serve.request.reader import Asked
+from serve.request.reader import ParsedParameters
 from shards.query import Query
 from tests.serve.world import COMPANIES, LISTS
 
 NAMES = place_names.read(LISTS, {one["forme"] for one in COMPANIES if one["forme"]})
 
 
-def search(**given: str) -> Asked:
+def search(**given: str) -> ParsedParameters:
     return reader.read(list(given.items()), parameters.SEARCH, NAMES)
 
 

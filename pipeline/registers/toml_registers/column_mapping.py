@@ -28,7 +28,7 @@ def entity_of(declared: Declaration, columns: sql.Schema) -> Entity:
     unread: dict[str, pl.Expr] = {}
     for name, column in declared.columns.items():
         dtype = COMPANIES[name]
-        read = [sql.expression(text, place.of(name), columns) for text in column.sql]
+        read = [sql.expression(text, place.at_key(name), columns) for text in column.sql]
         mapped[name] = _canonical_column(column, read, dtype, columns)
         if column.formats or dtype in (INTEGER, NUMBER):
             missed = sql.text(read[0]).is_not_null() & mapped[name].is_null()
@@ -64,7 +64,7 @@ def reasons(declared: Declaration, columns: sql.Schema) -> dict[str, tuple[pl.Ex
 
 
 def _ranks(declared: Declaration, columns: sql.Schema) -> list[pl.Expr]:
-    place = sql.Place(declared.source, "repeated").of("order")
+    place = sql.Place(declared.source, "repeated").at_key("order")
     orders = declared.repeated.order if declared.repeated else ()
     return [sql.expression(text, place, columns).cast(INTEGER) for text in orders]
 
@@ -72,7 +72,7 @@ def _ranks(declared: Declaration, columns: sql.Schema) -> list[pl.Expr]:
 def _show_value(declared: Declaration, columns: sql.Schema) -> pl.Expr:
     if declared.repeated is None:
         return pl.lit(None, TEXT)
-    place = sql.Place(declared.source, "repeated").of("show")
+    place = sql.Place(declared.source, "repeated").at_key("show")
     return sql.expression(declared.repeated.show, place, columns)
 
 
@@ -98,9 +98,9 @@ def _reasons(
     nothing = pl.lit(None, pl.String)
     reason, shown = nothing, nothing
     for name, condition in reversed(list(reasons.items())):
-        holds = sql.expression(condition.when, place.of(name), columns).fill_null(False)
+        holds = sql.expression(condition.when, place.at_key(name), columns).fill_null(False)
         value = (
-            sql.expression(condition.show, place.of(name), columns).cast(pl.String)
+            sql.expression(condition.show, place.at_key(name), columns).cast(pl.String)
             if condition.show
             else nothing
         )

@@ -110,7 +110,7 @@ def _with_columns(
         frame = join.add_to(frame, piece)
     place = sql.Place(declared.source, "derived")
     for name, derived in declared.derived.items():
-        read = sql.expression(derived.sql, place.of(name), frame.collect_schema())
+        read = sql.expression(derived.sql, place.at_key(name), frame.collect_schema())
         if derived.extract:
             read = read.str.extract(derived.extract)
         frame = frame.with_columns((read if _is_list(frame, read) else sql.text(read)).alias(name))
@@ -131,11 +131,13 @@ def _rows_of_part(declared: Declaration, part: FilePart) -> pl.LazyFrame:
     frame = frame.with_columns(pl.col(name).str.zfill(width) for name, width in kind.pad.items())
     for name, (column, is_list) in kind.columns.items():
         columns = frame.collect_schema()
-        read = [sql.expression(text, place.of(name), columns) for text in column]
+        read = [sql.expression(text, place.at_key(name), columns) for text in column]
         made = sql.texts(read, columns) if is_list else sql.text(read[0])
         frame = frame.with_columns(made.alias(name))
     if kind.where:
-        frame = frame.filter(sql.expression(kind.where, place.of("where"), frame.collect_schema()))
+        frame = frame.filter(
+            sql.expression(kind.where, place.at_key("where"), frame.collect_schema())
+        )
     return _first_of_each(frame, kind.one_per, place) if kind.one_per else frame
 
 
@@ -144,7 +146,7 @@ def _first_of_each(frame: pl.LazyFrame, one_per: Sequence[str], place: sql.Place
     columns = frame.collect_schema()
     # Polars 2.1 cannot sort by an integer that SQL made without a type.
     ranks = {
-        f"rang {n}": sql.expression(order, place.of("one_per"), columns).cast(pl.Int32)
+        f"rang {n}": sql.expression(order, place.at_key("one_per"), columns).cast(pl.Int32)
         for n, order in enumerate(orders)
     }
     sorted_rows = frame.with_columns(**ranks).sort(list(ranks), maintain_order=True)
@@ -162,7 +164,7 @@ def _joined_rows(declared: Declaration, join: Join, parts: Sequence[FilePart]) -
     frames = [_rows_of_part(declared, part) for part in parts]
     if join.where:
         frames = [
-            frame.filter(sql.expression(join.where, place.of("where"), frame.collect_schema()))
+            frame.filter(sql.expression(join.where, place.at_key("where"), frame.collect_schema()))
             for frame in frames
         ]
     if join.one_per:
@@ -171,7 +173,7 @@ def _joined_rows(declared: Declaration, join: Join, parts: Sequence[FilePart]) -
     for frame in frames:
         if lacking := [name for name in wanted if name not in frame.collect_schema()]:
             raise InputError(
-                f"{place.of('take')}: {kind.name} has no column {lacking[0]!r}; name one of"
+                f"{place.at_key('take')}: {kind.name} has no column {lacking[0]!r}; name one of"
                 f" {', '.join(frame.collect_schema())}"
             )
     return pl.concat([none, *(frame.select(wanted) for frame in frames)])

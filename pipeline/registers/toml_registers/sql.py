@@ -20,7 +20,7 @@ class Place:
     source: str
     table: str
 
-    def of(self, key: str) -> str:
+    def at_key(self, key: str) -> str:
         return f"{self.source}.toml [{self.table}] {key}"
 
 

@@ -41,7 +41,7 @@ from serve.contract.objects.markets import (
 from serve.generation import company_ids, ratio_peers
 from serve.generation.open_generation import OpenGeneration
 from serve.request import reader
-from serve.request.reader import Asked
+from serve.request.reader import ParsedParameters
 from shards.codec import bands, record
 from shards.codec.folding import fold_id
 from shards.query import ORDERS, Query
@@ -110,7 +110,7 @@ def marche(
     return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)
 
 
-def _subject(asked: Asked, base: ShardSet) -> str:
+def _subject(asked: ParsedParameters, base: ShardSet) -> str:
     """The market that filters name, whatever their order and spelling: it is paid for once a month."""
     values = {
         one.name: tuple(sorted(set(value))) if isinstance(value, tuple) else value

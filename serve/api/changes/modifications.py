@@ -24,7 +24,7 @@ from serve.contract import errors, parameters
 from serve.contract.objects.changes import ListeModifications
 from serve.generation.open_generation import OpenGeneration
 from serve.request import reader
-from serve.request.reader import Asked
+from serve.request.reader import ParsedParameters
 from shards.changes import change_steps
 from shards.changes.change_file import DELETED, NATURES, ChangeFile
 from shards.changes.change_steps import ChangeStep
@@ -80,7 +80,7 @@ class ChangesResult(NamedTuple):
     """A page of changes with its entries as JSON; `generation` is the one that is served."""
 
     request: Request
-    asked: Asked
+    asked: ParsedParameters
     page: _Page
     generation: str
     entries: Sequence[bytes]
@@ -130,7 +130,7 @@ def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[
     return PreparedCall(run, tag, headers)
 
 
-def _step(asked: Asked, generation: OpenGeneration) -> ChangeStep | None:
+def _step(asked: ParsedParameters, generation: OpenGeneration) -> ChangeStep | None:
     """The step to report; None where nothing can have changed."""
     if asked.curseur is not None:
         # The step of the page before, even if another way is shorter by now.
@@ -147,7 +147,7 @@ def _step(asked: Asked, generation: OpenGeneration) -> ChangeStep | None:
     return steps[0]
 
 
-def _page(asked: Asked, step: ChangeStep | None, caller: Caller) -> _Page:
+def _page(asked: ParsedParameters, step: ChangeStep | None, caller: Caller) -> _Page:
     plan = caller.plan
     cap = plan.resultats_par_recherche
     sections = []
@@ -161,7 +161,7 @@ def _page(asked: Asked, step: ChangeStep | None, caller: Caller) -> _Page:
     return _Page(step, sections, _start(asked), page_rows(plan, asked.limit))
 
 
-def _start(asked: Asked) -> int:
+def _start(asked: ParsedParameters) -> int:
     if asked.curseur is None:
         return 0
     _, start, walk = asked.curseur.split(".")
@@ -171,7 +171,7 @@ def _start(asked: Asked) -> int:
     return int(start)
 
 
-def _walk(asked: Asked) -> str:
+def _walk(asked: ParsedParameters) -> str:
     """A digest of what the pages of one walk have in common; `limit` may change between pages."""
     text = repr((asked.depuis, asked.query.pays, (asked.natures or NATURES))).encode()
     return blake2b(text, digest_size=4).hexdigest()

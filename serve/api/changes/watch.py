@@ -182,7 +182,9 @@ def _result(
         wanted = filters.filters(query)
         countries = query.pays or generation.shards
         by_country = {
-            iso2: net_changes.find(of_country, generation.changed_companies.of(of_country), wanted)
+            iso2: net_changes.find(
+                of_country, generation.changed_companies.companies_of(of_country), wanted
+            )
             for iso2, of_country in files.items()
             if iso2 in countries
         }
@@ -222,7 +224,7 @@ def _of_companies(
         of_country = files.get(iso2, ())
         wanted = [filters.has_identifier(identifiers)]
         changes_by_country[iso2] = net_changes.find(
-            of_country, generation.changed_companies.of(of_country), wanted
+            of_country, generation.changed_companies.companies_of(of_country), wanted
         )
     return changes_by_country
 

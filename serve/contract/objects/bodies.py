@@ -10,7 +10,7 @@ from serve.contract.limits import (
     MOST_CANDIDATES,
     MOST_LINES,
 )
-from serve.contract.objects.declaration import Absent, component, part, with_keywords
+from serve.contract.objects.declaration import AbsentKey, component, part, with_keywords
 from serve.contract.parameters import Parameter
 from serve.contract.text import Text
 from shards.codec.record import FIELDS
@@ -18,7 +18,7 @@ from shards.codec.record import FIELDS
 
 def _of_parameters(name: str, given: Sequence[Parameter]) -> type:
     """A class with a field for each parameter."""
-    fields = {one.name: Annotated[Any | Absent, one] for one in given}
+    fields = {one.name: Annotated[Any | AbsentKey, one] for one in given}
     return type(name, (), {"__annotations__": fields})
 
 
@@ -42,22 +42,22 @@ _Filtres: Final[type] = part(
 )
 class DemandeModifications:
     depuis: Annotated[str, parameters.DEPUIS]
-    limit: Annotated[int | Absent, parameters.LIMIT]
-    curseur: Annotated[str | Absent, parameters.CURSEUR]
-    version: Annotated[str | Absent, parameters.VERSION]
+    limit: Annotated[int | AbsentKey, parameters.LIMIT]
+    curseur: Annotated[str | AbsentKey, parameters.CURSEUR]
+    version: Annotated[str | AbsentKey, parameters.VERSION]
     ids: Annotated[
-        Sequence[str] | Absent,
+        Sequence[str] | AbsentKey,
         with_keywords(minItems=1, maxItems=parameters.MOST_IDS),
         Text(
             "Les sociétés, chacune par pays et identifiant : `UK:00944111`.",
             "Companies, each as country and identifier: `UK:00944111`.",
         ),
     ]
-    recherche: _Filtres | Absent  # type: ignore[valid-type]
+    recherche: _Filtres | AbsentKey  # type: ignore[valid-type]
 
 
 _Donnee = Annotated[
-    str | Absent, with_keywords(type=["string", "number", "null"], maxLength=LONGEST_VALUE)
+    str | AbsentKey, with_keywords(type=["string", "number", "null"], maxLength=LONGEST_VALUE)
 ]
 
 
@@ -135,7 +135,7 @@ class DemandeRapprochement:
         ),
     ]
     limite: Annotated[
-        int | Absent,
+        int | AbsentKey,
         with_keywords(minimum=1, maximum=MOST_CANDIDATES),
         Text(
             f"Candidats d’une ligne au plus. Par défaut `{DEFAULT_CANDIDATES}`.",
@@ -143,7 +143,7 @@ class DemandeRapprochement:
         ),
     ]
     colonnes: Annotated[
-        Sequence[Annotated[str, with_keywords(enum=list(FIELDS))]] | Absent,
+        Sequence[Annotated[str, with_keywords(enum=list(FIELDS))]] | AbsentKey,
         with_keywords(type=["array", "string", "null"]),
         Text(
             "Les champs de la société dont les valeurs accompagnent une ligne `sur` ou "
@@ -153,7 +153,7 @@ class DemandeRapprochement:
         ),
     ]
     version: Annotated[
-        str | Absent | None,
+        str | AbsentKey | None,
         Text("La génération qui doit répondre.", "Generation that must answer."),
     ]
 

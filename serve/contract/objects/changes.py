@@ -8,7 +8,7 @@ import orjson
 from serve.contract.objects.common import ActivitesComprises, CodePlan, OffreSuivante
 from serve.contract.objects.declaration import (
     ABSENT,
-    Absent,
+    AbsentKey,
     AnswerObject,
     Count,
     EncodedJson,
@@ -36,7 +36,7 @@ class Modification:
     iso2: Annotated[str, Text("Le pays de la société.", "Country of the company.")]
     id: Annotated[str, Text("L’identifiant national.", "National identifier.")]
     champs: Annotated[
-        Sequence[str] | Absent,
+        Sequence[str] | AbsentKey,
         Text(
             "Seulement d’une société modifiée : les champs qui diffèrent ; `comptes` vaut pour "
             "ses états financiers.",
@@ -149,7 +149,7 @@ class ModificationSuivie:
     iso2: Annotated[str, Text("Le pays de la société.", "Country of the company.")]
     id: Annotated[str, Text("L’identifiant national.", "National identifier.")]
     champs: Annotated[
-        Mapping[str, Annotated[Sequence[Any], with_keywords(minItems=2, maxItems=2)]] | Absent,
+        Mapping[str, Annotated[Sequence[Any], with_keywords(minItems=2, maxItems=2)]] | AbsentKey,
         Text(
             "Les champs qui diffèrent, chacun avec ses valeurs d’avant et d’après ; `comptes` : "
             "s’il y a des états financiers, qui diffèrent. Les valeurs des coordonnées sont null "
@@ -172,7 +172,7 @@ class ModificationSuivie:
                 "Those of the changed fields that the search compares.",
             ),
         ]
-        | Absent
+        | AbsentKey
     ) = ABSENT
 
 
@@ -186,7 +186,7 @@ class ModificationsSuivies(ChangesPage):
         Text("Les changements : disparues, nouvelles, modifiées.", "Changes: gone, new, changed."),
     ]
     ids_inconnus: Annotated[
-        Sequence[str] | Absent,
+        Sequence[str] | AbsentKey,
         Text(
             "Là où `ids` a été envoyé : ceux d’aucune société.",
             "Where `ids` were sent: those of no company.",

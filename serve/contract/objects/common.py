@@ -8,7 +8,7 @@ import orjson
 from quota.plans import SLUGS
 from serve.contract import seed_tables
 from serve.contract.objects.declaration import (
-    Absent,
+    AbsentKey,
     Component,
     Count,
     EncodedJson,
@@ -34,7 +34,7 @@ CodePlan = Annotated[
 ]
 # With `plan_souscrit`, where the plan that is paid for lacks the API tool (contract A7).
 OutilApi = Annotated[
-    bool | Absent,
+    bool | AbsentKey,
     Text(
         "Faux là où l’outil API manque à l’offre payée.",
         "False where the API tool (outil API) is missing to the plan paid for.",
@@ -61,7 +61,7 @@ def activities_of(classes: Iterable[str]) -> list[Activite]:
 
 # The classes that `activite` names (X13).
 ActivitesComprises = Annotated[
-    Sequence[Activite] | Absent,
+    Sequence[Activite] | AbsentKey,
     Text(
         "Les classes que les mots d’`activite` désignent ; absent sans `activite`.",
         "Classes that the words of `activite` name; absent without it.",

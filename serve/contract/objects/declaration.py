@@ -24,13 +24,13 @@ _NAME: Final = "__component_name__"
 _CLOSED: Final = "__closed__"
 
 
-class Absent(Enum):
+class AbsentKey(Enum):
     """The type of a key that an answer may leave out."""
 
     ABSENT = "absent"
 
 
-ABSENT: Final = Absent.ABSENT
+ABSENT: Final = AbsentKey.ABSENT
 
 
 @dataclass(frozen=True, eq=False)  # a type hashes its annotations, and keywords may be lists

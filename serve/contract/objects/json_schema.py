@@ -10,7 +10,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from serve.contract.objects.declaration import (
-    Absent,
+    AbsentKey,
     Component,
     EncodedJson,
     Keywords,
@@ -57,7 +57,7 @@ def schema(kind: Any, lang: Lang, notes: Sequence[Any] = ()) -> Schema:
     if encoded := _note(notes, EncodedJson):
         return schema(encoded.kind, lang, [one for one in notes if one is not encoded])
     if get_origin(kind) in (Union, UnionType):
-        return _union([one for one in get_args(kind) if one is not Absent], lang, notes)
+        return _union([one for one in get_args(kind) if one is not AbsentKey], lang, notes)
     if named := _note(notes, Component):
         return reference(named.name)
     if name := component_name(kind):
@@ -73,9 +73,9 @@ def reference(name: str) -> Schema:
 def _member(parameter: Parameter, lang: Lang) -> Schema:
     """A parameter as a field. Its default is only described: generated clients require what has one."""
     found = parameter.schema(words())
-    text, default = parameter.description.of(lang), found.pop("default", None)
+    text, default = parameter.description.in_language(lang), found.pop("default", None)
     if default is not None:
-        text = _DEFAULT.of(lang).format(text=text, value=default)
+        text = _DEFAULT.in_language(lang).format(text=text, value=default)
     return {**found, "description": text, "examples": [parameter.example]}
 
 
@@ -99,10 +99,10 @@ def _value(kind: Any, lang: Lang, notes: Sequence[Any]) -> Schema:
     origin = get_origin(kind) or kind
     described: Schema = {"type": _NAMES[origin]}
     if text:
-        described["description"] = text.of(lang)
+        described["description"] = text.in_language(lang)
     if values := _note(notes, KnownValues):
         listed = ", ".join(f"`{value}`" for value in values.values)
-        described["description"] = _TODAY.of(lang).format(
+        described["description"] = _TODAY.in_language(lang).format(
             text=described["description"], values=listed
         )
         described["examples"] = list(values.values)
@@ -130,7 +130,7 @@ def _object(kind: type, lang: Lang, text: Text) -> Schema:
     names = names_of(kind)
     object_schema: Schema = {
         "type": "object",
-        "description": text.of(lang),
+        "description": text.in_language(lang),
         "properties": {name: schema(hints[name], lang) for name in names},
     }
     required = [name for name in names if not may_be_absent(hints[name])]
@@ -142,7 +142,7 @@ def _object(kind: type, lang: Lang, text: Text) -> Schema:
 def may_be_absent(kind: Any) -> bool:
     """Can an answer leave a key of this type out?"""
     bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
-    return Absent in get_args(bare)
+    return AbsentKey in get_args(bare)
 
 
 def _note(notes: Sequence[Any], kind: type[N]) -> N | None:

@@ -11,7 +11,14 @@ from serve.contract.objects.common import (
     OffreSuivante,
     SocieteNommee,
 )
-from serve.contract.objects.declaration import ABSENT, Absent, AnswerObject, Count, component, part
+from serve.contract.objects.declaration import (
+    ABSENT,
+    AbsentKey,
+    AnswerObject,
+    Count,
+    component,
+    part,
+)
 from serve.contract.text import Text
 
 _P10 = Annotated[float | None, Text("Le quantile 0,10.", "Quantile 0.10.")]
@@ -235,14 +242,14 @@ class ChiffresDuMarche:
 @component("L’analyse d’un marché.", "The analysis of a market.")
 class AnalyseMarche(AnswerObject, ChiffresDuMarche, _ServedFor):
     pays_sans_donnees: Annotated[
-        Sequence[str] | Absent,
+        Sequence[str] | AbsentKey,
         Text(
             "Les pays nommés par `pays` dont il n’y a aucune société ; absent s’il n’y en a pas.",
             "Countries named by `pays` of which there is no company; absent without any.",
         ),
     ] = ABSENT
     ids_inconnus: Annotated[
-        Sequence[str] | Absent,
+        Sequence[str] | AbsentKey,
         Text(
             "Les éléments de `ids` qui ne désignent aucune société ; absent sans `ids`.",
             "Items of `ids` that name no company; absent without `ids`.",

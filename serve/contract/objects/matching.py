@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from serve.contract.objects.common import Erreur
 from serve.contract.objects.declaration import (
-    Absent,
+    AbsentKey,
     AnswerObject,
     Component,
     KnownValues,
@@ -238,7 +238,7 @@ class CandidatsRequete:
         Sequence[CandidatReconciliation],
         Text("Les candidats, le plus probable d’abord.", "Candidates, the likeliest first."),
     ]
-    erreur: Erreur | Absent
+    erreur: Erreur | AbsentKey
 
 
 ReconciliationResultats = Annotated[
@@ -268,7 +268,7 @@ class ReconciliationChamps:
     type: Annotated[str, Text("Le type : `societe`.", "The type: `societe`.")]
     properties: Annotated[Sequence[ChampPropose], Text("Les champs.", "The fields.")]
     limit: Annotated[
-        int | Absent,
+        int | AbsentKey,
         Text(
             "La limite envoyée ; absente sans elle.",
             "The limit that was sent; absent without it.",
@@ -281,10 +281,10 @@ class Suggestion:
     id: _Id
     name: _Nom
     description: Annotated[
-        str | Absent, Text("Ce qui le distingue des autres.", "What tells it from others.")
+        str | AbsentKey, Text("Ce qui le distingue des autres.", "What tells it from others.")
     ]
     notable: Annotated[
-        Sequence[TypeEntite] | Absent,
+        Sequence[TypeEntite] | AbsentKey,
         Text("D’une société : son type.", "Of a company: its type."),
     ]
 

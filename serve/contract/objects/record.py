@@ -15,7 +15,7 @@ from serve.contract.objects.common import (
 )
 from serve.contract.objects.declaration import (
     ABSENT,
-    Absent,
+    AbsentKey,
     AnswerObject,
     EncodedJson,
     KnownValues,
@@ -77,10 +77,10 @@ class Droits:
 class Fiche(AnswerObject):
     societe: Annotated[orjson.Fragment, EncodedJson(Societe)]
     plan: CodePlan
-    plan_souscrit: CodePlan | Absent = ABSENT
+    plan_souscrit: CodePlan | AbsentKey = ABSENT
     outil_api: OutilApi = ABSENT
     comptes: Annotated[
-        orjson.Fragment | Absent,
+        orjson.Fragment | AbsentKey,
         EncodedJson(Sequence[LigneComptes]),
         Text(
             "Les lignes des comptes de 5 exercices au plus, les plus récents d’abord ; vide si "
@@ -90,7 +90,7 @@ class Fiche(AnswerObject):
         ),
     ] = ABSENT
     comptes_message: Annotated[
-        str | Absent,
+        str | AbsentKey,
         Text(
             "Pourquoi il n’y a pas de `comptes` : l’offre n’y donne pas droit.",
             "Why there is no `comptes`: the plan gives no right to them.",
@@ -117,7 +117,7 @@ class FicheIndisponible:
     erreur: Erreur
     societe: Societe
     plan: CodePlan
-    plan_souscrit: CodePlan | Absent = ABSENT
+    plan_souscrit: CodePlan | AbsentKey = ABSENT
     outil_api: OutilApi = ABSENT
     comptes_message: Annotated[
         str,

@@ -16,7 +16,7 @@ from serve.contract.objects.common import (
 )
 from serve.contract.objects.declaration import (
     ABSENT,
-    Absent,
+    AbsentKey,
     AnswerObject,
     Count,
     EncodedJson,
@@ -31,7 +31,7 @@ from serve.contract.text import Text
 from shards.query import STATES
 
 _SansDonnees = Annotated[
-    Sequence[str] | Absent,
+    Sequence[str] | AbsentKey,
     Text(
         "Les pays nommés par `pays` dont la base n’a aucune société, quelle que soit la "
         "recherche ; absent s’il n’y en a pas.",
@@ -40,7 +40,7 @@ _SansDonnees = Annotated[
     ),
 ]
 _Inconnus = Annotated[
-    Sequence[str] | Absent,
+    Sequence[str] | AbsentKey,
     Text(
         "Les éléments de `ids` qui ne désignent aucune société, comme ils ont été envoyés ; "
         "absent sans `ids`.",
@@ -64,10 +64,12 @@ class TexteVoulu:
     "A search by activity or town that `q` may have meant.",
 )
 class RechercheProposee:
-    activite: Annotated[str | Absent, Text("La valeur pour `activite`.", "Value for `activite`.")]
-    ville: Annotated[str | Absent, Text("La valeur pour `ville`.", "Value for `ville`.")]
+    activite: Annotated[
+        str | AbsentKey, Text("La valeur pour `activite`.", "Value for `activite`.")
+    ]
+    ville: Annotated[str | AbsentKey, Text("La valeur pour `ville`.", "Value for `ville`.")]
     q: Annotated[
-        str | Absent,
+        str | AbsentKey,
         Text("Ce qui reste de `q` ; absent s’il n’en reste rien.", "What is left of `q`, if any."),
     ]
     total: Annotated[
@@ -95,7 +97,7 @@ class Recherche(AnswerObject):
         Text("Le décalage ; toujours 0 pour un visiteur.", "Offset; always 0 for a visitor."),
     ]
     plan: CodePlan
-    plan_souscrit: CodePlan | Absent = ABSENT
+    plan_souscrit: CodePlan | AbsentKey = ABSENT
     outil_api: OutilApi = ABSENT
     plafond_resultats: Annotated[
         Count,
@@ -144,7 +146,7 @@ class Recherche(AnswerObject):
     pays_sans_donnees: _SansDonnees = ABSENT
     ids_inconnus: _Inconnus = ABSENT
     noms_trouves: Annotated[
-        Mapping[str, str] | Absent,
+        Mapping[str, str] | AbsentKey,
         with_keywords(examples=[{"UK:00944111": "ROYAL TOOL LIMITED"}]),
         Text(
             "Les sociétés de cette page qui n’ont `q` que dans un ancien nom, sous la forme "
@@ -154,7 +156,7 @@ class Recherche(AnswerObject):
         ),
     ] = ABSENT
     vouliez_vous_dire: Annotated[
-        Sequence[TexteVoulu] | Absent,
+        Sequence[TexteVoulu] | AbsentKey,
         Text(
             "Seulement là où `total` est 0 à cause de `q` : 3 textes au plus qui trouvent des "
             "sociétés avec les autres filtres de cette recherche, les plus proches d’abord.",
@@ -164,7 +166,7 @@ class Recherche(AnswerObject):
     ] = ABSENT
     activites_comprises: ActivitesComprises = ABSENT
     recherches_proposees: Annotated[
-        Sequence[RechercheProposee] | Absent,
+        Sequence[RechercheProposee] | AbsentKey,
         Text(
             "Seulement là où `total` est 0 à cause de `q` : 3 recherches au plus qui lisent ses mots "
             "comme une activité ou une ville, et trouvent des sociétés avec les autres filtres.",

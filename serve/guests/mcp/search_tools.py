@@ -12,7 +12,7 @@ from serve.access.envelope import SearchResult
 from serve.api.changes.watch import WatchResult, prepare_watch
 from serve.api.societes import societes
 from serve.contract.objects.common import Activite, activities_of
-from serve.contract.objects.declaration import Absent, members, plain_value
+from serve.contract.objects.declaration import AbsentKey, members, plain_value
 from serve.contract.objects.markets import AnalyseMarche
 from serve.contract.objects.search import Effectifs, Repartition
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
@@ -219,9 +219,9 @@ def _unknown_part(items: Sequence[str]) -> dict[str, Any]:
     return {"ids_inconnus": sizes.shorten(items, _MOST_UNKNOWN)} if items else {}
 
 
-def _understood_part(classes: Sequence[Activite] | Absent) -> dict[str, Any]:
+def _understood_part(classes: Sequence[Activite] | AbsentKey) -> dict[str, Any]:
     """The classes that words name, if there are some."""
-    some = () if isinstance(classes, Absent) else classes[:_MOST_CLASSES]
+    some = () if isinstance(classes, AbsentKey) else classes[:_MOST_CLASSES]
     shown = [results.pick(one, ("nace", "libelle_en")) for one in some]
     return {"activites_comprises": shown} if shown else {}
 

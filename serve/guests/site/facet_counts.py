@@ -58,7 +58,7 @@ class FacetCounter:
             found = _count(generation, query, dimensions, budget)
         return self._keep(key, found) if found else None
 
-    async def of(
+    async def counts_of(
         self, generation: OpenGeneration, query: Query, dimensions: Dimensions = PLACES
     ) -> FacetTotals:
         """The counts, whatever they cost.

@@ -183,14 +183,14 @@ def test_the_companies_of_several_steps_are_made_once_while_there_is_room(
     files = written(tmp_path, [[company("EE", "1", "Ä", ca_eur=float(n))] for n in range(4)])
     memo = net_changes.CompanyMemo()
 
-    made = [memo.of(files[:2]), memo.of(files[1:])]
+    made = [memo.companies_of(files[:2]), memo.companies_of(files[1:])]
 
-    assert [memo.of(files[:2]), memo.of(files[1:])] == made
-    assert memo.of(files[:2]) is made[0]
+    assert [memo.companies_of(files[:2]), memo.companies_of(files[1:])] == made
+    assert memo.companies_of(files[:2]) is made[0]
     monkeypatch.setattr(net_changes, "_REMEMBERED", 4)  # changes of two ways
-    assert memo.of(files[1:]) is made[1]
-    assert memo.of(files) is not memo.of(files[:2])  # the oldest makes way
-    assert memo.of(files[:2]) is not made[0]
+    assert memo.companies_of(files[1:]) is made[1]
+    assert memo.companies_of(files) is not memo.companies_of(files[:2])  # the oldest makes way
+    assert memo.companies_of(files[:2]) is not made[0]
     for file in files:
         file.close()
 

@@ -148,10 +148,10 @@ def _identity(
     place = sql.Place(declared.source, "statements")
 
     def read(key: str, text: str) -> pl.Expr:
-        return sql.text(sql.expression(text, place.of(key), columns))
+        return sql.text(sql.expression(text, place.at_key(key), columns))
 
     close = sql.iso_date(read("close", accounts.close.sql[0]), accounts.close.formats)
-    group = sql.expression(accounts.group, place.of("group"), columns)
+    group = sql.expression(accounts.group, place.at_key("group"), columns)
     latest = {f"{_LATEST}{n}": read("latest", text) for n, text in enumerate(accounts.latest)}
     start = read("start", accounts.start.sql[0]) if accounts.start else pl.lit(None, pl.String)
     first = sql.iso_date(start, accounts.start.formats) if accounts.start else start
@@ -178,7 +178,7 @@ def _months(first: pl.Expr, last: pl.Expr) -> pl.Expr:
 def _text(written: str | None, key: str, declared: Declaration, columns: sql.Schema) -> pl.Expr:
     if written is None:
         return pl.lit(None, pl.String)
-    place = sql.Place(declared.source, "statements").of(key)
+    place = sql.Place(declared.source, "statements").at_key(key)
     return sql.text(sql.expression(written, place, columns))
 
 

@@ -171,7 +171,8 @@ def _place(example: Example) -> str:
 def _meanings(status: int, lang: Lang = "en") -> str:
     between, after = ("; ", ":") if lang == "en" else (" ; ", " :")
     meanings = between.join(
-        f"`{code}`{after} {CODES[code].meaning.of(lang)}" for code in _codes_of_status(status)
+        f"`{code}`{after} {CODES[code].meaning.in_language(lang)}"
+        for code in _codes_of_status(status)
     )
     return f"{HTTPStatus(status).phrase}. {meanings}."
 

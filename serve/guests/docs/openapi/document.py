@@ -77,7 +77,7 @@ def document(
             "parameters": _parameters(words, lang),
             "headers": headers(lang),
             "examples": {
-                name: {"summary": example.summary.of(lang), "value": example.value}
+                name: {"summary": example.summary.in_language(lang), "value": example.value}
                 for name, example in EXAMPLES.items()
             },
             "securitySchemes": {
@@ -105,7 +105,7 @@ def _parameters(words: SeedWords, lang: Lang) -> dict[str, Schema]:
     schemas["If-None-Match"] = {
         "name": "If-None-Match",
         "in": "header",
-        "description": _IF_NONE_MATCH.of(lang),
+        "description": _IF_NONE_MATCH.in_language(lang),
         "schema": {"type": "string", "examples": ['"6d0f1b2c3a4e5f60718293a4"']},
     }
     return schemas
@@ -116,7 +116,7 @@ def _parameter(parameter: Parameter, words: SeedWords, lang: Lang) -> Schema:
     parameter_object: Schema = {
         "name": parameter.name,
         "in": "query",
-        "description": parameter.description.of(lang),
+        "description": parameter.description.in_language(lang),
         # Examples beside the schema would make a viewer fill in every field of its form.
         "schema": {**schema, "examples": [parameter.example]},
     }

@@ -30,7 +30,7 @@ def company(lang: Lang) -> Schema:
     §2.1: "all fields are optional in the schema".
     """
     fields = {field.champ: _field(field, lang) for field in company_fields.fields()}
-    return {"type": "object", "description": _COMPANY.of(lang), "properties": fields}
+    return {"type": "object", "description": _COMPANY.in_language(lang), "properties": fields}
 
 
 def _field(field: company_fields.Field, lang: Lang) -> Schema:

@@ -53,8 +53,8 @@ def _operation(operation: Operation, lang: Lang) -> Schema:
     return {
         "operationId": operation.id,
         "tags": [operation.tag],
-        "summary": operation.summary.of(lang),
-        "description": operation.description.of(lang),
+        "summary": operation.summary.in_language(lang),
+        "description": operation.description.in_language(lang),
         "security": _SECURITY[operation.key],
         "parameters": _parameters(operation),
         "responses": dict(sorted(_responses(operation, lang).items())),
@@ -64,7 +64,7 @@ def _operation(operation: Operation, lang: Lang) -> Schema:
 
 def _body(operation: Operation, lang: Lang) -> Schema:
     examples = {
-        name: {"summary": text.of(lang), "value": value}
+        name: {"summary": text.in_language(lang), "value": value}
         for name, (text, value) in BODY_EXAMPLES.get(operation.body, {}).items()
     }
     content = {
@@ -134,7 +134,7 @@ def _answer(operation: Operation, names: tuple[str, ...], lang: Lang) -> Schema:
     said = (
         component_schema(operation.answer, lang)["description"]
         if named
-        else f"{operation.summary.of(lang)}."
+        else f"{operation.summary.in_language(lang)}."
     )
     made = answer(said, {JSON: schema(operation.answer, lang)}, names, *examples)
     return with_links(made, operation.links) if operation.links else made

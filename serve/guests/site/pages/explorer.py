@@ -87,7 +87,7 @@ async def figures(request: PageRequest) -> Response:
         asked = generation.search(request.pairs)
         query, _ = await company_ids.resolved_query(generation.shards, asked)
         facets = request.context.facets
-        counts = await facets.of(generation, query)
+        counts = await facets.counts_of(generation, query)
         options = await filter_options.all_counts(facets, generation, query)
         form = search_form.read(request.pairs, generation.names, generation.reference)
         return page(

@@ -86,7 +86,7 @@ async def all_counts(
         ApiError: 503: too many requests wait.
     """
     return {
-        name: (await facets.of(generation, scope, dimensions)).by[name]
+        name: (await facets.counts_of(generation, scope, dimensions)).by[name]
         for name, scope, dimensions in _scopes(query)
     }
 

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from serve.contract.objects import components
 from serve.contract.objects.declaration import (
     ABSENT,
-    Absent,
+    AbsentKey,
     AnswerObject,
     Count,
     EncodedJson,
@@ -47,7 +47,7 @@ class Page(AnswerObject):
     place: Annotated[Place | None, Text("Son endroit.", "Its place.")]
     shares: Mapping[str, Annotated[float, with_keywords(minimum=0)]]
     counts: Annotated[Mapping[str, int], KnownKeys(("x", "y")), Text("Les nombres.", "Counts.")]
-    cause: str | Sequence[str] | Absent = ABSENT
+    cause: str | Sequence[str] | AbsentKey = ABSENT
 
 
 def page(**more: Any) -> Page:
@@ -130,14 +130,14 @@ def test_every_object_has_a_valid_schema_whose_fields_are_described(lang: Any) -
 
 
 @component("Une demande.", "A request.", closed=True)
-class Asked:
-    ville: Annotated[str | Absent, VILLE]
-    limit: Annotated[int | Absent, LIMIT]
+class ParsedParameters:
+    ville: Annotated[str | AbsentKey, VILLE]
+    limit: Annotated[int | AbsentKey, LIMIT]
 
 
 def test_a_field_of_a_body_is_a_parameter_and_nothing_else_may_be_sent() -> None:
     """Its default is only described: generated clients require what has one."""
-    described = component_schema(Asked, "fr")
+    described = component_schema(ParsedParameters, "fr")
 
     assert described["additionalProperties"] is False
     assert "required" not in described
