@@ -89,7 +89,8 @@ def test_the_commands_of_the_units_are_commands(source: Path, tmp_path: Path) ->
     assert nightly.returncode == 1
     assert (
         nightly.stderr
-        == "error: /etc/societes/nightly.toml cannot be read: No such file or directory\n"
+        == "error: /etc/societes/nightly.toml cannot be read (No such file or directory); "
+        "give the path of a file that can be\n"
     )
 
 

@@ -165,7 +165,7 @@ def test_a_link_is_handed_over_in_place_of_a_mail_that_does_not_go_out(
         ("[courriel]\nhost = 'h'\nsender = 'ab.fr'", "sender = 'ab.fr'"),
         ("[courriel]\nhost = 'h'\nsender = 'a@b.fr'\nprot = 1", "'prot' in [courriel]"),
         ("courriel = 1", "[courriel]"),
-        ("[paiement]\nkey_file = 'k'", "[paiement]: it needs key_file and webhook_file"),
+        ("[paiement]\nkey_file = 'k'", "[paiement]: key_file or webhook_file is missing"),
         ("[paiement]\nkey_file = 'k'\nwebhook_file = 'w'", "[paiement] needs base_url"),
         ("[courriel]\nhost = 'h'\nsender = 'a@b.fr'", "base_url"),
     ],
