@@ -145,9 +145,9 @@ def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
         "sources": _sources,
         "contact": lambda value: _check_kind(value, str),
         "key": path,
-        "valid_days": naming_value(whole_number(1, signature.MOST_DAYS)),
-        "keep": naming_value(whole_number(publication.KEPT)),
-        "jobs": naming_value(whole_number(1)),
+        "valid_days": _whole_number(1, signature.MOST_DAYS),
+        "keep": _whole_number(publication.KEPT),
+        "jobs": _whole_number(1),
         "memory": lambda value: types.gibibytes(str(value)),
         "max_rejected": lambda value: types.share(str(value)),
         "minimum": lambda value: dict(
@@ -156,11 +156,11 @@ def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
         "objections": path,
         "personal_mailboxes": lambda value: _check_kind(value, bool),
         "verify": lambda value: _check_kind(value, bool),
-        "reports": naming_value(whole_number(1)),
+        "reports": _whole_number(1),
         "strict": lambda value: _check_kind(value, bool),
         "textfile": lambda value: folder / _prom(value),
-        "slowest": naming_value(whole_number()),
-        "deadline": naming_value(whole_number(1)),
+        "slowest": _whole_number(),
+        "deadline": _whole_number(1),
         "source": _source_tables,
     }
 
@@ -170,6 +170,12 @@ def _check_kind(value: object, kind: type[T]) -> T:
         filled = " that is not empty" if value in ("", []) else ""
         raise ValueError(f"{value!r} is refused; give {KINDS[kind]}{filled}")
     return value
+
+
+def _whole_number(least: int = 0, most: int | None = None) -> Callable[[Any], int]:
+    """The reader of whole numbers, as TOML writes them: a text of digits is none."""
+    read = whole_number(least, most)
+    return naming_value(lambda value: read(None if isinstance(value, str) else value))
 
 
 def _prom(value: object) -> str:
@@ -202,8 +208,8 @@ def _source_tables(value: object) -> dict[str, SourceSettings]:
         "rows": _bounds,
         "max_rejected": lambda value: types.share(str(value)),
         "fetch": lambda value: _check_kind(value, bool),
-        "slowest": naming_value(whole_number()),
-        "deadline": naming_value(whole_number(1)),
+        "slowest": _whole_number(),
+        "deadline": _whole_number(1),
     }
     found = {}
     for name, table in _check_kind(value, dict).items():
@@ -214,7 +220,7 @@ def _source_tables(value: object) -> dict[str, SourceSettings]:
 
 
 def _bounds(value: object) -> tuple[int, int]:
-    found = [naming_value(whole_number())(number) for number in _check_kind(value, list)]
+    found = [_whole_number()(number) for number in _check_kind(value, list)]
     if len(found) != 2 or found[0] > found[1]:
         raise ValueError(f"{value!r} is no pair; write [least, most]")
     return found[0], found[1]

@@ -186,12 +186,10 @@ def _records(files: Sequence[Path]) -> Iterator[tuple[str, int, RelationshipReco
                 with member.open() as stream:
                     for line, record in enumerate(reader(stream), start=1):
                         yield member.name, line, record
-            except LayoutError as error:
-                raise InputError(
-                    f"{member.name}: {error}; its layout has changed: report it, with the file"
-                ) from error
             except (RecordError, UnicodeDecodeError, csv.Error, OSError, *packing.BROKEN) as error:
-                raise InputError(f"{member.name}: {error}; download it again") from error
+                raise InputError(
+                    f"{member.name}: {error}; {record_stream.remedy(error)}"
+                ) from error
 
 
 def _reader(member: Member) -> Callable[[IO[bytes]], Iterator[RelationshipRecord]] | None:

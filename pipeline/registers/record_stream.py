@@ -35,6 +35,13 @@ class LayoutError(RecordError):
     """A file has more than is known of its form: its layout has changed."""
 
 
+def remedy(error: Exception) -> str:
+    """What to do about a file that cannot be read: another copy does not help where the layout has changed."""
+    if isinstance(error, LayoutError):
+        return "its layout has changed: use what is new, or list it as ignored, with the reason"
+    return "download it again"
+
+
 def json_lines(stream: IO[bytes]) -> Iterator[Any]:
     """The value on each line that is not blank.
 

@@ -76,17 +76,12 @@ def require(data: Path) -> Pointer:
     """
     pointer = read(data)
     if pointer is None:
-        raise unpublished_error(data)
+        if not data.exists():
+            raise GenerationError(f"there is no folder {data}; name one that has a generation")
+        raise GenerationError(
+            f"{data} has nothing published; `python -m pipeline build` publishes there"
+        )
     return pointer
-
-
-def unpublished_error(data: Path) -> GenerationError:
-    """The refusal of a folder without a published generation, or of one that is not there."""
-    if not data.exists():
-        return GenerationError(f"there is no folder {data}; name one that has a generation")
-    return GenerationError(
-        f"{data} has nothing published; `python -m pipeline build` publishes there"
-    )
 
 
 def is_name(name: object) -> TypeGuard[str]:

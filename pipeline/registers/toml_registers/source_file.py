@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from pipeline.canonical import InputError
 from pipeline.registers import packing, record_stream
 from pipeline.registers.packing import Member
-from pipeline.registers.record_stream import LayoutError, RecordError
+from pipeline.registers.record_stream import RecordError
 from pipeline.registers.toml_registers import json_paths, text_copy
 from pipeline.registers.toml_registers.declaration import UNESCAPED, FileKind
 from pipeline.registers.toml_registers.json_paths import PathError
@@ -120,7 +120,8 @@ def count_rows(file: Path, kinds: Mapping[str, FileKind]) -> int:
     try:
         return sum(_count(member, kinds) for member in packing.members(file, suffixes))
     except (OSError, *packing.BROKEN, RecordError, PathError) as error:
-        raise InputError(f"{file.name} is damaged ({error}); download it again") from error
+        remedy = record_stream.remedy(error)
+        raise InputError(f"{file.name} is damaged ({error}); {remedy}") from error
 
 
 def _count(member: Member, kinds: Mapping[str, FileKind]) -> int:
@@ -334,11 +335,9 @@ def _record_part(member: Member, kind: FileKind, path: Path) -> FilePart:
     try:
         with member.open() as stream:
             written = _write_records(_records(stream, kind), kind, path)
-    except LayoutError as error:
-        remedy = "the register's layout has changed: list the key in `envelope`, with the reason"
-        raise InputError(f"{member.name} as {kind.name}: {error}; {remedy}") from error
     except (RecordError, PathError, EOFError) as error:
-        raise InputError(f"{member.name} as {kind.name}: {error}; download it again") from error
+        remedy = record_stream.remedy(error)
+        raise InputError(f"{member.name} as {kind.name}: {error}; {remedy}") from error
     except _UnknownKeyError as error:
         raise InputError(_unknown_key(member.name, kind, *error.args)) from None
     rows = pl.concat([pl.LazyFrame(schema=_record_schema(kind)), *map(pl.scan_parquet, written)])

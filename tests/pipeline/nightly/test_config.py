@@ -46,6 +46,7 @@ def test_paths_start_at_the_folder_of_the_file(tmp_path: Path) -> None:
         ('work = "w"\ndata = "d"\n', "lacks 'sources'"),
         (LEAST + "keeep = 3\n", "unknown key 'keeep' in .*; known: work, data, sources"),
         (LEAST + "keep = 1\n", "keep in .*: 1 is refused; give a whole number of 2 or more"),
+        (LEAST + "jobs = '3'\n", "jobs in .*: '3' is refused; give a whole number of 1 or more"),
         (LEAST + "jobs = true\n", "jobs in .*: True is refused; give a whole number of 1 or more"),
         (LEAST + "memory = 0\n", "memory in .*: '0' is no amount of memory"),
         (LEAST + "max_rejected = 2\n", "max_rejected in .*: '2' is no share"),

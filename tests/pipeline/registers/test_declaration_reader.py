@@ -243,7 +243,7 @@ def test_several_keys_of_each_element_make_one_text(tmp_path: Path) -> None:
         (RECORD | {"address": {"line": 1}}, {}, r"unknown key 'address/line' in record 2"),
         (RECORD | {"names": [{"type": 1, "nom": "x"}]}, {}, r"unknown key 'names/nom' in record 2"),
         (RECORD | {"capital": {"sum": 1}}, {}, r"an object with sum stands where a value"),
-        (RECORD, {"page": 2}, r"unknown key 'page' beside 'data'"),
+        (RECORD, {"page": 2}, r"unknown key 'page' beside 'data'; its layout has changed: use"),
     ],
 )
 def test_an_unknown_key_stops_the_import_with_its_path(
