@@ -110,10 +110,14 @@ COUNTED: Final = 7
 COUNTED_SHARE: Final = 256
 COUNTED_LEAST: Final = 1_024
 
-# Of statements; of records, with the shortest match that is looked for: a tenth smaller than at level 3.
+# Of statements.
 ZSTD_LEVEL: Final = 3
+# Of records: a fifth smaller than at level 3. With a window of 2^14 bytes zstd looks for 2^RECORD_SEARCH matches along
+# a chain of equal hashes; with more it takes rows of hashes, which cost more where a record is short (decision 339).
 RECORD_LEVEL: Final = 5
 RECORD_MATCH: Final = 5
+RECORD_WINDOW: Final = 14
+RECORD_SEARCH: Final = 4
 # The first bytes of every zstd frame (RFC 8878 §3.1.1); stored records omit them.
 ZSTD_MAGIC: Final = bytes.fromhex("28b52ffd")
 

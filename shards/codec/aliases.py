@@ -4,7 +4,7 @@ A shard has the hashes of all of them in order, with their rows. A hash may be t
 reader compares the number with that of the record.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -29,10 +29,12 @@ def key(number: str) -> int:
     return int.from_bytes(digest, "little")
 
 
-def table(numbers: Iterable[tuple[int, str]]) -> Mapping[str, NDArray[Any]]:
+def table(numbers: Sequence[tuple[int, str]]) -> Mapping[str, NDArray[Any]]:
     """The table of these rows and numbers: `keys`, ascending, and the `rows`; ties by row."""
-    pairs = sorted({(key(number), row) for row, number in numbers})
-    return {
-        "keys": np.array([hashed for hashed, _ in pairs], "<u8"),
-        "rows": np.array([row for _, row in pairs], "<u4"),
-    }
+    hashes = np.array([key(number) for _, number in numbers], "<u8")
+    rows = np.array([row for row, _ in numbers], "<u4")
+    order = np.lexsort((rows, hashes))
+    keys, rows = hashes[order], rows[order]
+    again = np.zeros(len(keys), bool)  # a pair that is there already
+    again[1:] = (keys[1:] == keys[:-1]) & (rows[1:] == rows[:-1])
+    return {"keys": keys[~again], "rows": rows[~again]}

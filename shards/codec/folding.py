@@ -29,8 +29,7 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return " ".join(_WORD.findall(text.lower()))
-    bare = (c for c in unicodedata.normalize("NFKD", text) if not _is_mark(c))
-    return " ".join(_WORD.findall("".join(bare).casefold().translate(_LIGATURES)))
+    return " ".join(_WORD.findall(text.translate(_FOLDED)))
 
 
 def fold_id(text: str) -> str:
@@ -43,5 +42,17 @@ def fold_id(text: str) -> str:
     return "".join(_WORD.findall(text.upper()))
 
 
+class _FoldedCharacters(dict[int, str]):
+    """What each code point becomes, in the order of contract B15: none of these steps looks at its neighbours."""
+
+    def __missing__(self, point: int) -> str:
+        bare = (c for c in unicodedata.normalize("NFKD", chr(point)) if not _is_mark(c))
+        folded = self[point] = "".join(bare).casefold().translate(_LIGATURES)
+        return folded
+
+
 def _is_mark(char: str) -> bool:
     return unicodedata.category(char)[0] == "M"
+
+
+_FOLDED: Final = _FoldedCharacters()

@@ -4,7 +4,7 @@
 row, and the keys of the amounts in euros that no record has.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,33 +36,44 @@ class KnownCompany:
     identifiant: str
 
 
-def read(shard: Shard, rows: Sequence[int]) -> list[KnownCompany]:
-    """The companies at these rows of a shard."""
+class KnownCompanies:
+    """The companies of a shard, each read once."""
+
+    def __init__(self, shard: Shard) -> None:
+        self._shard = shard
+        self._known: dict[int, KnownCompany] = {}
+
+    def read(self, rows: Sequence[int]) -> list[KnownCompany]:
+        """The companies at these rows."""
+        if missing := [row for row in rows if row not in self._known]:
+            self._known.update(zip(missing, _read(self._shard, missing), strict=True))
+        return [self._known[row] for row in rows]
+
+
+def _read(shard: Shard, rows: Sequence[int]) -> Iterator[KnownCompany]:
     keys = shard.keys("capital_desc", np.array(rows, dtype=np.uint32)).tolist()
-    companies = [shard.company(row) for row in rows]
-    return [
-        KnownCompany(
+    companies = shard.companies(rows)
+    values = filters.values_of_rows(shard, rows, companies)
+    for row, company, compared, key in zip(rows, companies, values, keys, strict=True):
+        yield KnownCompany(
             row,
             company,
-            filters.values(shard, row, company),
+            compared,
             capital=None if key != key else -key,
             nom=fold(company["nom"]),
             identifiant=fold_id(company["id"]),
         )
-        for row, company, key in zip(rows, companies, keys, strict=True)
-    ]
 
 
-def search(companies: Sequence[KnownCompany], query: Query) -> list[int]:
-    """The rows that match, in order; all companies must be of one country."""
+def matching(companies: Sequence[KnownCompany], query: Query) -> list[KnownCompany]:
+    """The companies that pass every filter of `query`."""
     wanted = filters.filters(query)
-    matching = [company for company in companies if filters.matches(company.values, wanted)]
-    return [company.row for company in sorted(matching, key=lambda c: place(c, query.tri))]
+    return [company for company in companies if filters.matches(company.values, wanted)]
 
 
-def matches(known: KnownCompany, query: Query) -> bool:
-    """Whether a company passes every filter of `query`."""
-    return filters.matches(known.values, filters.filters(query))
+def sort(companies: Sequence[KnownCompany], tri: str) -> list[KnownCompany]:
+    """Companies of one country in the order `tri`."""
+    return sorted(companies, key=lambda company: place(company, tri))
 
 
 def place(known: KnownCompany, tri: str) -> tuple[Any, ...]:

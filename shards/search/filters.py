@@ -27,14 +27,20 @@ class Filter(NamedTuple):
 
 def values(shard: Shard, row: int, company: Company) -> Values:
     """The values of the company at this row of a shard, by the names of their columns."""
-    cell = shard.cell_at(row)
-    stored = StoredRow(
-        cell.secteur, cell.sous_secteur, shard.actif_eur(row), shard.has_comptes(row)
-    )
-    return {
-        name: one.value(company, stored) if one.value else company[one.fields[0]]
-        for name, one in COLUMNS.items()
-    }
+    return next(values_of_rows(shard, [row], [company]))
+
+
+def values_of_rows(
+    shard: Shard, rows: Sequence[int], companies: Sequence[Company]
+) -> Iterator[Values]:
+    """The values of the companies at these rows of a shard."""
+    for row, company, euros in zip(rows, companies, shard.actifs_eur(rows), strict=True):
+        cell = shard.cell_at(row)
+        stored = StoredRow(cell.secteur, cell.sous_secteur, euros, shard.has_comptes(row))
+        yield {
+            name: column.value(company, stored) if column.value else company[column.fields[0]]
+            for name, column in COLUMNS.items()
+        }
 
 
 def filters(query: Query) -> list[Filter]:

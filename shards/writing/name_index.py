@@ -106,11 +106,12 @@ def fold_names(noms: Texts, former: FormerNames) -> FoldedNames:
     pieces = _Pieces()
     assert pieces[_END_OF_NAME] == 0
     numbers, former_numbers = _numbers(noms, pieces), _numbers(former.noms, pieces)
-    folded = [fold(piece).split() for piece in pieces]
-    words = sorted({word for part in folded for word in part})  # code points sort like UTF-8 bytes
-    place = {word: index for index, word in enumerate(words)}
-    flat = np.array([place[word] for part in folded for word in part], dtype=np.uint32)
-    counts = np.array([len(part) for part in folded], dtype=np.int64)
+    folded = list(map(_fold_piece, pieces))
+    every = " ".join(folded).split()
+    words = sorted(set(every))  # code points sort like UTF-8 bytes
+    place = dict(zip(words, range(len(words)), strict=True))
+    flat = np.fromiter(map(place.__getitem__, every), np.uint32, len(every))
+    counts = np.array([text.count(" ") + 1 if text else 0 for text in folded], dtype=np.int64)
     begins = np.cumsum(counts) - counts
     tokens, ends = _tokens(numbers, begins, counts, flat)
     if len(former.noms):
@@ -118,6 +119,11 @@ def fold_names(noms: Texts, former: FormerNames) -> FoldedNames:
         tokens, ends = _append(tokens, ends, *added, former.rows)
     starts = np.concatenate(([0], ends)).astype(np.uint32)
     return FoldedNames(strings.pack(words), tokens, starts)
+
+
+def _fold_piece(piece: str) -> str:
+    # Most are such, and folded by this alone.
+    return piece.lower() if piece.isascii() and piece.isalnum() else fold(piece)
 
 
 def _tokens(

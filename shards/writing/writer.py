@@ -311,7 +311,8 @@ def _write_rows(
 def _compressor(dictionary: bytes) -> Callable[[bytes], bytes]:
     parameters = zstandard.ZstdCompressionParameters.from_level(
         format.RECORD_LEVEL, source_size=1 << 10, dict_size=len(dictionary),
-        min_match=format.RECORD_MATCH, write_dict_id=False,
+        min_match=format.RECORD_MATCH, window_log=format.RECORD_WINDOW,
+        search_log=format.RECORD_SEARCH, write_dict_id=False,
     )  # fmt: skip
     known = None
     if dictionary:

@@ -101,10 +101,13 @@ class Shard:
         """A company as a dict of the fields of §2.1, contacts included; for display and checks."""
         return record.company(self.record(row, coordonnees=True))
 
+    def companies(self, rows: Sequence[int]) -> list[dict[str, Any]]:
+        """Several companies, as `company` does."""
+        return record.companies(b",".join(self.records(rows, coordonnees=True)))
+
     def names(self, rows: Sequence[int]) -> list[str]:
         """The names of several companies, as registered."""
-        found = self.records(rows, coordonnees=False)
-        return [company["nom"] for company in record.companies(b",".join(found))]
+        return [company["nom"] for company in self.companies(rows)]
 
     @translate_errors()
     def comptes(self, row: int) -> bytes | None:
@@ -209,10 +212,6 @@ class Shard:
         else:
             count = len(self.code_texts(name)) + 1
         return self.file.array(format.COLUMN, name, codes.code_type(count))
-
-    def actif_eur(self, row: int) -> float | None:
-        """The total assets of a company in euros."""
-        return self.actifs_eur([row])[0]
 
     @translate_errors()
     def actifs_eur(self, rows: Sequence[int]) -> list[float | None]:
