@@ -15,6 +15,7 @@ SPELLINGS: Final = {"GB": "UK"}
 _LIGATURES: Final = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
 )
+_REMEMBERED: Final = 8_192  # characters
 # A run of letters and digits: `\w` is str.isalnum() or the underscore.
 _WORD: Final = re.compile(r"[^\W_]+")
 
@@ -47,7 +48,9 @@ class _FoldedCharacters(dict[int, str]):
 
     def __missing__(self, point: int) -> str:
         bare = (c for c in unicodedata.normalize("NFKD", chr(point)) if not _is_mark(c))
-        folded = self[point] = "".join(bare).casefold().translate(_LIGATURES)
+        folded = "".join(bare).casefold().translate(_LIGATURES)
+        if len(self) < _REMEMBERED:
+            self[point] = folded
         return folded
 
 

@@ -11,8 +11,9 @@ import pytest
 from shards import format
 from shards.codec import record, strings
 from shards.errors import OutOfOrderError
+from shards.search.reader.shard import Shard
 from shards.writing import lmdb_writer, writer
-from shards.writing.writer import Columns
+from shards.writing.writer import FEWEST_SAMPLES, Columns
 from tests.world import Company, columns, company, in_layout, write_shard
 
 FOUND = in_layout(
@@ -123,3 +124,22 @@ def test_a_file_of_many_commits_is_the_same_for_every_run(
         assert (
             txn.stat(env.open_db(format.RECORD, txn=txn))["entries"] == 2
         )  # a chunk, and where each record begins in it
+
+
+def test_a_record_that_is_longer_than_the_window_is_read_as_it_was(tmp_path: Path) -> None:
+    """The window of zstd is 16 KiB, and the dictionary lies before it."""
+    path = tmp_path / "EE.shard"
+    text = " ".join(f"{number * number % 9_973:04}" for number in range(2 * (16 << 10) // 5))
+    rows = [
+        company("EE", f"{number:04}", f"Osaühing {number}", description=text[: number * 40])
+        for number in range(FEWEST_SAMPLES + 300)
+    ]
+
+    written = write_shard(path, "EE", rows)
+
+    shard = Shard(path)
+    assert shard.dictionary
+    assert shard.companies(range(len(written))) == [
+        {field: one.get(field) for field in record.FIELDS} for one in written
+    ]
+    shard.close()
