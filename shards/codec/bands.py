@@ -112,8 +112,9 @@ def _bounds(published: str) -> tuple[int, int | None] | None:
 def ends(tri: str, runs: KeyRuns, rows: int) -> NDArray[np.uint32]:
     """How many rows come before each band of an order, and all rows at the end."""
     if tri == "recent":
-        years = _of_years(runs.keys)
-        stops = years.searchsorted(sort_distinct(years.copy()), side="right")
+        years = _of_years(runs.keys)  # ascending, as the keys are
+        last = np.append(years[1:] != years[:-1], True)[: len(years)]
+        stops = np.flatnonzero(last) + 1
     else:
         stops = runs.keys.searchsorted([-bound for bound in reversed(TURNOVERS)], side="right")
         stops = np.append(stops, len(runs.keys))

@@ -70,7 +70,12 @@ class Layout:
 
 def layout(cells: Sequence[Cell]) -> Layout:
     """The layout of a shard with these cells, which are in layout order."""
-    single = tuple(_part(cell.place, cells, at, at + 1) for at, cell in enumerate(cells))
+    single = tuple(
+        CellRange(
+            cell.place, at, at + 1, cell.start, cell.stop, cell.with_ca - cell.start, cell.with_site
+        )
+        for at, cell in enumerate(cells)
+    )
     bounds: dict[str, list[int]] = {}
     for index, cell in enumerate(cells):
         bounds.setdefault(cell.secteur or "-", []).append(index)
