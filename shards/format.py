@@ -11,7 +11,7 @@ from shards.errors import WrongFormatError
 from shards.query import DEEPEST
 
 MAGIC: Final = b"societes-shard"
-FORMAT_VERSION: Final = 8
+FORMAT_VERSION: Final = 9
 
 # The tables of a shard (FORMAT.md §3).
 META: Final = b"meta"  # header, cells, compression dictionary, places of values
@@ -51,6 +51,8 @@ ROWS: Final = b"rows"  # in `top` and `set`
 STARTS: Final = b"starts"  # in `record` and `comptes`, beside the chunks
 FACTS: Final = b"facts"
 YEARS: Final = b"exercice"  # in `ratio`, beside the codes of ratios
+# In `ratio`: the companies that have a ratio, ascending by it, ratio by ratio; and where those of each end.
+RATIO_ORDERS: Final = ("orders", "order_ends")
 
 # So many records, or statements, are one value.
 CHUNK_ROWS: Final = 1 << 16

@@ -170,8 +170,14 @@ def write_shard(
     iso2: str,
     found: Sequence[Company],
     comptes: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    ratios: LastYearRatios | None = None,
 ) -> list[Company]:
-    """Write the shard of `iso2`; return its companies in layout order. `comptes` is by id."""
+    """Write the shard of `iso2`; return its companies in layout order.
+
+    Args:
+        comptes: statement lines by identifier.
+        ratios: instead of those of the statements.
+    """
     rows = in_layout([company for company in found if company["iso2"] == iso2])
     lines = {c["id"]: [] for c in rows if c["a_comptes"]} | dict(comptes or {})
 
@@ -184,7 +190,7 @@ def write_shard(
         columns(rows),
         records,
         [(i, orjson.dumps(lines[c["id"]])) for i, c in enumerate(rows) if c["id"] in lines],
-        ratios=last_year_ratios([lines[c["id"]] for c in rows if c["id"] in lines]),
+        ratios=ratios or last_year_ratios([lines[c["id"]] for c in rows if c["id"] in lines]),
     )
     return rows
 

@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.ratios.formula import Formula
-from shards.ratios.ratio_table import MONTHS, YEAR_MONTHS, Ratio, ratios, stored_codes
+from shards.ratios.ratio_table import (
+    MONTHS,
+    YEAR_MONTHS,
+    Ratio,
+    ordered_codes,
+    ratios,
+    stored_codes,
+)
 
 Figures = NDArray[np.float64]
 # The figures of a year by line of the chart.
@@ -26,6 +33,20 @@ class LastYearRatios:
     """The arrays of the table `ratio`: the year, and each ratio by its code; one entry per company."""
 
     arrays: Mapping[str, NDArray[np.uint16] | Figures]
+
+    def orders(self) -> dict[str, NDArray[np.uint32]]:
+        """The further arrays of the table: the numbers of the companies that have a ratio, and where these end.
+
+        They ascend by the ratio, equal ones by number; ratio by ratio in the order of `ordered_codes`.
+        """
+        found = []
+        for code in ordered_codes():
+            values = self.arrays[code]
+            known = np.flatnonzero(~np.isnan(values))
+            found.append(known[np.argsort(values[known], kind="stable")])
+        numbers, ends = np.concatenate(found), np.cumsum([len(one) for one in found])
+        arrays = (numbers.astype(format.U4), ends.astype(format.U4))
+        return dict(zip(format.RATIO_ORDERS, arrays, strict=True))
 
 
 NO_RATIOS: Final = LastYearRatios(

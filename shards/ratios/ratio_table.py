@@ -79,6 +79,11 @@ def stored_codes() -> tuple[str, ...]:
     return tuple(code for code, ratio in ratios().items() if not ratio.is_amount)
 
 
+def ordered_codes() -> tuple[str, ...]:
+    """The same codes as the orders of a shard lie: by their bytes, whatever the order of the table."""
+    return tuple(sorted(stored_codes()))
+
+
 def chart_lines() -> frozenset[str]:
     """The lines of the chart that any formula needs."""
     return frozenset((MONTHS,)) | frozenset(

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from math import isclose, isnan
 from typing import Final
 
+import numpy as np
+
 from shards import format
 from shards.codec import record
 from shards.ratios import accounts
+from shards.ratios.last_year import LastYearRatios
 from shards.ratios.ratio_table import ratios, stored_codes
 from shards.search.reader.shard import Shard
 
@@ -26,6 +29,9 @@ def faults(shard: Shard) -> Iterator[str]:
         if count != len(rows):
             yield f"ratio {name} has {count} values for {len(rows)} rows with statements"
             return
+    for name, order in LastYearRatios(columns).orders().items():
+        if not np.array_equal(shard.file.array(format.RATIO, name, format.U4), order):
+            yield f"the {name} of ratios are not those of their values"
     compared = [code for code in columns if ratios()[code].unite != "EUR"]
     for place, row in enumerate(rows):
         year, expected = accounts.last_year(record.lines(shard.comptes(row)))

@@ -126,7 +126,7 @@ def write(
             raise OutOfOrderError(
                 f"ratios are not of the {len(with_statements)} rows of statements; give one for each"
             )
-        append_arrays(tables, format.RATIO, ratios.arrays)
+        append_arrays(tables, format.RATIO, {**ratios.arrays, **ratios.orders()})
         coded = code_columns.tables(
             columns.etat,
             with_statements,

@@ -12,6 +12,8 @@ from shards import format
 from shards.codec import record
 from shards.codec.row_sets import Packing
 from shards.query import ORDERS
+from shards.ratios.last_year import LastYearRatios
+from shards.ratios.ratio_table import stored_codes
 from tests.shards.unpacked import unpack
 
 DOCUMENT: Final = (Path(shards.__file__).parent / "FORMAT.md").read_text()
@@ -74,6 +76,20 @@ def test_the_record_of_the_document_is_decoded_by_hand_to_what_the_code_encodes(
     assert parts == [piece.encode() for piece in texts]
     assert f"`{content[:8].hex(' ')}`: a head of {head} bytes and contacts of {contacts}" in text
     assert content == record.encode(COMPANY)
+
+
+def test_the_orders_of_ratios_of_the_document_are_those_that_are_stored() -> None:
+    text = section("Example, three companies, of which", "## 7 Keys")
+    numbers, zero, last = (
+        bytes.fromhex(one) for one in re.findall(r"`((?:[0-9a-f]{2} ?)+)`", text)
+    )
+    unknown = np.full(3, np.nan)
+    ratios = dict.fromkeys(stored_codes(), unknown) | {"z_altman": np.array([np.nan, 2.5, 1.0])}
+
+    orders = LastYearRatios(ratios).orders()
+
+    assert orders["orders"].tobytes() == numbers
+    assert orders["order_ends"].tobytes() == 20 * zero + last
 
 
 def test_the_frame_of_the_document_is_annotated_as_the_rfc_says() -> None:

@@ -38,7 +38,7 @@ OLDER = range(1, format.FORMAT_VERSION)
 LINE = re.compile(r"(?P<table>\w+) (?P<key>(?<=top )\S+ \w+|\S+) (?P<value>[0-9a-f ]*)")
 
 
-def test_every_entry_of_a_shard_is_as_in_format_8(tmp_path: Path) -> None:
+def test_every_entry_of_a_shard_is_as_in_format_9(tmp_path: Path) -> None:
     write_shard(tmp_path / "EE.shard", "EE", FOUND, comptes={"10000024": LINES})
 
     with Shard(tmp_path / "EE.shard") as shard:

@@ -128,6 +128,43 @@ def run_known(source: Address, size: int, numbers: Address, count: int, target: 
     return used  # noqa: RET504 (with the lock, into a Python number)
 
 
+def gather_marked(order: u32s, count: i64, bits: u8s, size: i64, target: Words) -> i64:
+    """Write those of the numbers order[:count] that are marked, of `size` bits, to `target`; returns how many."""
+    used: i64 = 0
+    outside: i64 = 0
+    for i in range(count):
+        number: i64 = order[i]
+        outside |= number >= size
+        number = number if number < size else 0
+        target[used] = number
+        used += (bits[number >> 3] >> (number & 7)) & 1
+    if outside:
+        raise_damaged()
+    return used
+
+
+def run_marked(order: Address, count: int, bits: Address, size: int, target: Address) -> int:
+    """`gather_marked` for Python: arrays by address; frees its lock.
+
+    Args:
+        order: `count` numbers, 4 bytes each.
+        bits: one or more, the lowest of each byte first.
+        target: room for as many numbers.
+
+    Raises:
+        CorruptError: a number is not below `size`.
+    """
+    ordered: u32s = cython.cast(u32s, order)
+    marks: u8s = cython.cast(u8s, bits)
+    found: Words = cython.cast(Words, target)
+    room: i64 = size
+    asked: i64 = count
+    used: i64 = 0
+    with cython.nogil:
+        used = gather_marked(ordered, asked, marks, room, found)
+    return used  # noqa: RET504 (with the lock, into a Python number)
+
+
 def add_moments(figures: f64s, count: i64, sums: Reals) -> i64:
     """Add to three sums: the figures, their squares, and the figures times their places; a few at a time, exactly."""
     first: i64 = 0

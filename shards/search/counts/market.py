@@ -1,10 +1,11 @@
 """The figures of a market: turnovers, bands and ratios of all companies that a search finds, exactly (extension X11).
 
 The countries of a search are divided in two parts of about as many companies, so that two threads can work beside each
-other. In a part whose rows are mostly found, these are marked and read along the orders; else each is looked up.
+other. In a part whose rows are mostly found, these are marked and read along the orders; else each is looked up. The
+same is true of the companies with statements of a country and their ratios.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,7 @@ from shards.errors import translate_errors
 from shards.kernel.memory import address_of
 from shards.kernel.results.market import moments as sums_of
 from shards.kernel.results.market import run_known as gather_known
+from shards.kernel.results.market import run_marked as gather_marked
 from shards.query import STATES, Query
 from shards.ratios.distribution import (
     Concentration,
@@ -24,6 +26,7 @@ from shards.ratios.distribution import (
     Quantiles,
     concentration,
     quantiles,
+    quantiles_along,
 )
 from shards.ratios.ratio_table import stored_codes
 from shards.search.counts.distribution import (
@@ -40,6 +43,9 @@ from shards.search.search import UNLIMITED, ShardSet, search
 # Of so many rows one or more: they are marked, and read along the orders. A row that is looked up costs as much as
 # forty that are passed.
 _DENSE: Final = 32
+# Of so many known figures of a ratio one or more: the chosen ones are read along the order. One that is gathered and
+# sorted costs as much as twelve that are passed.
+_ORDERED: Final = 12
 
 GROWTH: Final = "croissance_ca"
 _CEASED: Final = "cessee"
@@ -196,15 +202,22 @@ def _ratios(
         recent = numbers[shard.ratio_years[numbers] >= max(1, oldest)]
         if not len(recent):
             continue
-        room = np.empty(len(recent))
-        for code in found:
-            figures = _known_figures(shard.ratio(code), recent, room)
-            if code == GROWTH:
-                growth.append(figures.copy())
-            figures.sort()
-            if len(figures):
-                found[code][shard.iso2] = quantiles(figures, ascending=True)
+        growth.append(_known_figures(shard.ratio(GROWTH), recent, np.empty(len(recent))))
+        known = sum(map(len, shard.ratio_orders.values())) / len(found)
+        read = _along_orders if _ORDERED * len(recent) >= known else _of_few
+        for code, one in read(shard, recent):
+            found[code][shard.iso2] = one
     return found, _join(growth)
+
+
+def _of_few(shard: Shard, numbers: NDArray[np.int64]) -> Iterator[tuple[str, Quantiles]]:
+    """The quantiles of each ratio that some of these statements have; its figures are gathered and sorted."""
+    room = np.empty(len(numbers))
+    for code, order in shard.ratio_orders.items():
+        figures = _known_figures(shard.ratio(code), numbers, room) if len(order) else room[:0]
+        if len(figures):
+            figures.sort()
+            yield code, quantiles(figures, ascending=True)
 
 
 def _known_figures(figures: Figures, numbers: NDArray[np.int64], room: Figures) -> Figures:
@@ -212,3 +225,17 @@ def _known_figures(figures: Figures, numbers: NDArray[np.int64], room: Figures) 
     addresses = (address_of(one) for one in (figures, numbers, room))
     source, chosen, target = addresses
     return room[: gather_known(source, len(figures), chosen, len(numbers), target)]
+
+
+def _along_orders(shard: Shard, numbers: NDArray[np.int64]) -> Iterator[tuple[str, Quantiles]]:
+    """The same, read along the orders of the shard: nothing is sorted, and of the figures a few are read."""
+    marked = np.zeros(len(shard.statement_rows), np.bool_)
+    marked[numbers] = True
+    bits = np.packbits(marked, bitorder="little")
+    room = np.empty(len(marked), np.uint32)
+    marks, target = address_of(bits), address_of(room)
+    for code, order in shard.ratio_orders.items():
+        count = min(len(order), len(marked))
+        known = gather_marked(address_of(order), count, marks, len(marked), target)
+        if known:
+            yield code, quantiles_along(shard.ratio(code), room[:known])

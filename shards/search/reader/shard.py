@@ -27,6 +27,7 @@ from shards.codec.sparse_index import EvenPlaces, SparseIndex
 from shards.codec.strings import Texts
 from shards.errors import CorruptError, translate_errors
 from shards.query import ORDERS
+from shards.ratios.ratio_table import ordered_codes
 from shards.search.reader import id_lookup, shard_file
 from shards.search.reader.id_lookup import IdLookup
 from shards.search.reader.name_lookup import NameLookup
@@ -36,7 +37,7 @@ from shards.search.reader.shard_file import ShardFile
 _CACHED: Final = (
     "layout", "facts", "turnover_facts", "website_turnover", "website_headcount",
     "words", "idents", "sets", "phrases", "list_starts", "top_rows", "frames",
-    "statement_rows", "statements", "spellings", "ratio_years", "_ratios", "_steps",
+    "statement_rows", "statements", "spellings", "ratio_years", "ratio_orders", "_ratios", "_steps",
 )  # fmt: skip
 
 
@@ -145,6 +146,12 @@ class Shard:
     def ratio_years(self) -> NDArray[np.uint16]:
         """The last year of the statements of these companies, 0 if they have no line."""
         return self.file.array(format.RATIO, format.YEARS.decode(), format.U2)
+
+    @cached_property
+    def ratio_orders(self) -> Mapping[str, NDArray[np.uint32]]:
+        """By code, the places of the known values in `ratio`, ascending by value."""
+        held = (self.file.array(format.RATIO, name, format.U4) for name in format.RATIO_ORDERS)
+        return dict(zip(ordered_codes(), np.split(*held), strict=False))
 
     def _statement(self, row: int) -> int | None:
         """The number of a company's statements among all, None if it has none."""

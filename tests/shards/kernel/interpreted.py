@@ -24,6 +24,7 @@ _USERS: Final = (
     "shards.search.search",
     "shards.search.counts.distribution",
     "shards.search.counts.facets",
+    "shards.search.counts.market",
     "shards.search.matching.candidate_rows",
     "shards.search.suggest.suggestions",
 )

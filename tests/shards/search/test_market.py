@@ -1,6 +1,8 @@
 """The figures of a market, against sums in plain Python over the companies of the oracle (X11)."""
 
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,14 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shards.errors import CorruptError
+from shards.kernel.memory import address_of, view
+from shards.kernel.results.market import run_marked
 from shards.query import Query
 from shards.ratios.distribution import QUANTILES, quantiles
+from shards.ratios.last_year import LastYearRatios
+from shards.ratios.ratio_table import stored_codes
 from shards.search.counts import distribution, market
 from shards.search.counts.market import MarketPart, MarketTurnovers
+from shards.search.reader.shard import Shard
 from tests import oracle
-from tests.shards.search.open_shards import INTERPRETED, OpenShards
+from tests.shards.search.open_shards import INTERPRETED, INTERPRETED_MODULES, OpenShards
 from tests.shards.search.query_strategies import queries
-from tests.world import Company, companies
+from tests.world import Company, companies, company, write_shard
 
 OLDEST = 2022
 Accounts = Mapping[tuple[str, str], tuple[int, float, float, float]]
@@ -45,9 +53,9 @@ def lines(filed: tuple[int, float, float, float]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-@given(cases(), st.sampled_from([1, 4, 10**9]))
+@given(cases(), st.sampled_from([1, 4, 10**9]), st.sampled_from([0, 1, 10**9]))
 def test_a_market_has_the_figures_of_the_oracle(
-    case: tuple[list[Company], Accounts, list[Query]], dense: int
+    case: tuple[list[Company], Accounts, list[Query]], dense: int, ordered: int
 ) -> None:
     found, filed, asked = case
     with (
@@ -55,6 +63,7 @@ def test_a_market_has_the_figures_of_the_oracle(
         OpenShards(found, {key: lines(one) for key, one in filed.items()}) as world,
     ):
         patch.setattr(market, "_DENSE", dense)
+        patch.setattr(market, "_ORDERED", ordered)
         for query in asked:
             matching = oracle.search(found, query)
             parts = [
@@ -114,6 +123,49 @@ def assert_ratios(
         assert one.n == len(equity[iso2])
         wanted = tuple(oracle.quantile(equity[iso2], share) for share in QUANTILES)
         assert one.values == pytest.approx(wanted)
+
+
+ratio_values = st.sampled_from([float("nan"), -2.0, -0.0, 0.0, 1e-300, 0.1, 0.3, 1e300])
+
+
+@given(
+    st.lists(st.tuples(st.lists(ratio_values, min_size=3, max_size=3), st.booleans()), max_size=20)
+)
+def test_ratios_along_their_orders_are_those_that_were_gathered_and_sorted(
+    drawn: list[tuple[list[float], bool]],
+) -> None:
+    codes = stored_codes()
+    ratios = {
+        code: np.array([values[place % 3] for values, _ in drawn], float)
+        for place, code in enumerate(codes)
+    }
+    chosen = np.flatnonzero([one for _, one in drawn])
+    found = [company("EE", f"{i:02}", "A", a_comptes=True) for i in range(len(drawn))]
+    years = np.full(len(drawn), OLDEST, np.uint16)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "EE"
+        write_shard(path, "EE", found, ratios=LastYearRatios({"exercice": years, **ratios}))
+        with Shard(path) as shard:
+            quantiles_of = {code: quantiles(values[chosen]) for code, values in ratios.items()}
+            expected = {code: one for code, one in quantiles_of.items() if one.n}
+            assert dict(market._along_orders(shard, chosen)) == expected
+            assert dict(market._of_few(shard, chosen)) == expected
+
+
+@given(st.permutations(range(20)), st.lists(st.booleans(), min_size=20, max_size=20))
+def test_marked_numbers_are_gathered_in_their_order_by_both_engines(
+    order: list[int], marked: list[bool]
+) -> None:
+    given_order, bits = np.array(order, np.uint32), np.packbits(marked, bitorder="little")
+    gather = INTERPRETED_MODULES["shards.search.counts.market"].gather_marked
+    expected = [number for number in order if marked[number]]
+    for run, place in ((run_marked, address_of), (gather, view)):
+        room = np.empty(20, np.uint32)
+        arrays = [place(one) for one in (given_order, bits, room)]
+        count = run(arrays[0], 20, arrays[1], 20, arrays[2])
+        assert room[:count].tolist() == expected
+        with pytest.raises(CorruptError):
+            run(arrays[0], 20, arrays[1], 19, arrays[2])
 
 
 @given(companies().flatmap(lambda found: st.tuples(st.just(found), queries(found))))

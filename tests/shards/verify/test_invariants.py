@@ -211,6 +211,11 @@ def odd_record() -> bytes:
         (format.RATIO, b"exercice", put("<u2", 0, 2023), "row 1 has ratios of 2023"),
         (format.RATIO, b"autonomie_financiere", put("<f8", 0, 0.4), "of row 1 is not that of its"),
         (format.RATIO, b"z_altman", lambda v: v + v, "ratio z_altman has 4 values for 2 rows"),
+        (format.RATIO, b"orders", put("<u4", 0, 1), "orders of ratios are not those"),
+        (format.RATIO, b"orders", lambda v: v + v, "orders of ratios are not those"),
+        (format.RATIO, b"orders", lambda v: v[4:], "orders of ratios are not those"),
+        (format.RATIO, b"order_ends", put("<u4", 20, 0), "order_ends of ratios are not those of"),
+        (format.RATIO, b"order_ends", lambda v: v[4:], "order_ends of ratios are not those of"),
     ],
 )
 def test_a_broken_invariant_is_named(
@@ -230,6 +235,20 @@ def test_a_broken_invariant_is_named(
         else:
             txn.put(key, change(bytes(txn.get(key, b""))))
     with Shard(path) as shard, pytest.raises(CorruptError, match=fault):
+        invariants.check(shard)
+
+
+def test_an_order_of_ratios_that_does_not_ascend_is_named(tmp_path: Path) -> None:
+    """FORMAT.md §9, invariant 5: of equity to total assets, the first ratio."""
+    path = tmp_path / "EE"
+    lines = [LINES[0] | {"valeur": 20.0}, LINES[1]]
+    write_shard(path, "EE", FOUND, comptes={"1": LINES, "2": lines})
+    with Shard(path) as shard:
+        invariants.check(shard)
+        assert shard.ratio_orders["autonomie_financiere"].tolist() == [1, 0]
+    with altered(path, format.RATIO) as txn:
+        txn.put(b"orders", swapped("<u4", 0, 1)(bytes(txn.get(b"orders", b""))))
+    with Shard(path) as shard, pytest.raises(CorruptError, match="orders of ratios are not those"):
         invariants.check(shard)
 
 
