@@ -24,15 +24,6 @@ from shards.codec import record as codec
 from shards.search.suggest.proposals import ProposedSearch
 from shards.search.suggest.spelling import NearestText
 
-# A record without statements is no refusal (A6).
-COMPTES_MESSAGE: Final = (
-    "Les états financiers sont servis aux appels identifiés, dès le compte gratuit : /inscription"
-)
-CREDITS_MESSAGE: Final = (
-    "Les crédits du mois et les packs sont épuisés : l'identité publique reste servie, les états "
-    "financiers reprennent le mois prochain ou après l'achat d'un pack : /tarifs"
-)
-
 _REFUSED_KEY: Final = 401
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -129,7 +120,8 @@ class Record(NamedTuple):
         contacts: whether the identity has contact values.
         statements: JSON array of its statement lines, `[]` if it has none (E4); None where they are
             not part of this result.
-        message: why the statements are withheld; None where they are served, or were not asked for.
+        message: why the statements are withheld, in the language of the caller; None where they are served, or were
+            not asked for.
     """
 
     caller: Caller

@@ -114,7 +114,7 @@ OPERATIONS: Final = (
     Operation(
         "readCompany", _RECORD, "societe", "call", "Companies",
         societe, record.Fiche, record.FicheRefusee, record.FicheIndisponible,
-        parameters=parameters.PINNED, credits="fiche", headers=["Content-Location"],
+        parameters=parameters.PINNED, credits="fiche", headers=["Content-Location", "Content-Language"],
     ),
     Operation(
         "analyseCompany", f"{_RECORD}/analyses/entreprise", "analyse-entreprise", "analysis",

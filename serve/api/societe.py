@@ -12,7 +12,7 @@ from serve.access.call import (
     Request,
     private_headers,
 )
-from serve.access.envelope import COMPTES_MESSAGE, CREDITS_MESSAGE, Record
+from serve.access.envelope import Record
 from serve.access.etag import etag
 from serve.contract import errors, seed_tables
 from serve.contract.errors import ApiError
@@ -74,21 +74,25 @@ def _prepare_record(
     caller, offer = request.caller, request.offer
     plan = caller.plan
     company = f"{shard.iso2}/{shard.company(row)['id']}"
-    tag = etag(generation.id, plan.slug, caller.souscrit, offer, company)
-    headers = private_headers(tag, generation.id, path=path_of(company))
     served = with_statements and plan.etats_financiers
+    # Only a record that says why it has no statements has a text of ours.
+    message = errors.COMPTES_MESSAGE if with_statements and not served else None
+    lang = request.lang if message else ""
+    tag = etag(generation.id, plan.slug, caller.souscrit, offer, company, lang)
+    headers = private_headers(tag, generation.id, path=path_of(company), lang=lang)
 
     async def run() -> "CallResult[Record]":
         identity = shard.record(row, coordonnees=plan.coordonnees)
         statements = (shard.comptes(row) or b"[]") if served else None
-        message = COMPTES_MESSAGE if with_statements and not served else None
-        record = Record(caller, offer, identity, plan.coordonnees, statements, message)
+        said = message and message[errors.LANGUAGES.index(lang)]
+        record = Record(caller, offer, identity, plan.coordonnees, statements, said)
         return CallResult(200, record, headers, free=not shard.has_comptes(row))
 
     def preview(error: ApiError) -> Record:
         public = shard.record(row, coordonnees=False)
-        message = CREDITS_MESSAGE if error.extra else error.message
-        return Record(caller, offer, public, contacts=False, message=message)
+        texts = errors.CREDITS_MESSAGE if error.extra else error.texts
+        said = texts[errors.LANGUAGES.index(request.lang)]
+        return Record(caller, offer, public, contacts=False, message=said)
 
     cost = RECORD_CREDITS if served else 0
     return PreparedCall(run, tag, headers, company, cost, preview)

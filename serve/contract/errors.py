@@ -126,6 +126,9 @@ NO_COUNTERS: Final = _message("sans_compteurs")
 NO_CHANGES: Final = _message("sans_modifications")
 NO_ROOM: Final = _message("sans_place")
 NO_WORKBOOK: Final = _message("sans_fichier")
+# Why a record has no statements: a visitor's is no refusal (A6), and credits may be used up (D10).
+COMPTES_MESSAGE: Final = _message("comptes_d_un_visiteur")
+CREDITS_MESSAGE: Final = _message("comptes_sans_credits")
 
 
 # -- 400: the request ------------------------------------------------------------

@@ -2,19 +2,20 @@
 
 The rules for parameters stay in serve/request/reader.py. A member is a string or a number, and a
 number counts as it was written: `50.0` and `1e6` mean what they mean in a query string. The same name
-twice is the same parameter twice (B5).
+twice is the same parameter twice (B5), and so is an array.
 
 JSON that two readers would understand differently is refused. The bytes are read by serve/http. Pure.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from email.message import Message
 from typing import Any, Final
 
 import orjson
 
 from serve.contract import errors
+from serve.contract.parameters import IDS
 from serve.contract.text import Text
 from serve.request.query_string import Pairs
 
@@ -43,10 +44,26 @@ def pairs(raw: bytes) -> Pairs:
     """The members of the JSON object `raw`, in order.
 
     Raises:
-        ApiError: 400 `corps_invalide`, or `parametre_invalide` for a member that is neither a
-            string nor a number.
+        ApiError: 400 `corps_invalide`, or as `parameters` does.
     """
-    return [(name, text(name, value)) for name, value in members(raw)]
+    return parameters(members(raw))
+
+
+def parameters(given: Iterable[tuple[str, Any]]) -> Pairs:
+    """Members as parameters; an array is its parameter once for each item, an empty one is absent (§4.4).
+
+    `ids` may not be empty: who names no company does not want the whole base.
+
+    Raises:
+        ApiError: 400 `parametre_invalide` for a value that is neither a string nor a number, nor an array of these.
+    """
+    found: list[tuple[str, str]] = []
+    for name, value in given:
+        if name == IDS.name and value == []:
+            raise errors.parametre_invalide(name, errors.why("sans_societe", shown="[]"))
+        several = value if isinstance(value, list) else [value]
+        found += [(name, text(name, one)) for one in several]
+    return found
 
 
 def members(raw: bytes) -> tuple[tuple[str, Any], ...]:

@@ -227,7 +227,12 @@ def _postcodes(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[
 def _companies(
     texts: Texts, parameter: Parameter, names: PlaceNames
 ) -> tuple[AskedCompany, ...] | None:
-    return companies(items(texts, parameter), names) or None
+    """Companies; a list that has separators only is refused, since it does not mean all (X2)."""
+    found = companies(items(texts, parameter), names)
+    if not found and any(texts):
+        shown = repr(",".join(texts)[:100])
+        raise invalid_value(parameter, errors.why("sans_societe", shown=shown))
+    return found or None
 
 
 def _columns(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:

@@ -74,12 +74,7 @@ def _search(subject: Any, names: PlaceNames) -> tuple[Query, Companies | None]:
         example = '{"pays": "FR", "ca_min": 1000000}'
         why = json_body.why_other_type(subject, errors.why("objet_de_filtres", example=example))
         raise errors.parametre_invalide(SEARCH, why)
-    pairs = [
-        (name, json_body.text(name, one))
-        for name, value in subject
-        for one in (value if isinstance(value, list) else [value])
-    ]
-    asked = reader.read(pairs, parameters.WATCHED, names)
+    asked = reader.read(json_body.parameters(subject), parameters.WATCHED, names)
     return asked.query, asked.companies
 
 

@@ -71,8 +71,13 @@ def reference(name: str) -> Schema:
 
 
 def _member(parameter: Parameter, lang: Lang) -> Schema:
-    """A parameter as a field. Its default is only described: generated clients require what has one."""
+    """A parameter as a field; a list may be an array (serve/request/json_body.py).
+
+    Its default is only described: generated clients require what has one.
+    """
     found = parameter.schema(words())
+    if parameter.separator:
+        found |= {"type": ["string", "array"], "items": {"type": "string"}}
     text, default = parameter.description.in_language(lang), found.pop("default", None)
     if default is not None:
         text = _DEFAULT.in_language(lang).format(text=text, value=default)

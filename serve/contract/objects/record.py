@@ -92,8 +92,8 @@ class Fiche(AnswerObject):
     comptes_message: Annotated[
         str | AbsentKey,
         Text(
-            "Pourquoi il n’y a pas de `comptes` : l’offre n’y donne pas droit.",
-            "Why there is no `comptes`: the plan gives no right to them.",
+            "Pourquoi il n’y a pas de `comptes` : l’offre n’y donne pas droit. Dans la langue d’`Accept-Language`.",
+            "Why there is no `comptes`: the plan gives no right to them. In the language of `Accept-Language`.",
         ),
     ] = ABSENT
     droits: Droits
@@ -122,8 +122,8 @@ class FicheIndisponible:
     comptes_message: Annotated[
         str,
         Text(
-            "Pourquoi il n’y a pas de `comptes` : l’offre n’y donne pas droit.",
-            "Why there is no `comptes`: the plan gives no right to them.",
+            "Pourquoi il n’y a pas de `comptes` : l’offre n’y donne pas droit. Dans la langue d’`Accept-Language`.",
+            "Why there is no `comptes`: the plan gives no right to them. In the language of `Accept-Language`.",
         ),
     ]
     droits: Droits

@@ -7,11 +7,11 @@ who has paid for a file can have all of it.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Final, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from quota.errors import StoreUnavailable
 from quota.periods import iso
@@ -38,6 +38,9 @@ from serve.request.query_string import Pairs
 HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
 # Characters of parameters that the list of the last exports keeps; those of long lists of companies are more.
 _LONGEST_SEARCH: Final = 1_000
+
+# Characters of the header that names unknown companies. A proxy takes 4 KiB for all headers of an answer.
+_LONGEST_NAMED: Final = 2_000
 
 # The attributions that the licences of the data demand, for files that have no place for them (X9).
 _LICENCES: Final = '</sources>; rel="license"'
@@ -155,6 +158,7 @@ async def export(
         "Vary": "Authorization, Accept",
         "Link": _LICENCES,
         **_figures(file.made, caller.plan),
+        **_unknown(wanted.ids_inconnus),
         **counted,
     }
     outcome = "taken" if file.made.total else "free"
@@ -200,3 +204,20 @@ def _figures(made: ExportResult, plan: Plan) -> Headers:
         "X-Export-Comptes-Plafond": str(plan.societes_avec_comptes_par_export),
         "X-Export-Coordonnees": "true" if plan.coordonnees else "false",
     }
+
+
+def _unknown(ids: Sequence[str] | None) -> Headers:
+    """How many items of `ids` name no company, and the first of them: a table has no place for them (X2).
+
+    >>> _unknown(["UK:1", "DE:x ü"])
+    {'X-Export-Ids-Inconnus-Total': '2', 'X-Export-Ids-Inconnus': 'UK:1,DE:x%20%C3%BC'}
+    """
+    if ids is None:
+        return {}
+    total, named = {"X-Export-Ids-Inconnus-Total": str(len(ids))}, ""
+    for one in ids:
+        longer = f"{named},{quote(one, safe=':')}" if named else quote(one, safe=":")
+        if len(longer) > _LONGEST_NAMED:
+            break
+        named = longer
+    return total | ({"X-Export-Ids-Inconnus": named} if named else {})

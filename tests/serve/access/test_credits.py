@@ -157,6 +157,20 @@ def test_without_credits_the_preview_is_served(still: Served, plan: str, left: i
     assert (reply.headers["X-Quota-Used"], still.used(customer)) == ("2", 2)
 
 
+def test_the_preview_says_in_the_language_of_the_caller_what_is_missing(still: Served) -> None:
+    """D10, X0"""
+    customer = poor(still)
+
+    said = [
+        still.ask(PAID, headers={**customer.headers, "Accept-Language": lang}).json[
+            "comptes_message"
+        ]
+        for lang in ("fr", "en")
+    ]
+
+    assert [text.partition(" ")[0] for text in said] == ["Les", "The"]
+
+
 def test_a_company_that_was_paid_stays_free_without_credits(still: Served) -> None:
     """D9"""
     customer = poor(still, left=5)

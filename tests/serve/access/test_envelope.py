@@ -10,8 +10,8 @@ import pytest
 from quota import plans
 from serve.access import envelope, next_plan, rights
 from serve.access.caller import Caller
-from serve.access.envelope import COMPTES_MESSAGE, Record, SearchResult
-from serve.contract.errors import ApiError
+from serve.access.envelope import Record, SearchResult
+from serve.contract.errors import COMPTES_MESSAGE, ApiError
 
 PLANS = plans.load()
 OFFERS = next_plan.offers(PLANS)
@@ -133,7 +133,7 @@ def test_the_record_of_each_plan(slug: str) -> None:
     plan = PLANS[slug]
     entitled = slug != "visiteur"
 
-    comptes, message = (b'[{"ordre":1}]', None) if entitled else (None, COMPTES_MESSAGE)
+    comptes, message = (b'[{"ordre":1}]', None) if entitled else (None, COMPTES_MESSAGE.fr)
     record = Record(Caller(plan), OFFERS[slug], b'{"id":"1"}', plan.coordonnees, comptes, message)
 
     found = orjson.loads(record.json())
@@ -146,7 +146,7 @@ def test_the_record_of_each_plan(slug: str) -> None:
         "coordonnees": slug not in ("visiteur", "free"),
     }
     assert found["offre_suivante"] == offered(slug)
-    assert found[statements] == ([{"ordre": 1}] if entitled else COMPTES_MESSAGE)
+    assert found[statements] == ([{"ordre": 1}] if entitled else COMPTES_MESSAGE.fr)
 
 
 def test_a_company_without_statements_has_an_empty_list_of_them() -> None:

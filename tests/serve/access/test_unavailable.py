@@ -125,6 +125,10 @@ def test_a_record_that_cannot_be_charged_is_its_preview(faulty: Served, store: F
     assert world.CONTACT.encode() not in reply.body
     assert reply.json["droits"] == {"etats_financiers": False, "coordonnees": False}
     assert "indisponible" not in reply.json["comptes_message"]
+    store.writes_fail = True
+    english = faulty.ask(RECORD, headers={**customer.headers, "Accept-Language": "en"}).json
+    store.writes_fail = False
+    assert english["comptes_message"] == english["erreur"]["message"]
 
 
 def test_a_call_whose_credits_cannot_be_told_is_given_back(faulty: Served, store: Faulty) -> None:

@@ -5,15 +5,20 @@ import pytest
 from tests.serve.client import PATHS, REFUSED, Served
 
 
-@pytest.mark.parametrize("path", PATHS[3:])
-def test_what_depends_on_the_caller_is_private_and_revalidated(served: Served, path: str) -> None:
-    """G8"""
+@pytest.mark.parametrize(
+    ("path", "vary"),
+    [(PATHS[3], "Authorization"), (PATHS[4], "Authorization, Accept-Language")],
+)
+def test_what_depends_on_the_caller_is_private_and_revalidated(
+    served: Served, path: str, vary: str
+) -> None:
+    """G8; a visitor's record says in a language why it has no statements"""
     first = served.ask(path)
     again = served.ask(path, headers={"If-None-Match": f'"x", W/{first.headers["ETag"]}'})
 
     assert first.headers["ETag"].startswith('"')
     assert first.headers["Cache-Control"] == "private, no-cache"
-    assert first.headers["Vary"] == "Authorization, Accept-Encoding"
+    assert first.headers["Vary"] == f"{vary}, Accept-Encoding"
     assert (again.status, again.body) == (304, b"")
     for name in ("ETag", "Cache-Control", "Vary", "X-Donnees-Version"):
         assert again.headers[name] == first.headers[name]

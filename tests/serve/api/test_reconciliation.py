@@ -66,6 +66,19 @@ def test_the_manifest_describes_the_service_of_its_own_address(
         assert served.ask(f"{path}/").json == found
 
 
+def test_the_manifest_for_a_key_has_the_batches_of_its_account(
+    served: Served, customer: Customer
+) -> None:
+    reply = served.ask(PATH, headers=customer.headers)
+    found = valid(reply, "manifest")
+
+    assert (found["batchSize"], found["name"]) == (50, "Sociétés européennes")
+    assert reply.headers["ETag"] != served.ask(PATH).headers["ETag"]
+    assert reply.headers["Vary"].startswith("Authorization")
+    refused = served.ask(PATH, headers={"Authorization": "Bearer soc_live_x"})
+    assert (refused.status, refused.json["batchSize"]) == (200, 2)
+
+
 @pytest.mark.parametrize(
     "path", ["", "/properties", "/suggest/type", "/suggest/property?prefix=v", "/suggest/entity?prefix=fitl",
              f"/preview/{quote(GENERALE, safe='')}"]

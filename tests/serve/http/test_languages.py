@@ -51,6 +51,34 @@ def test_errors_beside_data_speak_it_too(served: Served) -> None:
     assert "Besides: Unknown country: XX" in wrong
 
 
+def test_a_visitor_is_told_in_it_why_there_are_no_statements(served: Served) -> None:
+    """X0, A6"""
+    path, english = "/api/v1/societes/FR/552100554", {"Accept-Language": "en"}
+    known = {"If-None-Match": served.ask(path).headers["ETag"]}
+
+    reply = served.ask(path, headers=english | known)
+
+    assert reply.status == 200  # the tag of the French record is not its
+    assert reply.json["comptes_message"].startswith(
+        "Financial statements are served to calls with a key"
+    )
+    assert reply.headers["Content-Language"] == "en"
+    assert reply.headers["Vary"] == "Authorization, Accept-Language, Accept-Encoding"
+    refused = served.ask(path, headers=english | {"Authorization": "Bearer soc_live_x"})
+    assert (refused.status, refused.json["comptes_message"]) == (401, reply.json["comptes_message"])
+    assert refused.headers["Vary"] == "Accept-Language"
+
+
+def test_a_record_with_statements_is_the_same_in_both(served: Served) -> None:
+    path, key = "/api/v1/societes/FR/552100554", served.customer("data").headers
+
+    replies = [served.ask(path, headers={**key, "Accept-Language": lang}) for lang in ("fr", "en")]
+
+    assert replies[0].body == replies[1].body
+    assert replies[0].headers["ETag"] == replies[1].headers["ETag"]
+    assert "Content-Language" not in replies[1].headers
+
+
 def test_a_request_that_cannot_be_read_is_answered_in_it(served: Served) -> None:
     long = served.raw(f"GET /api/v1/societes?q={'x' * 70_000} HTTP/1.1\r\nHost: a\r\n\r\n")
 

@@ -63,6 +63,14 @@ def test_an_item_of_another_form_is_refused_with_an_example(item: str) -> None:
     assert item[:60] in invalid("ids", f"FR:1,{item}").message
 
 
+@pytest.mark.parametrize("text", [",", " , ,", ",,"])
+def test_a_list_without_a_company_is_not_the_whole_base(text: str) -> None:
+    """X2: only an empty value counts as an absent one"""
+    assert repr(text.strip()) in invalid("ids", text).message
+    assert search(ids="").companies is None
+    assert len(search(ids=",FR:1,").companies or ()) == 1
+
+
 def test_a_company_of_an_unknown_country_is_refused_with_suggestions() -> None:
     """X2, B3"""
     error = refused(("ids", "FR:1,FRA:2,XX:3"))

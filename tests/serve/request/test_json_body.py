@@ -19,6 +19,7 @@ from serve.request import json_body
         (b'{"q":"a","q":"b"}', [("q", "a"), ("q", "b")]),
         (b' {"tri" : ""} ', [("tri", "")]),
         (b'{"limit":' + b"9" * 300 + b"}", [("limit", "9" * 300)]),
+        (b'{"nace":["62",64.10],"etat":[]}', [("nace", "62"), ("nace", "64.10")]),
     ],
 )
 def test_members_are_parameters_as_they_were_written(
@@ -41,7 +42,7 @@ def test_what_is_no_json_object_is_told(raw: bytes) -> None:
     assert (caught.value.status, caught.value.code) == (400, "corps_invalide")
 
 
-@pytest.mark.parametrize("value", ["null", "true", "[]", '["FR"]', "{}", '{"a":"b"}'])
+@pytest.mark.parametrize("value", ["null", "true", '[["FR"]]', "[null]", "{}", '{"a":"b"}'])
 def test_a_member_that_is_neither_text_nor_number_is_named(value: str) -> None:
     """F3"""
     with pytest.raises(ApiError) as caught:

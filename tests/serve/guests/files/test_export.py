@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 import orjson
 import pytest
@@ -267,6 +267,28 @@ def test_every_filter_of_a_search_is_one_of_an_export(own: Served) -> None:
     assert [row["Identifiant"] for row in by_place] == ["784671695"]
 
 
+@pytest.mark.parametrize("form", ["csv", "ndjson", "parquet", "xlsx"])
+def test_the_headers_of_a_file_name_the_unknown_companies(own: Served, form: str) -> None:
+    """X2: a table has no place for them"""
+    customer, total, named = (
+        own.customer("data"),
+        "X-Export-Ids-Inconnus-Total",
+        "X-Export-Ids-Inconnus",
+    )
+    many = ",".join(f"FR:absente {number:03}" for number in range(200))
+
+    some = get(own, customer, ids="FR:absent é,FR:552100554,UK:1/2", format=form).headers
+    all_known = get(own, customer, ids="FR:552100554", format=form).headers
+    long = get(own, customer, ids=f"{many},FR:552100554", format=form).headers
+
+    assert (some["X-Export-Lignes"], some[total]) == ("1", "2")
+    assert some[named] == "FR:absent%20%C3%A9,UK:1%2F2"
+    assert (all_known[total], all_known.get(named)) == ("0", None)
+    assert long[total] == "200"
+    assert many.startswith(unquote(long[named]) + ",") and 1_900 < len(long[named]) <= 2_000
+    assert total not in get(own, customer, pays="EE", format=form).headers
+
+
 @pytest.mark.parametrize(
     ("slug", "limit", "lignes"),
     [("free", "", 25), ("free", "3", 3), ("free", "9999", 25), ("data", "26", 26),
@@ -328,6 +350,29 @@ def test_a_post_takes_every_parameter_as_text_or_number(own: Served) -> None:
 
     assert listed(texts) == listed(numbers) == listed(by_get)
     assert len(listed(texts)) == 2
+
+
+def test_a_list_of_a_body_may_be_an_array(own: Served) -> None:
+    """F3, X8: as in the body of /modifications"""
+    customer = own.customer("data")
+
+    array = post(own, customer, b'{"pays":["FR","DE"],"nace":[64,"62"],"etat":[],"limit":[2]}')
+    text = post(own, customer, b'{"pays":"FR,DE","nace":"64,62","limit":2}')
+    refused = [
+        post(own, customer, body)
+        for body in (
+            b'{"pays":[["FR"]]}',
+            b'{"q":["a","b"]}',
+            b'{"ids":[]}',
+            b'{"ids":[","]}',
+            b'{"ids":","}',
+        )
+    ]
+
+    assert listed(array) == listed(text) != []
+    for reply, shown in zip(refused, ("un tableau", "'a', 'b'", "[]", "','", "','"), strict=True):
+        assert (reply.status, reply.code) == (400, "parametre_invalide")
+        assert shown in reply.json["erreur"]["message"]
 
 
 def test_an_empty_object_is_the_whole_base(own: Served) -> None:

@@ -105,6 +105,8 @@ def test_the_body_of_an_export_has_the_parameters_of_its_query() -> None:
     body = DOCUMENT["components"]["schemas"]["DemandeExport"]
 
     assert list(body["properties"]) == list(parameters.names(parameters.EXPORT))
+    assert body["properties"]["pays"]["type"] == ["string", "array"]
+    assert body["properties"]["q"]["type"] == "string"
 
 
 @pytest.mark.parametrize(
