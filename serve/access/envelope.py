@@ -7,6 +7,7 @@ in `serve/contract/objects`. `serve/access/rights.py` decides what a plan may se
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -85,31 +86,40 @@ class SearchResult(NamedTuple):
 
     def json(self) -> bytes:
         """The envelope of §2.2, with those of the further keys that have something to say."""
-        plan = self.caller.plan
-        shown = rights.visible_window(plan, self.total)
+        caller, plan, total = self.caller, self.caller.plan, self.total
+        shown = rights.visible_window(plan, total)
+        further = self._further_keys() if self._has_further_keys() else {}
+        fixed = (plan.slug, caller.souscrit, plan.resultats_par_recherche, plan.coordonnees)
+        template = (_envelope if further else _plain_envelope)(*fixed, self.offer, **further)
+        truncated = b"true" if shown.tronque else b"false"
+        return template % (
+            total, self.limit, self.offset, shown.visibles, truncated, shown.restantes, self.rows,
+        )  # fmt: skip
+
+    def _has_further_keys(self) -> bool:
+        return bool(
+            self.sans_donnees
+            or self.ids_inconnus is not None
+            or self.noms_trouves
+            or self.vouliez_vous_dire
+            or self.activites
+            or self.recherches_proposees
+        )
+
+    def _further_keys(self) -> dict[str, Any]:
+        """The values of the further keys that have something to say."""
         meant = [TexteVoulu(q=one.q, total=one.total) for one in self.vouliez_vous_dire]
         # As dictionaries, since only an answer itself leaves out what is absent.
-        proposed: Any = [one.filters() for one in self.recherches_proposees]
-        return Recherche(
-            total=self.total,
-            limit=self.limit,
-            offset=orjson.Fragment(b"%d" % self.offset),
-            **_paid_plan(self.caller),
-            plafond_resultats=plan.resultats_par_recherche,
-            visibles=shown.visibles,
-            tronque=shown.tronque,
-            restantes=shown.restantes,
-            coordonnees=plan.coordonnees,
-            offre_suivante=orjson.Fragment(self.offer),
-            apercu=self.apercu,
-            societes=orjson.Fragment(b"[%b]" % self.rows),
-            pays_sans_donnees=self.sans_donnees or ABSENT,
-            ids_inconnus=ABSENT if self.ids_inconnus is None else self.ids_inconnus,
-            noms_trouves=self.noms_trouves or ABSENT,
-            vouliez_vous_dire=meant or ABSENT,
-            activites_comprises=activities_of(self.activites) or ABSENT,
-            recherches_proposees=proposed or ABSENT,
-        ).json()
+        proposed = [one.filters() for one in self.recherches_proposees]
+        found = {
+            "pays_sans_donnees": self.sans_donnees or ABSENT,
+            "ids_inconnus": ABSENT if self.ids_inconnus is None else self.ids_inconnus,
+            "noms_trouves": self.noms_trouves or ABSENT,
+            "vouliez_vous_dire": meant or ABSENT,
+            "activites_comprises": activities_of(self.activites) or ABSENT,
+            "recherches_proposees": proposed or ABSENT,
+        }
+        return {name: value for name, value in found.items() if value is not ABSENT}
 
 
 class Record(NamedTuple):
@@ -144,7 +154,7 @@ class Record(NamedTuple):
         lines, message = self.statements, self.message
         return Fiche(
             societe=orjson.Fragment(self.company),
-            **_paid_plan(self.caller),
+            **_paid_plan(self.caller.plan.slug, self.caller.souscrit),
             comptes=ABSENT if lines is None else orjson.Fragment(lines),
             comptes_message=ABSENT if message is None or lines is not None else message,
             droits=Droits(etats_financiers=lines is not None, coordonnees=self.contacts),
@@ -165,7 +175,44 @@ def with_error(body: bytes, error: ApiError, lang: str) -> bytes:
     return b"{%s,%s%s}" % (erreur, body[1:-1], extra)
 
 
-def _paid_plan(caller: Caller) -> dict[str, Any]:
+def _envelope(
+    plan: str,
+    souscrit: str | None,
+    cap: int,
+    coordonnees: bool,
+    offer: bytes,
+    **further: Any,
+) -> bytes:
+    """The envelope of a search, with formats in place of its rows and of what follows from their number."""
+    number: Any = orjson.Fragment(b"%d")
+    flag: Any = orjson.Fragment(b"%b")
+    return Recherche(
+        total=number,
+        limit=number,
+        offset=number,
+        **_paid_plan(plan, souscrit),
+        plafond_resultats=cap,
+        visibles=number,
+        tronque=flag,
+        restantes=number,
+        coordonnees=coordonnees,
+        offre_suivante=_literal(offer),
+        apercu=plan == rights.VISITOR,
+        societes=orjson.Fragment(b"[%b]"),
+        **{name: _literal(orjson.dumps(value)) for name, value in further.items()},
+    ).json()
+
+
+# Nearly every answer has no further key. To name its keys takes longer than to find the rows of a first page.
+_plain_envelope: Final = lru_cache(64)(_envelope)
+
+
+def _literal(text: bytes) -> Any:
+    """JSON for `_envelope`, where a percent sign stands for itself."""
+    return orjson.Fragment(text.replace(b"%", b"%%"))
+
+
+def _paid_plan(plan: str, souscrit: str | None) -> dict[str, Any]:
     """The effective plan, and the plan that is paid for if the API tool is missing from it (A7)."""
-    paid = {} if caller.souscrit is None else {"plan_souscrit": caller.souscrit, "outil_api": False}
-    return {"plan": caller.plan.slug, **paid}
+    paid = {} if souscrit is None else {"plan_souscrit": souscrit, "outil_api": False}
+    return {"plan": plan, **paid}

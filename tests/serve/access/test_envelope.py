@@ -164,3 +164,19 @@ def test_an_error_can_stand_beside_a_complete_answer() -> None:
         "total": 1,
         "erreur": {"code": "cle_invalide", "message": "Clé"},
     }
+
+
+def test_a_percent_sign_of_an_offer_or_a_name_stands_for_itself() -> None:
+    caller = Caller(PLANS["visiteur"])
+    offer = b'{"nom":"100 %d"}'
+    rows = b'{"nom":"50% OFF"}'
+    window = rights.Window(2, 0)
+    plain = SearchResult(caller, offer, window, 1, rows)
+    named = plain._replace(noms_trouves={"UK:1": "99%b"}, ids_inconnus=[])
+
+    first, second = orjson.loads(plain.json()), orjson.loads(named.json())
+
+    assert (first["offre_suivante"], first["societes"]) == ({"nom": "100 %d"}, [{"nom": "50% OFF"}])
+    further = {"ids_inconnus": [], "noms_trouves": {"UK:1": "99%b"}}
+    assert second == {**first, **further}
+    assert list(second) == [*ENVELOPE, *further]
