@@ -74,6 +74,8 @@ def run(pipe: Connection) -> None:
     # Ctrl-C reaches the whole process group: the server decides when its workers end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICENESS)
+    # The collector would walk through the half million values of a list again and again; `_trim` frees what it would.
+    gc.disable()
     data = Data()
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:

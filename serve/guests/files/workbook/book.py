@@ -83,7 +83,7 @@ def make(
     with Book(path, temporary, _properties(request, labels)) as book:
         _write(book, data, labels, watch)
         book.close()
-    return ExportResult(len(data.rows), data.facets.total, len(data.comptes))
+    return ExportResult(data.count, data.facets.total, len(data.comptes))
 
 
 def _write(book: Book, data: ExportData, labels: Labels, watch: _Watch) -> None:

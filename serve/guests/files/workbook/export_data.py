@@ -1,13 +1,12 @@
 """The data of a workbook, read from a generation before a cell is written.
 
 A cell cannot be changed once its row is written, and the first sheets refer to the last ones. So
-everything is read first: the counts of the scope, the rows of the file as tuples, and the packed
+everything is read first: the counts of the scope, the rows of the file by column, and the packed
 statements of the companies that get a sheet. At 10 000 rows this is most of an export's memory.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import groupby, islice
 from typing import Any, Final
 
@@ -27,10 +26,6 @@ from shards.search.reader.shard import Shard
 from shards.search.result_page import MergedRow
 from shards.search.search import ShardSet, records
 
-Values = tuple[Any, ...]  # of a company, in the order of FIELDS
-
-AT: Final = {field: place for place, field in enumerate(FIELDS)}
-
 # Records per read.
 _BATCH: Final = 256
 
@@ -41,7 +36,7 @@ class ExportData:
 
     Attributes:
         facets: the counts of the scope, and the rows of the file in its order.
-        rows: the values of each company in the file.
+        columns: the values of each field of the companies in the file.
         places: the country and sector of each row.
         groups: the sub-sector of each row, a NACE group.
         assets: the total assets of each row in euros, None if unknown.
@@ -52,21 +47,27 @@ class ExportData:
     request: ExportRequest
     reference: Reference
     facets: FacetCount
-    rows: Sequence[Values]
+    columns: Mapping[str, Sequence[Any]]
     places: Sequence[FacetRow]
     groups: Sequence[str | None]
     assets: Sequence[float | None]
     comptes: Mapping[int, bytes]
     sources: Sequence[CountrySources]
 
-    @cached_property
+    @property
+    def count(self) -> int:
+        """The companies in the file."""
+        return len(self.places)
+
+    @property
     def turnovers(self) -> Sequence[float | None]:
         """The turnover of each row in euros, None if unknown."""
-        return [values[AT["ca_eur"]] for values in self.rows]
+        return self.columns["ca_eur"]
 
     def sheets_of(self, taken: Iterable[str]) -> dict[int, str]:
         """The names of the statement sheets by row; none of them is in `taken` (F8)."""
-        wanted = (f"{self.rows[row][0]} {self.rows[row][1]}" for row in self.comptes)
+        countries, ids = self.columns["iso2"], self.columns["id"]
+        wanted = (f"{countries[row]} {ids[row]}" for row in self.comptes)
         return dict(zip(self.comptes, sheet_names(wanted, taken), strict=True))
 
 
@@ -83,7 +84,7 @@ def read(generation: Generation, request: ExportRequest, facets: FacetCount) -> 
         request,
         generation.reference,
         facets,
-        list(_records(shards, facets.rows, coordonnees=request.plan.coordonnees)),
+        _columns(shards, facets.rows, coordonnees=request.plan.coordonnees),
         [FacetRow(row.iso2, cell.secteur) for row, cell in zip(facets.rows, cells, strict=True)],
         [cell.sous_secteur for cell in cells],
         _assets(shards, facets.rows),
@@ -109,13 +110,18 @@ def company_json(
             yield from shards[iso2].records(batch, coordonnees=coordonnees)
 
 
-def _records(base: ShardSet, rows: Sequence[MergedRow], *, coordonnees: bool) -> Iterator[Values]:
+def _columns(
+    base: ShardSet, rows: Sequence[MergedRow], *, coordonnees: bool
+) -> dict[str, list[Any]]:
     numbers = {iso2: number for number, iso2 in enumerate(sorted(base))}
+    found: dict[str, list[Any]] = {name: [] for name in FIELDS}
     for start in range(0, len(rows), _BATCH):
         batch = [(numbers[iso2], row) for iso2, row in rows[start : start + _BATCH]]
         joined = records(base, np.array(batch, np.int64), coordonnees=coordonnees)
-        for known in record.companies(joined):
-            yield tuple(known.values())
+        parts = zip(*(known.values() for known in record.companies(joined)), strict=True)
+        for column, part in zip(found.values(), parts, strict=True):
+            column += part
+    return found
 
 
 def _assets(shards: Mapping[str, Shard], rows: Sequence[MergedRow]) -> list[float | None]:

@@ -60,7 +60,7 @@ def _subtitle(data: ExportData, labels: Labels) -> str:
 
 def _notice(sheet: Sheet, row: int, data: ExportData, labels: Labels) -> int:
     """Write a notice if the file is not the whole scope, or if nothing was found."""
-    request, total, rows = data.request, data.facets.total, len(data.rows)
+    request, total, rows = data.request, data.facets.total, data.count
     if total == 0:
         text = labels("empty")
     elif rows < total:

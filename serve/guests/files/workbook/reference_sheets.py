@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from serve.contract import company_fields, seed_tables
-from serve.guests.files.workbook.export_data import AT, ExportData
+from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.filter_lines import country_names
 from serve.guests.files.workbook.labels import Labels
 from serve.guests.files.workbook.lists import list_columns
@@ -78,7 +78,7 @@ def journal(sheet: Sheet, data: ExportData, labels: Labels, seconds: Mapping[str
     row = _facts(sheet, row, labels("parameters"), given)
     row = _facts(sheet, row, labels("counts"), [
         (labels("total"), data.facets.total),
-        (labels("rows"), len(data.rows)),
+        (labels("rows"), data.count),
         (labels("comptes_sheets"), len(data.comptes)),
         (labels("altered_texts"), sheet.book.altered.texts),
         (labels("altered_links"), sheet.book.altered.links),
@@ -106,12 +106,14 @@ def _credits(
 
 def _rates(data: ExportData, labels: Labels) -> Iterable[tuple[str, float, str]]:
     """The exchange rates of the currencies and years of the turnovers and total assets in the file."""
-    used = {(values[AT["ca_devise"]], values[AT["ca_year"]]) for values in data.rows
-            if values[AT["ca_eur"]] is not None}  # fmt: skip
-    used |= {
-        (values[AT["devise"]], values[AT["exercice_actif"]])
-        for values, euros in zip(data.rows, data.assets, strict=True)
-        if euros is not None
+    amounts = (("ca_devise", "ca_year", data.turnovers), ("devise", "exercice_actif", data.assets))
+    used = {
+        (devise, year)
+        for currencies, years, euros in amounts
+        for devise, year, known in zip(
+            data.columns[currencies], data.columns[years], euros, strict=True
+        )
+        if known is not None
     }
     for (devise, annee), rate in seed_tables.rates().items():
         if (devise, annee) in used:

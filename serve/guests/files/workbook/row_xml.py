@@ -17,8 +17,13 @@ from pathlib import Path
 from typing import Final
 
 from xlsxwriter.format import Format
-from xlsxwriter.utility import xl_range
+from xlsxwriter.url import Url, UrlTypes
+from xlsxwriter.utility import xl_range, xl_rowcol_to_cell
 from xlsxwriter.worksheet import Worksheet
+
+# Stands for the number of a row in its cells until they are joined: once a row is cheaper than once a cell. No text has
+# it (`cell_values.clean`).
+ROW: Final = "\0"
 
 # Text that Excel would read as an escaped character; escaping its underscore prevents that.
 _ESCAPED: Final = re.compile("(_x[0-9a-fA-F]{4}_)")
@@ -30,12 +35,16 @@ class RowWorksheet(Worksheet):  # type: ignore[misc]  # xlsxwriter has no types
     previous_row: int  # the row that xlsxwriter writes to
 
     def add_rows(self, first: int, rows: Iterable[Iterable[str]]) -> None:
-        """Append rows below all others, from row `first` (0, 1, …) on: their cells as XML, in order."""
+        """Append rows below all others, from row `first` (0, 1, …) on.
+
+        Args:
+            rows: the cells of each row as XML, in order; ROW in them is its number.
+        """
         if first > self.previous_row:
             self._write_single_row(first)  # what xlsxwriter holds of the row before
-        before, after = self._row_tag()
+        before = self._row_tag()
         made = [
-            f"{before}{number}{after}{''.join(cells)}</row>"
+            f"{before}{''.join(cells)}</row>".replace(ROW, str(number))
             for number, cells in enumerate(rows, first + 1)
         ]
         if made:
@@ -53,12 +62,12 @@ class RowWorksheet(Worksheet):  # type: ignore[misc]  # xlsxwriter has no types
         Path(self.row_data_filename).unlink()
         self._xml_end_tag("sheetData")
 
-    def _row_tag(self) -> tuple[str, str]:
-        """The start tag of a row of the default height, before and after its number."""
+    def _row_tag(self) -> str:
+        """The start tag of a row of the default height."""
         height = self.default_row_height
         if height == self.original_row_height:
-            return '<row r="', '">'
-        return '<row r="', f'" ht="{height * 0.75:.16g}" customHeight="1">'
+            return f'<row r="{ROW}">'
+        return f'<row r="{ROW}" ht="{height * 0.75:.16g}" customHeight="1">'
 
     def add_plain_table(self, name: str, rows: tuple[int, int], titles: Sequence[str]) -> None:
         """Declare an Excel table from the first column on, whose cells are written separately.
@@ -96,6 +105,11 @@ class RowWorksheet(Worksheet):  # type: ignore[misc]  # xlsxwriter has no types
             }
         )
 
+    def shared(self, text: str) -> int:
+        """The number of a text among those that cells share; the same one for the same text."""
+        number: int = self.str_table._get_shared_string_index(text)
+        return number
+
     def drop_rows(self) -> None:
         """Remove the temporary file of the rows; after `close` of the workbook, do nothing."""
         with suppress(OSError):  # its buffer cannot be written to a full disk either
@@ -103,9 +117,27 @@ class RowWorksheet(Worksheet):  # type: ignore[misc]  # xlsxwriter has no types
 
     def add_link(self, row: int, col: int, target: str) -> None:
         """Link a cell to `target`; the text of the cell is written separately."""
-        self.ignore_write_string = True
-        self._write_url(row, col, target)
-        self.ignore_write_string = False
+        self.hlink_count += 1
+        self.hyperlinks[row][col] = (
+            Url(target) if target.startswith("internal:") else _PageLink(target)
+        )
+
+    def _write_hyperlink_external(self, row: int, col: int, id_num: int, url: Url) -> None:
+        location = f' location="{escape(url._anchor)}"' if url._anchor else ""
+        self.fh.write(
+            f'<hyperlink ref="{xl_rowcol_to_cell(row, col)}" r:id="rId{id_num}"{location}/>'
+        )
+
+
+class _PageLink(Url):  # type: ignore[misc]  # xlsxwriter has no types
+    """The address of a page that `cell_values.is_page` allows; xlsxwriter would look for what it cannot have."""
+
+    def __init__(self, address: str) -> None:
+        page, _, self._anchor = address.partition("#")
+        if "%" in page or "[" in page:
+            page = self._escape_url(page)
+        self._link = self._relationship_link = page
+        self._link_type, self._is_object_link = UrlTypes.URL, False
 
 
 def inline_string(value: str) -> str:

@@ -92,7 +92,7 @@ def _sheet(
 
 def _file_columns(shares: Sequence[Share], data: ExportData, labels: Labels) -> list[ChartColumn]:
     """The columns about the rows in the file."""
-    rows = len(data.rows)
+    rows = data.count
     whole = aggregates.share(rows, data.turnovers)
     fractions = [one.file / rows if rows else None for one in shares]
     return [

@@ -18,7 +18,7 @@ from serve.guests.files.workbook.accounts import company_accounts, ratio_formula
 from serve.guests.files.workbook.accounts.company_accounts import CompanyAccounts
 from serve.guests.files.workbook.accounts.statement_labels import label
 from serve.guests.files.workbook.cell_values import is_active, link_target
-from serve.guests.files.workbook.export_data import AT, ExportData, Values
+from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.labels import Labels
 from serve.guests.files.workbook.row_xml import formula_cell, index, inline_string
 from serve.guests.files.workbook.sheet import Sheet
@@ -38,7 +38,7 @@ def write(sheet: Sheet, data: ExportData, accounts: CompanyAccounts, labels: Lab
     lines = accounts.lines
     years = sorted(accounts.by_year, reverse=True)
     currencies = currencies_of(lines)
-    _head(sheet, data, data.rows[accounts.row], labels, sorted(set(currencies.values())))
+    _head(sheet, data, accounts.row, labels, sorted(set(currencies.values())))
     sheet.widths(_LABEL_WIDTH, *[_YEAR_WIDTH] * len(years), _CHANGE_WIDTH, _YEAR_WIDTH, 3)
     look = sheet.styles
     sheet.text(_HEAD, 0, labels("line"), look.header)
@@ -67,15 +67,16 @@ def write(sheet: Sheet, data: ExportData, accounts: CompanyAccounts, labels: Lab
 
 
 def _head(
-    sheet: Sheet, data: ExportData, values: Values, labels: Labels, currencies: Sequence[str]
+    sheet: Sheet, data: ExportData, row: int, labels: Labels, currencies: Sequence[str]
 ) -> None:
     look = sheet.styles
     names = filter_lines.country_names(data.reference, labels)
-    about = [values[AT["id"]], names[values[AT["iso2"]]], values[AT["ville"]], values[AT["forme"]]]
+    company = {name: values[row] for name, values in data.columns.items()}
+    about = [company["id"], names[company["iso2"]], company["ville"], company["forme"]]
     unit = (
         labels("unit", currencies=", ".join(currencies)) if currencies else labels("unit_unknown")
     )
-    sheet.title(0, values[AT["nom"]])
+    sheet.title(0, company["nom"])
     sheet.text(1, 0, " · ".join(part for part in about if part), look.subtitle)
     sheet.text(2, 0, unit, look.subtitle)
     sheet.link(3, 0, link_target(labels("list")), labels("back"), look.bare_link)

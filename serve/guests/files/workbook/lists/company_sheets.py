@@ -25,7 +25,7 @@ def liste(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, 
     wanted = data.request.file.colonnes
     columns = list_columns.columns(labels, wanted)
     tabled = [TableColumn.of_company(column, data) for column in columns]
-    last = len(data.rows)
+    last = data.count
     table_sheet.write(sheet, "societes", tabled, comptes, count=last)
     for col, column in enumerate(columns):
         if column.name in _BARS:
@@ -41,6 +41,6 @@ def contacts(sheet: Sheet, data: ExportData, labels: Labels) -> None:
     """
     wanted = [company_column(name, labels) for name in (*IDENTITY, "ville", *CONTACTS)]
     columns = [TableColumn.of_company(column, data) for column in wanted]
-    table_sheet.write(sheet, "contacts", columns, count=len(data.rows))
+    table_sheet.write(sheet, "contacts", columns, count=data.count)
     if not data.request.plan.coordonnees:
         sheet.raw.insert_textbox(1, len(columns) - len(CONTACTS), labels("no_contacts"), _NOTICE)

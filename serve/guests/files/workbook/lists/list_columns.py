@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Any, Final
 
 from serve.contract import company_fields, notation, seed_tables
-from serve.guests.files.workbook.export_data import AT, ExportData
+from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.labels import Labels
 from shards.ratios import exchange_rates
 
@@ -88,8 +88,7 @@ def company_column(name: str, labels: Labels) -> ListColumn:
 
 
 def _stored_values(name: str, _: str, data: ExportData, rows: range) -> Sequence[Any]:
-    at = AT[name]
-    return [values[at] for values in data.rows[rows.start : rows.stop]]
+    return data.columns[name][rows.start : rows.stop]
 
 
 def _has_sheet(lang: str, data: ExportData, rows: range) -> Sequence[str]:

@@ -58,7 +58,7 @@ class TableColumn:
         cls, column: ListColumn, data: ExportData, rows: Sequence[int] | None = None
     ) -> Self:
         """A column of the list of companies; `rows`: the company of each row, all by default."""
-        count = len(data.rows)
+        count = data.count
         width = _width(column, column.values(data, range(min(_SAMPLE, count))))
         genre = NAME if column.name == NAME else column.genre
         values: Sequence[Any] | Callable[[range], Sequence[Any]] = partial(column.values, data)
@@ -100,9 +100,9 @@ def write(
     cells = [_cells(sheet, col, column, targets) for col, column in enumerate(columns)]
     for start in range(0, count, _BATCH):
         rows = range(start, min(start + _BATCH, count))
-        numbers = [str(first + 1 + row) for row in rows]
-        made = [make(numbers, one.part(rows)) for make, one in zip(cells, columns, strict=True)]
-        sheet.raw.add_rows(first + start, zip(*made, strict=True))
+        top_row = first + start
+        made = [make(top_row, one.part(rows)) for make, one in zip(cells, columns, strict=True)]
+        sheet.raw.add_rows(top_row, zip(*made, strict=True))
     last = max(first, top + count)
     sheet.raw.add_plain_table(name, (top, last), [column.title for column in columns])
     sheet.raw.hide_gridlines(1)  # on paper only
