@@ -88,23 +88,19 @@ class SearchResult(NamedTuple):
         """The envelope of §2.2, with those of the further keys that have something to say."""
         caller, plan, total = self.caller, self.caller.plan, self.total
         shown = rights.visible_window(plan, total)
-        further = self._further_keys() if self._has_further_keys() else {}
-        fixed = (plan.slug, caller.souscrit, plan.resultats_par_recherche, plan.coordonnees)
+        further = self._further_keys()
+        fixed = (
+            plan.slug,
+            caller.souscrit,
+            plan.resultats_par_recherche,
+            plan.coordonnees,
+            self.apercu,
+        )
         template = (_envelope if further else _plain_envelope)(*fixed, self.offer, **further)
         truncated = b"true" if shown.tronque else b"false"
         return template % (
             total, self.limit, self.offset, shown.visibles, truncated, shown.restantes, self.rows,
         )  # fmt: skip
-
-    def _has_further_keys(self) -> bool:
-        return bool(
-            self.sans_donnees
-            or self.ids_inconnus is not None
-            or self.noms_trouves
-            or self.vouliez_vous_dire
-            or self.activites
-            or self.recherches_proposees
-        )
 
     def _further_keys(self) -> dict[str, Any]:
         """The values of the further keys that have something to say."""
@@ -112,14 +108,14 @@ class SearchResult(NamedTuple):
         # As dictionaries, since only an answer itself leaves out what is absent.
         proposed = [one.filters() for one in self.recherches_proposees]
         found = {
-            "pays_sans_donnees": self.sans_donnees or ABSENT,
-            "ids_inconnus": ABSENT if self.ids_inconnus is None else self.ids_inconnus,
-            "noms_trouves": self.noms_trouves or ABSENT,
-            "vouliez_vous_dire": meant or ABSENT,
-            "activites_comprises": activities_of(self.activites) or ABSENT,
-            "recherches_proposees": proposed or ABSENT,
+            "pays_sans_donnees": self.sans_donnees or None,
+            "ids_inconnus": self.ids_inconnus,
+            "noms_trouves": self.noms_trouves or None,
+            "vouliez_vous_dire": meant or None,
+            "activites_comprises": activities_of(self.activites) or None,
+            "recherches_proposees": proposed or None,
         }
-        return {name: value for name, value in found.items() if value is not ABSENT}
+        return {name: value for name, value in found.items() if value is not None}
 
 
 class Record(NamedTuple):
@@ -180,6 +176,7 @@ def _envelope(
     souscrit: str | None,
     cap: int,
     coordonnees: bool,
+    apercu: bool,
     offer: bytes,
     **further: Any,
 ) -> bytes:
@@ -197,7 +194,7 @@ def _envelope(
         restantes=number,
         coordonnees=coordonnees,
         offre_suivante=_literal(offer),
-        apercu=plan == rights.VISITOR,
+        apercu=apercu,
         societes=orjson.Fragment(b"[%b]"),
         **{name: _literal(orjson.dumps(value)) for name, value in further.items()},
     ).json()

@@ -93,7 +93,12 @@ class ApiError(Exception):
         return orjson.dumps({"erreur": self.erreur(lang), **self.extra})
 
     def erreur(self, lang: str) -> dict[str, str]:
-        return {"code": self.code, "message": self.texts[LANGUAGES.index(lang)]}
+        return {"code": self.code, "message": in_language(self.texts, lang)}
+
+
+def in_language(texts: Texts, lang: str) -> str:
+    """The one of `texts` that is in one of LANGUAGES."""
+    return texts[LANGUAGES.index(lang)]
 
 
 def why(name: str, /, **values: object) -> Text:

@@ -69,9 +69,8 @@ async def respond(request: HttpRequest) -> Response:
     elif part not in _SHOWN and "queries" not in given and "extend" not in given:
         origin = request.context.config.base_url or f"http://{request.header('Host') or ''}"
         place = f"{RECONCILIATION_PATH}/{token}"
-        visitor = (
-            admitted.caller.account is None
-        )  # a key in the header has an account at the open address, too
+        # A key in the header has an account at the open address, too.
+        visitor = admitted.caller.account is None
         return _tagged_response(request, reconciliation.manifest(origin, place, visitor=visitor))
     posted = request.message.method == "POST"
 

@@ -29,7 +29,8 @@ def fold(text: str) -> str:
     'abc lodz strasse 22'
     """
     if text.isascii():
-        return " ".join(_WORD.findall(text.lower()))
+        lower = text.lower()
+        return lower if lower.isalnum() else " ".join(_WORD.findall(lower))
     return " ".join(_WORD.findall(text.translate(_FOLDED)))
 
 

@@ -106,7 +106,7 @@ def fold_names(noms: Texts, former: FormerNames) -> FoldedNames:
     pieces = _Pieces()
     assert pieces[_END_OF_NAME] == 0
     numbers, former_numbers = _numbers(noms, pieces), _numbers(former.noms, pieces)
-    folded = list(map(_fold_piece, pieces))
+    folded = list(map(fold, pieces))
     every = " ".join(folded).split()
     words = sorted(set(every))  # code points sort like UTF-8 bytes
     place = dict(zip(words, range(len(words)), strict=True))
@@ -119,11 +119,6 @@ def fold_names(noms: Texts, former: FormerNames) -> FoldedNames:
         tokens, ends = _append(tokens, ends, *added, former.rows)
     starts = np.concatenate(([0], ends)).astype(np.uint32)
     return FoldedNames(strings.pack(words), tokens, starts)
-
-
-def _fold_piece(piece: str) -> str:
-    # Most are such, and folded by this alone.
-    return piece.lower() if piece.isascii() and piece.isalnum() else fold(piece)
 
 
 def _tokens(

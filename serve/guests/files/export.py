@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from itertools import accumulate
 from typing import Final, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -214,10 +215,8 @@ def _unknown(ids: Sequence[str] | None) -> Headers:
     """
     if ids is None:
         return {}
-    total, named = {"X-Export-Ids-Inconnus-Total": str(len(ids))}, ""
-    for one in ids:
-        longer = f"{named},{quote(one, safe=':')}" if named else quote(one, safe=":")
-        if len(longer) > _LONGEST_NAMED:
-            break
-        named = longer
-    return total | ({"X-Export-Ids-Inconnus": named} if named else {})
+    total = {"X-Export-Ids-Inconnus-Total": str(len(ids))}
+    names = [quote(one, safe=":") for one in ids]
+    ends = accumulate(len(name) + len(",") for name in names)
+    named = [name for name, end in zip(names, ends, strict=True) if end <= _LONGEST_NAMED + 1]
+    return total | ({"X-Export-Ids-Inconnus": ",".join(named)} if named else {})
