@@ -14,8 +14,8 @@ import orjson
 from quota.plans import Plan
 from serve.access.caller import Caller
 from serve.contract import errors
-from serve.contract.errors import Texts
 from serve.contract.objects.common import Offre
+from serve.contract.text import Text
 
 # Annual billing costs 10 % less than twelve months (§2.3, contract C3).
 _YEAR: Final = Decimal(12) * Decimal("0.9")
@@ -52,8 +52,8 @@ def monthly_price(plan: Plan) -> Decimal:
 
 
 def remedy(
-    caller: Caller, plans: Mapping[str, Plan], figure: Callable[[Plan], Texts], otherwise: Texts
-) -> Texts:
+    caller: Caller, plans: Mapping[str, Plan], figure: Callable[[Plan], Text], otherwise: Text
+) -> Text:
     """The remedies of a reached limit: the API tool, or the next plan.
 
     Args:
@@ -71,7 +71,7 @@ def remedy(
         offers.append(errors.part("offre_suivante", plan=name, allowed=figure(following)))
     if not offers:
         return otherwise
-    return (". ".join(one.fr for one in offers), ". ".join(one.en for one in offers))
+    return Text(". ".join(one.fr for one in offers), ". ".join(one.en for one in offers))
 
 
 def _number(amount: Decimal) -> int | float:

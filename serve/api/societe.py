@@ -84,14 +84,14 @@ def _prepare_record(
     async def run() -> "CallResult[Record]":
         identity = shard.record(row, coordonnees=plan.coordonnees)
         statements = (shard.comptes(row) or b"[]") if served else None
-        said = errors.in_language(message, lang) if message else None
+        said = message.in_language(lang) if message else None
         record = Record(caller, offer, identity, plan.coordonnees, statements, said)
         return CallResult(200, record, headers, free=not shard.has_comptes(row))
 
     def preview(error: ApiError) -> Record:
         public = shard.record(row, coordonnees=False)
         texts = errors.CREDITS_MESSAGE if error.extra else error.texts
-        said = errors.in_language(texts, request.lang)
+        said = texts.in_language(request.lang)
         return Record(caller, offer, public, contacts=False, message=said)
 
     cost = RECORD_CREDITS if served else 0

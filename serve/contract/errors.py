@@ -17,7 +17,6 @@ from serve.contract import tables
 from serve.contract.text import Text
 
 Suggestions = Mapping[str, Sequence[str]]
-Texts = tuple[str, str]  # the same in French and in English
 
 LANGUAGES: Final = ("fr", "en")  # the first is the default
 
@@ -71,13 +70,13 @@ class ApiError(Exception):
     def __init__(
         self,
         code: str,
-        texts: Texts,
+        texts: Text,
         *,
         headers: Mapping[str, str] | None = None,
         **extra: Any,
     ) -> None:
         self.status = CODES[code].status
-        super().__init__(f"{self.status} {code}: {texts[0]}")
+        super().__init__(f"{self.status} {code}: {texts.fr}")
         self.code = code
         self.texts = texts
         self.headers = dict(headers or {})
@@ -86,19 +85,14 @@ class ApiError(Exception):
     @property
     def message(self) -> str:
         """The message in French."""
-        return self.texts[0]
+        return self.texts.fr
 
     def body(self, lang: str) -> bytes:
         """The JSON object (§2.6) in one of LANGUAGES."""
         return orjson.dumps({"erreur": self.erreur(lang), **self.extra})
 
     def erreur(self, lang: str) -> dict[str, str]:
-        return {"code": self.code, "message": in_language(self.texts, lang)}
-
-
-def in_language(texts: Texts, lang: str) -> str:
-    """The one of `texts` that is in one of LANGUAGES."""
-    return texts[LANGUAGES.index(lang)]
+        return {"code": self.code, "message": self.texts.in_language(lang)}
 
 
 def why(name: str, /, **values: object) -> Text:
@@ -183,7 +177,7 @@ def activite_inconnue(unknown: Sequence[str], suggestions: Suggestions) -> ApiEr
     return _error("activite_inconnue", extra, unknown=_quote(unknown))
 
 
-def parametre_invalide(name: str, why: Texts, **extra: Any) -> ApiError:
+def parametre_invalide(name: str, why: Text, **extra: Any) -> ApiError:
     """A parameter, or a part of the request that is none and has a French and an English name."""
     shown = MESSAGES[name][1] if name in PARTS else name
     return _error("parametre_invalide", {"parametre": name, **extra}, name=shown, why=why)
@@ -205,15 +199,15 @@ def parametre_inconnu(
     return _error("parametre_inconnu", extra, unknown=_quote(unknown), allowed=remedy)
 
 
-def identifiant_invalide(why: Texts) -> ApiError:
+def identifiant_invalide(why: Text) -> ApiError:
     return _error("identifiant_invalide", why=why)
 
 
-def corps_invalide(why: Texts) -> ApiError:
+def corps_invalide(why: Text) -> ApiError:
     return _error("corps_invalide", why=why)
 
 
-def ligne_invalide(why: Texts) -> ApiError:
+def ligne_invalide(why: Text) -> ApiError:
     """A line of a list that cannot be matched (extensions X5); its answer has the error, not the response."""
     return _error("ligne_invalide", why=why)
 
@@ -335,13 +329,13 @@ def attente_refusee(expected: str) -> ApiError:
 # -- 429: the limits -----------------------------------------------------------------
 
 
-def quota_api(quota: Mapping[str, Any], retry_after: int, remedy: Texts) -> ApiError:
+def quota_api(quota: Mapping[str, Any], retry_after: int, remedy: Text) -> ApiError:
     """`remedy` names the next plan and its figure, or another way on."""
     reset = quota["reinitialisation"]
     return _too_many("quota_api", quota, retry_after, reset=reset, remedy=remedy)
 
 
-def quota_export(quota: Mapping[str, Any], retry_after: int, remedy: Texts) -> ApiError:
+def quota_export(quota: Mapping[str, Any], retry_after: int, remedy: Text) -> ApiError:
     """`remedy` names the next plan and its figure, or the reset date if there is no next plan (F10)."""
     return _too_many("quota_export", quota, retry_after, remedy=remedy)
 
@@ -375,7 +369,7 @@ def pays_endommage(iso2: str) -> ApiError:
     return indisponible(_message("pays_endommage", iso2=iso2))
 
 
-def indisponible(what: Texts, *, maybe_counted: bool = False) -> ApiError:
+def indisponible(what: Text, *, maybe_counted: bool = False) -> ApiError:
     """`what` cannot be used for the moment: the generations, the store of counters… (G9).
 
     `maybe_counted`: the store got the call, and its reply was lost.
@@ -387,7 +381,7 @@ def indisponible(what: Texts, *, maybe_counted: bool = False) -> ApiError:
     return _error("indisponible", _NOTHING, headers, **values)
 
 
-def config(what: Texts) -> ApiError:
+def config(what: Text) -> ApiError:
     """`what` is not set up here. Waiting does not help, so there is no Retry-After."""
     return _error("config", what=what)
 

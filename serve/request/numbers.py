@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 from serve.contract import errors
+from serve.contract.text import Text
 
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 # `50.0` is an integer in JSON Schema, and generated clients send it.
@@ -22,8 +23,8 @@ _DIGITS: Final = 4_300
 class NumberError(ValueError):
     """A text that is not a number or a date; `texts` say so in French and in English."""
 
-    def __init__(self, texts: errors.Texts) -> None:
-        super().__init__(texts[0])
+    def __init__(self, texts: Text) -> None:
+        super().__init__(texts.fr)
         self.texts = texts
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from serve.contract import activities, errors, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.parameters import IDS, LONGEST_ID, Parameter
+from serve.contract.text import Text
 from serve.request import dates, file_options, numbers
 from serve.request.numbers import NumberError
 from serve.request.place_names import PlaceNames, nearest_values, nfc, suggestions
@@ -97,7 +98,7 @@ def check_identifier(identifier: str) -> str:
     return unicodedata.normalize("NFC", identifier)
 
 
-def invalid_value(parameter: Parameter, why: errors.Texts, **extra: Any) -> ApiError:
+def invalid_value(parameter: Parameter, why: Text, **extra: Any) -> ApiError:
     return errors.parametre_invalide(parameter.name, why, **extra)
 
 

@@ -212,8 +212,10 @@ def serving(
         pages = make_page_context(context, signing.load(folder), limiter, pool)
         lines: list[bytes] = []
         server = asyncio.run_coroutine_threadsafe(_start(pages, lines.append), loop).result(20)
-        yield Served(server.port, context, lines, pages.signer)
-        asyncio.run_coroutine_threadsafe(server.stop(), loop).result(20)
+        try:
+            yield Served(server.port, context, lines, pages.signer)
+        finally:
+            asyncio.run_coroutine_threadsafe(server.stop(), loop).result(20)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(20)

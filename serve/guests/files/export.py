@@ -26,6 +26,7 @@ from serve.access.caller import Caller
 from serve.access.context import ServerContext
 from serve.access.counter_headers import Headers
 from serve.contract import errors, parameters
+from serve.contract.text import Text
 from serve.generation import company_ids
 from serve.guests.files import worker_pool
 from serve.guests.files.file_name import attachment, file_name
@@ -83,7 +84,7 @@ async def make_export(
     """
     counting = admission.require_account(admitted)
     if exporter is None:
-        raise errors.config(("les exports", "exports"))
+        raise errors.config(Text("les exports", "exports"))
     plan, published = admitted.caller.plan, context.published
     # The lease lasts until the file is made: the generation is not removed meanwhile.
     with published.lease() as generation:

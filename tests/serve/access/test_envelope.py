@@ -12,6 +12,7 @@ from serve.access import envelope, next_plan, rights
 from serve.access.caller import Caller
 from serve.access.envelope import Record, SearchResult
 from serve.contract.errors import COMPTES_MESSAGE, ApiError
+from serve.contract.text import Text
 
 PLANS = plans.load()
 OFFERS = next_plan.offers(PLANS)
@@ -158,7 +159,7 @@ def test_a_company_without_statements_has_an_empty_list_of_them() -> None:
 
 def test_an_error_can_stand_beside_a_complete_answer() -> None:
     """A1"""
-    body = envelope.with_error(b'{"total":1}', ApiError("cle_invalide", ("Clé", "Key")), "fr")
+    body = envelope.with_error(b'{"total":1}', ApiError("cle_invalide", Text("Clé", "Key")), "fr")
 
     assert orjson.loads(body) == {
         "total": 1,

@@ -11,6 +11,7 @@ from serve.api.operations import OPERATIONS
 from serve.contract import errors
 from serve.contract.errors import CODES as CODES_DECLARED
 from serve.contract.errors import ApiError
+from serve.contract.text import Text
 from serve.guests.operations import OPERATIONS as GUESTS
 from tests.serve.asking import refused
 
@@ -31,7 +32,7 @@ CODES = {
 
 QUOTA = {"type": "appels_jour", "limite": 50, "utilise": 50, "restant": 0,
          "reinitialisation": "2026-11-22T00:00:00Z"}  # fmt: skip
-REMEDY = ("Données : 1000 appels", "Data: 1000 calls")
+REMEDY = Text("Données : 1000 appels", "Data: 1000 calls")
 # Words that only one of the languages has.
 FRENCH = re.compile(r"\b(le|la|les|est|une?|des|par|ou|il|au|aux|pas|plus|dans)\b|[éèêàù«]| :")
 ENGLISH = re.compile(r"\b(the|is|are|of|to|and|with|not|it|by|than|no)\b")
@@ -43,11 +44,11 @@ ALL = [
     errors.forme_inconnue(["X"], {}),
     errors.nace_inconnu(["X"], {}),
     errors.activite_inconnue(["X"], {}),
-    errors.parametre_invalide("tri", ("inconnu", "unknown"), valeurs=["nom"], suggestions={}),
+    errors.parametre_invalide("tri", Text("inconnu", "unknown"), valeurs=["nom"], suggestions={}),
     errors.parametre_inconnu(["x"], ["pays"], {}),
-    errors.identifiant_invalide(("vide", "empty")),
-    errors.corps_invalide(("ce n'est pas du JSON", "it is not JSON")),
-    errors.ligne_invalide(("vide", "empty")),
+    errors.identifiant_invalide(Text("vide", "empty")),
+    errors.corps_invalide(Text("ce n'est pas du JSON", "it is not JSON")),
+    errors.ligne_invalide(Text("vide", "empty")),
     errors.lignes_d_un_visiteur(2),
     errors.cle_invalide(),
     errors.attente_refusee("200-ok"),
@@ -67,14 +68,14 @@ ALL = [
     errors.trop_de_lignes(1_001, 1_000),
     errors.uri_trop_longue(65_536),
     errors.type_non_supporte("text/csv"),
-    errors.quota_api(QUOTA, 60, ("Données : 1000 appels", "Data: 1000 calls")),
-    errors.quota_export(QUOTA, 60, ("Données : 40 exports", "Data: 40 exports a month")),
+    errors.quota_api(QUOTA, 60, Text("Données : 1000 appels", "Data: 1000 calls")),
+    errors.quota_export(QUOTA, 60, Text("Données : 40 exports", "Data: 40 exports a month")),
     errors.trop_de_requetes(QUOTA, 60, "minute"),
     errors.exports_simultanes(QUOTA, 5),
     errors.erreur_interne("id-1"),
     errors.indisponible(errors.NO_GENERATION),
     errors.pays_endommage("FR"),
-    errors.config(("le paiement", "payment")),
+    errors.config(Text("le paiement", "payment")),
 ]
 
 
@@ -185,4 +186,4 @@ def test_a_message_shows_the_first_values_of_many() -> None:
 
 
 def test_an_error_is_an_exception_that_says_itself() -> None:
-    assert str(ApiError("config", ("phrase", "sentence"))) == "503 config: phrase"
+    assert str(ApiError("config", Text("phrase", "sentence"))) == "503 config: phrase"

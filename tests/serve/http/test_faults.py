@@ -11,6 +11,7 @@ from typing import NoReturn
 import pytest
 
 from serve.contract import errors
+from serve.contract.text import Text
 from serve.http import body_reader
 from serve.observe.log import JsonLines
 from serve.request import line_list
@@ -193,7 +194,7 @@ def test_the_room_of_a_body_is_taken_until_its_answer(
 
     def watched(_raw: bytes, _names: object) -> NoReturn:
         taken.append(body_reader._BodyMemory._taken)
-        raise errors.corps_invalide(("vide", "empty"))
+        raise errors.corps_invalide(Text("vide", "empty"))
 
     before = body_reader._BodyMemory._taken
     monkeypatch.setattr(line_list, "read", watched)

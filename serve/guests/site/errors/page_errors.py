@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from serve.contract import errors
-from serve.contract.errors import ApiError, Texts
+from serve.contract.errors import ApiError
 from serve.contract.tables import read_texts
+from serve.contract.text import Text
 
 _TEXTS: Final = read_texts(Path(__file__).with_name("page_errors.csv"))
 
@@ -20,8 +21,8 @@ class PageError(ApiError):
         page: the message of the page in French and English, where `texts` are for programs.
     """
 
-    def __init__(self, status: int, code: str, texts: Texts, page: Texts | None = None) -> None:
-        Exception.__init__(self, f"{status} {code}: {texts[0]}")
+    def __init__(self, status: int, code: str, texts: Text, page: Text | None = None) -> None:
+        Exception.__init__(self, f"{status} {code}: {texts.fr}")
         self.status = status
         self.code = code
         self.texts = texts
@@ -105,5 +106,5 @@ def _config(what: str, page: str, **values: object) -> ApiError:
     return PageError(error.status, error.code, error.texts, _TEXTS[page].fill(**values))
 
 
-def _contact_ending(contact: str | None) -> Texts:
-    return (f" : {contact}", f": {contact}") if contact else ("", "")
+def _contact_ending(contact: str | None) -> Text:
+    return Text(f" : {contact}", f": {contact}") if contact else Text("", "")

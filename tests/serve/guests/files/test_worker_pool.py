@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from http.client import HTTPException
 from multiprocessing import active_children
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,11 @@ class Place:
     served: Served
     state: Path
     clock: Clock
+    others: frozenset[BaseProcess] = frozenset()
+
+    def workers(self) -> set[BaseProcess]:
+        """The processes of its own: a server that many tests share may have some beside them."""
+        return set(active_children()) - self.others
 
     def is_clean(self) -> bool:
         """No file, with a name or without one, is held for an export."""
@@ -72,13 +78,12 @@ def serving_exports(
     """A server of the small world; at its end no process and no file of it may be left."""
     data, state, clock = folder / "data", folder / "state", Clock("2026-11-21T12:00:00")
     world.publish(data)
-    before = set(active_children())
+    others = frozenset(active_children())
     with serving(data, state=state, now=clock, opener=opener, makers=makers) as served:
-        yield Place(served, state, clock)
+        place = Place(served, state, clock, others)
+        yield place
     assert not list((state / "exports").iterdir())
-    assert (
-        set(active_children()) <= before
-    )  # that of an earlier test may have been reaped meanwhile
+    assert not place.workers()
 
 
 @contextmanager
@@ -86,13 +91,13 @@ def stopped(place: Place, customer: Customer) -> Iterator[int]:
     """A worker process that stands still; its id. It goes on at the end, if it is there."""
     for _ in range(2):
         assert get(place.served, customer, q="introuvable").status == 200
-    (process,) = active_children()
+    (process,) = place.workers()
     assert process.pid is not None
     os.kill(process.pid, signal.SIGSTOP)
     try:
         yield process.pid
     finally:
-        if process in active_children():
+        if process in place.workers():
             os.kill(process.pid, signal.SIGCONT)
 
 
@@ -169,7 +174,7 @@ def test_a_client_that_goes_ends_the_work(place: Place) -> None:
             connection.sendall(request(customer))
             assert eventually(lambda: exports(served, customer) == 1)
         assert eventually(lambda: exports(served, customer) == 0)
-        assert eventually(lambda: not active_children())
+        assert eventually(lambda: not place.workers())
 
     assert place.is_clean()
 
@@ -363,10 +368,10 @@ def test_a_process_without_orders_is_ended_and_the_next_export_starts_one(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker_pool, "KEPT", 0.3)
-    before, customer = set(active_children()), place.served.customer("data")
+    before, customer = place.workers(), place.served.customer("data")
     assert get(place.served, customer, pays="EE").status == 200
 
-    eventually(lambda: set(active_children()) == before)
+    eventually(lambda: place.workers() == before)
 
     assert get(place.served, customer, pays="EE").status == 200
     assert exports(place.served, customer) == 2
