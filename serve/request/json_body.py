@@ -52,15 +52,16 @@ def pairs(raw: bytes) -> Pairs:
 def parameters(given: Iterable[tuple[str, Any]]) -> Pairs:
     """Members as parameters; an array is its parameter once for each item, an empty one is absent (§4.4).
 
-    `ids` may not be empty: who names no company does not want the whole base.
+    `ids` may not be an empty array, or one of blanks: who names no company does not want the whole base.
 
     Raises:
         ApiError: 400 `parametre_invalide` for a value that is neither a string nor a number, nor an array of these.
     """
     found: list[tuple[str, str]] = []
     for name, value in given:
-        if name == IDS.name and value == []:
-            raise errors.parametre_invalide(name, errors.why("sans_societe", shown="[]"))
+        if name == IDS.name and isinstance(value, list) and not "".join(map(str, value)).strip():
+            shown = json.dumps(value)[:_SHOWN]
+            raise errors.parametre_invalide(name, errors.why("sans_societe", shown=shown))
         several = value if isinstance(value, list) else [value]
         found += [(name, text(name, one)) for one in several]
     return found
