@@ -7,12 +7,12 @@ from urllib.parse import parse_qsl, urlsplit
 
 from quota.errors import NotAllowedError
 from quota.redis import identity
-from quota.store.interface import Store
-from quota.store.ledger_store import LedgerStore
-from quota.store.lmdb_store import LmdbStore
 
+# A store is imported where it is opened: the parent of several workers only reads the setting.
 if TYPE_CHECKING:
     from quota.redis.store import RedisStore
+    from quota.store.interface import Store
+    from quota.store.ledger_store import LedgerStore
 
 LMDB: Final = "lmdb"
 # Options in the query of an address, by scheme: those of redis-py that TLS needs.
@@ -55,7 +55,7 @@ def mask_password(setting: str) -> str:
     return f"{scheme}{colon}…@{where[2]}" if where[1] else setting
 
 
-def open_ledger(setting: str, state: Path | None, *, create: bool = False) -> LedgerStore:
+def open_ledger(setting: str, state: Path | None, *, create: bool = False) -> "LedgerStore":
     """Open a store that has accounts; `state` is the STATE folder, which a server does not need.
 
     Only with `create` an empty server becomes a store. What a host remembers is not asked here: an
@@ -68,10 +68,10 @@ def open_ledger(setting: str, state: Path | None, *, create: bool = False) -> Le
     if setting != LMDB:
         return _redis_opener(setting, create=create)()
     assert state
-    return LmdbStore(state)
+    return _lmdb_store(state)
 
 
-def open_store(setting: str, state: Path, *, lease: bool = False, strict: bool = False) -> Store:
+def open_store(setting: str, state: Path, *, lease: bool = False, strict: bool = False) -> "Store":
     """Open the store that a server counts with; with `lease`, as an edge of the store `setting`.
 
     Raises:
@@ -79,7 +79,7 @@ def open_store(setting: str, state: Path, *, lease: bool = False, strict: bool =
         StoreUnavailable: it cannot be opened or reached, or is not the one that STATE remembers.
     """
     if setting == LMDB:
-        return LmdbStore(state)
+        return _lmdb_store(state)
     opener = _redis_opener(setting, strict=strict, state=state)
     if not lease:
         return opener()
@@ -91,6 +91,12 @@ def open_store(setting: str, state: Path, *, lease: bool = False, strict: bool =
 def forget_store(state: Path) -> None:
     """Let the servers of this STATE use another store of several hosts than before."""
     identity.forget(state)
+
+
+def _lmdb_store(state: Path) -> "LedgerStore":
+    from quota.store.lmdb_store import LmdbStore
+
+    return LmdbStore(state)
 
 
 def _redis_opener(

@@ -5,6 +5,7 @@ them could be left out here.
 """
 
 import logging
+import os
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -66,10 +67,16 @@ def open_app(server: ServerContext, limiter: Limiter) -> App:
     """
     config = server.config
     assert config.state
-    pool = WorkerPool(config.spool or config.state / "exports", config.makers)
+    makers = config.makers or _default_makers(config.workers)
+    pool = WorkerPool(config.spool or config.state / "exports", makers)
     pool.start()
     pages = make_page_context(server, signing.load(config.state), limiter, pool)
     return App(make_app(pages), pages, pool)
+
+
+def _default_makers(workers: int) -> int:
+    """Two processes that make exports, or one where all together are more than the processors: each holds 35 MiB."""
+    return 2 if 2 * workers <= (os.cpu_count() or 1) else 1
 
 
 def make_app(pages: PageContext) -> Handler:

@@ -173,9 +173,14 @@ class Config:
             "folder of exports that are being made (default STATE/exports)",
         ),
     )
-    makers: int = field(
-        default=2,
-        metadata=_metadata(setting_readers.positive_number, "N", "processes that make exports"),
+    makers: int | None = field(
+        default=None,
+        metadata=_metadata(
+            setting_readers.positive_number,
+            "N",
+            "processes that make exports, per serving process (default 2, or 1 where all together are more than "
+            "the processors)",
+        ),
     )
     # It changes no answer: a server writes nothing to DATA, its own or a mirror's.
     mirror: bool = field(

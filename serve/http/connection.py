@@ -21,8 +21,9 @@ from serve.http.app import Handler
 from serve.http.headers import request_id
 from serve.http.reply import Reply
 from serve.http.router import ALLOW
-from serve.observe.log import line, query_fields, stderr
+from serve.observe.log import line, stderr
 from serve.observe.metrics import Metrics
+from serve.observe.query_fields import query_fields
 from serve.observe.request_trace import RequestTrace
 from serve.request import accept
 from serve.request.client_address import network_of

@@ -2,7 +2,7 @@
 
 Each request has one line, written after its response was sent. No line ever contains a key: every
 line passes `redact`, and the values of unknown parameters are left out, since one may be a key put
-into the URL by mistake (A5). Addresses are cut to /24 or /48 (serve/request/client_address.py).
+into the URL by mistake (A5, `query_fields`). Addresses are cut to /24 or /48 (serve/request/client_address.py).
 """
 
 import logging
@@ -13,9 +13,7 @@ from typing import Any, Final
 
 import orjson
 
-from serve.contract.parameters import MODIFICATIONS, SEARCH
 from serve.observe.log_writer import LogWriter
-from serve.request.query_string import Pairs
 
 
 def _pattern(text: str) -> str:
@@ -31,9 +29,6 @@ _SECRET: Final = re.compile(
     r"[^\s\"'\\&;,]+",
     re.IGNORECASE,
 )
-_LONGEST: Final = 500  # characters of one logged value
-
-_KNOWN: Final = frozenset(one.name for one in (*SEARCH, *MODIFICATIONS))
 
 _AS_A_LINE: Final = orjson.OPT_APPEND_NEWLINE
 
@@ -45,16 +40,6 @@ def redact(text: str) -> str:
     'GET /x?cle=soc_live_…'
     """
     return _SECRET.sub(r"\1…", text)
-
-
-def query_fields(pairs: Pairs) -> dict[str, list[str]]:
-    """The parameters of a request for its log line: unknown ones without their values."""
-    fields: dict[str, list[str]] = {}
-    for name, value in pairs:
-        values = fields.setdefault(name[:_LONGEST], [])
-        if name in _KNOWN:
-            values.append(value[:_LONGEST])
-    return fields
 
 
 def line(level: str, event: str, fields: Mapping[str, Any]) -> bytes:

@@ -6,7 +6,8 @@ import orjson
 import pytest
 
 from serve.http.headers import request_id
-from serve.observe.log import JsonLines, query_fields, redact
+from serve.observe.log import JsonLines, redact
+from serve.observe.query_fields import query_fields
 from serve.request.client_address import network_of
 
 KEY = "soc_live_" + "aB3" * 10 + "zzzzzz"

@@ -75,11 +75,17 @@ def test_the_serving_process_holds_no_batch_engine(data: Path) -> None:
     assert "arrow" not in mapped
 
 
-def test_importing_the_server_imports_no_batch_engine() -> None:
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("worker", {"polars", "pyarrow"}),
+        # The parent of several workers imports this much before it starts them, and keeps it.
+        ("command", {"polars", "pyarrow", "numpy", "lmdb", "aiohttp", "serve.contract"}),
+    ],
+)
+def test_a_process_imports_what_it_needs(module: str, heavy: set[str]) -> None:
     """design §1"""
-    code = (
-        "import serve.process.command, sys; print(sorted({'polars', 'pyarrow'} & set(sys.modules)))"
-    )
+    code = f"import serve.process.{module}, sys; print(sorted({heavy!r} & set(sys.modules)))"
 
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
 
