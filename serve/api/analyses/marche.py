@@ -151,14 +151,15 @@ async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche
         )
     )
     turnovers = MarketTurnovers(base, halves)
-    first, _, _ = await asyncio.gather(
+    first, growth, _, _ = await asyncio.gather(
         generation.in_thread(_MICROSECONDS, lambda: _first_companies(base, query)),
+        generation.in_thread(_MICROSECONDS, lambda: _growth(halves)),
         generation.in_thread(_MICROSECONDS, lambda: turnovers.write(0)),
         generation.in_thread(_MICROSECONDS, lambda: turnovers.write(1)),
     )
     made = await generation.in_thread(
         _MICROSECONDS,
-        lambda: _document(halves, turnovers, first, [oldest, newest] if newest else None),
+        lambda: _document(halves, turnovers, growth, first, [oldest, newest] if newest else None),
     )
     if _is_plain(query):
         remembered = generation.markets
@@ -177,6 +178,7 @@ def _is_plain(query: Query) -> bool:
 def _document(
     parts: Sequence[MarketPart],
     market_turnovers: MarketTurnovers,
+    growth: Croissance,
     first: Sequence[PremiereSociete],
     years: list[int] | None,
 ) -> ChiffresDuMarche:
@@ -186,7 +188,6 @@ def _document(
     headcounts, births = (
         market.count_by(parts, name) for name in ("tranche_effectif", "annee_creation")
     )
-    growth = np.concatenate([part.growth for part in parts])
     return ChiffresDuMarche(
         total=total,
         exercices=years,
@@ -202,7 +203,7 @@ def _document(
         cessations=Cessations(
             annees=None, societes=sum(part.ceased for part in parts), motif_code=_NO_DATE
         ),
-        croissance=_growth(growth, lacking or _NO_RATIO),
+        croissance=growth,
         ratios=_ratios(parts, lacking or _NO_RATIO),
         premieres=_with_shares(first, turnovers),
     )
@@ -265,7 +266,9 @@ def _births(distribution: Distribution) -> Creations:
     )
 
 
-def _growth(figures: Figures, lacking: str) -> Croissance:
+def _growth(parts: Sequence[MarketPart]) -> Croissance:
+    figures = np.concatenate([part.growth for part in parts])
+    lacking = _NO_RATIO if any(part.total for part in parts) else _NO_COMPANY
     found = quantiles(figures)
     growing = int(np.count_nonzero(figures > 0))
     return Croissance(
