@@ -7,8 +7,6 @@ becoming Python objects. Polars renders records, a block at a time, to the same 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO
-from itertools import groupby
-from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -35,6 +33,8 @@ from shards.writing.writer import Columns
 Withheld = Mapping[int, Mapping[str, Sequence[str]]]
 # Digits of a date, yyyymmdd.
 _DATE_DIGITS: Final = 8
+# Statement lines that are written as JSON together; the lines of a company are never parted.
+_LINES: Final = 1 << 16
 
 
 def columns(frame: pl.DataFrame) -> Columns:
@@ -122,10 +122,7 @@ def _numbers(values: pl.Series, dtype: type[np.generic]) -> NDArray[Any]:
 
 def json_lines(companies: pl.DataFrame) -> Iterator[bytes]:
     """Companies as lines of JSON, in blocks of a run."""
-    for part in companies.select(record.FIELDS).iter_slices(sorted_runs.BLOCK):
-        stream = BytesIO()
-        part.write_ndjson(stream)
-        yield stream.getvalue()
+    yield from map(_json, companies.select(record.FIELDS).iter_slices(sorted_runs.BLOCK))
 
 
 def records(runs: Sequence[Run], order: NDArray[np.uint32]) -> Callable[[range], Iterator[bytes]]:
@@ -182,6 +179,24 @@ def withheld_codes(ids: pl.Series, weighed: pl.LazyFrame) -> Withheld:
 
 def statements(rows: pl.DataFrame, withheld: Withheld) -> Iterator[tuple[int, bytes]]:
     """Each row that has statement lines, ascending, with its statements (FORMAT.md §6); `rows` is sorted."""
-    for row, group in groupby(rows.iter_rows(), key=itemgetter(0)):
-        lines = orjson.dumps([dict(zip(record.LINE, line[1:], strict=True)) for line in group])
-        yield row, b"\n".join([lines, orjson.dumps(withheld[row])]) if row in withheld else lines
+    starts = np.flatnonzero(np.diff(rows["row"].to_numpy(), prepend=np.int64(-1)))
+    numbers, bounds = rows["row"].gather(starts).to_list(), [*starts.tolist(), len(rows)]
+    place = 0
+    while place < len(numbers):
+        start, first = bounds[place], place
+        place = max(place + 1, int(starts.searchsorted(start + _LINES)))
+        piece = _json(rows.slice(start, bounds[place] - start).select(record.LINE)).split(b"\n")
+        for at in range(first, place):
+            row, lines = numbers[at], piece[bounds[at] - start : bounds[at + 1] - start]
+            stored = b"[%b]" % b",".join(lines)
+            yield (
+                row,
+                b"\n".join([stored, orjson.dumps(withheld[row])]) if row in withheld else stored,
+            )
+
+
+def _json(rows: pl.DataFrame) -> bytes:
+    """Rows as lines of JSON."""
+    stream = BytesIO()
+    rows.write_ndjson(stream)
+    return stream.getvalue()

@@ -153,3 +153,42 @@ def test_statements_are_given_by_row_for_those_that_have_some() -> None:
     assert [row for row, _ in found] == [0, 2]
     assert [entry["exercice"] for entry in found[0][1]] == [2021, 2020]
     assert tuple(found[1][1][0]) == record.LINE
+
+
+_FILED = st.fixed_dictionaries(
+    {
+        "etat": st.sampled_from(record.ETATS),
+        "code": st.text(max_size=8),
+        "libelle": st.none() | st.text(max_size=8),
+        "valeur": st.none() | st.floats(allow_nan=False, allow_infinity=False),
+        "devise": st.none() | st.sampled_from(["EUR", "CZK"]),
+        "exercice": st.integers(1900, 2100),
+        "ordre": st.none() | st.integers(0, 99),
+    }
+)
+_LINE_TYPES = {"valeur": pl.Float64, "exercice": pl.Int32, "ordre": pl.Int32}
+
+
+@given(
+    st.dictionaries(st.integers(0, 2**32 - 1), st.lists(_FILED, min_size=1, max_size=4)),
+    st.integers(1, 6),
+)
+def test_statements_are_the_json_of_their_lines_however_many_are_written_at_once(
+    filed: dict[int, list[dict[str, Any]]], at_once: int
+) -> None:
+    """FORMAT.md §6: the bytes that orjson makes of them one by one"""
+    types = {"row": pl.UInt32} | {name: _LINE_TYPES.get(name, pl.String) for name in record.LINE}
+    rows = [{"row": row} | one for row in sorted(filed) for one in filed[row]]
+    withheld = {row: {"2024": ["é"]} for row in list(filed)[::2]}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shard_input, "_LINES", at_once)
+        found = list(shard_input.statements(pl.DataFrame(rows, schema=types), withheld))
+
+    expected = {
+        row: orjson.dumps([{name: one[name] for name in record.LINE} for one in filed[row]])
+        for row in sorted(filed)
+    }
+    for row, codes in withheld.items():
+        expected[row] += b"\n" + orjson.dumps(codes)
+    assert found == list(expected.items())
