@@ -57,10 +57,11 @@ def _faults(shards: ShardSet, reference: Reference) -> Iterator[str]:
         known = KnownCompanies(shard)
         for scope, rows in _scopes(shard):
             companies = known.read(rows)
+            ordered = {tri: naive_search.sort(companies, tri) for tri in ORDERS}
             for query in _queries(scope, companies):
-                matching = naive_search.matching(companies, query)
+                matching = {company.row for company in naive_search.matching(companies, query)}
                 for tri in ORDERS:
-                    expected = [company.row for company in naive_search.sort(matching, tri)]
+                    expected = [one.row for one in ordered[tri] if one.row in matching]
                     yield from _page_faults(shards, replace(query, tri=tri), expected, iso2)
         picked = known.read(_pick_places(shard.rows))
         for query in _queries(Query(pays=(iso2,)), picked):
