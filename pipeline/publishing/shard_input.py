@@ -187,12 +187,11 @@ def statements(rows: pl.DataFrame, withheld: Withheld) -> Iterator[tuple[int, by
         place = max(place + 1, int(starts.searchsorted(start + _LINES)))
         piece = _json(rows.slice(start, bounds[place] - start).select(record.LINE)).split(b"\n")
         for at in range(first, place):
-            row, lines = numbers[at], piece[bounds[at] - start : bounds[at + 1] - start]
-            stored = b"[%b]" % b",".join(lines)
-            yield (
-                row,
-                b"\n".join([stored, orjson.dumps(withheld[row])]) if row in withheld else stored,
-            )
+            lines = piece[bounds[at] - start : bounds[at + 1] - start]
+            parts = [b"[%b]" % b",".join(lines)]
+            if codes := withheld.get(numbers[at]):
+                parts.append(orjson.dumps(codes))
+            yield numbers[at], b"\n".join(parts)
 
 
 def _json(rows: pl.DataFrame) -> bytes:
