@@ -101,8 +101,8 @@ KEY: Final[Edit] = {
     ),
     "serve/access/envelope.py": (
         (
-            "            apercu=self.apercu,",
-            "            pages=-(-shown.visibles // max(1, self.limit)),\n",
+            '            "pays_sans_donnees": ',
+            '            "pages": -(-self.visibles // max(1, self.limit)),\n',
         ),
     ),
 }

@@ -7,7 +7,7 @@ not admit and expects a refusal. No check is switched off; two hooks correct the
   `sous_secteur` belongs to a `secteur`, a legal form is one of the data, a generation is the served one,
   `queries` and `extend` are JSON in a text. They are set before sending.
 - `filter_case`: the contract accepts some requests that the document does not admit (B1, B12, B17,
-  B18, F3): blanks, empty values, lower-case codes, a `limit` over the maximum, a number as text in a
+  B18, F3): blanks, empty values, lower-case codes, a `limit` over the maximum, a number as text or an array in a
   body. A case with no other fault is not sent; any other fault must be refused.
 """
 
@@ -139,10 +139,14 @@ def _body_forgiven(case: schemathesis.Case) -> bool:
     if "lignes" in case.body:
         return _lines_forgiven(case.body, bodies[0].definition["schema"])
     schema = bodies[0].definition["schema"]
-    if not all(_is_text_or_number(value) for value in case.body.values()):
+    given = [
+        (name, value)
+        for name, values in case.body.items()
+        for value in (values if isinstance(values, list) else [values])
+    ]
+    if case.body.get("ids") == [] or not all(_is_text_or_number(value) for _, value in given):
         return False
-    given = [(name, str(value)) for name, value in case.body.items()]
-    return _admitted(given, schema["properties"])
+    return _admitted([(name, str(value)) for name, value in given], schema["properties"])
 
 
 def _lines_forgiven(body: dict[str, Any], schema: Mapping[str, Any]) -> bool:
