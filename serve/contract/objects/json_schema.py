@@ -77,8 +77,8 @@ def _member(parameter: Parameter, lang: Lang) -> Schema:
     """
     found = parameter.schema(words())
     if parameter.separator:
-        limits = {name: found[name] for name in ("minLength", "pattern") if name in found}
-        found |= {"type": ["string", "array"], "items": {"type": "string", **limits}}
+        limits = {name: found[name] for name in ("type", "minLength", "pattern") if name in found}
+        found |= {"type": ["string", "array"], "items": limits}
     if parameter is IDS:
         found["minItems"] = 1
     text, default = parameter.description.in_language(lang), found.pop("default", None)

@@ -25,7 +25,7 @@ Pairs = list[tuple[str, str]]
 
 _LISTS: Final = {
     "pays": ",", "secteur": "|", "sous_secteur": "|", "ids": ",", "etat": ",", "ville": "|",
-    "code_postal": ",", "forme": "|", "nace": ",",
+    "code_postal": ",", "forme": "|", "nace": ",", "colonnes": ",",
 }  # fmt: skip
 _BOUNDS: Final = (
     ("ca_min", "ca_max"), ("effectif_min", "effectif_max"), ("actif_min", "actif_max"),
