@@ -1,11 +1,16 @@
 """The hooks of schemathesis accept exactly the requests that the contract accepts."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from serve.contract import parameters
+from serve.contract.objects import components
 from tests.judges.openapi import hooks
 
 SCHEMAS = {one.name: one.schema(parameters.words()) for one in parameters.SEARCH}
+EXPORT = components.schemas("en")["DemandeExport"]
 
 pytestmark = pytest.mark.judge
 
@@ -35,3 +40,20 @@ def test_a_repeated_parameter_must_say_one_thing() -> None:
     assert hooks._admitted([("limit", "5"), ("limit", "5 ")], SCHEMAS)
     assert not hooks._admitted([("limit", "5"), ("limit", "6")], SCHEMAS)
     assert hooks._admitted([("pays", "FR"), ("pays", "UK")], SCHEMAS)
+
+
+@pytest.mark.parametrize(
+    ("body", "forgiven"),
+    [({"colonnes": "nom,id", "version": ""}, True), ({"pays": ["fr", "UK"], "etat": []}, True),
+     ({"colonnes": ["x"]}, False), ({"ids": []}, False), ({"q": [None]}, False)],
+)  # fmt: skip
+def test_an_array_in_a_body_is_its_parameter_once_for_each_item(
+    body: dict[str, Any], forgiven: bool
+) -> None:
+    """F3"""
+    declared = SimpleNamespace(definition={"schema": EXPORT})
+    case: Any = SimpleNamespace(
+        operation=SimpleNamespace(body=[declared]), body=body, media_type="application/json"
+    )
+
+    assert hooks._body_forgiven(case) == forgiven
