@@ -67,8 +67,10 @@ def open_ledger(setting: str, state: Path | None, *, create: bool = False) -> "L
     """
     if setting != LMDB:
         return _redis_opener(setting, create=create)()
+    from quota.store.lmdb_store import LmdbStore
+
     assert state
-    return _lmdb_store(state)
+    return LmdbStore(state)
 
 
 def open_store(setting: str, state: Path, *, lease: bool = False, strict: bool = False) -> "Store":
@@ -79,7 +81,7 @@ def open_store(setting: str, state: Path, *, lease: bool = False, strict: bool =
         StoreUnavailable: it cannot be opened or reached, or is not the one that STATE remembers.
     """
     if setting == LMDB:
-        return _lmdb_store(state)
+        return open_ledger(setting, state)
     opener = _redis_opener(setting, strict=strict, state=state)
     if not lease:
         return opener()
@@ -91,12 +93,6 @@ def open_store(setting: str, state: Path, *, lease: bool = False, strict: bool =
 def forget_store(state: Path) -> None:
     """Let the servers of this STATE use another store of several hosts than before."""
     identity.forget(state)
-
-
-def _lmdb_store(state: Path) -> "LedgerStore":
-    from quota.store.lmdb_store import LmdbStore
-
-    return LmdbStore(state)
 
 
 def _redis_opener(

@@ -75,7 +75,7 @@ def open_app(server: ServerContext, limiter: Limiter) -> App:
 
 
 def _default_makers(workers: int) -> int:
-    """Two processes that make exports, or one where all together are more than the processors: each holds 35 MiB."""
+    """Two processes that make exports, or one where all together are more than the processors (decision 210)."""
     return 2 if 2 * workers <= (os.cpu_count() or 1) else 1
 
 

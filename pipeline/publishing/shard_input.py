@@ -1,8 +1,8 @@
 """The input of the shard writer: columns, records and statement arrays of a country.
 
 A row in layout order is a row of the shard. Texts and numbers go from Polars to NumPy without
-becoming Python objects. Polars renders records, a block at a time, to the same bytes as
-`record.encode` (orjson and Polars write JSON alike: shortest floats, the same escapes).
+becoming Python objects. Polars renders records and statements, a block at a time, to the same bytes as
+`record.encode` and orjson, which write JSON alike: shortest floats, the same escapes.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

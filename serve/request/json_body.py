@@ -59,7 +59,11 @@ def parameters(given: Iterable[tuple[str, Any]]) -> Pairs:
     """
     found: list[tuple[str, str]] = []
     for name, value in given:
-        if name == IDS.name and isinstance(value, list) and not "".join(map(str, value)).strip():
+        if (
+            name == IDS.name
+            and isinstance(value, list)
+            and not any(str(one).strip() for one in value)
+        ):
             shown = json.dumps(value)[:_SHOWN]
             raise errors.parametre_invalide(name, errors.why("sans_societe", shown=shown))
         several = value if isinstance(value, list) else [value]

@@ -12,7 +12,6 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -33,7 +32,7 @@ from serve.request.file_options import FileOptions
 from shards.generations import generation_files, pointer
 from shards.query import Query
 from tests.bench.load import Request, Server, measure
-from tests.bench.served import Headers, data_of, keys, serving
+from tests.bench.served import Headers, data_of, get, keys, serving
 
 ROUNDS: Final = 5
 SECONDS: Final = 8
@@ -340,10 +339,7 @@ def _exporting(server: Server, account: Headers, stop: threading.Event, done: li
 
 
 def _export(server: Server, account: Headers, limit: int) -> None:
-    address = f"{server.address}/api/v1/export?limit={limit}"
-    wanted = urllib.request.Request(address, None, dict(account))
-    with urllib.request.urlopen(wanted) as answer:
-        answer.read()
+    get(server, f"export?limit={limit}", account)
 
 
 if __name__ == "__main__":

@@ -8,15 +8,14 @@ import re
 import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
 from serve.guests.files.worker_pool import KEPT
 from tests.bench.load import Server
-from tests.bench.served import Headers, keys, serving
+from tests.bench.processes import tree
+from tests.bench.served import get, keys, serving
 
 EXPORTS: Final = 16
 AT_ONCE: Final = 8
@@ -35,32 +34,18 @@ def main(data: Path) -> None:
             time.sleep(SETTLED)
             _tell("after the start", server)
             for scope in _SCOPES:
-                _get(server, f"analyses/marche?{scope}", accounts[0])
+                get(server, f"analyses/marche?{scope}", accounts[0])
             _tell("after nine markets", server)
             with ThreadPoolExecutor(AT_ONCE) as threads:
-                list(threads.map(lambda one: _get(server, "export?limit=10000", one), accounts))
+                list(threads.map(lambda one: get(server, "export?limit=10000", one), accounts))
             _tell(f"after {EXPORTS} exports", server)
             time.sleep(KEPT + 10)
             _tell(f"{KEPT + 10:g} s later", server)
 
 
-def _get(server: Server, path: str, account: Headers) -> None:
-    wanted = urllib.request.Request(f"{server.address}/api/v1/{path}", None, dict(account))
-    with urllib.request.urlopen(wanted) as answer:
-        answer.read()
-
-
 def _tell(when: str, server: Server) -> None:
-    each = [_anonymous(pid) for pid in _processes(server.pid)]
+    each = [_anonymous(pid) for pid in tree(server.pid)]
     print(f"| {when} | {sum(each):.0f} | {' + '.join(f'{one:.0f}' for one in each)} |", flush=True)
-
-
-def _processes(pid: int) -> Iterator[int]:
-    """A process and all that it or its children started."""
-    yield pid
-    for file in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in file.read_text().split():
-            yield from _processes(int(child))
 
 
 def _anonymous(pid: int) -> float:

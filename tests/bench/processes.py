@@ -61,16 +61,17 @@ def size(path: Path) -> int:
 
 def _watch(pid: int, peaks: list[tuple[int, int]], ended: threading.Event) -> None:
     while not ended.wait(_EVERY):
-        members = list(_tree(pid))
+        members = list(tree(pid))
         peaks.append((sum(map(_resident, members)), sum(map(_private, members))))
 
 
-def _tree(pid: int) -> Iterable[int]:
+def tree(pid: int) -> Iterable[int]:
+    """A process and all that it or its children started."""
     yield pid
     try:
         for task in Path(f"/proc/{pid}/task").iterdir():
             for child in (task / "children").read_text().split():
-                yield from _tree(int(child))
+                yield from tree(int(child))
     except OSError:  # the process has ended
         return
 

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -41,6 +42,13 @@ def serving(data: Path, state: Path, *flags: str) -> Iterator[Server]:
     ]  # fmt: skip
     with running(command) as server:
         yield server
+
+
+def get(server: Server, path: str, account: Headers) -> None:
+    """Read the whole answer to GET `path`, below /api/v1; urllib's error if it is none."""
+    wanted = urllib.request.Request(f"{server.address}/api/v1/{path}", None, dict(account))
+    with urllib.request.urlopen(wanted) as answer:
+        answer.read()
 
 
 def data_of(arguments: Sequence[str]) -> Path:

@@ -1,5 +1,6 @@
 """Settings: flags, environment, file, defaults; nothing unknown (D7)."""
 
+import os
 import tomllib
 from dataclasses import fields
 from ipaddress import ip_network
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from serve import app
 from serve import config as configs
 from serve.config import SETTINGS, BurstLimits, Config, ConfigError, read, to_toml
 from serve.guest_settings import EditorSettings
@@ -216,3 +218,15 @@ def test_the_manual_has_every_setting_and_every_limit() -> None:
 
     assert [name for name in SETTINGS if f"`--{name.replace('_', '-')}`" not in section] == []
     assert [limit.name for limit in fields(BurstLimits) if f"`{limit.name}`" not in section] == []
+
+
+@pytest.mark.parametrize(
+    ("processors", "workers", "makers"), [(1, 1, 1), (2, 1, 2), (2, 2, 1), (4, 2, 2), (None, 1, 1)]
+)
+def test_exports_have_no_more_processes_than_processors_by_default(
+    monkeypatch: pytest.MonkeyPatch, processors: int | None, workers: int, makers: int
+) -> None:
+    """Decision 210"""
+    monkeypatch.setattr(os, "cpu_count", lambda: processors)
+
+    assert app._default_makers(workers) == makers
