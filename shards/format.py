@@ -11,10 +11,10 @@ from shards.errors import WrongFormatError
 from shards.query import DEEPEST
 
 MAGIC: Final = b"societes-shard"
-FORMAT_VERSION: Final = 9
+FORMAT_VERSION: Final = 10
 
 # The tables of a shard (FORMAT.md §3).
-META: Final = b"meta"  # header, cells, compression dictionary, places of values
+META: Final = b"meta"  # header, cells, places of values
 KEY: Final = b"key"  # the distinct keys of an order
 STEP: Final = b"step"  # the place in the order where each of these keys begins
 COLUMN: Final = b"column"  # facts and codes, one value per row
@@ -33,7 +33,9 @@ PHRASE: Final = b"phrase"  # rows of frequent texts with a blank
 PREFIX: Final = b"prefix"  # rows of frequent identifier prefixes
 IDENT: Final = b"ident"  # folded identifiers, sorted, and their rows
 ALIAS: Final = b"alias"  # hashes of LEI and VAT numbers, and their rows
-RECORD: Final = b"record"  # the companies, compressed, by row
+RECORD: Final = (
+    b"record"  # the companies, compressed, by row, and the dictionary of the compression
+)
 COMPTES: Final = b"comptes"  # row -> its statement lines, compressed
 RATIO: Final = b"ratio"  # ratios of the last year, one value per company with statements
 TABLES: Final = (
@@ -44,11 +46,11 @@ TABLES: Final = (
 # Keys in these tables.
 HEADER: Final = b"header"
 CELLS: Final = b"cells"
-DICTIONARY: Final = b"dictionary"
 LONGEST: Final = b"longest"
 PLACES: Final = b"places"  # where in the file the values of all other tables lie
 ROWS: Final = b"rows"  # in `top` and `set`
 STARTS: Final = b"starts"  # in `record` and `comptes`, beside the chunks
+DICTIONARY: Final = b"dictionary"  # in `record`
 FACTS: Final = b"facts"
 YEARS: Final = b"exercice"  # in `ratio`, beside the codes of ratios
 # In `ratio`: the companies that have a ratio, ascending by it, ratio by ratio; and where those of each end.
@@ -160,13 +162,22 @@ def chunk_key(number: int) -> bytes:
     return number.to_bytes(4, "big")
 
 
+def is_chunk(table: bytes, key: bytes) -> bool:
+    """Whether a value holds frames, which are read one by one.
+
+    >>> is_chunk(COMPTES, chunk_key(7)), is_chunk(COMPTES, b"rows"), is_chunk(META, chunk_key(7))
+    (True, False, False)
+    """
+    return table in (RECORD, COMPTES) and key.startswith(b"\0")
+
+
 def heavy_size(rows: int) -> int:
     """The build stores the rows of a part of a word, or of an identifier prefix, if they are more than this."""
     return max(HEAVY_LEAST, rows // HEAVY_SHARE)
 
 
 def counted_size(rows: int) -> int:
-    """The build stores size and heads of the rows of a part of a word, if they are more than this."""
+    """The build stores size and heads of the rows of a part of a word or of a text with a blank, if more than this."""
     return min(heavy_size(rows), max(COUNTED_LEAST, rows // COUNTED_SHARE))
 
 

@@ -175,7 +175,7 @@ FIELD: Final[Edit] = {
     "shards/codec/record.py": (
         (")  # fmt: skip\n# The keys of a statement line", '    "devise_locale",\n'),
     ),
-    "shards/format.py": (("\n# The tables of a shard", "FORMAT_VERSION: Final = 10\n"),),
+    "shards/format.py": (("\n# The tables of a shard", "FORMAT_VERSION: Final = 11\n"),),
     "pipeline/canonical.py": (("    }\n)\nEVERY_COUNTRY", '        "devise_locale": TEXT,\n'),),
     "serve/contract/tables/fields.csv": (
         (

@@ -1,9 +1,9 @@
 """The thread that reads the shards once after a start: it brings them into memory and compares them.
 
 A search needs single pages all over a shard, so shards are mapped without read-ahead. If nothing has
-read the files since the machine started, the first search by name therefore takes tens of seconds, as
-long as reading them from end to end. This thread does the latter at the lowest priority while requests
-are already answered. It compares each file with the digest of the manifest: a shard that was damaged
+read the files since the machine started, each of the first searches therefore waits for the disk some
+hundred times. This thread reads them from end to end at the lowest priority while requests are already
+answered. It compares each file with the digest of the manifest: a shard that was damaged
 since it was written is reported, and served no longer than this takes. Later generations are compared
 before they are served.
 

@@ -105,6 +105,7 @@ def _rows(shard: Shard | None) -> Iterator[_Row]:
         return
     index = shard.idents
     starts = index.folded.places
+    shard.file.expect_scans(frames=True)
     for first in range(0, shard.rows, _BATCH):
         last = min(first + _BATCH, shard.rows)
         end = int(starts[last]) if last < shard.rows else len(index.folded.data)

@@ -54,6 +54,13 @@ class GenerationArrays:
         self.amounts: list[NDArray[np.float64]] = []
         self.record = self._build()
         self.address = self._memory.place(self.record)
+        self.expects_scans = False
+
+    def expect_scans(self) -> None:
+        """Have the system read on from what a search asks of the files, since it will ask for more."""
+        self.expects_scans = True
+        for shard in self.shards:
+            shard.file.expect_scans()
 
     def _build(self) -> types.Table:
         made = types.Table()
@@ -191,7 +198,7 @@ def _set_runs(made: types.ShardArrays, shard: Shard) -> None:
     ends[types.BY_CELL] = np.append(0, made.cell_stops).astype(np.uint32)
     for tri in bands.BANDED:
         kind = types.COLUMNS + ORDERS.index(tri)
-        ends[kind] = bands.ends(tri, shard.steps(tri), shard.rows)
+        ends[kind] = shard.code_array(f"{tri}.ends")
         places = np.arange(0, shard.rows, 64)
         marks = ends[kind][1:].searchsorted(places, side="right").astype(np.uint16)
         made.run_marks[kind] = view(marks)
@@ -224,8 +231,8 @@ def _set_records(made: types.ShardArrays, shard: Shard) -> None:
     chunks = shard.frames.chunks
     made.record_chunks = view(np.array([address_of(chunk) for chunk in chunks], np.uint64))
     made.record_sizes = view(np.array([len(chunk) for chunk in chunks], np.uint64))
-    library = libzstd()
-    made.dictionary = library.dictionary(shard, shard.dictionary) if library else 0
+    library, dictionary = libzstd(), shard.file.value(format.RECORD, format.DICTIONARY)
+    made.dictionary = library.dictionary(shard, bytes(dictionary)) if library else 0
 
 
 def _set_sets(made: types.ShardArrays, shard: Shard) -> None:

@@ -31,6 +31,7 @@ def faults(shard: Shard, decoded: Contents) -> Iterator[str]:
         decoded.texts,
         euros,
         bands.headcount_codes(decoded.effectif, decoded.tranche),
+        {tri: shard.steps(tri) for tri in bands.BANDED},
         shard.layout.cells,
     )
     for table, arrays in ((format.COLUMN, expected.column), (format.CODE, expected.code)):

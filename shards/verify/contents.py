@@ -59,6 +59,7 @@ def read(shard: Shard) -> Contents:
     former: list[int] = []
     noms, former_noms, faults, values, numbers = [], [strings.pack(())], [], [], []
     texts = {name: _DistinctValues() for name in (*COMPARED, "tranche", "rate")}
+    shard.file.expect_scans(frames=True)
     for rows in batches(shard.rows):
         companies = [record.parse(company) for company in shard.records(rows, coordonnees=True)]
         ids += [company["id"].encode() for company in companies]

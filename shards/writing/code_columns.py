@@ -14,6 +14,7 @@ from shards.codec import bands, codes, strings
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell
 from shards.codec.codes import COMPARED, DistinctValues
+from shards.codec.sort_keys import KeyRuns
 from shards.codec.strings import END
 from shards.errors import OutOfOrderError
 
@@ -40,6 +41,7 @@ def tables(
     texts: Mapping[str, DistinctValues],
     actif_eur: NDArray[np.float64],
     tranche: NDArray[np.uint8],
+    runs: Mapping[str, KeyRuns],
     layout: Sequence[Cell],
 ) -> CodeTables:
     """All columns of codes of a country.
@@ -50,6 +52,7 @@ def tables(
         texts: the columns of `codes.COMPARED`.
         actif_eur: total assets in euros and cents; null is NaN.
         tranche: the codes of `bands.headcount_codes`.
+        runs: the keys of `bands.BANDED`.
 
     Raises:
         OutOfOrderError: a text has a line break inside.
@@ -65,6 +68,7 @@ def tables(
         "actif.amounts": listed.astype("<f8"),
         "actif.known": np.array([np.count_nonzero(amounts)], format.U4),
         "actif.quantiles": quantiles(amounts),
+        **{f"{tri}.ends": bands.ends(tri, runs[tri], len(etat)) for tri in bands.BANDED},
     }
     for name, given in texts.items():
         found = _code_column(name, given)

@@ -89,12 +89,12 @@ class ChunkWriter:
         if len(self._frames) == format.CHUNK_ROWS:
             self._write()
 
-    def close(self, **arrays: NDArray[np.uint32]) -> None:
-        """Write the last chunk, `starts`, and further arrays of the table."""
+    def close(self, **values: NDArray[np.uint32] | bytes) -> None:
+        """Write the last chunk, `starts`, and further values of the table."""
         if self._frames:
             self._write()
         starts = {format.STARTS.decode(): np.concatenate(self._starts)}
-        append_arrays(self._tables, self._table, starts | arrays)
+        append_arrays(self._tables, self._table, {**starts, **values})
 
     def _write(self) -> None:
         lengths = np.fromiter(map(len, self._frames), np.int64, len(self._frames))

@@ -14,7 +14,7 @@ from shards import format
 from shards.codec import cells, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.cells import Layout
-from shards.codec.sort_keys import Keys
+from shards.codec.sort_keys import KeyRuns, Keys
 from shards.query import ORDERS
 
 # A list of more than so many times TOP_ROWS ranks is partitioned before it is sorted.
@@ -60,8 +60,19 @@ def permutations(keys: Mapping[str, Keys], by_name: Rows, by_id: Rows) -> dict[s
     return found
 
 
+def key_runs(keys: Mapping[str, Keys], orders: Mapping[str, Rows]) -> dict[str, KeyRuns]:
+    """The distinct keys of each order that has some, with the places where they begin."""
+    return {
+        tri: sort_keys.key_runs(keys[tri][orders[tri][: _count_known(keys[tri])]])
+        for tri in sorted(keys)
+    }
+
+
 def orders_and_ranks(
-    keys: Mapping[str, Keys], orders: Mapping[str, Rows], ranks: Mapping[str, Rows]
+    keys: Mapping[str, Keys],
+    orders: Mapping[str, Rows],
+    ranks: Mapping[str, Rows],
+    by_order: Mapping[str, KeyRuns],
 ) -> Iterator[IndexEntry]:
     """The tables `order`, `rank`, `key` and `step`.
 
@@ -73,8 +84,7 @@ def orders_and_ranks(
         )
         if tri in sort_keys.RANKED:
             yield IndexEntry(format.RANK, tri.encode(), array_bytes(ranks[tri], format.U4))
-    for tri in sorted(keys):
-        runs = sort_keys.key_runs(keys[tri][orders[tri][: _count_known(keys[tri])]])
+    for tri, runs in by_order.items():
         yield IndexEntry(format.KEY, tri.encode(), array_bytes(runs.keys, format.KEYS[tri]))
         yield IndexEntry(format.STEP, tri.encode(), array_bytes(runs.places, format.U4))
 
@@ -87,11 +97,9 @@ def stored_order(tri: str, keys: Mapping[str, Keys], order: Rows) -> Rows:
     return order[: _count_known(keys[stored]) + format.TOP_ROWS]
 
 
-def longest_step(keys: Mapping[str, Keys], orders: Mapping[str, Rows]) -> bytes:
+def longest_step(turnovers: KeyRuns) -> bytes:
     """The value `longest` of the table `meta`: the rows of the most frequent turnover."""
-    known = keys["ca_desc"][orders["ca_desc"][: _count_known(keys["ca_desc"])]]
-    places = sort_keys.key_runs(known).places
-    return array_bytes(np.diff(places).max(initial=0), format.U4)
+    return array_bytes(np.diff(turnovers.places).max(initial=0), format.U4)
 
 
 def bounds(

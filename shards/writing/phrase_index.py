@@ -3,11 +3,12 @@
 Legal forms are written with dots, which fold to blanks, so a few texts across words are as frequent as any part of a
 word. They are found by extending each frequent pair of characters around a blank: first to the right, through the
 words that follow, then to the left, within the first word. An extension that is too rare is dropped at once, so only
-a few dozen texts are examined.
+some thousand texts are examined.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Final
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from shards.codec.arrays import flatnonzero
 from shards.codec.row_sets import Packing
 from shards.codec.strings import END
-from shards.format import FORMER_NAME, SUFFIX_BYTES, phrase_size
+from shards.format import FORMER_NAME, SUFFIX_BYTES, counted_size, phrase_size
 from shards.writing.name_index import FoldedNames, Numbers
 
 Bytes = NDArray[np.uint8]
@@ -51,14 +52,18 @@ class _Occurrences:
 
 
 def phrase_sets(names: FoldedNames, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
-    """The texts with a blank that more than `phrase_size` rows contain, ascending, with the set of these rows.
+    """The texts with a blank that more than `counted_size` rows contain, ascending, with the set of these rows.
 
-    Texts consist of whole characters and have at most SUFFIX_BYTES bytes. Pairs of characters around one blank are
-    left out: they are in the table `junction`.
+    Those in at most `phrase_size` rows have the size and the heads of the set. Texts consist of whole characters and
+    have at most SUFFIX_BYTES bytes. Pairs of characters around one blank are left out: they are in the table
+    `junction`.
     """
-    least = phrase_size(packing.rows)
+    least = counted_size(packing.rows)
     data = np.frombuffer(bytes(names.words.data) + END, dtype=np.uint8)
-    found = {}
+    found: dict[bytes, bytes] = {}
+    packed: dict[
+        bytes, bytes
+    ] = {}  # by the digest of the rows: a text and a longer one often have the same
     pending = list(_pairs(names, data, least))
     while pending:
         occurrences = pending.pop()
@@ -67,9 +72,17 @@ def phrase_sets(names: FoldedNames, packing: Packing) -> Iterator[tuple[bytes, b
         while leftward:
             occurrences = leftward.pop()
             if _is_whole(data, occurrences) and not _is_pair(occurrences.text):
-                found[occurrences.text] = packing.of_rows(_distinct_rows(occurrences.row))
+                rows = _distinct_rows(occurrences.row)
+                digest = blake2b(rows.tobytes()).digest()
+                if digest not in packed:
+                    packed[digest] = _pack(rows, packing)
+                found[occurrences.text] = packed[digest]
             leftward += _longer_leftward(data, occurrences, least)
     yield from sorted(found.items())
+
+
+def _pack(rows: Numbers, packing: Packing) -> bytes:
+    return (packing.of_rows if len(rows) > phrase_size(packing.rows) else packing.of_count)(rows)
 
 
 def _pairs(names: FoldedNames, data: Bytes, least: int) -> Iterator[_Occurrences]:

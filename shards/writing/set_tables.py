@@ -1,4 +1,7 @@
-"""The writer of the stored row sets: all of them in one array, and the keys of each of four indexes (FORMAT.md §8)."""
+"""The writer of the stored row sets: all of them in one array, and the keys of each of four indexes (FORMAT.md §8).
+
+A set of equal bytes is stored once: names that begin alike often go on alike.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +19,7 @@ class SetTables:
     def __init__(self, tables: LmdbWriter) -> None:
         self._tables = tables
         # No set begins at place 0, so that a reader may use it for none.
-        self._pieces: list[bytes] = [bytes(format.SET_ALIGNMENT)]
+        self._places = {bytes(format.SET_ALIGNMENT): 0}
         self._end = 1
 
     def write(self, table: bytes, sets: Iterable[tuple[int, bytes]]) -> None:
@@ -33,15 +36,18 @@ class SetTables:
 
     def close(self) -> None:
         """Write the sets."""
-        self._tables.append(format.SET, format.ROWS, b"".join(self._pieces))
-        self._pieces.clear()
+        self._tables.append(format.SET, format.ROWS, b"".join(self._places))
+        self._places.clear()
 
     def _collect(self, sets: Iterable[tuple[Any, bytes]]) -> tuple[list[Any], Any]:
         keys, places = [], []
         for key, packed in sets:
+            size = -(-len(packed) // format.SET_ALIGNMENT)
+            place = self._places.setdefault(
+                packed.ljust(size * format.SET_ALIGNMENT, b"\0"), self._end
+            )
+            if place == self._end:
+                self._end += size
             keys.append(key)
-            places.append(self._end)
-            padded = -(-len(packed) // format.SET_ALIGNMENT)
-            self._pieces.append(packed.ljust(padded * format.SET_ALIGNMENT, b"\0"))
-            self._end += padded
+            places.append(place)
         return keys, np.array(places, format.U4)

@@ -21,7 +21,7 @@ from shards.codec.arrays import Rows
 from shards.codec.cells import Cell
 from shards.codec.codes import DistinctValues
 from shards.codec.row_sets import Packing
-from shards.codec.sort_keys import Keys
+from shards.codec.sort_keys import KeyRuns, Keys
 from shards.codec.strings import END, Texts
 from shards.errors import OutOfOrderError
 from shards.query import ORDERS
@@ -108,19 +108,18 @@ def write(
         names = name_index.fold_names(columns.noms, columns.former)
         by_name = name_index.sort_names(names, columns.noms, by_id)
         facts = order_index.facts(columns.effectif, columns.site_web)
-        packing, longest = _write_orders(tables, columns, facts, layout, by_name, by_id)
+        packing, runs = _write_orders(tables, columns, facts, layout, by_name, by_id)
         sets = _write_names(tables, names, packing)
         _write_identifiers(tables, columns.ids, by_id, packing, sets)
         append_arrays(tables, format.ALIAS, aliases.table(columns.numbers))
         dictionary = _train(records, len(by_id))
         for key, value in (
             (format.CELLS, cells.dump(layout)),
-            (format.DICTIONARY, dictionary),
             (format.HEADER, format.pack_header(format.Header(iso2, len(by_id)))),
-            (format.LONGEST, longest),
+            (format.LONGEST, order_index.longest_step(runs["ca_desc"])),
         ):
             tables.append(format.META, key, value)
-        _write_rows(tables, len(by_id), records, _compressor(dictionary), progress)
+        _write_rows(tables, len(by_id), records, dictionary, progress)
         with_statements = _write_comptes(tables, len(by_id), comptes)
         if any(len(values) != len(with_statements) for values in ratios.arrays.values()):
             raise OutOfOrderError(
@@ -133,6 +132,7 @@ def write(
             columns.texts,
             columns.actif_eur,
             bands.headcount_codes(columns.effectif, columns.tranche),
+            runs,
             layout,
         )
         append_arrays(tables, format.COLUMN, coded.column | {"facts": facts.values})
@@ -212,21 +212,20 @@ def _write_orders(
     layout: Sequence[Cell],
     by_name: Rows,
     by_id: Rows,
-) -> tuple[Packing, bytes]:
-    """Write orders, ranks and lists; return the encoder of sets with these orders, and `longest` of `meta`."""
+) -> tuple[Packing, Mapping[str, KeyRuns]]:
+    """Write orders, ranks and lists; return the encoder of sets with these orders, and the keys of each."""
     keys = _keys(columns)
     orders = order_index.permutations(keys, by_name, by_id)
     ranks = {tri: sort_keys.ranks(order) for tri, order in orders.items()}
+    runs = order_index.key_runs(keys, orders)
     for entries in (
-        order_index.orders_and_ranks(keys, orders, ranks),
+        order_index.orders_and_ranks(keys, orders, ranks, runs),
         order_index.bounds(keys, facts, orders),
         order_index.top_lists(orders, ranks, cells.layout(layout)),
     ):
         for entry in entries:
             tables.append(*entry)
-    return Packing(len(by_id), [orders[tri] for tri in ORDERS]), order_index.longest_step(
-        keys, orders
-    )
+    return Packing(len(by_id), [orders[tri] for tri in ORDERS]), runs
 
 
 def _keys(columns: Columns) -> dict[str, Keys]:
@@ -291,10 +290,11 @@ def _write_rows(
     tables: LmdbWriter,
     count: int,
     records: Callable[[range], Iterator[bytes]],
-    compress: Callable[[bytes], bytes],
+    dictionary: bytes,
     progress: Callable[[int], None],
 ) -> None:
-    """Write the records of all companies."""
+    """Write the records of all companies, and the dictionary that they are compressed with."""
+    compress = _compressor(dictionary)
     given = records(range(count))
     chunks = ChunkWriter(tables, format.RECORD)
     while batch := list(islice(given, _BATCH)):
@@ -305,7 +305,7 @@ def _write_rows(
         raise OutOfOrderError(
             f"{chunks.count} records were given for {count} rows; give one for each"
         )
-    chunks.close()
+    chunks.close(dictionary=dictionary)
 
 
 def _compressor(dictionary: bytes) -> Callable[[bytes], bytes]:

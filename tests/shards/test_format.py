@@ -6,18 +6,18 @@ from shards import format
 from shards.errors import WrongFormatError
 from shards.format import Header
 
-GOLDEN_HEADER = b"societes-shard" + b"\x00\x09" + b"EE" + b"\x00\x00\x00\x00\x00\x04\xa7\xad"
+GOLDEN_HEADER = b"societes-shard" + b"\x00\x0a" + b"EE" + b"\x00\x00\x00\x00\x00\x04\xa7\xad"
 
 
-def test_header_bytes_have_not_changed_since_format_9() -> None:
+def test_header_bytes_have_not_changed_since_format_10() -> None:
     assert format.pack_header(Header("EE", 305_069)) == GOLDEN_HEADER
     assert format.unpack_header(GOLDEN_HEADER) == Header("EE", 305_069)
 
 
 def test_a_header_of_another_version_names_both_versions() -> None:
-    older = GOLDEN_HEADER.replace(b"\x00\x09", b"\x00\x01", 1)
+    older = GOLDEN_HEADER.replace(b"\x00\x0a", b"\x00\x01", 1)
 
-    with pytest.raises(WrongFormatError, match="format 1, this code reads 9"):
+    with pytest.raises(WrongFormatError, match="format 1, this code reads 10"):
         format.unpack_header(older)
 
 

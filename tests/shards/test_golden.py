@@ -38,7 +38,7 @@ OLDER = range(1, format.FORMAT_VERSION)
 LINE = re.compile(r"(?P<table>\w+) (?P<key>(?<=top )\S+ \w+|\S+) (?P<value>[0-9a-f ]*)")
 
 
-def test_every_entry_of_a_shard_is_as_in_format_9(tmp_path: Path) -> None:
+def test_every_entry_of_a_shard_is_as_in_format_10(tmp_path: Path) -> None:
     write_shard(tmp_path / "EE.shard", "EE", FOUND, comptes={"10000024": LINES})
 
     with Shard(tmp_path / "EE.shard") as shard:
@@ -114,7 +114,7 @@ def write_golden(path: Path, version: int) -> Path:
         parts = LINE.fullmatch(line)
         assert parts, line
         table, key, value = parts["table"], parts["key"], bytes.fromhex(parts["value"])
-        binary = table in ("record", "comptes") and key != "rows"
+        binary = table in ("record", "comptes") and key not in ("rows", "dictionary")
         if binary:
             value = zstandard.ZstdCompressor(write_dict_id=False).compress(value)
             if table == "record" and version >= 5:
@@ -142,7 +142,8 @@ def write_golden(path: Path, version: int) -> Path:
 
 def _join(entries: dict[bytes, bytes]) -> None:
     """Make the frames, row by row in a golden, one chunk."""
-    entries |= joined([entries.pop(key) for key in sorted(entries) if key != format.ROWS])
+    frames = [key for key in sorted(entries) if format.is_chunk(format.RECORD, key)]
+    entries |= joined([entries.pop(key) for key in frames])
 
 
 def _entries(shard: Shard, table: bytes) -> Iterator[tuple[str, bytes]]:
@@ -150,6 +151,7 @@ def _entries(shard: Shard, table: bytes) -> Iterator[tuple[str, bytes]]:
     if table == format.RECORD:
         for row in range(shard.rows):
             yield format.chunk_key(row).hex(), record.encode(shard.company(row))
+        yield "dictionary", bytes(shard.file.value(table, format.DICTIONARY))
     elif table == format.COMPTES:
         yield "rows", shard.statement_rows.tobytes()
         for row in shard.statement_rows.tolist():

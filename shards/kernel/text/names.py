@@ -115,7 +115,7 @@ def find_named(
                 source.total = size_of(source.name_set + source.id_set)
                 return 0
     if source.names == STORED and kind_of(source.name_set) == COUNTED:
-        source.names = WORDS
+        source.names = WORDS if question.word_count == 1 else PHRASE
     scratch.spent += question.listed_cost * named_rows(shard, question, source)
     if scratch.spent > question.budget:
         return TOO_DEAR

@@ -71,15 +71,10 @@ class Shard:
             self.file = ShardFile(path, meta[format.PLACES])
             self._cells = cells.load(meta[format.CELLS])
             self.longest = int.from_bytes(meta[format.LONGEST], "little")
-            self.dictionary = meta[format.DICTIONARY]
         except (LookupError, ValueError, TypeError) as error:
             raise CorruptError(
                 f"{path}: {error!r} in its table `meta`; build or fetch the file again"
             ) from error
-        self._records = zstandard.ZstdDecompressor(
-            dict_data=zstandard.ZstdCompressionDict(self.dictionary) if self.dictionary else None
-        )
-        self._comptes = zstandard.ZstdDecompressor()
         self._decompressing = Lock()  # a decompressor is not for two threads at once
 
     # -- companies -----------------------------------------------------------------
@@ -372,15 +367,22 @@ class Shard:
         return Chunks(starts, [self.file.value(table, format.chunk_key(chunk)) for chunk in chunks])
 
     def _decompress(self, row: int, frames: Chunks, number: int, magic: bytes = b"") -> bytes:
-        decompressor = self._records if frames is self.frames else self._comptes
         try:
             with self._decompressing:
+                decompressor = self._decompressors[frames is self.frames]
                 return bytes(decompressor.decompress(magic + bytes(frames[number])))
         # The size that a changed frame claims may be immense.
         except (zstandard.ZstdError, LookupError, MemoryError) as error:
             raise CorruptError(
                 f"{self.path}: row {row} is damaged ({error}); build or fetch the file again"
             ) from error
+
+    @cached_property
+    def _decompressors(self) -> tuple[zstandard.ZstdDecompressor, zstandard.ZstdDecompressor]:
+        """Those of statements and of records."""
+        held = self.file.value(format.RECORD, format.DICTIONARY)
+        known = zstandard.ZstdCompressionDict(held) if held else None
+        return zstandard.ZstdDecompressor(), zstandard.ZstdDecompressor(dict_data=known)
 
     def close(self) -> None:
         """Close the file; no view of this shard may be used afterwards."""

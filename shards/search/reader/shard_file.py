@@ -6,7 +6,7 @@ number of threads may use a shard.
 """
 
 import mmap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -44,7 +44,10 @@ class ShardFile:
         with path.open("rb") as file:
             self._map = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
         self._places = _places(places, len(self._map))
-        self._read_beginnings()
+        # A search reads a few bytes here and there. Without this, each of them brings in as much as the system reads
+        # at once, 128 KiB or several MiB, and pushes out what is needed; the first are asked for side by side.
+        self._advise(mmap.MADV_RANDOM, self._places.values())
+        self._advise(mmap.MADV_WILLNEED, _first_reads(self._places))
 
     def value(self, table: bytes, key: bytes) -> memoryview:
         """A value in place."""
@@ -95,11 +98,16 @@ class ShardFile:
         with suppress(BufferError):
             self._map.close()
 
-    def _read_beginnings(self) -> None:
-        """Have the beginnings of all values read side by side: a first search would wait for one after the other."""
-        for start, stop in _beginnings(self._places.values()):
-            with suppress(OSError):  # an advice
-                self._map.madvise(mmap.MADV_WILLNEED, start, stop - start)
+    def expect_scans(self, *, frames: bool = False) -> None:
+        """Have the system read on from what is asked: arrays, or with `frames` the whole file, will be read through."""
+        for key, place in self._places.items():
+            if frames or not format.is_chunk(*key):
+                self._advise(mmap.MADV_NORMAL, [place])
+
+    def _advise(self, advice: int, places: Iterable[_Place]) -> None:
+        with suppress(OSError):
+            for start, stop in _pages(places):
+                self._map.madvise(advice, start, stop - start)
 
 
 def _open(path: Path) -> lmdb.Environment:
@@ -130,15 +138,24 @@ def read_meta(path: Path) -> dict[bytes, bytes]:
         ) from error
 
 
-def _beginnings(places: Iterable[_Place]) -> list[tuple[int, int]]:
-    """The pages that hold the first bytes of these values, as ranges of bytes; ranges that touch are one.
+def _first_reads(places: Mapping[tuple[bytes, bytes], _Place]) -> Iterator[_Place]:
+    """What the first search of any kind reads: where values begin, where steps end, dictionaries."""
+    for (table, key), (start, size) in places.items():
+        if not format.is_chunk(table, key):
+            yield _Place(start, size if key == format.DICTIONARY else min(size, _FIRST_BYTES))
+        if table == format.STEP and size:
+            yield _Place(start + size - 1, 1)
 
-    >>> _beginnings([_Place(4096, 1 << 20), _Place(20_000, 5), _Place(1 << 22, 1), _Place(7, 0)])
+
+def _pages(places: Iterable[_Place]) -> list[tuple[int, int]]:
+    """The pages that hold these, as ranges of bytes; ranges that touch are one.
+
+    >>> _pages([_Place(4096, 1 << 14), _Place(20_000, 5), _Place(1 << 22, 1), _Place(7, 0)])
     [(4096, 20480), (4194304, 4194305)]
     """
     found: list[tuple[int, int]] = []
     for start, size in sorted(place for place in places if place.size):
-        first, stop = start & ~(mmap.PAGESIZE - 1), start + min(size, _FIRST_BYTES)
+        first, stop = start & ~(mmap.PAGESIZE - 1), start + size
         if found and first <= found[-1][1]:
             first, stop = found[-1][0], max(stop, found.pop()[1])
         found.append((first, stop))

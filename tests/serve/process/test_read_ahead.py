@@ -131,11 +131,14 @@ def test_a_worker_that_waits_for_the_reader_stops_at_once(files: Sequence[Path])
 
 def test_pages_of_mapped_files_are_in_the_page_tables(files: Sequence[Path]) -> None:
     with files[0].open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+        mapped.madvise(mmap.MADV_RANDOM)
         before = resident(files[0])
         done = page_tables.fill(files, lambda: True)  # the other one is not mapped
 
         assert (before, done, resident(files[0])) == (0, len(CONTENT), len(CONTENT))
         assert mapped[-1] == CONTENT[-1]
+        flags = Path("/proc/self/smaps").read_text().split(str(files[0]))[1].split("VmFlags:")[1]
+        assert " rr" not in flags.split("\n")[0]
 
 
 def test_a_file_that_was_cut_under_its_map_ends_no_process(files: Sequence[Path]) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from shards import format
 from shards.codec import bands
 from shards.query import Query, Range
+from shards.search import kernel_session
 from shards.search.counts.distribution import DIMENSIONS, distributions
 from shards.search.search import UNLIMITED
 from tests import oracle
@@ -51,6 +52,20 @@ def test_rows_are_counted_although_their_number_is_stored(
     with OpenShards(found) as world:
         for q in ("zabka", "zab", "0", "0 1"):
             assert_as_the_oracle(world, found, Query(q=q), {"ville", "pays"}, None)
+
+
+def test_a_census_that_will_read_through_arrays_is_begun_again_and_counts_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kernel_session, "_SCANNED", 1.0)
+    found = [company(iso2, f"{n:04}", f"Żabka {n}") for iso2 in ("EE", "FR") for n in range(90)]
+
+    with OpenShards(found) as world:
+        answer = distributions(world.shards, Query(q="zabka"), ["pays"], LARGE)
+
+        assert answer is not None
+        assert (answer[0], answer[1]["pays"].top_values()) == (180, [("EE", 90), ("FR", 90)])
+        assert world.shards.own_session().arrays.expects_scans
 
 
 def test_a_town_has_its_most_frequent_spelling_of_all_countries() -> None:

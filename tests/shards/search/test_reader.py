@@ -1,5 +1,7 @@
 """One shard, written and read back: companies, statements, identifiers, bytes."""
 
+import re
+import sys
 import tempfile
 from pathlib import Path
 
@@ -7,6 +9,7 @@ import orjson
 import pytest
 from hypothesis import given
 
+from shards import format
 from shards.errors import OutOfOrderError, WrongFormatError
 from shards.search.reader.shard import Shard
 from shards.writing import writer
@@ -40,6 +43,35 @@ def test_statements_come_back_with_their_company(tmp_path: Path) -> None:
 
     assert comptes[0] is None  # the company with a turnover comes first
     assert orjson.loads(comptes[1] or b"") == LINES
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/smaps is of Linux")
+def test_single_reads_of_the_file_bring_in_no_neighbours_until_a_search_reads_through_arrays(
+    tmp_path: Path,
+) -> None:
+    found = [company("EE", f"{number:04}", f"Łódź {number * number}") for number in range(900)]
+    write_shard(tmp_path / "EE", "EE", found)
+
+    with Shard(tmp_path / "EE") as shard:
+        opened = random_kib(shard.path)
+        shard.file.expect_scans()
+        scanned = random_kib(shard.path)
+        shard.file.expect_scans(frames=True)
+        frames = sum(len(chunk) for chunk in shard.frames.chunks) >> 10
+        values = sum(shard.file.size(table) for table in format.TABLES) >> 10
+        assert random_kib(shard.path) == 0
+    assert frames - 8 < scanned <= frames + 8  # two pages
+    assert values <= opened
+
+
+def random_kib(path: Path) -> int:
+    """How much of the map of a file is read without neighbours (madvise: `rr` in smaps)."""
+    regions = re.split(r"(?m)^(?=[0-9a-f]+-[0-9a-f]+ )", Path("/proc/self/smaps").read_text())
+    return sum(
+        int(re.findall(r"Size: +(\d+) kB", region)[0])
+        for region in regions
+        if str(path) in region and " rr" in region.rsplit("VmFlags:")[-1]
+    )
 
 
 @pytest.mark.parametrize(

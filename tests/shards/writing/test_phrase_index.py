@@ -4,11 +4,14 @@ from collections import defaultdict
 from itertools import combinations
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from hypothesis import given
 
 from shards import format
 from shards.codec.folding import fold
+from shards.codec.row_sets import Packing
+from shards.query import ORDERS
 from shards.writing import phrase_index
 from tests.shards.unpacked import unpack
 from tests.shards.writing.test_name_index import NAMES, folded_names, packing
@@ -26,7 +29,7 @@ def test_every_text_with_a_blank_that_many_rows_hold_is_listed(
             if " " in text.strip() and text == text.strip() and len(text) > 3:
                 expected[text].add(row)
 
-    with patch.object(phrase_index, "phrase_size", lambda _: least):
+    with patch.multiple(phrase_index, phrase_size=lambda _: least, counted_size=lambda _: least):
         found = dict(phrase_index.phrase_sets(folded_names(noms), packing(noms)))
 
     assert {key.decode(): set(unpack(value).rows or ()) for key, value in found.items()} == {
@@ -35,3 +38,17 @@ def test_every_text_with_a_blank_that_many_rows_hold_is_listed(
         if len(rows) > least and len(text.encode()) <= format.SUFFIX_BYTES
     }
     assert list(found) == sorted(found)
+
+
+def test_of_a_less_frequent_text_the_size_and_the_first_rows_are_listed() -> None:
+    noms = [["bois de chauffage"] if row % 3 else ["bois et fils"] for row in range(300)]
+    backwards = Packing(300, [np.arange(300, dtype=np.uint32)[::-1]] * len(ORDERS))
+
+    with patch.multiple(phrase_index, phrase_size=lambda _: 150, counted_size=lambda _: 60):
+        found = dict(phrase_index.phrase_sets(folded_names(noms), backwards))
+
+    rarer, frequent = unpack(found[b"is et"]), unpack(found[b"is de"])
+    first = list(range(297, 0, -3))[: format.HEAD_ROWS]
+    assert (rarer.size, rarer.rows, rarer.heads) == (100, None, [first] * len(ORDERS))
+    assert (frequent.size, len(frequent.rows or ())) == (200, 200)
+    assert found[b"is e"] is found[b"bois et f"]

@@ -122,8 +122,8 @@ def test_a_file_of_many_commits_is_the_same_for_every_run(
         env.begin() as txn,
     ):
         assert (
-            txn.stat(env.open_db(format.RECORD, txn=txn))["entries"] == 2
-        )  # a chunk, and where each record begins in it
+            txn.stat(env.open_db(format.RECORD, txn=txn))["entries"] == 3
+        )  # a chunk, where each record begins in it, and a dictionary
 
 
 def test_a_record_that_is_longer_than_the_window_is_read_as_it_was(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_record_that_is_longer_than_the_window_is_read_as_it_was(tmp_path: Pat
     written = write_shard(path, "EE", rows)
 
     shard = Shard(path)
-    assert shard.dictionary
+    assert shard.file.value(format.RECORD, format.DICTIONARY)
     assert shard.companies(range(len(written))) == [
         {field: one.get(field) for field in record.FIELDS} for one in written
     ]
