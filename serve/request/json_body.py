@@ -52,23 +52,28 @@ def pairs(raw: bytes) -> Pairs:
 def parameters(given: Iterable[tuple[str, Any]]) -> Pairs:
     """Members as parameters; an array is its parameter once for each item, an empty one is absent (§4.4).
 
-    `ids` may not be an empty array, or one of blanks: who names no company does not want the whole base.
-
     Raises:
-        ApiError: 400 `parametre_invalide` for a value that is neither a string nor a number, nor an array of these.
+        ApiError: 400 `parametre_invalide` for a value that is neither a string nor a number, nor an array of these, or
+            as `require_company` does.
     """
     found: list[tuple[str, str]] = []
     for name, value in given:
-        if (
-            name == IDS.name
-            and isinstance(value, list)
-            and not any(str(one).strip() for one in value)
-        ):
-            shown = json.dumps(value)[:_SHOWN]
-            raise errors.parametre_invalide(name, errors.why("sans_societe", shown=shown))
+        require_company(name, value)
         several = value if isinstance(value, list) else [value]
         found += [(name, text(name, one)) for one in several]
     return found
+
+
+def require_company(name: str, value: Any) -> None:
+    """Check that `ids` is no empty array, and none of blanks: who names no company does not want the whole base.
+
+    Raises:
+        ApiError: 400 `parametre_invalide`.
+    """
+    if name != IDS.name or not isinstance(value, list) or any(str(one).strip() for one in value):
+        return
+    shown = json.dumps(value)[:_SHOWN]
+    raise errors.parametre_invalide(name, errors.why("sans_societe", shown=shown))
 
 
 def members(raw: bytes) -> tuple[tuple[str, Any], ...]:

@@ -184,8 +184,8 @@ def _texts(parameter: Parameter, value: Any) -> Iterator[str]:
     if parameter.enum == _FLAG and isinstance(value, bool):
         yield from ["1"] if value else []
     elif parameter.separator and isinstance(value, list):
-        # No company is not all of them: the parser of the route refuses an empty text.
-        for item in value or ([""] if parameter.kind == IDS.kind else ()):
+        json_body.require_company(parameter.name, value)
+        for item in value:
             yield _text(parameter, item)
     elif parameter.kind == "object" and isinstance(value, dict):
         yield _filters(value)

@@ -88,6 +88,18 @@ def test_several_companies_are_read_as_one_is(served: Served, customer: Customer
     assert (found["ids_inconnus"], found["proches"]) == (ids[2:], {ids[2]: ["EE:12652512"]})
 
 
+@pytest.mark.parametrize("given", [[], ["", " "]])
+@pytest.mark.parametrize("tool", ["search_companies", "count_companies", "analyse_market"])
+def test_an_empty_list_of_companies_is_refused_and_not_the_whole_base(
+    served: Served, customer: Customer, tool: str, given: list[str]
+) -> None:
+    said = refused(served, tool, customer.headers, ids=given)
+
+    assert said.startswith("parametre_invalide")
+    assert "names no company; name at least one or leave the parameter out" in said
+    assert shown(served, "search_companies", customer.headers, pays=[])["total"]
+
+
 def test_companies_that_do_not_fit_are_named_and_not_counted(
     crowded: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
