@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -112,9 +113,11 @@ async def _serve(
     ]
     # It never ends by itself: if it does, no further generation would be noticed.
     follower.add_done_callback(lambda _: stop.set())
+    _tune_collector()
     ready()
     await app.release()
-    _tune_collector()
+    _gather_arrays(current)
+    gc.freeze()
     reading: list[ReadAhead] = []
     if config.warm:
         current.read_unread(partial(_read_ahead, current, reading))
@@ -163,6 +166,15 @@ async def _start_sites(
     return sites
 
 
+def _gather_arrays(current: CurrentGeneration) -> None:
+    """Gather what every search needs of the shards: the first one would compete for it with what is prepared."""
+    with (
+        suppress(ApiError, ShardError),
+        current.lease() as generation,
+    ):  # a search says what is wrong
+        generation.shards.own_session()
+
+
 async def _prepare_first(current: CurrentGeneration) -> None:
     """Index activities, and analyse the whole base of the generation of the start, while requests are answered."""
     await asyncio.to_thread(activities.activity_index)
@@ -201,7 +213,7 @@ def _tune_allocator() -> None:
 def _tune_collector() -> None:
     """Exclude the objects of the start from the search for cycles, and search less often.
 
-    Those objects live as long as the process, and a request leaves cycles only where it failed.
+    Those objects live as long as the process (`gc.freeze`), and a request leaves cycles only where it failed.
     Python's default, a search every 700 objects, takes a twentieth of the time of a keyed search.
     """
     gc.collect()

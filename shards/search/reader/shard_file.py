@@ -100,9 +100,9 @@ class ShardFile:
 
     def expect_scans(self, *, frames: bool = False) -> None:
         """Have the system read on from what is asked: arrays, or with `frames` the whole file, will be read through."""
-        for key, place in self._places.items():
-            if frames or not format.is_chunk(*key):
-                self._advise(mmap.MADV_NORMAL, [place])
+        held = self._places.items()
+        places = (place for key, place in held if frames or not format.is_chunk(*key))
+        self._advise(mmap.MADV_NORMAL, places)
 
     def _advise(self, advice: int, places: Iterable[_Place]) -> None:
         with suppress(OSError):
