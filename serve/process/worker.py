@@ -93,10 +93,7 @@ async def _serve(
     doubted: bool,
 ) -> None:
     assert config.data and config.state
-    current = CurrentGeneration(config.data, config.state)
-    current.start(doubted=doubted)
-    if relieving and current.generation is None:
-        raise HandoverError(_NOTHING.format(config.data))
+    current = _start_generation(config.data, config.state, relieving, doubted)
     store = _start_store(config)
     limiter = BurstLimiter(config.state)
     stop = asyncio.Event()
@@ -120,7 +117,6 @@ async def _serve(
     ready()
     await app.release()
     _gather_arrays(current)
-    gc.freeze()
     reading: list[ReadAhead] = []
     if config.warm:
         current.read_unread(partial(_read_ahead, current, reading))
@@ -146,6 +142,15 @@ async def _serve(
         stderr.end()
     if not follower.cancelled():
         follower.result()
+
+
+def _start_generation(data: Path, state: Path, relieving: bool, doubted: bool) -> CurrentGeneration:
+    """The published generation, opened if there is one."""
+    current = CurrentGeneration(data, state)
+    current.start(doubted=doubted)
+    if relieving and current.generation is None:
+        raise HandoverError(_NOTHING.format(data))
+    return current
 
 
 def _start_store(config: Config) -> StoreHolder:
@@ -176,6 +181,7 @@ def _gather_arrays(current: CurrentGeneration) -> None:
         current.lease() as generation,
     ):  # a search says what is wrong
         generation.shards.own_session()
+    gc.freeze()  # they live as long as the generation
 
 
 async def _prepare_first(current: CurrentGeneration) -> None:

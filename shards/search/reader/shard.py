@@ -369,7 +369,7 @@ class Shard:
     def _decompress(self, row: int, frames: Chunks, number: int, magic: bytes = b"") -> bytes:
         try:
             with self._decompressing:
-                decompressor = self._decompressors[frames is self.frames]
+                decompressor = self._plain_and_trained[frames is self.frames]
                 return bytes(decompressor.decompress(magic + bytes(frames[number])))
         # The size that a changed frame claims may be immense.
         except (zstandard.ZstdError, LookupError, MemoryError) as error:
@@ -378,8 +378,7 @@ class Shard:
             ) from error
 
     @cached_property
-    def _decompressors(self) -> tuple[zstandard.ZstdDecompressor, zstandard.ZstdDecompressor]:
-        """Those of statements and of records."""
+    def _plain_and_trained(self) -> tuple[zstandard.ZstdDecompressor, zstandard.ZstdDecompressor]:
         held = self.file.value(format.RECORD, format.DICTIONARY)
         known = zstandard.ZstdCompressionDict(held) if held else None
         return zstandard.ZstdDecompressor(), zstandard.ZstdDecompressor(dict_data=known)
