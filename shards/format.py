@@ -33,9 +33,7 @@ PHRASE: Final = b"phrase"  # rows of frequent texts with a blank
 PREFIX: Final = b"prefix"  # rows of frequent identifier prefixes
 IDENT: Final = b"ident"  # folded identifiers, sorted, and their rows
 ALIAS: Final = b"alias"  # hashes of LEI and VAT numbers, and their rows
-RECORD: Final = (
-    b"record"  # the companies, compressed, by row, and the dictionary of the compression
-)
+RECORD: Final = b"record"  # the companies, compressed, by row, and their dictionary
 COMPTES: Final = b"comptes"  # row -> its statement lines, compressed
 RATIO: Final = b"ratio"  # ratios of the last year, one value per company with statements
 TABLES: Final = (

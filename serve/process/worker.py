@@ -176,10 +176,8 @@ async def _start_sites(
 
 def _gather_arrays(current: CurrentGeneration) -> None:
     """Gather what every search needs of the shards: the first one would compete for it with what is prepared."""
-    with (
-        suppress(ApiError, ShardError),
-        current.lease() as generation,
-    ):  # a search says what is wrong
+    # A search says what is wrong.
+    with suppress(ApiError, ShardError), current.lease() as generation:
         generation.shards.own_session()
     gc.freeze()  # they live as long as the generation
 

@@ -198,7 +198,7 @@ def _set_runs(made: types.ShardArrays, shard: Shard) -> None:
     ends[types.BY_CELL] = np.append(0, made.cell_stops).astype(np.uint32)
     for tri in bands.BANDED:
         kind = types.COLUMNS + ORDERS.index(tri)
-        ends[kind] = shard.code_array(f"{tri}.ends")
+        ends[kind] = shard.code_array(f"{tri}.ends").copy()  # slots are counted by these bounds
         places = np.arange(0, shard.rows, 64)
         marks = ends[kind][1:].searchsorted(places, side="right").astype(np.uint16)
         made.run_marks[kind] = view(marks)
