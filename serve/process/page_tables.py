@@ -7,6 +7,7 @@ here on a page that is used stays.
 """
 
 import ctypes
+import mmap
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator
@@ -15,7 +16,6 @@ from typing import Final
 
 _MAPS: Final = Path("/proc/self/maps")
 _LINE: Final = re.compile(r"([0-9a-f]+)-([0-9a-f]+) r\S+ \S+ \S+ \d+ +(/.*)")
-_NORMAL: Final = 0
 # madvise(2): since Linux 5.14. It reports a page that cannot be read, and raises no signal.
 _POPULATE_READ: Final = 22
 # A thread of low priority holds up others that map or free memory for as long as a call takes.
@@ -34,7 +34,7 @@ def fill(files: Collection[Path], wanted: Callable[[], bool]) -> int:
     madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     done = 0
     for start, end in list(_mapped_addresses({str(path.resolve()) for path in files})):
-        madvise(start, end - start, _NORMAL)
+        madvise(start, end - start, mmap.MADV_NORMAL)
         for at in range(start, end, _PIECE):
             size = min(_PIECE, end - at)
             if not wanted():

@@ -179,7 +179,6 @@ def _gather_arrays(current: CurrentGeneration) -> None:
     # A search says what is wrong.
     with suppress(ApiError, ShardError), current.lease() as generation:
         generation.shards.own_session()
-    gc.freeze()  # they live as long as the generation
 
 
 async def _prepare_first(current: CurrentGeneration) -> None:
@@ -226,7 +225,7 @@ def _tune_allocator() -> None:
 def _tune_collector() -> None:
     """Exclude the objects of the start from the search for cycles, and search less often.
 
-    Those objects live as long as the process (`gc.freeze`), and a request leaves cycles only where it failed.
+    Those objects live as long as the process, and a request leaves cycles only where it failed.
     Python's default, a search every 700 objects, takes a twentieth of the time of a keyed search.
     """
     gc.collect()

@@ -120,8 +120,7 @@ class KernelSession:
             CorruptError: a shard refers to what it does not have.
         """
         asked, slots = compile_query(query), self._arrays.kinds
-        if not self._arrays.expects_scans:
-            self._arrays.expect_scans()
+        self._arrays.expect_scans()
         if self._width < 0:
             self._make_scratch(0)
         for kind in kinds:
@@ -256,29 +255,22 @@ class KernelSession:
         """The total; the rows are in the working memory."""
         if offset + limit > self._width:
             self._make_scratch(offset + limit)
-        kinds = sum(1 << kind for kind in census) + types.LISTED * listed
+        for kind in census:
+            self._counts[self._arrays.kinds[kind]] = 0
+        asked_kinds = sum(1 << kind for kind in census) + types.LISTED * listed
         allowed = budget if self._arrays.expects_scans else min(budget, _SCANNED)
-        total = self._ask(asked, query, offset, limit, kinds, allowed)
-        if total == types.TOO_DEAR and allowed < budget:
-            self._arrays.expect_scans()
-            total = self._ask(asked, query, offset, limit, kinds, budget)
-        if total > _KEPT and (listed or budget == np.inf):
-            self._is_filled = True
-        return total
-
-    def _ask(
-        self, asked: CompiledQuery, query: Query, offset: int, limit: int, kinds: int, budget: float
-    ) -> int:
-        """The total, or TOO_DEAR; `kinds` are the bits of a census and of what is listed."""
-        for kind, slots in enumerate(self._arrays.kinds) if kinds else ():
-            if kinds >> kind & 1:
-                self._counts[slots] = 0
-        texts = self._query.write(asked, query, offset, limit, kinds, budget)
+        texts = self._query.write(asked, query, offset, limit, asked_kinds, allowed)
         try:
-            return run(self._arrays.address, self._query.address, self._scratch, *texts)
+            total = run(self._arrays.address, self._query.address, self._scratch, *texts)
         except CorruptError:
             self._width = -1  # marks may be left in the working memory
             raise
+        if total == types.TOO_DEAR and allowed < budget:
+            self._arrays.expect_scans()
+            return self._run(asked, query, offset, limit, budget, census=census, listed=listed)
+        if total > _KEPT and (listed or budget == np.inf):
+            self._is_filled = True
+        return total
 
     def _places(self, asked: CompiledQuery, total: int, offset: int, limit: int) -> Places:
         """The rows of the page, which are in the working memory."""

@@ -61,9 +61,8 @@ def phrase_sets(names: FoldedNames, packing: Packing) -> Iterator[tuple[bytes, b
     least = counted_size(packing.rows)
     data = np.frombuffer(bytes(names.words.data) + END, dtype=np.uint8)
     found: dict[bytes, bytes] = {}
-    packed: dict[
-        bytes, bytes
-    ] = {}  # by the digest of the rows: a text and a longer one often have the same
+    # By the digest of the rows: a text and a longer one often have the same.
+    packed: dict[bytes, bytes] = {}
     pending = list(_pairs(names, data, least))
     while pending:
         occurrences = pending.pop()
