@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pipeline.registers import REGISTERS
 from serve.contract import seed_tables
 from serve.guests.mcp.tools import tools
 from shards import format
@@ -66,13 +67,17 @@ def test_the_counts_in_the_documents_are_those_of_the_code() -> None:
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     architecture = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     countries, sectors = len(seed_tables.rows("pays.csv")), len(seed_tables.rows("secteurs.csv"))
-    [(own, listed)] = re.findall(
-        r"company registers of (\d+) countries are in \(([A-Z ]+)\)", readme
-    )
+    own = {
+        country
+        for register in REGISTERS.values()
+        if register.table == "companies" and not register.complement
+        for country in [register.source.partition("-")[0]]
+        if len(country) == 2
+    }
 
     assert re.findall(r"(\d+) read-only tools", readme) == [str(len(tools()))]
     assert re.findall(r"the (\d+) sectors", readme) == [str(sectors)]
-    assert int(own) == len({*listed.split()}) == countries - WORDS.index("eight")
-    assert "for the other eight." in readme
+    assert f"company registers of {len(own)} countries are in" in readme
+    assert f"for the other {WORDS[countries - len(own)]}." in readme
     assert re.findall(r"companies of (\d+) countries", architecture) == [str(countries)]
     assert re.findall(r"rows of (\w+) orders", architecture) == [WORDS[len(ORDERS)]]
