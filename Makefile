@@ -59,19 +59,25 @@ $(READY): requirements.lock pyproject.toml setup.py $(wildcard shards/kernel/*.p
 # -- the demonstration: the bundled real excerpts, imported, built and served ----------------------
 
 demo: $(BUILT) $(KEYS) ## build the bundled real excerpts, create a key per plan, serve on DEMO_PORT (8080)
-	@echo "Try: http://127.0.0.1:$(DEMO_PORT)/ or curl 'http://127.0.0.1:$(DEMO_PORT)/api/v1/societes?pays=EE,UK&q=steel'"
-	@echo "and with a key, as -H 'Authorization: Bearer KEY' (from $(KEYS)):"
+	@echo "A key for each plan, for the header 'Authorization: Bearer KEY':"
 	@cat $(KEYS)
-	@exec $(PY) -m serve --data $(DEMO)/data --state $(DEMO)/state --port $(DEMO_PORT)
+	@{ $(PY) -m serve --data $(DEMO)/data --state $(DEMO)/state --port $(DEMO_PORT) 2>$(DEMO)/server.log || \
+	  { tail -n 3 $(DEMO)/server.log >&2; exit 1; }; } | \
+	  while read -r address; do echo "Open $$address (keys: $(KEYS); requests: $(DEMO)/server.log; Ctrl-C ends it)"; done
 
 # Every source in seeds/extraits.csv is imported into a folder of its own; the output of an older demo is removed first.
 $(BUILT): $(wildcard seeds/*.csv seeds/raw/*/*) | $(READY)
-	@rm -rf $(DEMO)/input $(DEMO)/data
+	@rm -rf $(DEMO)/input $(DEMO)/data && mkdir -p $(DEMO)
+	@echo "Importing the bundled files of each source (details: $(DEMO)/build.log)" && : >$(DEMO)/build.log
 	@tail -n +2 seeds/extraits.csv | while IFS=, read -r source files day; do \
 	  set -- $(PY) -m pipeline import $$source seeds/raw/$$files $${day:+--date $$day} --out $(DEMO)/input/$$source; \
-	  echo "$$@"; "$$@" || exit 1; \
-	done
-	$(PY) -m pipeline build --input $(DEMO)/input/* --out $(DEMO)/data
+	  { echo "$$@"; "$$@"; } >$(DEMO)/import.log 2>&1 || { cat $(DEMO)/import.log >&2; exit 1; }; \
+	  cat $(DEMO)/import.log >>$(DEMO)/build.log; \
+	  sed -nE "s/^  ([0-9,]+) read, ([0-9,]+) kept.*/  $$(printf %-18s $$source) \2 kept of \1/p" $(DEMO)/import.log; \
+	done && rm -f $(DEMO)/import.log
+	@$(PY) -m pipeline build --input $(DEMO)/input/* --out $(DEMO)/data >>$(DEMO)/build.log 2>&1 || \
+	  { tail -n 20 $(DEMO)/build.log >&2; exit 1; }
+	@tail -n 1 $(DEMO)/build.log
 	@touch $@
 
 # Real keys are shown once and stored nowhere; these keys open nothing but the demonstration.

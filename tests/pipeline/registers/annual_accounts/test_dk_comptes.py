@@ -1,7 +1,6 @@
 """Danish accounts, compared with the filings of the excerpt; group accounts, with small ones."""
 
 import gzip
-import zipfile
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +10,8 @@ from pipeline import importing
 from tests.pipeline.registers.annual_accounts.filed import RAW, counts, imported, instance, values
 
 ARCHIVE = RAW / "dk" / "virk_excerpt.zip"
+# A made-up filing that does not name its company.
+ESEF = Path(__file__).with_name("dk_esef_slice.xml")
 TAXI = "42710644"  # Taxikørsel 011 ApS
 GROUP = (
     '<xbrldi:explicitMember dimension="cmn:ConsolidatedSoloDimension">cmn:ConsolidatedMember'
@@ -20,7 +21,7 @@ GROUP = (
 
 @pytest.fixture(scope="module")
 def excerpt(tmp_path_factory: pytest.TempPathFactory) -> tuple[importing.Report, pl.DataFrame]:
-    return imported("dk-comptes", [ARCHIVE], tmp_path_factory.mktemp("dk"))
+    return imported("dk-comptes", [ARCHIVE, ESEF], tmp_path_factory.mktemp("dk"))
 
 
 def test_a_filing_gives_both_years_in_kroner(
@@ -67,8 +68,7 @@ def test_a_filing_without_company_number_is_rejected_with_what_it_has(
 def test_an_ifrs_filing_named_by_its_company_gives_group_accounts(tmp_path: Path) -> None:
     # «Assets 1,000,000 = Equity 600,000 + Liabilities 400,000»; a part of equity is no total.
     filing = tmp_path / "24256790-2025.xml"
-    with zipfile.ZipFile(ARCHIVE) as archive:
-        filing.write_bytes(archive.read("dk_esef_slice.xml"))
+    filing.write_bytes(ESEF.read_bytes())
     report, lines = imported("dk-comptes", [filing], tmp_path / "out")
 
     assert values(lines, "24256790", 2025, "bilan_actif")["TotalAssetsConsolidated"] == 1e6
