@@ -8,10 +8,10 @@ fast code except the query (`shards.query.Query`). A company is a dict of the fi
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import combinations, product
+from itertools import product
 from typing import Any, TypeVar
 
 from shards.query import Query
@@ -412,26 +412,34 @@ def proposed(
     words = (query.q or "").split()
     inside = [c for c in companies if not query.pays or c["iso2"] in query.pays]
     towns = {folded(c["ville"] or "") for c in inside} - {""}
-    all_words, trades, places = [], [], []
+    whole, all_words, trades, places = " ".join(words), [], [], []
     for first in range(len(words) if len(words) <= 8 else 0):
         for last in range(first + 1, len(words) + 1):
             middle = " ".join(words[first:last])
-            rest = " ".join(words[:first] + words[last:])
-            if not query.activites and named_activities(labels, middle):
+            rest = words[:first] + words[last:]
+            while rest and folded(rest[0]) in SILENT_WORDS:
+                del rest[0]
+            while rest and folded(rest[-1]) in SILENT_WORDS:
+                del rest[-1]
+            if not query.activites and _names_activity(labels, words[first:last]):
                 trades.append((middle, first, last))
                 if first == 0 or last == len(words):
-                    all_words.append((middle, "", rest))
+                    all_words.append((middle, "", " ".join(rest)))
             if not query.villes and folded(middle) in towns:
                 town = spelling(inside, folded(middle))
                 places.append((town, first, last))
-                both = not query.activites and named_activities(labels, rest)
-                all_words.append((rest, town, "") if both else ("", town, rest))
+                both = not query.activites and _names_activity(labels, rest)
+                text = " ".join(rest)
+                all_words.append((text, town, "") if both else ("", town, text))
+    meaning = activities if len(_said(whole)) > 1 else named_activities
+    whole_trade = [(whole, "", "")] if not query.activites and meaning(labels, whole) else []
+    whole_town = [("", town, "") for town, first, last in places if last - first == len(words)]
     trades, places = _longest(trades), _longest(places)
     some_words = [(one[0], "", "") for one in trades] + [("", one[0], "") for one in places]
     for trade, place in product(trades, places):
         if trade[2] <= place[1] or place[2] <= trade[1]:
             some_words.append((trade[0], place[0], ""))
-    for splits in (all_words, some_words):
+    for splits in (whole_trade if len(words) <= 8 else [], whole_town, all_words, some_words):
         counted = []
         for activite, ville, q in set(splits):
             wanted = replace(query, q=q or None)
@@ -446,6 +454,11 @@ def proposed(
         if found := [one for one in counted if one[3]]:
             return found[:3]
     return []
+
+
+def _names_activity(labels: Sequence[tuple[str, str]], words: Sequence[str]) -> bool:
+    ends = {folded(word) for word in (*words[:1], *words[-1:])}
+    return not ends & SILENT_WORDS and bool(named_activities(labels, " ".join(words)))
 
 
 def _longest(found: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
@@ -470,15 +483,32 @@ def meant(companies: Sequence[Company], query: Query) -> list[tuple[str, int]]:
     found = [
         (far, -len(search(companies, replace(query, q=text))), text) for text, far in texts.items()
     ]
-    nearest = [(text, -total) for _, total, text in sorted(found) if total]
-    if 2 <= len(words) <= 8 and all(
-        search(companies, Query(pays=query.pays, q=word)) for word in words
-    ):
-        for fewer in (combinations(words, len(words) - 1), combinations(words, 1)):
-            new = {" ".join(some) for some in fewer} - {text for text, _ in nearest}
-            totals = [(-len(search(companies, replace(query, q=text))), text) for text in new]
-            nearest += [(text, -total) for total, text in sorted(totals) if total]
-    return nearest[:3]
+    return [(text, -total) for _, total, text in sorted(found) if total][:3]
+
+
+def parts(
+    companies: Sequence[Company], query: Query, silent: Collection[str]
+) -> list[tuple[str, int]]:
+    """X4: of a search that finds nothing, the longest parts of its words that find something, with their totals."""
+    words = folded(query.q or "").split()
+    inside = [c for c in companies if not query.pays or c["iso2"] in query.pays]
+    telling = {
+        word
+        for word in {*words} - {*silent}
+        if 0 < len(search(inside, Query(q=word))) < len(inside) / 2
+    }
+    found = []
+    for size in range(len(words) - 1, 0, -1) if len(words) <= 8 else ():
+        neighbours = [words[first : first + size] for first in range(len(words) - size + 1)]
+        if size == len(words) - 1:
+            neighbours = [words[:gap] + words[gap + 1 :] for gap in range(len(words))]
+        texts = {" ".join(one) for one in neighbours if {one[0], one[-1]} <= telling}
+        counted = [
+            (text, len(search(companies, replace(query, q=text))))
+            for text in sorted(texts, key=lambda text: (-len(text), text))
+        ]
+        found += [one for one in counted if one[1]]
+    return found[:3]
 
 
 def _near(word: str, known: set[str]) -> list[tuple[int, str]]:

@@ -17,8 +17,11 @@ from serve.generation.company_ids import FoundCompanies
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.memo import memoise
 from serve.request.reader import ParsedParameters
-from shards.search.search import records, search, search_within
+from shards.query import Query
+from shards.search.search import ShardSet, records, search, search_within
 from shards.search.suggest import former_names, proposals, spelling
+from shards.search.suggest.proposals import ProposedSearch, Vocabulary
+from shards.search.suggest.spelling import NearestText
 
 # A longer Link header is left out: proxies refuse responses with larger headers, and the client knows
 # its own query.
@@ -61,11 +64,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
         meant, proposed = None, None
         if query.q and not page.total:
             meant, proposed = await generation.in_thread(
-                EXPENSIVE_MICROSECONDS,
-                lambda: (
-                    spelling.nearest_texts(base, query, seed_tables.derivations()),
-                    proposals.proposals(base, query, activities.named_classes),
-                ),
+                EXPENSIVE_MICROSECONDS, lambda: _instead(base, query)
             )
         result = SearchResult(
             caller,
@@ -84,6 +83,16 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
         return CallResult(200, result, headers | link)
 
     return PreparedCall(run, tag, headers, named=_named_lookup(asked, caller, generation))
+
+
+def _instead(base: ShardSet, query: Query) -> tuple[list[NearestText], list[ProposedSearch]]:
+    """The texts and searches that find something where `query` finds nothing (X4, X13)."""
+    vocabulary = Vocabulary(activities.classes, activities.named_classes, activities.SILENT)
+    proposed = proposals.proposals(base, query, vocabulary)
+    meant = spelling.nearest_texts(base, query, seed_tables.derivations())
+    if not proposed and not meant:
+        meant = spelling.longest_parts(base, query, activities.function_words())
+    return meant, proposed
 
 
 def _named_lookup(

@@ -152,6 +152,13 @@ def singulars(word: str) -> frozenset[str]:
 
 
 @cache
+def function_words() -> frozenset[str]:
+    """The words that tell nothing of a company: those of `SILENT`, and those that names are compared without."""
+    dropped = (row["abreviation"] for row in seed_tables.rows("abreviations.csv") if not row["mot"])
+    return SILENT.union(map(fold, dropped))
+
+
+@cache
 def activity_index() -> ActivityIndex:
     """The index of every text of `seeds/`."""
     named = [_texts(tables) for tables in (_LABELS, _TERMS)]

@@ -159,9 +159,11 @@ class Recherche(AnswerObject):
         Sequence[TexteVoulu] | AbsentKey,
         Text(
             "Seulement là où `total` est 0 à cause de `q` : 3 textes au plus qui trouvent des "
-            "sociétés avec les autres filtres de cette recherche, les plus proches d’abord.",
+            "sociétés avec les autres filtres de cette recherche : les plus proches, ou les plus "
+            "longues parties de `q` là où rien n’est proche.",
             "Only where `total` is 0 because of `q`: at most 3 texts that find companies with "
-            "the other filters of this search, the nearest first.",
+            "the other filters of this search: the nearest, or the longest parts of `q` where "
+            "nothing is near.",
         ),
     ] = ABSENT
     activites_comprises: ActivitesComprises = ABSENT

@@ -1,6 +1,6 @@
 """Texts that a search may have meant that finds nothing: nearest words, fewer words, respelt identifiers (X4)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from heapq import nsmallest
@@ -24,7 +24,7 @@ FARTHEST: Final = 2
 _LEAST_LETTERS: Final = 3
 _TWO_ERRORS: Final = 5
 _MOST_LETTERS: Final = 30
-# Words of a text of which one is left out.
+# Words of a text of which some are left out.
 _MOST_WORDS: Final = 8
 
 
@@ -51,8 +51,7 @@ def nearest_texts(
 
     Each word of `q` is kept or replaced by a word of names (in the countries of the search) at a Damerau-Levenshtein
     distance of at most 1 where it has 3 or 4 letters, 2 from 5 to 30 letters; in all, at most 2. Identifiers that
-    are written with other zeros, with the code of their country, or within a VAT number or a SIRET come first. Last,
-    where every word is known but no company has them all: the text without one word, then each word alone.
+    are written with other zeros, with the code of their country, or within a VAT number or a SIRET come first.
 
     Raises:
         CorruptError: a shard refers to what it does not have.
@@ -83,15 +82,42 @@ def nearest_texts(
         counted = [_count_meant(base, query, text) for text, _ in texts]
         nearest += sorted(counted, key=lambda candidate: (-candidate.total, candidate.q))
     nearest = [candidate for candidate in nearest if candidate.total]
-    for fewer in _fewer_words(words) if not any(unknown) else ():
-        if len(nearest) < MOST:
-            new = sorted(fewer - {candidate.q for candidate in nearest})
-            counted = [_count_meant(base, query, text) for text in new]
-            nearest += sorted(
-                (candidate for candidate in counted if candidate.total),
-                key=lambda candidate: -candidate.total,
-            )
     return nearest[:MOST]
+
+
+@translate_errors()
+def longest_parts(base: ShardSet, query: Query, silent: Collection[str]) -> list[NearestText]:
+    """At most three parts of `q` that find something: those of the most words first, then of the most letters.
+
+    A part is neighbouring words, or all words but one. It begins and ends with a word that tells something: no silent
+    one (an article, a preposition), and none that half the companies of the search's countries have in their names.
+
+    Raises:
+        CorruptError: a shard refers to what it does not have.
+    """
+    words = fold(query.q or "").split()
+    if not 2 <= len(words) <= _MOST_WORDS:
+        return []
+    half = search(base, Query(pays=query.pays), offset=0, limit=0).total / 2
+    telling = [
+        word not in silent
+        and 0 < search(base, Query(pays=query.pays, q=word), offset=0, limit=0).total < half
+        for word in words
+    ]
+    parts: list[NearestText] = []
+    for size in range(len(words) - 1, 0, -1):
+        texts = {
+            " ".join(words[place] for place in places)
+            for places in _neighbours(len(words), size)
+            if telling[places[0]] and telling[places[-1]]
+        }
+        counted = [
+            _count_meant(base, query, text) for text in sorted(texts, key=lambda t: (-len(t), t))
+        ]
+        parts += [part for part in counted if part.total]
+        if len(parts) >= MOST:
+            break
+    return parts[:MOST]
 
 
 def errors_allowed(word: str) -> int:
@@ -140,12 +166,13 @@ def _texts(
                     yield " ".join(text), min(one.n for one in chosen)
 
 
-def _fewer_words(words: Sequence[str]) -> list[set[str]]:
-    """The texts without one of the words, and each word alone."""
-    if not 2 <= len(words) <= _MOST_WORDS:
-        return []
-    sizes = dict.fromkeys((len(words) - 1, 1))  # of two words they are the same
-    return [{" ".join(some) for some in combinations(words, size)} for size in sizes]
+def _neighbours(words: int, size: int) -> Iterator[Sequence[int]]:
+    """The places of `size` neighbouring words, and of all words but one."""
+    if size == words - 1:
+        yield from combinations(range(words), size)
+    else:
+        for first in range(words - size + 1):
+            yield range(first, first + size)
 
 
 def _identifiers(base: ShardSet, query: Query, derivations: Sequence[Derivation]) -> list[str]:

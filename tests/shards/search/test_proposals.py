@@ -18,6 +18,7 @@ LABELS: Final = [
     ("47.11", "grocery"),
     ("84.11", "town hall"),
     ("62.02", "web advice"),
+    ("46.90", "wholesale"),
 ]
 WORDS: Final = (
     "web",
@@ -31,11 +32,17 @@ WORDS: Final = (
     "Étienne",
     "x",
     "ab",
+    "de",
+    "the",
+    "wholesale",
 )
 
 
-def classes(text: str) -> tuple[str, ...]:
-    return tuple(oracle.named_activities(LABELS, text))
+VOCABULARY: Final = proposals.Vocabulary(
+    classes=lambda text: tuple(oracle.activities(LABELS, text)),
+    named=lambda text: tuple(oracle.named_activities(LABELS, text)),
+    silent=oracle.SILENT_WORDS,
+)
 
 
 @given(
@@ -57,7 +64,7 @@ def test_the_proposals_are_those_of_the_oracle(
     assume(not oracle.search(found, query))
     with OpenShards(found) as world:
         for engine in ENGINES.values():
-            proposed = proposals.proposals(world.bases[id(engine)], query, classes)
+            proposed = proposals.proposals(world.bases[id(engine)], query, VOCABULARY)
             assert [tuple(one) for one in proposed] == oracle.proposed(found, LABELS, query)
 
 
@@ -80,6 +87,9 @@ def test_the_proposals_are_those_of_the_oracle(
             ],
         ),
         ("xyzzy", []),
+        ("grocery à orleans", [("grocery", "Orléans", "", 2)]),  # a preposition is no name
+        ("the grocery de orleans", [("grocery", "Orléans", "", 2)]),
+        ("dupont de grocery", [("grocery", "", "dupont", 1)]),
         ("web grocery", [("grocery", "", "", 3)]),  # no label holds both
         ("orleans", [("", "Orléans", "", 2)]),
         ("…", []),
@@ -107,7 +117,7 @@ def test_words_are_read_as_an_activity_and_a_town(
         ),
     ]
     with OpenShards(found) as world:
-        proposed = proposals.proposals(world.shards, Query(q=q), classes)
+        proposed = proposals.proposals(world.shards, Query(q=q), VOCABULARY)
         assert [tuple(one) for one in proposed] == oracle.proposed(found, LABELS, Query(q=q))
 
     assert [tuple(one) for one in proposed] == expected
