@@ -151,7 +151,7 @@ def _market(base: ShardSet, query: Query) -> object:
 
 
 def _matches(base: ShardSet, line: Line) -> object:
-    return Matcher(base, *LEARNT).match(line, 5)
+    return Matcher(base, *LEARNT, coordonnees=True).match(line, 5)
 
 
 def _shard(shard: Shard, row: int) -> object:

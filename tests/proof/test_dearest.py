@@ -109,6 +109,7 @@ def test_no_line_of_a_list_is_dearer_than_its_bound(opened: OpenShards, words: l
         seed_tables.name_tables(),
         seed_tables.match_weights(),
         seed_tables.derivations(),
+        coordonnees=True,
     )
     line = Line(" ".join(words)[:300] or "A")
 

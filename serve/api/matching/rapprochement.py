@@ -72,7 +72,7 @@ def rapprochement(
         return {name: company[name] for name in asked.colonnes}
 
     async def run() -> "CallResult[Rapprochement]":
-        matches = await match_lines(generation, wanted, asked.limite)
+        matches = await match_lines(generation, wanted, asked.limite, coordonnees=coordonnees)
         left = iter([(result, values(result)) for result in matches])
         answers = [
             _refused_line(asked_line, lang)
@@ -89,11 +89,16 @@ def rapprochement(
 
 
 async def match_lines(
-    generation: OpenGeneration, lines: Sequence[Line], limit: int
+    generation: OpenGeneration, lines: Sequence[Line], limit: int, *, coordonnees: bool
 ) -> list[MatchResult]:
-    """The results of lines, made in the threads of the generation."""
+    """The results of lines, made in the threads of the generation.
+
+    Args:
+        coordonnees: the caller has the right to contacts, so they are evidence.
+    """
+    shards = generation.shards
     jobs = (
-        partial(_match, generation.shards, lines[first : first + AT_ONCE], limit)
+        partial(_match, shards, lines[first : first + AT_ONCE], limit, coordonnees=coordonnees)
         for first in range(0, len(lines), AT_ONCE)
     )
     return [result for part in await generation.in_shared_threads(jobs) for result in part]
@@ -104,12 +109,15 @@ def meant_companies(results: Iterable[MatchResult]) -> list[tuple[str, str]]:
     return [(one.iso2, one.id) for result in results if (one := result.meant_candidate)]
 
 
-def _match(base: ShardSet, lines: Sequence[Line], limit: int) -> list[MatchResult]:
+def _match(
+    base: ShardSet, lines: Sequence[Line], limit: int, *, coordonnees: bool
+) -> list[MatchResult]:
     matcher = Matcher(
         base,
         seed_tables.name_tables(),
         seed_tables.match_weights(),
         seed_tables.derivations(),
+        coordonnees=coordonnees,
     )
     return matcher.match_all(lines, limit)
 

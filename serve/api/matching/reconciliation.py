@@ -99,11 +99,13 @@ def reconcile(
     wanted = [name for name, query in queries.items() if query.line is not None]
     left = wanted if request.caller.account else wanted[:VISITOR_LINES]
     most = max((queries[name].limit for name in left), default=0)
+    coordonnees = request.caller.plan.coordonnees
     tag, headers = _tag_and_headers(request, generation, "queries", text, lang)
 
     async def run() -> "CallResult[JsonContent]":
         given = [line for name in left if (line := queries[name].line) is not None]
-        found = dict(zip(left, await match_lines(generation, given, most), strict=True))
+        results = await match_lines(generation, given, most, coordonnees=coordonnees)
+        found = dict(zip(left, results, strict=True))
         answer = {name: _answer(found.get(name), query, lang) for name, query in queries.items()}
         return CallResult(
             200, JsonContent(answer), headers, matched=meant_companies(found.values())

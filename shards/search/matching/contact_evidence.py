@@ -1,6 +1,7 @@
 """Evidence of the address, activity, website and e-mail address of a line (extension X19).
 
-Of a website and an e-mail address only the domain is compared; one of a provider of mailboxes says nothing.
+Of a website and an e-mail address only the domain is compared; one of a provider of mailboxes says nothing. Where the
+contacts of the company are null, because it has none or the caller has no right to them, only its name is compared.
 """
 
 import re

@@ -93,7 +93,11 @@ class Matcher:
         tables: NameTables,
         weights: Weights,
         derivations: Sequence[Derivation],
+        *,
+        coordonnees: bool,
     ) -> None:
+        """Open a matcher; without the right `coordonnees` contacts are no evidence: a note would tell them."""
+        self._coordonnees = coordonnees
         self._tables, self._weights, self._derivations = tables, weights, derivations
         self._arrays: GenerationArrays = base.own_session().arrays
         self._rows = CandidateRows(self._arrays)
@@ -355,7 +359,7 @@ class Matcher:
             by_its_number: the line names it by its number, which says no less where a name is given too.
         """
         shard = self._arrays.shards[each.found.shard]
-        company = record.company(shard.record(each.found.row, coordonnees=True))
+        company = record.company(shard.record(each.found.row, coordonnees=self._coordonnees))
         further = evidence.beside_the_name(seen.line, company, each.place, seen.numbered)
         further |= contact_evidence.of_line(seen.line, company, self._tables.mail_providers)
         if each.compared is None:

@@ -54,7 +54,7 @@ def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
         ]
         write_shard(folder / iso2, iso2, found)
         base[iso2] = Shard(folder / iso2)
-    yield Matcher(base, name_tables(), match_weights(), derivations())
+    yield Matcher(base, name_tables(), match_weights(), derivations(), coordonnees=True)
     for shard in base.values():
         shard.close()
 

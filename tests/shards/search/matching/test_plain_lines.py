@@ -76,7 +76,9 @@ def test_whom_a_line_says_in_full_is_a_candidate_and_alone_is_sure(
     """X5, X19: none is lost, `aucun` is not said of one, `sur` only where the oracle has no doubt"""
     found, line = case
     with OpenShards(found) as world:
-        matcher = Matcher(world.shards, name_tables(), match_weights(), derivations())
+        matcher = Matcher(
+            world.shards, name_tables(), match_weights(), derivations(), coordonnees=True
+        )
         answer = matcher.match(line, 20)
 
     said = {"nom": line.nom, "id": line.id, "pays": line.pays}
