@@ -5,7 +5,8 @@ end here and the build begins here; the two share this module, the seeds, errors
 
 Rules: an unknown column and a missing required column are errors that name it. A missing optional
 column becomes a null of its type, so that no later stage asks whether a column exists. Types are
-checked, never guessed: a number published as text is an error, not a cast.
+checked, never guessed: a number published as text is an error, not a cast. Whole numbers may come in a
+column of floats, as pandas writes those with nulls; a value that is none is NO_INTEGER.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -108,6 +109,9 @@ TABLES: Final = MappingProxyType(
         "relations": (RELATIONS, RELATIONS_REQUIRED),
     }
 )
+
+# Stands for a number that is no integer of 64 bits, which no column can have: the stages leave it out and count it.
+NO_INTEGER: Final = -(2**63)
 
 # Texts that may also be Parquet dates.
 _DATES: Final = frozenset({"date_creation", "date_source"})
@@ -244,7 +248,17 @@ def _column(name: str, expected: pl.DataType, dtype: pl.DataType | None) -> pl.E
         return pl.lit(None, dtype=expected)
     if name in _DATES and dtype == pl.Date:
         return pl.col(name).dt.to_string("iso")
+    if expected == INTEGER and dtype != INTEGER:
+        return _whole_number(pl.col(name), dtype)
     return pl.col(name).cast(expected)
+
+
+def _whole_number(number: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    cast = number.cast(INTEGER, strict=False)
+    lost = cast.is_null() & number.is_not_null()
+    if dtype.is_float():
+        lost |= number != number.floor()
+    return pl.when(lost).then(pl.lit(NO_INTEGER, INTEGER)).otherwise(cast)
 
 
 def _accepts(name: str, expected: pl.DataType, dtype: pl.DataType) -> bool:
@@ -253,7 +267,7 @@ def _accepts(name: str, expected: pl.DataType, dtype: pl.DataType) -> bool:
     if expected == NUMBER:
         return dtype.is_numeric()
     if expected == INTEGER:
-        return dtype.is_integer()
+        return dtype.is_integer() or dtype.is_float()
     if expected == TEXT:
         return dtype in (pl.Categorical, pl.Enum) or (name in _DATES and dtype == pl.Date)
     if expected == TEXTS:

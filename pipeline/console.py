@@ -31,6 +31,7 @@ _PATTERNS: Final = (
     (re.compile(r"comptes individuels .+ : (\S+) (\d+)"), r"\1 \2 (company or group)"),
     (re.compile(r"(.+) en cp1252"), r"\1 is in Windows-1252"),
 )
+_OF_FIELD: Final = re.compile(r"(.+) \(([a-z_]+)\)")
 
 
 def english_reason(reason: str) -> str:
@@ -38,12 +39,17 @@ def english_reason(reason: str) -> str:
 
     >>> english_reason("nom vide"), english_reason("sans taux EEK 2030"), english_reason("SIC 2003")
     ('empty name', 'no rate of EEK for 2030', 'SIC 2003')
+    >>> english_reason("date impossible (date_creation)")
+    'impossible date (date_creation)'
     """
     if reason in ENGLISH:
         return ENGLISH[reason]
     for pattern, words in _PATTERNS:
         if match := pattern.fullmatch(reason):
             return match.expand(words)
+    of_field = _OF_FIELD.fullmatch(reason)
+    if of_field and of_field[1] in ENGLISH:
+        return f"{ENGLISH[of_field[1]]} ({of_field[2]})"
     return reason
 
 

@@ -41,6 +41,7 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "taux": ("devise", "annee", "taux"),
         "personnes": ("iso2", "champs", "motif"),
         "messageries": ("domaine", "fournisseur"),
+        "valeurs_vides": ("iso2", "champs", "motif"),
         "roles": ("role", "etat", "code"),
         "postes": ("code", "libelle_fr"),
     }

@@ -29,12 +29,12 @@ WEIGHTS: Final[Mapping[str, int]] = MappingProxyType(
     }
 )
 # Scheme, user and `www.` before the host; port, path, query and fragment after it.
-_HOST: Final = r"^(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/?#@]*@)?(?:www\.)?([^/?#:@\s]+\.[^/?#:@\s.]+)\.?(?:[:/?#]|$)"
+HOST: Final = r"^(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/?#@]*@)?(?:www\.)?([^/?#:@\s]+\.[^/?#:@\s.]+)\.?(?:[:/?#]|$)"
 
 
 def fill_derived(companies: pl.LazyFrame) -> pl.LazyFrame:
     """Fill `domaine` and `tranche_effectif` where they are missing."""
-    host = pl.col("site_web").str.to_lowercase().str.extract(_HOST)
+    host = pl.col("site_web").str.to_lowercase().str.extract(HOST)
     return companies.with_columns(
         pl.coalesce(pl.col("domaine").str.to_lowercase(), host).alias("domaine"),
         pl.coalesce("tranche_effectif", band(pl.col("effectif"))).alias("tranche_effectif"),

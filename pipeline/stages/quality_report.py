@@ -58,6 +58,7 @@ class Quality:
     statuts_sans_etat: int = 0
     statuts_inconnus: Counts = field(default_factory=dict)  # of these, the most common
     sans_conversion: Counts = field(default_factory=dict)  # by reason
+    valeurs_ecartees: Counts = field(default_factory=dict)  # that cannot be, by `reason (field)`
     textes_coupes: int = 0
     adresses_ecartees: int = 0  # with another scheme than http and https
     courriels_ecartes: int = 0  # texts that are no e-mail address
@@ -269,6 +270,7 @@ def _remarks(quality: Quality) -> Iterator[str]:
         yield f"sector chosen among several (NACE Rev. 2.1): {quality.secteurs_devines:,}"
     if quality.lignes_contradictoires:
         yield f"contradictory statement lines: {quality.lignes_contradictoires:,}"
+    yield from _list_counts("values that cannot be, left out", quality.valeurs_ecartees)
     if quality.textes_coupes:
         yield f"texts cut: {quality.textes_coupes:,}"
     if quality.adresses_ecartees:

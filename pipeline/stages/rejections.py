@@ -4,8 +4,9 @@ A bad row neither stops a build silently nor enters the generation. It is writte
 `DATA/rejected/<ISO2>.parquet` (XX: no known country), a statement line to `<ISO2>-comptes.parquet`,
 and counted in the quality report. Too many rejected rows stop the build. kept + rejected = read.
 
-No reason to reject: the format of an identifier, a check digit, an unknown activity code, a
-currency without a rate. These are counted and the row is kept.
+Only an identifier and a name are reasons to reject. Any other value that cannot be is null and counted
+(`implausible_values`), and so are the format of an identifier, check digits, unknown activity codes and
+currencies without a rate; the row is kept.
 """
 
 from collections.abc import Mapping
@@ -24,32 +25,7 @@ UNKNOWN_ISO2: Final = "XX"  # names the file of rows whose country is not one of
 NO_COUNTRY: Final = "pays inconnu"
 MAX_SHARE: Final = 0.01  # of the rows of a country; more rejected rows stop the build
 
-_AMOUNTS: Final = ("capital_social", "ca_eur", "ca_last", "total_actif_last")
-_MULTIPLIERS: Final = ("ca_mult", "unite_mult")
-_CURRENCIES: Final = ("capital_devise", "ca_devise", "devise")
-_YEARS: Final = ("ca_year", "exercice_actif")
 _LONGEST_ID: Final = 64
-_MOST_STAFF: Final = 2**31 - 1  # the column of a shard holds 32 bits
-EARLIEST: Final = 1800  # fiscal years; a number beyond them is no year
-LATEST: Final = 2200
-
-
-def _year_fault(name: str) -> pl.Expr:
-    return ~pl.col(name).is_between(EARLIEST, LATEST)
-
-
-def _any_fault(faults: list[pl.Expr]) -> pl.Expr:
-    return pl.any_horizontal(*faults)
-
-
-def _unreadable_date(name: str) -> pl.Expr:
-    """True for a date that is neither YYYY, YYYY-MM nor a YYYY-MM-DD (contract C8)."""
-    text = pl.col(name)
-    whole = text.str.contains(r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}$") & (
-        text.str.to_date("%Y-%m-%d", strict=False).is_not_null()
-    )
-    return ~(whole | text.str.contains(r"^[12][0-9]{3}(-(0[1-9]|1[0-2]))?$"))
-
 
 # Reason -> condition. A null condition is false, so a missing optional value is no fault.
 FAULTS: Final[Mapping[str, pl.Expr]] = {
@@ -59,17 +35,6 @@ FAULTS: Final[Mapping[str, pl.Expr]] = {
     "identifiant non imprimable": pl.col("id").str.contains(r"[\p{C}\p{Z}&&[^ ]]"),
     personal_data.NAME_FAULT: personal_data.has_name(),
     "nom vide": pl.col("nom").is_null(),
-    "montant non fini": _any_fault([~pl.col(name).is_finite() for name in _AMOUNTS]),
-    "effectif négatif": pl.col("effectif") < 0,
-    "effectif démesuré": pl.col("effectif") > _MOST_STAFF,
-    "date de création illisible": _unreadable_date("date_creation"),
-    "date de source illisible": _unreadable_date("date_source"),
-    "devise illisible": _any_fault(
-        [~pl.col(name).str.contains(r"^[A-Z]{3}$") for name in _CURRENCIES]
-    ),
-    "multiplicateur nul ou négatif": _any_fault([pl.col(name) <= 0 for name in _MULTIPLIERS]),
-    "exercice invraisemblable": _any_fault([_year_fault(name) for name in _YEARS]),
-    "version de la NACE inconnue": ~pl.col("nace_version").is_in(["2", "2.1"]),
 }
 
 

@@ -64,7 +64,7 @@ def test_a_date_may_come_as_text_or_as_a_date(tmp_path: Path, given: object) -> 
     ("column", "value"),
     [
         ("capital_social", "37 000"),
-        ("effectif", 1.5),
+        ("effectif", "12"),
         ("est_cotee", 1),
         ("ville", 45),
         ("noms_anterieurs", "Œuvre SA"),

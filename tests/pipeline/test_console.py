@@ -8,14 +8,15 @@ from pipeline import console, seeds
 from pipeline.registers.statements import outcome, uk_accounts
 from pipeline.registers.toml_registers import column_mapping, entity
 from pipeline.registers.toml_registers.filed_accounts import account_lines, filings
-from pipeline.stages import rejections
+from pipeline.stages import implausible_values, rejections
 from pipeline.stages.accounts import doubtful_accounts, statement_lines
 from pipeline.stages.codes import sectors
 
 REASONS = {
     *rejections.FAULTS,
+    *implausible_values.REASONS,
     rejections.NO_COUNTRY,
-    *statement_lines.FAULTS,
+    *statement_lines.faults(2029),
     statement_lines.NO_COMPANY,
     statement_lines.COPY,
     statement_lines.TOO_OLD,

@@ -10,7 +10,7 @@ import polars as pl
 
 from pipeline.canonical import COMPTES
 from pipeline.publishing.country.task import Task
-from pipeline.stages import input_files, money, rejections, text_cleaning
+from pipeline.stages import implausible_values, input_files, money, rejections, text_cleaning
 from pipeline.stages.accounts import doubtful_accounts, statement_lines
 from pipeline.stages.persons import personal_data
 from pipeline.stages.rejections import REASON
@@ -25,7 +25,8 @@ def prepare(task: Task, good: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame,
         .pipe(personal_data.refuse, patterns)
         .pipe(money.drop_negative_zeros)
     )
-    judged = _materialise(marked.pipe(statement_lines.add_reasons, good), task, "judged")
+    last_year = implausible_values.latest_year(task.tables.rates)
+    judged = _materialise(marked.pipe(statement_lines.add_reasons, good, last_year), task, "judged")
     distinct = _materialise(statement_lines.drop_copies(judged), task, "distinct")
     doubts = doubtful_accounts.add_reasons(distinct, task.tables.seeds)
     weighed = _materialise(doubts, task, "weighed")

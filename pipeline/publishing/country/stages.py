@@ -30,6 +30,7 @@ from pipeline.stages import (
     derived_fields,
     duplicates,
     identifiers,
+    implausible_values,
     input_files,
     layout_order,
     money,
@@ -83,11 +84,12 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
     lines, weighed, line_counts = _NO_LINES, _NO_LINES_WEIGHED, dict[str, Any]()
     met = _meet_objections(task)
     sources = complements.of_country(task.companies, task.iso2)
+    implausible: Counter[str] = Counter()
     stored = {
-        source.name: _store_complement(task, rank, source, progress)
+        source.name: _store_complement(task, rank, source, implausible, progress)
         for rank, source in enumerate(sources.complements)
     }
-    pieces = _complete_pieces(task, sources.register, stored, progress)
+    pieces = _complete_pieces(task, sources.register, stored, implausible, progress)
     if task.comptes:
         good = [_store(piece, task, f"good-{number:05}") for number, piece in enumerate(pieces)]
         pieces = map(pl.read_parquet, good)
@@ -120,6 +122,7 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
         lues=task.rows,
         rejetees=rejections.count_reasons(_rejected_rows(task)),
         ecartees=_left_out(stored, summed.fusionnees) | _left_out_by_objections(task, met),
+        valeurs_ecartees=dict(sorted(implausible.items())),
         oppositions=hidden_fields.count(task.hidden, met),
         codes_inconnus=quality_report.most_common(summed.codes_inconnus),
         statuts_inconnus=quality_report.most_common(summed.statuts_inconnus),
@@ -153,14 +156,14 @@ def _complete(task: Task, written: Path, columns: Columns, report: Quality) -> B
 
 
 def _store_complement(
-    task: Task, rank: int, source: SourceRows, progress: Progress
+    task: Task, rank: int, source: SourceRows, implausible: Counter[str], progress: Progress
 ) -> pl.LazyFrame:
     """The good rows of a complement, cleaned and stored.
 
     Raises:
         BuildError: a company that comes twice.
     """
-    pieces = _clean_pieces(task, source.parts, f"complement-{rank}", progress)
+    pieces = _clean_pieces(task, source.parts, f"complement-{rank}", implausible, progress)
     stored = [
         _store(piece, task, f"complement-{rank}-{number:05}") for number, piece in enumerate(pieces)
     ]
@@ -173,10 +176,11 @@ def _complete_pieces(
     task: Task,
     register: Sequence[InputPart],
     stored: Mapping[str, pl.LazyFrame],
+    implausible: Counter[str],
     progress: Progress,
 ) -> Iterator[pl.DataFrame]:
     """The good rows of the country's register, filled from its complements, in pieces."""
-    for piece in _clean_pieces(task, register, "register", progress):
+    for piece in _clean_pieces(task, register, "register", implausible, progress):
         for name, rows in stored.items():
             piece = complements.fill(piece, rows, name)
         yield piece
@@ -224,14 +228,21 @@ def _left_out(stored: Mapping[str, pl.LazyFrame], met: Mapping[str, int]) -> dic
 
 
 def _clean_pieces(
-    task: Task, parts: Sequence[InputPart], name: str, progress: Progress
+    task: Task,
+    parts: Sequence[InputPart],
+    name: str,
+    implausible: Counter[str],
+    progress: Progress,
 ) -> Iterator[pl.DataFrame]:
     """The good rows of some files, cleaned, in pieces of about `task.batch`; bad rows are stored.
 
-    A file of many countries gives few rows of one country at a time, so several make a piece.
+    Values that cannot be are null, and counted in `implausible`. A file of many countries gives few
+    rows of one country at a time, so several make a piece.
     """
     waiting: list[pl.DataFrame] = []
     patterns = personal_data.patterns(task.tables.seeds, task.iso2)
+    unknown = implausible_values.placeholders(task.tables.seeds, task.iso2)
+    last_year = implausible_values.latest_year(task.tables.rates)
     read = input_files.scan_pieces(parts, "companies", task.iso2, task.batch)
     for number, piece in enumerate(read):
         cleaned = (
@@ -245,7 +256,10 @@ def _clean_pieces(
         bad = marked.filter(pl.col(REASON).is_not_null())
         if bad.height:
             _store(bad, task, f"{_BAD}-{name}-{number:05}")
-        waiting.append(marked.filter(pl.col(REASON).is_null()).drop(REASON))
+        good = marked.filter(pl.col(REASON).is_null()).drop(REASON)
+        good, counts = implausible_values.leave_out(good, unknown, last_year)
+        implausible.update(counts)
+        waiting.append(good)
         progress(marked.height * _READ)
         if sum(frame.height for frame in waiting) > task.batch // 2:
             yield pl.concat(waiting)

@@ -20,7 +20,8 @@ import polars as pl
 
 from pipeline.canonical import GROUP
 from pipeline.seeds import Seeds
-from pipeline.stages.rejections import EARLIEST, LATEST, REASON
+from pipeline.stages.implausible_values import EARLIEST, HUGE, MOST_MONEY, MOST_STAFF, NO_CURRENCY
+from pipeline.stages.rejections import REASON
 from shards.codec.record import ETATS
 
 MOST_YEARS: Final = 5
@@ -41,26 +42,39 @@ TOO_OLD: Final = "exercice ancien"
 _PARTS: Final = ("valeur", "exercice", "devise")
 PRESENT: Final = "has_lines"  # working column: whether the company has statement lines
 LINES: Final = ("id", "exercice", "etat", "code", "libelle", "valeur", "devise", "ordre")
+_LAST_PLACE: Final = 2**31 - 1
 _ASSETS: Final = "bilan_actif"  # the only statement in which such a label means total assets
 
-FAULTS: Final[Mapping[str, pl.Expr]] = {
-    "état inconnu": ~pl.col("etat").is_in(ETATS).fill_null(False),
-    "exercice absent ou invraisemblable": ~pl.col("exercice")
-    .is_between(EARLIEST, LATEST)
-    .fill_null(False),
-    "code et libellé absents": pl.col("code").is_null() & pl.col("libelle").is_null(),
-    "valeur absente ou non finie": ~pl.col("valeur").is_finite().fill_null(False),
-    "devise illisible": ~pl.col("devise").str.contains(r"^[A-Z]{3}$").fill_null(True),
-}
+
+def faults(last_year: int) -> dict[str, pl.Expr]:
+    """Reason -> condition, of lines of fiscal years up to `last_year`."""
+    year, amount = pl.col("exercice"), pl.col("valeur")
+    return {
+        "état inconnu": ~pl.col("etat").is_in(ETATS).fill_null(False),
+        "exercice absent ou invraisemblable": ~year.is_between(EARLIEST, last_year).fill_null(
+            False
+        ),
+        "code et libellé absents": pl.col("code").is_null() & pl.col("libelle").is_null(),
+        "valeur absente ou non finie": ~amount.is_finite().fill_null(False),
+        HUGE: amount.abs() > MOST_MONEY,
+        NO_CURRENCY: ~pl.col("devise").str.contains(r"^[A-Z]{3}$").fill_null(True),
+    }
 
 
-def add_reasons(comptes: pl.LazyFrame, companies: pl.LazyFrame) -> pl.LazyFrame:
-    """Add `motif`: the reason to leave a line out; null for a good line of one of `companies`."""
+def add_reasons(comptes: pl.LazyFrame, companies: pl.LazyFrame, last_year: int) -> pl.LazyFrame:
+    """Add `motif`: the reason to leave a line out; null for a good line of one of `companies`.
+
+    A position that is none (negative, or over 32 bits) is null: it only sorts the lines.
+    """
     known = companies.select("id", known=pl.lit(True))
     absent = pl.when(pl.col("known").is_null()).then(pl.lit(NO_COMPANY))
-    faults = [pl.when(fault).then(pl.lit(name)) for name, fault in FAULTS.items()]
+    reasons = [pl.when(fault).then(pl.lit(name)) for name, fault in faults(last_year).items()]
+    place = pl.col("ordre")
     joined = comptes.join(known, on="id", how="left")
-    return joined.with_columns(pl.coalesce(absent, *faults).alias(REASON)).drop("known")
+    return joined.with_columns(
+        pl.coalesce(absent, *reasons).alias(REASON),
+        pl.when(place.is_between(0, _LAST_PLACE)).then(place).alias("ordre"),
+    ).drop("known")
 
 
 def drop_copies(marked: pl.LazyFrame) -> pl.LazyFrame:
@@ -133,6 +147,7 @@ def _figures(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
         }
     )
     by_code = lines.join(roles, on=["etat", "code"], how="inner")
+    by_code = by_code.filter((pl.col("role") != "capital_social") | (pl.col("valeur") >= 0))
     of_group = pl.col("code").str.ends_with(GROUP).fill_null(False)
     by_label = lines.filter(
         (pl.col("etat") == _ASSETS) & ~of_group & _fold(pl.col("libelle")).is_in(TOTAL_ASSETS)
@@ -201,7 +216,7 @@ def _fill(
 def _fill_staff() -> pl.Expr:
     """Round the mean number of full-time equivalents to a number of persons."""
     stated = pl.col("effectif_valeur").round()
-    persons = pl.when(stated.is_between(0, 2**31 - 1)).then(stated).cast(pl.Int64)
+    persons = pl.when(stated.is_between(0, MOST_STAFF)).then(stated).cast(pl.Int64)
     return pl.coalesce("effectif", persons).alias("effectif")
 
 

@@ -236,7 +236,7 @@ def test_lines_of_a_rejected_company_or_of_no_country_are_counted(tmp_path: Path
 def test_rejected_rows_are_kept_by_country_and_counted(tmp_path: Path) -> None:
     rows = [
         company("EE", "1", "Ä"),
-        company("EE", "2", "Ö", effectif=-1),
+        company("EE", "2", None, ville="Ö"),
         company("ZZ", "3", "Ü"),
         company(None, "4", "Õ"),
         company("ee", "5", "É"),
@@ -247,14 +247,14 @@ def test_rejected_rows_are_kept_by_country_and_counted(tmp_path: Path) -> None:
     folder = tmp_path / "data" / "rejected"
     assert sorted(path.name for path in folder.iterdir()) == ["EE.parquet", "XX.parquet"]
     assert pl.read_parquet(folder / "EE.parquet").select("motif", "id").rows() == [
-        ("effectif négatif", "2")
+        ("nom vide", "2")
     ]
     assert pl.read_parquet(folder / "XX.parquet").select("motif", "iso2").rows() == [
         ("pays inconnu", "ZZ"),
         ("pays inconnu", None),
         ("pays inconnu", "ee"),
     ]
-    assert built.pays["EE"].rejetees == {"effectif négatif": 1}
+    assert built.pays["EE"].rejetees == {"nom vide": 1}
     assert built.hors_pays.rejetees == {"pays inconnu": 3}
 
 

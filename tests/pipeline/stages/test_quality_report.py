@@ -9,11 +9,12 @@ from pipeline.stages.quality_report import Quality
 ESTONIA = Quality(
     lues=1200,
     gardees=1000,
-    rejetees={"nom vide": 150, "effectif négatif": 50},
+    rejetees={"nom vide": 150, "identifiant trop long": 50},
     renseignees={"secteur": 701, "ca_eur": 0, "effectif": 1000},
     sans_secteur={f"raison {n}": n for n in range(1, 9)},
     sans_conversion={"sans devise": 3},
     secteurs_devines=4,
+    valeurs_ecartees={"date impossible (date_creation)": 9, "valeur de remplissage (ville)": 2},
     textes_coupes=5,
     lignes_lues=10,
     lignes_gardees=7,
@@ -36,13 +37,14 @@ def test_the_table_has_a_row_a_country_a_total_and_what_to_look_into() -> None:
     assert " ".join(head[3][:4]) == "total 1,201 1,001 200"
     assert lines[4:] == [
         "no company: FR",
-        "EE: rejected: empty name (150), negative headcount (50)",
+        "EE: rejected: empty name (150), identifier too long (50)",
         "EE: no sector: raison 8 (8), raison 7 (7), raison 6 (6), raison 5 (5), "
         "raison 4 (4), raison 3 (3), others (3)",
         "EE: turnover not converted: no currency (3)",
         "EE: statement lines left out: no such company (3)",
         "EE: sector chosen among several (NACE Rev. 2.1): 4",
         "EE: contradictory statement lines: 2",
+        "EE: values that cannot be, left out: impossible date (date_creation) (9), placeholder (ville) (2)",
         "EE: texts cut: 5",
         "EE: identifiers of another format: 6",
         "EE: wrong check digits: 8 of 900 checked",
@@ -65,7 +67,7 @@ def test_the_total_adds_numbers_and_reasons() -> None:
     total = quality_report.total([ESTONIA, Quality(lues=1, rejetees={"nom vide": 1, "autre": 2})])
 
     assert total.lues == 1201
-    assert total.rejetees == {"nom vide": 151, "effectif négatif": 50, "autre": 2}
+    assert total.rejetees == {"nom vide": 151, "identifiant trop long": 50, "autre": 2}
 
 
 def test_a_report_is_read_back_as_it_was_written() -> None:

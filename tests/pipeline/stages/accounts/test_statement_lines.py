@@ -12,13 +12,14 @@ from shards.codec.folding import fold
 from tests.pipeline.rows import Row, companies, company, comptes, line
 
 SEEDS = seeds.read()
+LAST_YEAR = 2029
 
 
 def attached(*lines: Row, **fields: Any) -> dict[str, Any]:
     """The company of `fields`, filled from `lines`."""
     firm = companies(company("EE", "1", "Õun OÜ", **fields))
     kept = statement_lines.last_years(
-        statement_lines.drop_copies(statement_lines.add_reasons(comptes(*lines), firm))
+        statement_lines.drop_copies(statement_lines.add_reasons(comptes(*lines), firm, LAST_YEAR))
     )
     return (
         statement_lines.fill_from_statements(firm, statement_lines.facts(kept, SEEDS))
@@ -29,7 +30,7 @@ def attached(*lines: Row, **fields: Any) -> dict[str, Any]:
 
 def reason(**fields: Any) -> str | None:
     marked = statement_lines.add_reasons(
-        comptes(line("EE", "1", 2020) | fields), companies(company("EE", "1", "Ä"))
+        comptes(line("EE", "1", 2020) | fields), companies(company("EE", "1", "Ä")), LAST_YEAR
     )
     found: str | None = marked.collect()[REASON].item()
     return found
@@ -105,6 +106,7 @@ def test_exact_copies_of_a_line_are_one() -> None:
     marked = statement_lines.add_reasons(
         comptes(line("EE", "1", 2020), line("EE", "1", 2020), line("EE", "1", 2020, valeur=7.0)),
         companies(company("EE", "1", "Ä")),
+        LAST_YEAR,
     )
 
     found = statement_lines.drop_copies(marked).collect()
