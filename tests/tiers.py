@@ -37,7 +37,7 @@ LONG: Final = frozenset({
     "tests.serve.guests.docs.openapi.test_examples", "tests.serve.guests.files.test_export",
     "tests.serve.guests.files.test_worker", "tests.serve.guests.files.workbook.test_sheets",
     "tests.serve.guests.files.workbook.test_statements", "tests.serve.guests.site.test_hostile",
-    "tests.shards.codec.test_folding", "tests.shards.kernel.test_damage",
+    "tests.serve.http.test_held_loop", "tests.shards.codec.test_folding", "tests.shards.kernel.test_damage",
     "tests.shards.publish.test_publication", "tests.test_citations", "tests.test_complexity",
 })  # fmt: skip
 # Ways to start servers and processes, and tests that take as long.

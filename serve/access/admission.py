@@ -17,13 +17,14 @@ from typing import Final, NamedTuple, TypeVar
 
 from quota.errors import StoreUnavailable
 from quota.plans import Plan
-from serve.access import billing, counter_headers, own_matches
+from serve.access import billing, body_thread, counter_headers, own_matches
 from serve.access.billing import Counting, UnchargedError
 from serve.access.call import (
     NO_STORE,
     CallResult,
     Content,
     Prepare,
+    PreparedCall,
     PublicList,
     Request,
     Response,
@@ -45,6 +46,9 @@ _TRUE_OF_401: Final = (
     "RateLimit-Policy",
 )  # fmt: skip
 
+# Bytes of a body of a caller without an account.
+VISITOR_BODY: Final = 64 << 10
+
 _log: Final = logging.getLogger("serve.access.admission")
 
 T = TypeVar("T", bound=Content)
@@ -60,6 +64,7 @@ class Call(NamedTuple):
         segments: the variable parts of its path, decoded.
         read: reads the parameters when it is their turn; raises ApiError 400.
         lang: the language of texts, `fr` or `en`.
+        sent: bytes of the body that is parsed when it is prepared.
     """
 
     path: str
@@ -68,6 +73,7 @@ class Call(NamedTuple):
     if_none_match: str | None = None
     head: bool = False
     lang: str = "fr"
+    sent: int = 0
 
 
 class AdmittedCaller(NamedTuple):
@@ -82,6 +88,10 @@ class AdmittedCaller(NamedTuple):
     left: BurstRemaining
     counting: Counting | None
     headers: Headers
+
+    def largest_body(self, most: int) -> int:
+        """Bytes of a body that may have `most`: a visitor, who has two lines answered, sends no more than a few."""
+        return most if self.counting else min(most, VISITOR_BODY)
 
 
 async def admit(
@@ -154,9 +164,13 @@ async def perform(
     caller, counting = admitted.caller, admitted.counting
     with context.published.lease() as generation:
         trace.generation = generation.id
-        try:
+
+        def ready() -> tuple[Request, PreparedCall[T]]:
             request = read(context, call, caller)
-            prepared = prepare(request, generation)
+            return request, prepare(request, generation)
+
+        try:
+            request, prepared = await body_thread.parse(call.sent, ready)
             if prepared.named and counting:
                 named = await prepared.named()
                 if await own_matches.are_all(named.known, counting, trace):

@@ -300,7 +300,10 @@ def trop_ancienne(version: str, current: str) -> ApiError:
     return _error("trop_ancienne", extra, version=version, current=current)
 
 
-def corps_trop_grand(limit: int) -> ApiError:
+def corps_trop_grand(limit: int, most: int = 0) -> ApiError:
+    """A body of more than `limit` bytes; `most`: those that a caller with a key may send, where they are more."""
+    if most > limit:
+        return _error("corps_trop_grand_sans_compte", limit=limit, most=most)
     return _error("corps_trop_grand", limit=limit)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -190,17 +190,7 @@ class OpenGeneration:
         """
         if cost < EXPENSIVE_MICROSECONDS:
             return make()
-        made = asyncio.get_running_loop().run_in_executor(self._threads, self._make, make)
-        self._running.add(made)
-        made.add_done_callback(self._running.discard)
-        try:
-            return await asyncio.shield(made)
-        finally:
-            while not made.done():
-                try:
-                    await asyncio.wait([made])
-                except asyncio.CancelledError:
-                    continue
+        return await run_in(self._threads, partial(self._make, make), self._running)
 
     def _make(self, make: Callable[[], T]) -> T:
         try:
@@ -237,6 +227,26 @@ class OpenGeneration:
         for changes in self._changes.values():
             changes.close()
         self.generation.close()
+
+
+async def run_in(
+    threads: ThreadPoolExecutor,
+    make: Callable[[], T],
+    running: "set[asyncio.Future[Any]] | None" = None,
+) -> T:
+    """The result of `make` in a thread, which also a cancelled caller waits for; it is in `running` until then."""
+    made = asyncio.get_running_loop().run_in_executor(threads, make)
+    if running is not None:
+        running.add(made)
+        made.add_done_callback(running.discard)
+    try:
+        return await asyncio.shield(made)
+    finally:
+        while not made.done():
+            try:
+                await asyncio.wait([made])
+            except asyncio.CancelledError:
+                continue
 
 
 def _groups(generation: Generation) -> GroupsRead:

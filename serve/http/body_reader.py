@@ -1,11 +1,14 @@
 """The body of a request, bounded in size and time."""
 
 import asyncio
+from email.message import Message
+from functools import partial
 from typing import Final, NamedTuple
+from urllib.parse import parse_qsl
 
-from aiohttp import BodyPartReader, web
-from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp import content_disposition_filename, parse_content_disposition, web
 
+from serve.access import body_thread
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.request.json_body import LARGEST, check_kind
@@ -18,12 +21,17 @@ FILE_SECONDS: Final = 40.0
 FILE_BYTES: Final = 16 << 10
 # Bytes of bodies that one process receives at the same time; slow clients would fill its memory with them.
 MOST_AT_ONCE: Final = 64 << 20
-# The errors of aiohttp's parser besides its own: it asserts that a part ends with a boundary.
-_NO_PARTS: Final = (ValueError, RuntimeError, AssertionError)
+# Bytes of the headers of a part.
+_LONGEST_HEAD: Final = 8 << 10
 
 
-async def json_body(message: web.BaseRequest, query: str, largest: int = LARGEST) -> bytes:
+async def json_body(
+    message: web.BaseRequest, query: str, largest: int = LARGEST, allowed: int | None = None
+) -> bytes:
     """The JSON body of a POST, whose query string must be empty.
+
+    Args:
+        allowed: bytes that this caller may send, where they are fewer than the `largest` body has.
 
     Raises:
         ApiError: 400: there are parameters in the query string; 415; and as `body`.
@@ -32,7 +40,7 @@ async def json_body(message: web.BaseRequest, query: str, largest: int = LARGEST
         why = errors.why("parametres_d_un_post")
         raise errors.parametre_invalide("chaîne de requête", why)
     check_kind(message.headers.get("Content-Type"), message.headers.get("Content-Encoding"))
-    return await body(message, largest)
+    return await body(message, largest, allowed)
 
 
 class FormPart(NamedTuple):
@@ -46,49 +54,83 @@ class FormPart(NamedTuple):
 async def form_parts(message: web.BaseRequest, largest: int, most: int) -> list[FormPart]:
     """The parts of a multipart form: at most `most`, of at most `largest` bytes in all.
 
+    The form is taken apart once it is here, in a thread: aiohttp reads the preamble and the headers of a form line by
+    line, and counts none of them.
+
     Raises:
         ApiError: 413: it is too large; 400: it does not arrive, or is no such form; 503: as `body`.
     """
-    await _continue(message, largest)
-    parts: list[FormPart] = []
+    raw = await body(message, largest, seconds=FILE_SECONDS)
+    kind = message.headers.get("Content-Type", "")
     try:
-        async with asyncio.timeout(BODY_SECONDS) as bound:
-            pace = _Pace(bound)
-            room = _BodyMemory(message, largest)
-            async for part in await message.multipart():
-                if not isinstance(part, BodyPartReader) or len(parts) == most or not part.name:
-                    raise ValueError("a part of another kind, or too many")
-                content = bytearray()
-                while chunk := await part.read_chunk():
-                    room.take(len(chunk))
-                    pace.keep(len(chunk))
-                    content += chunk
-                parts.append(FormPart(part.name, part.filename, bytes(content)))
-    except TimeoutError:
-        raise _late_error(pace.seconds) from None
-    except (*_NO_PARTS, HttpProcessingError, web.RequestPayloadError) as error:
-        shown = message.headers.get("Content-Type", "")[:100]
-        why = errors.why("pas_multipart", shown=repr(shown))
+        return await body_thread.parse(len(raw), partial(_split_form, raw, kind, most))
+    except ValueError as error:
+        why = errors.why("pas_multipart", shown=repr(kind[:100]))
         raise errors.corps_invalide(why) from error
-    return parts
 
 
-async def body(message: web.BaseRequest, largest: int = LARGEST) -> bytes:
+def _split_form(raw: bytes, kind: str, most: int) -> list[FormPart]:
+    """The parts of a form of Content-Type `kind`, which begins with its first boundary, as all programs write it.
+
+    Raises:
+        ValueError: it is no such form, or has more than `most` parts.
+    """
+    header = Message()
+    header["Content-Type"] = kind
+    boundary = b"--" + (header.get_boundary() or "").encode()
+    if not raw.startswith(boundary):
+        raise ValueError("it does not begin with its boundary")
+    # A part more than there may be is enough to refuse it.
+    *parts, end = raw.removeprefix(boundary).split(b"\r\n" + boundary, most + 1)
+    if len(parts) > most or not end.startswith(b"--"):
+        raise ValueError("it has too many parts, or no end")
+    return [_form_part(part) for part in parts]
+
+
+def _form_part(part: bytes) -> FormPart:
+    """The part after a boundary. Raises ValueError."""
+    head, blank, content = part.partition(b"\r\n\r\n")
+    if not head.startswith(b"\r\n") or not blank or len(head) > _LONGEST_HEAD:
+        raise ValueError("the headers of a part are missing, or too long")
+    for line in head.decode("utf-8", "surrogateescape").split("\r\n"):
+        name, _, value = line.partition(":")
+        if name.strip().lower() == "content-disposition":
+            _, given = parse_content_disposition(value.strip())
+            if field := content_disposition_filename(given, "name"):
+                return FormPart(field, content_disposition_filename(given), content)
+    raise ValueError("a part has no name")
+
+
+async def body(
+    message: web.BaseRequest,
+    largest: int = LARGEST,
+    allowed: int | None = None,
+    seconds: float | None = None,
+) -> bytes:
     """The whole body, of at most `largest` bytes.
+
+    Args:
+        allowed: as for `json_body`.
+        seconds: the time that it may take while it keeps coming, where that is more than BODY_SECONDS.
 
     Raises:
         ApiError: 413: it is too large; 400: it does not arrive, or cannot be read; 503: too many arrive at once.
     """
-    await _continue(message, largest)
+    room = _BodyMemory(message, largest if allowed is None else allowed, largest)
+    room.check(message.content_length or 0)
+    if waits(message):
+        await message.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     raw = bytearray()
+    pace = None
     try:
-        async with asyncio.timeout(BODY_SECONDS):
-            room = _BodyMemory(message, largest)
+        async with asyncio.timeout(BODY_SECONDS) as bound:
+            pace = _Pace(bound, seconds or BODY_SECONDS)
             async for piece in message.content.iter_any():
                 room.take(len(piece))
+                pace.keep(len(piece))
                 raw += piece
     except TimeoutError:
-        raise _late_error(BODY_SECONDS) from None
+        raise _late_error(pace.seconds if pace else BODY_SECONDS) from None
     except web.RequestPayloadError as error:
         raise errors.corps_invalide(errors.why("corps_illisible", count=len(raw))) from error
     return bytes(raw)
@@ -111,7 +153,8 @@ class _BodyMemory:
 
     _taken = 0
 
-    def __init__(self, message: web.BaseRequest, largest: int) -> None:
+    def __init__(self, message: web.BaseRequest, allowed: int, largest: int) -> None:
+        self._allowed = allowed
         self._largest = largest
         self._own = 0
         message[_ROOM] = self
@@ -119,6 +162,11 @@ class _BodyMemory:
     def give_back(self) -> None:
         _BodyMemory._taken -= self._own
         self._own = 0
+
+    def check(self, size: int) -> None:
+        """Raise ApiError 413 for a body of so many bytes, if it is too large."""
+        if size > self._allowed:
+            raise errors.corps_trop_grand(self._allowed, self._largest)
 
     def take(self, size: int) -> None:
         """Take room for so many bytes more.
@@ -128,24 +176,24 @@ class _BodyMemory:
         """
         self._own += size
         _BodyMemory._taken += size
-        if self._own > self._largest:
-            raise errors.corps_trop_grand(self._largest)
+        self.check(self._own)
         if _BodyMemory._taken > MOST_AT_ONCE:
             raise errors.indisponible(errors.NO_ROOM)
 
 
 class _Pace:
-    """The time that a file has: BODY_SECONDS more for each FILE_BYTES that came, FILE_SECONDS in all."""
+    """The time that a body has: BODY_SECONDS more for each FILE_BYTES that came, `longest` seconds in all."""
 
-    def __init__(self, bound: asyncio.Timeout) -> None:
+    def __init__(self, bound: asyncio.Timeout, longest: float) -> None:
         self._bound = bound
+        self._longest = longest
         self._since = self._window = asyncio.get_running_loop().time()
         self._came = 0
 
     @property
     def seconds(self) -> float:
         """The bound that was not kept, in seconds."""
-        return min(FILE_SECONDS, self._window + BODY_SECONDS - self._since)
+        return min(self._longest, self._window + BODY_SECONDS - self._since)
 
     def keep(self, size: int) -> None:
         """Count so many bytes more; a full window begins the next one."""
@@ -153,19 +201,24 @@ class _Pace:
         if self._came >= FILE_BYTES:
             self._came = 0
             self._window = asyncio.get_running_loop().time()
-            self._bound.reschedule(min(self._window + BODY_SECONDS, self._since + FILE_SECONDS))
+            self._bound.reschedule(min(self._window + BODY_SECONDS, self._since + self._longest))
 
 
 # The place of a body's room among the values of its request.
 _ROOM: Final = web.RequestKey("room", _BodyMemory)
 
 
-async def _continue(message: web.BaseRequest, largest: int) -> None:
-    """Let the client send its body, unless it says that this is too large."""
-    if (message.content_length or 0) > largest:
-        raise errors.corps_trop_grand(largest)
-    if waits(message):
-        await message.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+async def form_fields(raw: bytes, most: int) -> list[tuple[str, str]]:
+    """The fields of a form that is `application/x-www-form-urlencoded`; a blank one is kept.
+
+    Raises:
+        ApiError: 400: it is not UTF-8, or has more than `most` fields.
+    """
+    read = partial(parse_qsl, keep_blank_values=True, errors="strict", max_num_fields=most)
+    try:
+        return await body_thread.parse(len(raw), lambda: read(raw.decode()))
+    except ValueError as error:
+        raise form_error(error, most) from error
 
 
 def form_error(error: ValueError, most: int = 0) -> ApiError:

@@ -92,8 +92,10 @@ def _body(operation: Operation) -> RouteHandler:
         admitted = await admission.admit(context, request.authorization, trace)
         if operation.account:
             admission.require_account(admitted)
-        raw = await body_reader.json_body(request.message, request.target.query, largest)
-        call = request.call()._replace(read=tuple, if_none_match=None)
+        raw = await body_reader.json_body(
+            request.message, request.target.query, largest, admitted.largest_body(largest)
+        )
+        call = request.call()._replace(read=tuple, if_none_match=None, sent=len(raw))
 
         def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
             ready: PreparedCall[Content] = run(asked, generation, raw).encode_first()

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
-from urllib.parse import parse_qsl
 
 import orjson
 
@@ -31,6 +30,8 @@ from serve.http.http_request import HttpRequest
 from serve.request import json_body, line_list, query_string
 
 _FORM: Final = "application/x-www-form-urlencoded"
+# Fields of a form; the protocol has two.
+_FIELDS: Final = 16
 # Seconds that a client may be told to wait. OpenRefine sleeps for as long as it is told, midnight included, and shows
 # nothing meanwhile; without the header it shows the refusal.
 _LONGEST_WAIT: Final = 60
@@ -55,7 +56,7 @@ async def respond(request: HttpRequest) -> Response:
     part = request.target.route.name.removeprefix("reconciliation").removeprefix("-")
     token, *rest = request.target.segments or (OPEN,)
     admitted = await _admit(request, token)
-    given = await _parameters(request)
+    given, sent = await _parameters(request, admitted)
     if part == "champs":
         return _tagged_response(request, reconciliation.proposed_fields(_limit(given.get("limit"))))
     if part == "suggestions":
@@ -86,7 +87,7 @@ async def respond(request: HttpRequest) -> Response:
             ).encode_first()
         return reconciliation.extend(given["extend"], asked, generation).encode_first()
 
-    call = request.call()._replace(read=tuple)
+    call = request.call()._replace(read=tuple, sent=sent)
     if posted:
         call = call._replace(if_none_match=None)
     try:
@@ -128,20 +129,21 @@ async def _admit(request: HttpRequest, token: str) -> AdmittedCaller:
     return await admission.admit_caller(context, caller, trace)
 
 
-async def _parameters(request: HttpRequest) -> Mapping[str, str]:
-    """The parameters, of the query string or of a form. Clients send more than the service reads."""
+async def _parameters(
+    request: HttpRequest, admitted: AdmittedCaller
+) -> tuple[Mapping[str, str], int]:
+    """The parameters, of the query string or of a form, and their bytes. Clients send more than the service reads."""
     message = request.message
     parameters = _without_empty(query_string.pairs(request.target.query))
     if message.method != "POST":
-        return parameters
+        return parameters, len(request.target.query)
     kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind != _FORM:
         raise errors.type_non_supporte(kind[:100], _FORM)
-    raw = await body_reader.body(message, line_list.LARGEST)
-    try:
-        return parameters | _without_empty(parse_qsl(raw.decode(), errors="strict"))
-    except ValueError as error:
-        raise body_reader.form_error(error) from error
+    largest = line_list.LARGEST
+    raw = await body_reader.body(message, largest, admitted.largest_body(largest))
+    fields = await body_reader.form_fields(raw, _FIELDS)
+    return parameters | _without_empty(fields), len(raw)
 
 
 def _without_empty(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """A query string as names and values, in their order. What they mean is in `reader`."""
 
 from collections.abc import Sequence
+from typing import Final
 from urllib.parse import parse_qsl, quote
 
 from serve.contract import errors
@@ -8,13 +9,19 @@ from serve.request.memo import memoise
 
 Pairs = Sequence[tuple[str, str]]
 
+# Parameters of a call. Each of a thousand companies may be one (B5).
+MOST_PAIRS: Final = 2_048
 
-def pairs(raw: str) -> Pairs:
+
+def pairs(raw: str, most: int = MOST_PAIRS) -> Pairs:
     """The names and values of a raw query string; a blank value is kept.
 
     Raises:
-        ApiError: 400 `parametre_invalide`: the text is not UTF-8.
+        ApiError: 400 `parametre_invalide`: the text is not UTF-8, or has more than `most` parameters.
     """
+    if (count := raw.count("&") + 1) > most:
+        why = errors.why("trop_de_parametres", count=count, most=most)
+        raise errors.parametre_invalide("chaîne de requête", why)
     try:
         return _pairs(raw)
     except (UnicodeDecodeError, UnicodeEncodeError) as error:

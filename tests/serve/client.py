@@ -93,6 +93,7 @@ class Served:
     context: ServerContext = field(repr=False)
     lines: list[bytes] = field(repr=False)  # what it logged of each request
     signer: Signer = field(repr=False)
+    loop: asyncio.AbstractEventLoop = field(repr=False)
 
     @property
     def store(self) -> LedgerStore:
@@ -213,7 +214,7 @@ def serving(
         lines: list[bytes] = []
         server = asyncio.run_coroutine_threadsafe(_start(pages, lines.append), loop).result(20)
         try:
-            yield Served(server.port, context, lines, pages.signer)
+            yield Served(server.port, context, lines, pages.signer, loop)
         finally:
             asyncio.run_coroutine_threadsafe(server.stop(), loop).result(20)
     finally:

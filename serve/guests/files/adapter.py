@@ -3,7 +3,9 @@
 The export itself and its price are in serve/guests/files/export.py.
 """
 
-from serve.access import admission, billing, caller
+from functools import partial
+
+from serve.access import admission, billing, body_thread, caller
 from serve.access.call import Response
 from serve.guests.files import export
 from serve.guests.files.export import ExportCall
@@ -44,4 +46,5 @@ async def _pairs(request: HttpRequest) -> Pairs:
     message, target = request.message, request.target
     if message.method != "POST":
         return query_string.pairs(target.query)
-    return json_body.pairs(await body_reader.json_body(message, target.query))
+    raw = await body_reader.json_body(message, target.query)
+    return await body_thread.parse(len(raw), partial(json_body.pairs, raw))

@@ -6,12 +6,13 @@ here, and are not announced. The rights and the price of a tool are those of its
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import orjson
 
 from quota.errors import StoreUnavailable
-from serve.access import admission
+from serve.access import admission, body_thread
 from serve.access.admission import Call
 from serve.access.call import NO_STORE, Response
 from serve.access.context import ServerContext
@@ -60,7 +61,7 @@ async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) ->
     """The response to a message; errors are responses too."""
     found_id: Id | None = None
     try:
-        value = messages.document(post.raw)
+        value = await body_thread.parse(len(post.raw), partial(messages.document, post.raw))
         found_id = messages.legible_id(value)
         message = messages.message(value)
         modern = versions.is_modern(message, post.headers)
@@ -166,7 +167,11 @@ async def _call_tool(
         return [] if tool.input else arguments.pairs(given, tool.arguments, tool.required)
 
     call = ToolCall(
-        context, post.authorization, trace, Call("/api/mcp", (), read, lang="en"), given
+        context,
+        post.authorization,
+        trace,
+        Call("/api/mcp", (), read, lang="en", sent=len(post.raw)),
+        given,
     )
     try:
         result = await tool.run(call)

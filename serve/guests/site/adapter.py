@@ -1,6 +1,6 @@
 """The HTTP side of the website: a request becomes a `PageRequest`, an error becomes a page.
 
-The checks are made here, in this order: path 404 → method 405 → body 413, 415 → session → origin and
+The checks are made here, in this order: path 404 → method 405 → session → origin of a form 403 → body 413, 415 →
 token of a form 403 → log-in for personal pages. The pages themselves are in serve/guests/site.
 """
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import quote, urlsplit
 
 from quota.accounts import subscribed_plan
 from quota.errors import StoreUnavailable
@@ -32,7 +32,7 @@ from serve.guests.site import (
 from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageContext, PageRequest, Session
 from serve.guests.site.routes import WebRoute
-from serve.http.body_reader import body, form_error, form_parts
+from serve.http.body_reader import body, form_error, form_fields, form_parts
 from serve.http.http_request import HttpRequest
 from serve.request import query_string
 
@@ -65,13 +65,17 @@ class Website:
         if message.method not in route.methods:
             raise errors.methode_non_autorisee(message.method, ", ".join(route.methods))
         trace.pairs = query_string.pairs(target.query)
-        form, file = await _form(request, route) if message.method == "POST" else (_NO_FORM, b"")
         session = await self._session(request)
+        form, file = _NO_FORM, b""
+        if message.method == "POST":
+            if route.guarded and not _is_same_origin(request):
+                raise page_errors.formulaire_refuse()
+            form, file = await _form(request, route)
         page = self._page_request(
             request, segments=segments, form=form, session=session, remembers=route.remembers
         )
         page = replace(page, file=file, is_gone=request.is_gone)
-        if message.method == "POST" and not _is_allowed(request, route, page):
+        if message.method == "POST" and route.guarded and not render.is_token_valid(page):
             raise page_errors.formulaire_refuse()
         if route.personal and session is None:
             suite = target.path if route.get else ""
@@ -179,12 +183,7 @@ def _origin(request: HttpRequest) -> str:
     return request.context.config.base_url or f"http://{host}"
 
 
-def _is_allowed(request: HttpRequest, route: WebRoute, page: PageRequest) -> bool:
-    """May the form be processed: is it from a page of this server, made for this browser?"""
-    return not route.guarded or (_is_same_origin(request, page) and render.is_token_valid(page))
-
-
-def _is_same_origin(request: HttpRequest, page: PageRequest) -> bool:
+def _is_same_origin(request: HttpRequest) -> bool:
     """Was the form sent by a page of this server, as far as the browser tells?
 
     Without `base_url` a proxy may have removed https, so only the hosts are compared.
@@ -193,8 +192,8 @@ def _is_same_origin(request: HttpRequest, page: PageRequest) -> bool:
     origin = headers.get("Origin")
     if origin is None:
         return headers.get("Sec-Fetch-Site", "same-origin") in ("same-origin", "none")
-    if request.context.config.base_url:
-        return origin == "{0.scheme}://{0.netloc}".format(urlsplit(page.origin))
+    if base := request.context.config.base_url:
+        return origin == "{0.scheme}://{0.netloc}".format(urlsplit(base))
     return urlsplit(origin).netloc == headers.get("Host")
 
 
@@ -212,14 +211,7 @@ async def _form(request: HttpRequest, route: WebRoute) -> tuple[dict[str, str], 
         return await _form_with_file(request, route)
     if kind != _FORM:
         raise errors.type_non_supporte(kind[:100], _FORM)
-    raw = await body(message)
-    try:
-        pairs = parse_qsl(
-            raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=route.fields
-        )
-    except ValueError as error:
-        raise form_error(error, route.fields) from error
-    return dict(pairs), b""
+    return dict(await form_fields(await body(message), route.fields)), b""
 
 
 async def _form_with_file(request: HttpRequest, route: WebRoute) -> tuple[dict[str, str], bytes]:

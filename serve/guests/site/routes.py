@@ -136,6 +136,21 @@ _LINKS: Final[Mapping[str, WebRoute]] = {
 }  # fmt: skip
 
 
+def examples() -> Mapping[str, WebRoute]:
+    """A path of each route."""
+    variable = {
+        "/societes/FR/552100554": _RECORD,
+        "/societes/FR/552100554/analyse": _ANALYSIS,
+        "/sitemap/pages.xml": _SITEMAP,
+        assets.names()["style.css"]: _ASSET,
+        **{f"/{name}/x": route for name, route in _LINKS.items()},
+        "/docs/guides/debuter": _MANUAL["guides"],
+        "/docs/routes/searchCompanies": _MANUAL["routes"],
+        "/docs/objets/Societe": _MANUAL["objets"],
+    }
+    return {**_PLAIN, **variable}
+
+
 def resolve(raw: str) -> tuple[WebRoute, tuple[str, ...]] | None:
     """The route of a path, with its variable parts decoded; None if there is none.
 

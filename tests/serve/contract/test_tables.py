@@ -24,6 +24,7 @@ VARIANTS = (
     errors.societe_introuvable("", "1", ["FR:1"]),
     errors.societe_supprimee("FR", "1", None),
     errors.trop_de_requetes(QUOTA, 60, "jour"),
+    errors.corps_trop_grand(65_536, 1 << 20),
     errors.indisponible(errors.NO_COUNTERS, maybe_counted=True),
 )
 

@@ -16,6 +16,7 @@ from serve.http import body_reader
 from serve.observe.log import JsonLines
 from serve.request import line_list
 from tests.serve.client import PATHS, Served, serving
+from tests.serve.guests.site.visitor import FORM
 
 
 def test_84_labels_fit_into_a_request_line(served: Served) -> None:
@@ -203,6 +204,51 @@ def test_the_room_of_a_body_is_taken_until_its_answer(
 
     assert taken == [before + 1_000]
     assert body_reader._BodyMemory._taken == before
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\r\n" * 10 + b'--b\r\nContent-Disposition: form-data; name="jeton"\r\n\r\nx\r\n--b--\r\n',
+        b'--b\r\nContent-Disposition: form-data; name="jeton"\r\n\r\nx\r\n',
+        b"--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b--\r\n",
+        b"--b\r\n" + b"a: b\r\n" * 2_000 + b"\r\nx\r\n--b--\r\n",
+        b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n' * 300 + b"--b--\r\n",
+    ],
+    ids=["empty", "preamble", "no end", "no name", "many headers", "many parts"],
+)
+def test_a_form_that_no_browser_sends_is_refused(served: Served, body: bytes) -> None:
+    """A form begins with its boundary, and has few parts with a name"""
+    kind = {"Content-Type": "multipart/form-data; boundary=b"}
+
+    reply = served.ask("/rapprochement", "POST", kind, body=body)
+
+    assert (reply.status, reply.code) == (400, "corps_invalide")
+    assert "multipart/form-data" in reply.json["erreur"]["message"]
+
+
+@pytest.mark.parametrize("path", ["/api/v1/rapprochement", "/api/v1/reconciliation"])
+def test_a_caller_without_a_key_sends_a_small_body(served: Served, path: str) -> None:
+    """Two lines of it are answered; the error says what a key permits"""
+    kind = "application/json" if path.endswith("rapprochement") else FORM
+    body = b" " * 65_537
+    visitor = served.ask(path, "POST", {"Content-Type": kind}, body=body)
+    keyed = {**served.customer("free").headers, "Content-Type": kind}
+
+    assert (visitor.status, visitor.code) == (413, "corps_trop_grand")
+    assert "65536" in visitor.json["erreur"]["message"]
+    assert "1048576" in visitor.json["erreur"]["message"]
+    assert served.ask(path, "POST", keyed, body=body).status in (200, 400)
+
+
+def test_a_query_string_has_so_many_parameters(served: Served) -> None:
+    few = "ids=FR:552100554&" * 1_000 + "q=&" * 1_047 + "q="
+    many = served.ask(f"/api/v1/societes?{'q=&' * 2_048}q=")
+
+    assert served.ask(f"/api/v1/societes?{few}").status == 200
+    assert (many.status, many.code) == (400, "parametre_invalide")
+    assert "2049 paramètres, 2048 au plus" in many.json["erreur"]["message"]
 
 
 def test_what_follows_an_answer_is_read_for_a_second_at_most(served: Served) -> None:

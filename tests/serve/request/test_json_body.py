@@ -89,3 +89,25 @@ def test_only_json_is_taken(kind: str | None, good: bool) -> None:
             json_body.check_kind(kind, coding)
         assert (caught.value.status, caught.value.code) == (415, "type_non_supporte")
         assert caught.value.body("fr")
+
+
+@pytest.mark.parametrize("text", ["[" + "1," * 65_535 + "1]", '{"a":"' + ",[{" * 40_000 + '"}'])
+def test_so_many_values_are_read_whatever_their_texts_contain(text: str) -> None:
+    assert json_body.loads(text.encode(), json_body.unique_members)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" + "1," * 65_536 + "1]",
+        "{" + '"a":1,' * 70_000 + '"b":1}',
+        "[" * 70_000,
+        '["' + '\\"' * 9 + '",' + "{}," * 70_000,
+        '"' + "," * 10 + '"' + "," * 70_000 + '"no end',
+    ],
+)
+def test_more_values_are_refused_before_they_are_parsed(text: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        json_body.loads(text.encode(), json_body.unique_members)
+
+    assert "65536" in json_body.why_unreadable(text.encode(), caught.value).fr

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from serve.access import admission
+from serve.access import admission, body_thread
 from serve.access.admission import Call
 from serve.access.call import PreparedCall, Request, Response
 from serve.api.matching.rapprochement import rapprochement
@@ -20,7 +20,7 @@ from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.objects.matching import LigneRapprochee, LigneRefusee, Rapprochement
-from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.generation.open_generation import OpenGeneration
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.pages import export_form
 from serve.guests.site.pages.lists import columns, match_csv, offers
@@ -93,12 +93,11 @@ async def _answer(request: PageRequest) -> Response:
         why = errors.why("autre_type", shown=repr(first[:20]), wanted=errors.why("rang"))
         raise errors.parametre_invalide("debut", why)
     chosen, is_headed = columns.chosen_fields(form), columns.is_headed(form)
-    sent = len(request.file) + len(form.get("texte", ""))
+    sent = _sent(request)
     request.server.gate.lists(request.trace.address, request.now, sent)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
-        reading = partial(_read, request, chosen, is_headed)
-        table = await generation.in_thread(EXPENSIVE_MICROSECONDS, reading)
+        table = await body_thread.parse(sent, partial(_read, request, chosen, is_headed))
         try:
             columns.check(chosen)
             list_file.check_columns(table)
@@ -108,9 +107,14 @@ async def _answer(request: PageRequest) -> Response:
             )
         if output == _READING:
             return await _page(request, table=table, pieces=await _pieces(request, table))
-        asked = table_lines.lines(table, generation.names, _CANDIDATES, form.get("pays", ""))
+        country = form.get("pays", "")
+        asked = await body_thread.parse(
+            sent, partial(table_lines.lines, table, generation.names, _CANDIDATES, country)
+        )
         matched, outcome = await _match(request, asked)
-    text = match_csv.write(table, matched.resultats, heading=first == "1")
+    text = await body_thread.parse(
+        sent, partial(match_csv.write, table, matched.resultats, heading=first == "1")
+    )
     if output == _CSV:
         headers = {
             "Content-Type": "text/csv; charset=utf-8",
@@ -179,8 +183,10 @@ async def _match(request: PageRequest, asked: LineList) -> tuple[Rapprochement, 
 async def _pieces(request: PageRequest, table: ListFile) -> list[str]:
     """The lines that the plan allows today, as lists of at most 1 000 lines."""
     rows = table.rows[: await _lines_left(request)]
-    parts = (rows[first : first + MOST_LINES] for first in range(0, len(rows), MOST_LINES))
-    return [list_file.write(table.own_headings, part) for part in parts]
+    parts = [rows[first : first + MOST_LINES] for first in range(0, len(rows), MOST_LINES)]
+    return await body_thread.parse(
+        _sent(request), lambda: [list_file.write(table.own_headings, part) for part in parts]
+    )
 
 
 async def _lines_left(request: PageRequest) -> int:
@@ -226,12 +232,20 @@ def _is_beyond(answer: LigneRapprochee | LigneRefusee) -> bool:
     return isinstance(answer, LigneRefusee) and answer.erreur.code == "compte_requis"
 
 
-def _list_text(request: PageRequest, table: ListFile | None) -> str:
+def _sent(request: PageRequest) -> int:
+    """Bytes of the list of a form, nearly."""
+    return len(request.file) + len(request.form.get("texte", ""))
+
+
+async def _list_text(request: PageRequest, table: ListFile | None) -> str:
     """The text of the form: as it was sent, or that of a file, which no browser sends twice."""
     if request.form.get("debut"):  # a piece, of which only the rows are shown
         return ""
     if table and request.file and request.form.get("sortie") != _READING:
-        return list_file.write(table.own_headings, table.rows, table.separator or ";")
+        separator = table.separator or ";"
+        return await body_thread.parse(
+            _sent(request), partial(list_file.write, table.own_headings, table.rows, separator)
+        )
     return request.form.get("texte", "")
 
 
@@ -246,7 +260,7 @@ def _name_columns(request: PageRequest, table: ListFile | None) -> ListFile | No
 async def _page(
     request: PageRequest, *, status: int = 200, outcome: str = "", **values: Any
 ) -> Response:
-    shown = _NOTHING | {"listed": _list_text(request, values.get("table"))} | values
+    shown = _NOTHING | {"listed": await _list_text(request, values.get("table"))} | values
     shown["table"] = _name_columns(request, shown["table"])
     with request.server.published.lease() as generation:
         return page(

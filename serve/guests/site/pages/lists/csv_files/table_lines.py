@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from serve.contract import errors
+from serve.contract.limits import MOST_LINES
 from serve.guests.site.pages.lists.csv_files.list_file import ListFile
 from serve.request import line_list
 from serve.request.line_list import LineList, ListedLine
@@ -32,6 +33,8 @@ def lines(table: ListFile, names: PlaceNames, limit: int, country: str = "") -> 
     Raises:
         ApiError: 413: there are more rows.
     """
+    if len(table.rows) > MOST_LINES:
+        raise errors.trop_de_lignes(len(table.rows), MOST_LINES)
     month_first = _is_month_first(table)
     given = [
         _line(table, row, number, names, country, month_first=month_first)

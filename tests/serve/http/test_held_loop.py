@@ -1,0 +1,188 @@
+"""The time for which a body holds the event loop: each route and page that takes one, with twelve shapes of 1 MiB.
+
+The time is the processor time of the loop's thread between two ticks, which other work on the machine does not change.
+"""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+import pytest
+
+from serve.guests.operations import OPERATIONS
+from serve.guests.site import routes
+from serve.guests.site.pages.lists.csv_files import list_file
+from tests.serve.client import Reply, Served
+from tests.serve.guests.site.visitor import FORM, member
+
+MIB: Final = 1 << 20
+MOST_SECONDS: Final = 0.020
+_BREATH: Final = 0.001
+
+_TEXT: Final = "Société d'Orléans "
+
+
+def _list(item: str, head: str = '{"lignes":[', tail: str = "]}") -> str:
+    """A document of 1 MiB, of an item again and again."""
+    number = (MIB - len(head.encode()) - len(tail)) // len(f"{item},".encode())
+    return head + ",".join([item] * number) + tail
+
+
+# What takes a parser longest: nothing in it need be right.
+SHAPES: Final[Mapping[str, str]] = {
+    "deep arrays": "[" * MIB,
+    "many members": _list('"a":1', '{"lignes":[{', "}]}"),
+    "many different members": (
+        '{"lignes":[{' + ",".join(f'"{n:x}":1' for n in range(95_000)) + "}]}"
+    ),
+    "many properties": _list('{"pid":"ville","v":""}', '{"q":{"query":"a","properties":[', "]}}"),
+    "many pairs": "%61=%62&" * (MIB // 8),
+    "one long text": '{"lignes":[{"cle":"1","nom":"' + "a" * (MIB - 40) + '"}]}',
+    "escapes": '{"lignes":[{"cle":"1","nom":"' + "\\u00e9" * (MIB // 6 - 10) + '"}]}',
+    "numbers of many digits": '{"limite":' + "9" * (MIB - 20) + "}",
+    "many small objects": _list("{}"),
+    "many lists": _list("[]"),
+    "blank lines": "\r\n" * (MIB // 2),
+    "percent signs": "a=" + "%41" * (MIB // 3 - 1),
+    "texts of all Europe": _list('{"cle":"é","nom":"Ψυχή Łódź"}'),
+    "values": _list("1"),
+    "a full list": json.dumps(
+        {"lignes": [{"cle": str(n), "nom": _TEXT * 45, "ville": _TEXT} for n in range(1_000)]}
+    ),
+    "a full list of short lines": json.dumps(
+        {"lignes": [{"cle": str(n), "nom": f"Orléans {n}"} for n in range(1_000)]}
+    ),
+    "a full batch": json.dumps({f"q{n}": {"query": _TEXT * 50} for n in range(1_000)}),
+    "a full batch of short queries": json.dumps({f"q{n}": {"query": "a"} for n in range(1_000)}),
+    "fields of companies": json.dumps(
+        {"ids": [f"FR:{n}" for n in range(1_000)], "properties": [{"id": "nom"}] * 30_000}
+    ),
+}
+# Lists of 4 MiB, which a page takes as files.
+LISTS: Final[Mapping[str, str]] = {
+    "rows": "nom;ville\n" + f"{_TEXT * 10};{_TEXT * 10}\n" * 9_999,
+    "a thousand rows": "nom;ville\n" + f"{_TEXT * 100};{_TEXT * 100}\n" * 999,
+    "columns": "nom" + ";" * 199 + "\n" + (f"{_TEXT};" + ";" * 198 + "\n") * 9_999,
+    "quotation marks": "nom;ville\n" + '"a ""b""";"c"\n' * 9_999,
+    "an open quotation mark": 'nom;ville\n"' + "a;b\n" * 900_000,
+    "one row": "nom;ville\n" + "a" * 3_900_000,
+    "short rows": "a\n" * 1_900_000,
+    "blank rows": "nom\n" + "\n" * 3_900_000,
+}
+
+
+@dataclass
+class Watch:
+    """The longest time that the loop of a server was held, in processor seconds."""
+
+    longest: float = 0.0
+
+
+@contextmanager
+def watched(served: Served) -> Iterator[Watch]:
+    """Tick in the loop of a server until the block ends."""
+    watch, loop = Watch(), served.loop
+
+    async def tick() -> None:
+        while True:
+            since = time.thread_time()
+            try:
+                await asyncio.sleep(_BREATH)
+            finally:  # also where it ends
+                watch.longest = max(watch.longest, time.thread_time() - since)
+
+    async def begin() -> "asyncio.Task[None]":
+        return asyncio.create_task(tick())
+
+    task = asyncio.run_coroutine_threadsafe(begin(), loop).result(10)
+    try:
+        yield watch
+    finally:
+        ended = threading.Event()
+        loop.call_soon_threadsafe(task.cancel)
+        loop.call_soon_threadsafe(ended.set)
+        ended.wait(10)
+
+
+BODIES: Final = sorted(
+    {
+        operation.path.replace("{jeton}", "visiteur"): operation.kind
+        for operation in OPERATIONS
+        if operation.method == "POST"
+    }.items()
+)
+PAGES: Final = sorted(path for path, route in routes.examples().items() if route.post)
+
+
+def kinds(kind: str, shape: str) -> list[tuple[str, str]]:
+    """The Content-Types and bodies by which a route takes a shape."""
+    if kind != "reconciliation":
+        return [("application/json", shape)]
+    return [(FORM, shape), *((FORM, f"{name}={quote(shape)}"[:MIB]) for name in ("queries", "extend")),
+            (FORM, f"queries={shape}"[:MIB])]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "kind"), BODIES)
+def test_no_body_of_a_route_holds_the_loop(served: Served, path: str, kind: str) -> None:
+    customer = served.customer("integral", api_tool=True)
+    held: dict[tuple[str, str], float] = {}
+    for name, shape in SHAPES.items():
+        for content_type, body in kinds(kind, shape):
+            for who in ({}, customer.headers):
+                with watched(served) as watch:
+                    reply = sent(served, path, {"Content-Type": content_type, **who}, body.encode())
+                assert reply.status != 500, (name, reply.body[:200])
+                held[name, body[:20]] = max(held.get((name, body[:20]), 0.0), watch.longest)
+
+    assert {shape: seconds for shape, seconds in held.items() if seconds > MOST_SECONDS} == {}
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_no_form_of_a_page_holds_the_loop(served: Served, path: str) -> None:
+    visitor, _ = member(served, "integral")
+    visitor.get("/compte")
+    held: dict[str, float] = {}
+    is_list = bool(routes.examples()[path].file)
+    for name, shape in {**SHAPES, **(LISTS if is_list else {})}.items():
+        forms = [(FORM, shape), (FORM, f"jeton={visitor.token}&texte={shape}"[:65_536])]
+        if is_list:
+            forms += [
+                ("multipart/form-data; boundary=b", shape),
+                ("multipart/form-data; boundary=b", _part(visitor.token, shape)),
+                ("multipart/form-data; boundary=b", _part(visitor.token, shape * 3)),
+                ("multipart/form-data; boundary=b", f"--b\r\n{'a: b' * 9}{shape}"),
+            ]
+        for content_type, body in forms:
+            with watched(served) as watch:
+                reply = sent(
+                    served,
+                    path,
+                    {**visitor._headers(), "Content-Type": content_type},
+                    body.encode(),
+                )
+            assert reply.status != 500, (name, reply.body[:200])
+            held[name] = max(held.get(name, 0.0), watch.longest)
+
+    assert {shape: seconds for shape, seconds in held.items() if seconds > MOST_SECONDS} == {}
+
+
+def sent(served: Served, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
+    """The answer; a server that has refused a body may close the connection before it has all of it."""
+    try:
+        return served.ask(path, "POST", headers, body=body)
+    except ConnectionError:
+        return Reply(413, {}, b"")
+
+
+def _part(token: str, file: str) -> str:
+    head = '--b\r\nContent-Disposition: form-data; name="'
+    return (
+        f'{head}jeton"\r\n\r\n{token}\r\n{head}fichier"; filename="a.csv"\r\n\r\n'
+        f"{file[: list_file.LARGEST - 1_000]}\r\n--b--\r\n"
+    )
