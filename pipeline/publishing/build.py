@@ -115,8 +115,9 @@ def run(options: BuildOptions) -> BuildResult:
             others = {iso2: previous.sources.get(iso2, ()) for iso2 in kept} if previous else {}
             registers = country_sources.by_country(options.inputs, build_input, wanted, others)
             lists = reference_lists.reference(seeds, counts)
+            odd = groups.write(options.inputs, previous, staged)
+            elsewhere = replace(elsewhere, valeurs_ecartees=dict(sorted((+odd).items())))
             _write_lists(staged, lists, qualities, elsewhere, registers)
-            groups.write(options.inputs, previous, staged)
             generation = publication.publish(
                 options.out,
                 staged,

@@ -56,12 +56,6 @@ def of_file(file: Path) -> FileDate:
     return FileDate(told, "nom") if told else FileDate(None, "inconnue")
 
 
-def latest_date(file: Path | None = None) -> str:
-    """The last day that counts as a date (ISO 8601): today, or the day on which `file` was written.
-
-    A day is added for the time zones ahead of UTC.
-    """
-    moment = datetime.now(UTC)
-    if file:
-        moment = min(moment, datetime.fromtimestamp(file.stat().st_mtime, UTC))
-    return (moment.date() + _TIME_ZONES).isoformat()
+def latest_date() -> str:
+    """The last day that counts as a date (ISO 8601): today, and a day for the time zones ahead of UTC."""
+    return (datetime.now(UTC).date() + _TIME_ZONES).isoformat()

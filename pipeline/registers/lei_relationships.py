@@ -44,6 +44,8 @@ NO_LEI: Final = "LEI mal formé"
 UNKNOWN_KIND: Final = "nature de relation inconnue"
 SELF: Final = "relation avec soi-même"
 NO_DAY: Final = "date illisible"
+_FIRST_YEAR: Final = 1000
+_LAST_YEAR: Final = 2999
 _LEI: Final = re.compile(r"[0-9A-Z]{18}[0-9]{2}")
 _CONTENT_DATE: Final = re.compile(rb"ContentDate>(\d{4}-\d\d-\d\d)")
 _HEAD: Final = 1 << 16
@@ -166,11 +168,12 @@ def _days(record: RelationshipRecord) -> tuple[tuple[str | None, str | None], in
 
 
 def _day(moment: str) -> str | None:
-    """The day of a moment in ISO form, in its own time zone."""
+    """The day of a moment in ISO form, in its own time zone; none for a year that stands for no date."""
     try:
-        return date.fromisoformat(moment.strip()[:10]).isoformat()
+        day = date.fromisoformat(moment.strip()[:10])
     except ValueError:
         return None
+    return day.isoformat() if _FIRST_YEAR <= day.year <= _LAST_YEAR else None
 
 
 def _records(files: Sequence[Path]) -> Iterator[tuple[str, int, RelationshipRecord]]:

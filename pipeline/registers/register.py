@@ -30,6 +30,11 @@ REJECTED: Final[Mapping[str, pl.DataType]] = {
 MAX_REJECTED: Final = 0.05  # of the rows of an import: more are the sign of a fault in the file
 LEAST_MEMORY: Final = 1 << 29  # bytes that every import may take
 _PROCESS: Final = 3 << 27  # bytes of an import before its first row, and of what Polars reads ahead
+# A day that stands for none: of the year 0000, 0001 or 9999, in ISO form or with the year at its end.
+NO_DAY: Final = (
+    r"^(?:9999[-/.]12[-/.]31|0000[-/.]00[-/.]00|0001[-/.]01[-/.]01"
+    r"|31[-/.]12[-/.]9999|00[-/.]00[-/.]0000|01[-/.]01[-/.]0001)(?:[T ].*)?$"
+)
 EXAMPLES: Final = 5  # examples in the report, for each reason
 _REASONS: Final = 3  # the most common ones, in a message
 

@@ -33,6 +33,7 @@ from pipeline.stages import derived_fields
 EARLIEST: Final = 1800  # fiscal years
 MOST_MONEY: Final = 1e15  # in any currency: a hundred times the largest balance sheet of the world
 MOST_STAFF: Final = 10_000_000  # four times the largest employer of the world
+LEI: Final = r"^[0-9A-Z]{18}[0-9]{2}$"  # ISO 17442
 PLACEHOLDER: Final = "valeur de remplissage"
 NO_DATE: Final = "date impossible"
 LATER: Final = "date postérieure au fichier"
@@ -175,7 +176,7 @@ def _leave_out_of_lists(
 def _forms() -> Iterator[Rule]:
     """The rules of a value alone."""
     for name in _DATES:
-        yield Rule(name, NO_DATE, ~_is_date(name))
+        yield Rule(name, NO_DATE, ~is_date(pl.col(name)))
     for name in _AMOUNTS:
         yield Rule(name, INFINITE, ~pl.col(name).is_finite())
     for amount, multiplier in _MULTIPLIED.items():
@@ -184,7 +185,7 @@ def _forms() -> Iterator[Rule]:
         yield Rule(name, NO_CURRENCY, ~pl.col(name).str.contains(r"^[A-Z]{3}$"))
     unknown = ~pl.col("nace_version").is_in(["2", "2.1"])
     yield Rule("nace_version", NO_REVISION, unknown, ("nace_code", "nace_secondaires"))
-    yield Rule("lei", NO_LEI, ~pl.col("lei").str.contains(r"^[0-9A-Z]{18}[0-9]{2}$"))
+    yield Rule("lei", NO_LEI, ~pl.col("lei").str.contains(LEI))
     for name in ("telephone", "tva"):
         yield Rule(name, NO_NUMBER, ~pl.col(name).str.contains(r"[1-9]"))
     for name in ("site_web", "domaine", "url_registre"):
@@ -192,9 +193,8 @@ def _forms() -> Iterator[Rule]:
         yield Rule(name, NO_HOST, ~host)
 
 
-def _is_date(name: str) -> pl.Expr:
+def is_date(text: pl.Expr) -> pl.Expr:
     """Whether a text is YYYY, YYYY-MM or a YYYY-MM-DD of the calendar (contract C8)."""
-    text = pl.col(name)
     whole = text.str.contains(r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}$") & (
         text.str.to_date("%Y-%m-%d", strict=False).is_not_null()
     )

@@ -3,8 +3,8 @@
 It is the first of these that is known: the date in the head of one of the files, where the declaration has an
 `edition`; the date in the name; the newest date in the rows of the file: of the `date_source` that the declaration
 reads, such as the last change of a record, else of the column that it calls `newest`; of accounts, the newest closing
-date. A date in the future does not count, nor one after the file was written. Where none is, the date is not known, and
-the column is null.
+date. A date in the future does not count. The time of the file itself counts for nothing: that of a copy is another.
+Where no date is, it is not known, and the column is null.
 """
 
 import re
@@ -87,7 +87,7 @@ def dates(rows: pl.LazyFrame, main: Sequence[FilePart], column: str) -> dict[Pat
 def _dates_of_parts(
     rows: pl.LazyFrame, main: Sequence[FilePart], edition: FileDate | None, column: str | None
 ) -> list[FileDate | None]:
-    newest = _newest_dates(rows, main, column)
+    newest = _newest_dates(rows, column)
     found: list[FileDate | None] = []
     for rank, part in enumerate(main):
         name = file_date.in_name(part.file.name) or file_date.in_name(part.name)
@@ -106,21 +106,10 @@ def _dates_of_files(
     return found
 
 
-def _newest_dates(
-    staged: pl.LazyFrame, main: Sequence[FilePart], column: str | None
-) -> dict[int, FileDate]:
-    """The newest date in the rows of each file, by rank; one after the file was written is an error."""
+def _newest_dates(staged: pl.LazyFrame, column: str | None) -> dict[int, FileDate]:
+    """The newest date in the rows of each file, by rank; one in the future is an error."""
     if column is None:
         return {}
-    written = [file_date.latest_date(part.file) for part in main]
-    limits = pl.LazyFrame(
-        {"rank": range(len(main)), "written": written}, schema={"rank": pl.Int32(), "written": TEXT}
-    )
-    found = (
-        staged.join(limits, on="rank")
-        .filter(pl.col(column) <= pl.col("written"))
-        .group_by("rank")
-        .agg(pl.col(column).max())
-        .collect(engine="streaming")
-    )
+    past = staged.filter(pl.col(column) <= file_date.latest_date())
+    found = past.group_by("rank").agg(pl.col(column).max()).collect(engine="streaming")
     return {rank: FileDate(day, "contenu") for rank, day in found.iter_rows()}

@@ -14,13 +14,17 @@ A record has no header, so its keys are held to the declared paths one record at
 is neither used nor ignored stops the import with its path.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from pipeline.registers.register import NO_DAY
+
 SEPARATOR: Final = "/"
 REST: Final = "*"
 PLUS: Final = "+"
+_NO_DAY: Final = re.compile(NO_DAY)  # an end on such a day is no end
 
 Value = Any
 Tree = Mapping[str, "Tree | None"]  # None: the value under the key is not looked into
@@ -178,7 +182,7 @@ def _select(record: Mapping[str, Value], step: Step) -> Value:
 
 def _matches(item: Value, key: str, wanted: str | None) -> bool:
     found = item.get(key)
-    text = "" if found is None else str(found)
+    text = "" if found is None or _NO_DAY.match(str(found)) else str(found)
     return bool(text) if wanted is None else text == wanted
 
 

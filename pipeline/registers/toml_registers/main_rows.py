@@ -128,6 +128,8 @@ def _rows_of_part(declared: Declaration, part: FilePart) -> pl.LazyFrame:
     kind, frame = part.kind, part.rows
     place = sql.Place(declared.source, f"file.{kind.name}")
     frame = frame.rename(dict(kind.rename))
+    texts = [name for name, dtype in frame.collect_schema().items() if dtype == TEXT]
+    frame = sql.without_placeholder_days(frame, sorted(set(texts) - _dates(declared)))
     frame = frame.with_columns(pl.col(name).str.zfill(width) for name, width in kind.pad.items())
     for name, (column, is_list) in kind.columns.items():
         columns = frame.collect_schema()
@@ -139,6 +141,12 @@ def _rows_of_part(declared: Declaration, part: FilePart) -> pl.LazyFrame:
             sql.expression(kind.where, place.at_key("where"), frame.collect_schema())
         )
     return _first_of_each(frame, kind.one_per, place) if kind.one_per else frame
+
+
+def _dates(declared: Declaration) -> set[str]:
+    """The published columns of canonical dates: the mapping counts what it cannot read there."""
+    texts = [text for column in declared.columns.values() if column.formats for text in column.sql]
+    return {name for text in texts for name in pl.sql_expr(text).meta.root_names()}
 
 
 def _first_of_each(frame: pl.LazyFrame, one_per: Sequence[str], place: sql.Place) -> pl.LazyFrame:

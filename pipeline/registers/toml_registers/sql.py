@@ -3,12 +3,16 @@
 Polars reads the SQL. An empty text is no value: an expression that gives one gives null.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import polars as pl
 
 from pipeline.canonical import InputError
+from pipeline.registers.register import NO_DAY
+
+_YEAR: Final = "^[12][0-9]{3}-"  # of an ISO date
 
 Schema = Mapping[str, pl.DataType]
 
@@ -58,9 +62,20 @@ def texts(read: Sequence[pl.Expr], columns: Schema) -> pl.Expr:
 
 
 def iso_date(published: pl.Expr, formats: Sequence[str]) -> pl.Expr:
-    """The ISO text of a date in one of the strptime `formats`; null if it is no date."""
-    return pl.coalesce(
+    """The ISO text of a date in one of the strptime `formats`; null if it is no date.
+
+    A year of two digits, 0001 and 9999 are none: `%Y` takes `10` for the year 10.
+    """
+    day = pl.coalesce(
         published.str.to_date(form, strict=False).dt.to_string("iso") for form in formats
+    )
+    return pl.when(day.str.contains(_YEAR)).then(day)
+
+
+def without_placeholder_days(frame: pl.LazyFrame, names: Iterable[str]) -> pl.LazyFrame:
+    """The rows with null for a day that stands for none (NO_DAY), so that no end is read where there is none."""
+    return frame.with_columns(
+        pl.when(~pl.col(name).str.contains(NO_DAY)).then(name).alias(name) for name in names
     )
 
 

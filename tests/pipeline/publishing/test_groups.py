@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import polars as pl
+
 from pipeline import importing
+from pipeline.canonical import RELATIONS
 from pipeline.registers.lei_relationships import RelationshipRecord
 from shards.generations import generation_files, groups, pointer
 from shards.generations.groups import GROUP_SOURCES, GROUPS
@@ -48,3 +51,38 @@ def test_a_build_of_one_country_keeps_the_groups_and_a_whole_one_has_those_of_it
     assert kept != first
     assert kept_bytes == bytes_of
     assert not any((without / name).exists() for name in bytes_of)
+
+
+def test_a_relationship_that_cannot_be_is_left_out_and_an_odd_day_is_unknown(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        (CHILD, lei(2), "directe", "2021-04-12", None),
+        (CHILD, lei(3), "ultime", "0001-01-01", "9999-12-31"),
+        (CHILD, lei(4), "succursale", "2020-02-30", " "),
+        (CHILD, lei(5), "voisine", None, None),
+        (CHILD, CHILD, "directe", None, None),
+        (None, lei(2), "directe", None, None),
+        ("é" * 20, lei(2), "directe", None, None),
+        (CHILD, f"{lei(2)}0", None, "n/a", "2020"),
+    ]
+    own = write(tmp_path / "own", [company("SK", "1", "Dcéra, a.s.", lei=CHILD)])
+    (own / "relations").mkdir()
+    frame = pl.DataFrame(rows, schema=dict(RELATIONS), orient="row")
+    frame.write_parquet(own / "relations" / "a.parquet")
+
+    built = run(tmp_path, own)
+
+    found = list(groups.read(_published(tmp_path) / GROUPS).parents(CHILD))
+    assert [(r.parent, r.nature, r.debut, r.fin) for r in found] == [
+        (lei(2), "directe", "2021-04-12", None),
+        (lei(3), "ultime", None, None),
+        (lei(4), "succursale", None, None),
+    ]
+    assert built.hors_pays.valeurs_ecartees == {
+        "LEI mal formé": 3,
+        "date impossible (debut)": 2,
+        "date impossible (fin)": 1,
+        "nature de relation inconnue": 1,
+        "relation avec soi-même": 1,
+    }
