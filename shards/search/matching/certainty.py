@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 from shards.search.matching.evidence import Evidence
+from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 from shards.search.matching.name_comparison import NameComparison, is_number
 
 # What agrees besides the name.
@@ -24,6 +25,33 @@ COMMON: Final = 5
 _INITIALS: Final = 4
 _CONSONANTS: Final = 6
 _VOWELS: Final = frozenset("aeiouy")
+
+
+# A number of the line is a number of the company.
+_NUMBERS: Final = frozenset(("id_identique", "id_corrige", "tva_identique"))
+_VERDICTS: Final = (NONE, AMBIGUOUS, LIKELY, SURE)
+
+
+def highest(evidence: Evidence) -> str:
+    """The highest verdict on a company with this evidence.
+
+    A number whose company has another name is `probable`; with zeros added, or in another country, it is `ambigu`.
+    """
+    is_other = bool(evidence.get("nom_different"))
+    is_elsewhere = bool(evidence.get("pays_different"))
+    if is_other and (is_elsewhere or evidence.get("id_zeros")):
+        return AMBIGUOUS
+    return LIKELY if is_other or is_elsewhere else SURE
+
+
+def lower(verdict: str, highest_verdict: str) -> str:
+    """The verdict, at most the highest one."""
+    return min(verdict, highest_verdict, key=_VERDICTS.index)
+
+
+def is_numbered(evidence: Evidence) -> bool:
+    """Whether a number of the line is a number of the company."""
+    return any(evidence.get(name) for name in _NUMBERS)
 
 
 def beyond_the_name(evidence: Evidence) -> frozenset[str]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import log
+from string import ascii_uppercase
 from typing import Any, Final, NamedTuple
 
 from rapidfuzz.distance import OSA
@@ -184,6 +185,7 @@ def of_identifiers(
             found["id_identique"] = 1.0
         elif by_id or _is_end(given, known):
             found["id_corrige"] = 1.0
+            found["id_zeros"] = float(_has_more_zeros(given, known))
         else:
             found["id_different"] = 1.0
     if line.tva:
@@ -202,12 +204,22 @@ def _is_end(given: str, known: str) -> bool:
     return given[:1].isalpha() and given[-1:].isdigit() and known.endswith(given)
 
 
-def town_told(
-    compared: NameComparison, told: Mapping[str, float], company: Mapping[str, Any]
+def _has_more_zeros(given: str, known: str) -> bool:
+    """Whether the identifier of the company has zeros that the number does not have: 00944111 of 944111.
+
+    >>> _has_more_zeros("SC12345", "SC012345"), _has_more_zeros("GB00944111", "00944111")
+    (True, False)
+    """
+    digits = known.lstrip(ascii_uppercase)
+    letters = known.removesuffix(digits)
+    return known not in given and (letters + digits.lstrip("0")) in given
+
+
+def information_in(
+    words: Collection[str], compared: NameComparison, told: Mapping[str, float]
 ) -> float:
-    """What the words tell that only the line has, and that are the town of the company."""
-    town = set(fold(company["ville"] or "").split())
-    return sum(told[word] for word in compared.lacking_words if word in town)
+    """The information of the words that only the line has and that are among `words`."""
+    return sum(told[word] for word in compared.lacking_words if word in words)
 
 
 def reasons(evidence: Evidence) -> tuple[str, ...]:

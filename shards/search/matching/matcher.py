@@ -142,19 +142,25 @@ class Matcher:
             key=lambda pair: (-pair[0], pair[1].company["iso2"], pair[1].company["id"]),
         )
         verdict = self._weights.verdict(notes)
-        if verdict == SURE:
-            verdict, rival = self._certainty(line, [found for _, found in ranked])
+        if verdict in (SURE, LIKELY):
+            highest, rival = self._certainty(line, [found for _, found in ranked])
+            verdict = certainty.lower(verdict, highest)
             if rival >= limit > 1:
                 ranked[limit - 1] = ranked[rival]
         candidates = tuple(_candidate(note, found) for note, found in ranked[:limit])
         return MatchResult(verdict, candidates)
 
     def _certainty(self, line: Line, ranked: Sequence[WeighedCompany]) -> tuple[str, int]:
-        """`sur`, or `probable` where the name alone is too little; and the place of a sibling, 0 if there is none."""
+        """The highest verdict that the evidence allows; and the place of a rival, 0 if there is none."""
         best = ranked[0]
         further = certainty.beyond_the_name(best.evidence)
-        if best.evidence.get("pays_different") or best.evidence.get("nom_different"):
-            return LIKELY, 0
+        highest = certainty.highest(best.evidence)
+        if highest != SURE:
+            return highest, 0
+        if not certainty.is_numbered(best.evidence):
+            for place, other in enumerate(ranked[1:], 1):
+                if certainty.is_numbered(other.evidence):  # the number is that of another company
+                    return LIKELY, place
         if best.compared is None:
             return SURE, 0
         doubtful = best.evidence.get("forme_autre") or best.evidence.get("faute_courte")
@@ -364,7 +370,8 @@ class Matcher:
         further |= contact_evidence.of_line(seen.line, company, self._tables.mail_providers)
         if each.compared is None:
             return WeighedCompany(company, {"sans_nom": 1.0} | further)
-        town = evidence.town_told(each.compared, each.told, company)
+        town_words = fold(company["ville"] or "").split()
+        town = evidence.information_in(town_words, each.compared, each.told)
         named = evidence.of_name(each.compared, each.forms, companies, town=town)
         named |= evidence.of_added_words(
             each.compared, self._tables.kin, self._tables.remarks, named["surplus"]
@@ -373,9 +380,14 @@ class Matcher:
             named["ancien_nom"] = 1.0
         all_evidence = named | further
         if by_its_number:
-            other = {} if each.compared.agrees else {"nom_different": 1.0}
-            alone = {"sans_nom": 1.0} | other | further
-            if other or self._weights.strength(alone) > self._weights.strength(all_evidence):
+            remarks = evidence.information_in(self._tables.remarks, each.compared, each.told)
+            agrees = each.compared.agrees(town + remarks)
+            contradicts = named["forme_autre"]
+            alone = {"sans_nom": 1.0} | further
+            if contradicts or not agrees:
+                other = {"nom_different": 1.0, "forme_autre": contradicts}
+                all_evidence, alone = all_evidence | other, alone | other
+            if not agrees or self._weights.strength(alone) > self._weights.strength(all_evidence):
                 all_evidence = alone
         return WeighedCompany(company, all_evidence, each.compared)
 
@@ -383,7 +395,7 @@ class Matcher:
 def _named_places(rows: Sequence[ComparedRow], by_number: frozenset[Place]) -> frozenset[Place]:
     """The companies that a line names by a number: those whose names agree; where none does, all, if they are few."""
     numbered = [each for each in rows if each.place in by_number]
-    agreeing = [each for each in numbered if each.compared is None or each.compared.agrees]
+    agreeing = [each for each in numbered if each.compared is None or each.compared.agrees()]
     few = numbered if len(numbered) <= _FEW else []
     return frozenset(each.place for each in agreeing or few)
 

@@ -21,6 +21,8 @@ _LONG: Final = 8
 LIGHT: Final = 5.3
 _LEFT_OUT: Final = 3  # words of so many letters are mostly left out of initials: CAF, Caisse d'Allocations Familiales
 _ALIKE: Final = 0.7
+# Names agree where the words of both say so many times as much as those that only the line has.
+_OUTWEIGHS: Final = 2.0
 _ROMAN: Final = frozenset(("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"))
 
 Told = tuple[str, float]  # a word, and how much it tells
@@ -41,7 +43,6 @@ class NameComparison:
         known_errors: those of them where the word of the line is itself a word of the country.
         abbreviations, beginnings: words that one name has short, by the table, or as the first letters of the other's.
         respaced: words that one name has as two.
-        heaviest: the most that a word tells that both have.
         differing: the texts of the words that are not the same.
         numbers: numbers, Roman ones and single letters that only one of them has.
     """
@@ -63,14 +64,12 @@ class NameComparison:
     beginnings: int = 0
     respaced: int = 0
     reordered: bool = False
-    heaviest: float = 0.0
     differing: tuple[str, str] = ("", "")
     numbers: int = 0
 
     def add_common(self, told: float) -> None:
         """Count words that both have."""
         self.common += told
-        self.heaviest = max(self.heaviest, told)
 
     @property
     def are_alike(self) -> bool:
@@ -79,10 +78,18 @@ class NameComparison:
             OSA.normalized_similarity(*self.differing, score_cutoff=_ALIKE) >= _ALIKE
         )
 
-    @property
-    def agrees(self) -> bool:
-        """Do the names agree at all: in a word that tells something, or in all words of the line?"""
-        return self.initials or self.heaviest >= LIGHT or not self.lacking_words or self.are_alike
+    def agrees(self, explained: float = 0.0) -> bool:
+        """Whether the names agree in the words that say something: one word among several others is too little.
+
+        Args:
+            explained: the information of words that only the line has and that do not contradict: a town, a remark.
+        """
+        if self.initials or self.are_alike or not (self.lacking_words or self.extra_words):
+            return True
+        lacking = max(0.0, self.lacking - explained)
+        if lacking and self.extra > self.common:
+            return False
+        return self.common >= LIGHT and self.common >= _OUTWEIGHS * lacking
 
     @property
     def has_same_words(self) -> bool:

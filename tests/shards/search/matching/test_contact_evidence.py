@@ -41,8 +41,10 @@ def test_what_a_line_says_of_a_company(line: Line, codes: set[str]) -> None:
 
 def test_a_company_whose_contacts_are_not_shown_has_its_name_alone() -> None:
     """§2.1"""
-    hidden = COMPANY | {"site_web": None, "domaine": None, "email": None}
+    own = COMPANY | {"site_web": "https://brot.koeln", "email": "info@brot.koeln"}
+    hidden = COMPANY | {"site_web": None, "email": None}
 
-    for line in (Line(site_web="hubner.de/shop"), Line(email="info@hubner.de")):
+    for line in (Line(site_web="brot.koeln/shop"), Line(email="info@brot.koeln")):
+        assert of_line(line, own, set()) == {"site_identique": 1.0}
         assert of_line(line, hidden, set()) == {}
     assert of_line(Line(site_web="backerei-hubner.com"), hidden, set()) == {"site_du_nom": 1.0}

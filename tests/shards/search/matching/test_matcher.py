@@ -48,6 +48,7 @@ UK = [
     company("UK", "01000029", "CAF DE LA COTE D'OPALE"),
     company("UK", "01000030", "VOLTAIQUE ILE DE FRANCE"),
     company("UK", "01000031", "CREDIT FLUVIAL CIB"),
+    company("UK", "01000033", "CINNABAR ORCHARDS LTD", lei="213800WSKXQ2B5PQHK86"),
     company("UK", "01000032", "ZENITH QUARTZ KILNS LTD", ville="YORK"),
     *(
         company("UK", f"011{i:05}", f"PHOENIX {word} LTD")
@@ -199,6 +200,75 @@ def test_a_company_named_by_its_number_stays_whatever_its_name(matcher: Matcher)
     assert alike.candidats[0].id == other.candidats[0].id == "15615189"
     assert other.verdict == LIKELY
     assert "nom_different" in other.candidats[0].raisons
+
+
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        (Line("Royal Bank AG", id="00944111"), "00944111"),
+        (Line("Control Systems SRL", ("UK",), id="00944111"), "00944111"),
+        (Line("Fine Instruments Tools GmbH", id="GB00944111"), "00944111"),
+        (Line("Royal Tool Control AG", id="00944111"), "00944111"),
+        (Line("NBG Plumbing and Roofing", tva="GB444555666"), "15615189"),
+        (Line("Healthcare Zipfelhuber", id="15615189"), "15615189"),
+        (Line("Nord Energie AG", id="B1204_HRB260632"), "B1204_HRB260632"),
+        (Line("Blue Royal Ltd", id="213800WSKXQ2B5PQHK86"), "01000033"),
+    ],
+)
+def test_a_number_of_a_company_with_another_name_is_probable(
+    matcher: Matcher, line: Line, number: str
+) -> None:
+    """X19: one word in common is too little, and so is a legal form that contradicts"""
+    found = matcher.match(line, 1)
+
+    assert found.verdict == LIKELY
+    assert found.candidats[0].id == number
+    assert "nom_different" in found.candidats[0].raisons
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        Line("Royal Bank AG", id="944111"),
+        Line("Control Systems SRL", ("UK",), id="0944111"),
+        Line("Fine Instruments Tools GmbH", ("DE",), id="00944111"),
+        Line("Royal Bank", ("EE",), id="944111"),
+        Line("Zipfelhuber", ("DE",), tva="GB444555666"),
+    ],
+)
+def test_with_zeros_that_were_added_or_another_country_it_is_ambiguous(
+    matcher: Matcher, line: Line
+) -> None:
+    """X19"""
+    found = matcher.match(line, 3)
+
+    assert found.verdict == AMBIGUOUS
+    named = next(one for one in found.candidats if one.id in ("00944111", "15615189"))
+    assert "nom_different" in named.raisons
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        Line("Royal Tool Control", id="944111"), Line("Blue Heron", id="01000011"),
+        Line("Royl Tool Contrl Ltd", id="00944111"), Line("NBG", tva="GB444555666"),
+        Line("Royal Tool Control, Sheffield", id="00944111"),
+        Line("NBG Healthcare - account closed", id="15615189"), Line(id="944111"),
+    ],
+)  # fmt: skip
+def test_a_number_and_a_name_that_agrees_are_sure(matcher: Matcher, line: Line) -> None:
+    """X19: a brand, typing errors, a town, a remark; a number without a name is as before"""
+    found = matcher.match(line, 1)
+
+    assert found.verdict == SURE
+    assert "nom_different" not in found.candidats[0].raisons
+
+
+def test_a_name_whose_number_is_that_of_another_company_is_not_sure(matcher: Matcher) -> None:
+    found = matcher.match(Line("Blue Heron Diving Ltd", id="15615189"), 3)
+
+    assert found.verdict in (LIKELY, AMBIGUOUS)
+    assert {"01000011", "15615189"} <= {one.id for one in found.candidats}
 
 
 def test_a_published_vat_number_is_as_sure_as_an_identifier(matcher: Matcher) -> None:
