@@ -1,7 +1,9 @@
-"""The chart of a company: two figures over its last years, at most six, as bars with their values on a scale.
+"""The chart of a company: two figures over its last years, at most six, as bars on a scale.
 
 The figures are turnover and result if the accounts have them. Small British companies file a balance
-sheet only: then they are total assets and equity. Pure: numbers in, coordinates out.
+sheet only: then they are total assets and equity. Places from left to right are percentages of the width, so
+letters keep their size on every screen; heights are pixels. The values of the bars are in a table below them.
+Pure: numbers in, coordinates out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,19 +13,16 @@ from typing import Final
 
 Figures = Mapping[int, float]  # by year
 
-WIDTH: Final = 640
-HEIGHT: Final = 250
-GUTTER: Final = (
-    104  # left of the bars; the scale fits in it in the large letters of phones and paper
-)
-_TOP, _BOTTOM = 36, 214  # the highest and lowest y of a figure
+GUTTER: Final = 22  # percent, left of the bars: the scale
+HEIGHT: Final = 200
+_TOP, _BOTTOM = 12, 192  # the highest and lowest y of a figure
 _YEARS: Final = 6
 _STEPS: Final = 4  # of the scale, about
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A bar of one year; `label` is the y of its value."""
+    """A bar of one year: `x` and `width` in percent, `y` and `height` in pixels."""
 
     year: int
     value: float
@@ -31,11 +30,6 @@ class Shape:
     y: float
     width: float
     height: float
-    label: float
-
-    @property
-    def middle(self) -> float:
-        return round(self.x + self.width / 2, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +38,19 @@ class History:
 
     Attributes:
         codes: of both figures.
-        years: each year with the x of its label, oldest first.
+        years: of the columns, oldest first.
         ticks: each value of the scale with its y.
+        first: the bars of the first figure.
+        second: those of the second.
+        values: both figures by column, None for a year without.
     """
 
     codes: tuple[str, str]
-    years: Sequence[tuple[int, float]]
+    years: Sequence[int]
     ticks: Sequence[tuple[float, float]]
     first: Sequence[Shape]
     second: Sequence[Shape]
+    values: Sequence[Sequence[float | None]]
 
 
 def history(figures: Mapping[str, Figures]) -> History | None:
@@ -71,30 +69,33 @@ def _history(
     shown = [own[year] for own in (first, second) for year in years if year in own]
     ticks = scale(min([0.0, *shown]), max([0.0, *shown]))
     factor = (_BOTTOM - _TOP) / ((ticks[-1] - ticks[0]) or 1.0)
-    step = (WIDTH - GUTTER) / len(years)
+    step = (100 - GUTTER) / len(years)
     lefts = {year: GUTTER + step * place for place, year in enumerate(years)}
 
     def y(value: float) -> float:
         return round(_TOP + (ticks[-1] - value) * factor, 1)
 
     def bars(own: Figures, start: float, width: float) -> list[Shape]:
-        found = []
-        for year in years:
-            if year in own:
-                top = min(y(own[year]), y(0))
-                height = max(1.0, round(abs(y(own[year]) - y(0)), 1))
-                x = round(lefts[year] + start * step, 1)
-                found.append(
-                    Shape(year, own[year], x, top, round(width * step, 1), height, top - 5)
-                )
-        return found
+        return [
+            Shape(
+                year,
+                own[year],
+                round(lefts[year] + start * step, 2),
+                min(y(own[year]), y(0)),
+                round(width * step, 2),
+                max(1.0, round(abs(y(own[year]) - y(0)), 1)),
+            )
+            for year in years
+            if year in own
+        ]
 
     return History(
         codes,
-        [(year, round(left + step / 2, 1)) for year, left in lefts.items()],
+        years,
         [(tick, y(tick)) for tick in ticks],
         bars(first, 0.12, 0.44),
         bars(second, 0.6, 0.26),
+        [[own.get(year) for year in years] for own in (first, second)],
     )
 
 

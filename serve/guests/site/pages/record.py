@@ -133,6 +133,8 @@ def _record_values(
         "years": figures.years,
         "currencies": currencies_of(lines),
         "chart": history.history(figures.by_code),
+        "history_height": history.HEIGHT,
+        "history_gutter": history.GUTTER,
         "generation": generation.id,
         "linked_data": linked_data.organization(company, request.origin),
     }
@@ -168,7 +170,7 @@ async def _side_values(
         "cost": RECORD_CREDITS if has_accounts else 0,
         "credit_of": _credits(generation.sources[shard.iso2].imports, company, has_accounts),
         "peers": peers,
-        "histogram_size": (histogram.WIDTH, histogram.HEIGHT),
+        "histogram_height": histogram.HEIGHT,
         **await _comparable_companies(request, generation),
         "group": await _group(request, generation),
     }

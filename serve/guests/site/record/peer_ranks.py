@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, nextafter
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.guests.site.charts import histogram
@@ -16,6 +16,8 @@ from shards.codec import bands
 from shards.query import Query, Range
 from shards.search.counts.distribution import distributions
 from shards.search.search import UNLIMITED, ShardSet, search
+
+LEAST_PEERS: Final = 5  # among fewer a place says nothing
 
 
 class PeerRank(NamedTuple):
@@ -27,7 +29,7 @@ class PeerRank(NamedTuple):
 
 
 class PeerRanks(NamedTuple):
-    """The ranks in the country and everywhere, and the companies of the country by band of turnover."""
+    """The ranks in the country and everywhere, and the companies of the scope of the first by band of turnover."""
 
     ranks: Sequence[PeerRank]
     columns: Sequence[HistogramColumn]
@@ -45,8 +47,12 @@ async def of_company(
 
 
 def _ranks(base: ShardSet, query: Query, turnover: float) -> PeerRanks | None:
-    everywhere = replace(query, pays=())
-    distribution = distributions(base, query, ["tranche_ca"], UNLIMITED)
+    scopes = (query, replace(query, pays=()))
+    ranks = [(scope, _rank(base, scope, turnover)) for scope in scopes]
+    shown = [(scope, rank) for scope, rank in ranks if rank.number >= LEAST_PEERS]
+    if not shown:
+        return None
+    distribution = distributions(base, shown[0][0], ["tranche_ca"], UNLIMITED)
     assert distribution is not None  # nothing is over this budget
     counts = dict(distribution[1]["tranche_ca"].top_values())
     bounds = [None, *bands.TURNOVERS]
@@ -57,9 +63,7 @@ def _ranks(base: ShardSet, query: Query, turnover: float) -> PeerRanks | None:
     own = bisect_right(bands.TURNOVERS, turnover)
     if not drawn[0][1]:  # nobody has a negative turnover
         drawn, own = drawn[1:], own - 1
-    ranks = [_rank(base, one, turnover) for one in (query, everywhere)]
-    told = [one for one in ranks if one.number > 1]  # the only one of its kind has no place
-    return PeerRanks(told, histogram.columns(drawn, own)) if told else None
+    return PeerRanks([rank for _, rank in shown], histogram.columns(drawn, own))
 
 
 def _rank(base: ShardSet, query: Query, turnover: float) -> PeerRank:

@@ -22,17 +22,24 @@ YEARS = {
     2019: (614e6, -163e6), 2020: (702e6, 11e6), 2021: (798e6, 24.5e6), 2022: (655e6, -151e6),
     2023: (687e6, -12.5e6), 2024: (731e6, 101e6),
 }  # fmt: skip
-# Each text of an SVG with what leaves its picture, and each pair of texts that lie over each other.
+# Each text of an SVG that leaves its picture, each pair of texts that lie over each other, and each text of a chart or
+# of the table below it that meets a bar.
 _MEASURE = """selector => [...document.querySelectorAll(selector)].flatMap(svg => {
-  const own = svg.viewBox.baseVal;
-  const shown = [...svg.querySelectorAll("text")].filter(one => getComputedStyle(one).display !== "none");
-  const boxes = shown.map(one => [one.textContent, one.getBBox()]);
-  const cut = boxes.filter(([, b]) => b.x < own.x || b.y < own.y || b.x + b.width > own.x + own.width
-    || b.y + b.height > own.y + own.height).map(([text]) => "cut " + text);
-  const over = boxes.flatMap(([text, a], i) => boxes.slice(i + 1).filter(([, b]) =>
-    Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x) > 0.5
-    && Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y) > 4).map(([other]) => text + " over " + other));
-  return [...cut, ...over, ...(boxes.length ? [] : ["no text"])];
+  const meet = (a, b, most) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > most
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > most;
+  const own = svg.getBoundingClientRect();
+  const box = one => [one.textContent, one.getBoundingClientRect()];
+  const boxes = [...svg.querySelectorAll("text")].map(box);
+  const cells = [...svg.parentNode.querySelectorAll(".values-of-bars td, .values-of-bars th")].map(box);
+  const bars = [...svg.querySelectorAll("rect")].map(one => one.getBoundingClientRect());
+  const cut = boxes.filter(([, b]) => b.left < own.left - 1 || b.top < own.top - 1 || b.right > own.right + 1
+    || b.bottom > own.bottom + 1).map(([text]) => "cut " + text);
+  const over = boxes.flatMap(([text, a], i) => boxes.slice(i + 1).filter(([, b]) => meet(a, b, 4))
+    .map(([other]) => text + " over " + other));
+  const barred = [...boxes, ...cells].filter(([, a]) => bars.some(b => meet(a, b, 0.5)))
+    .map(([text]) => text + " on a bar");
+  const small = boxes.filter(([, b]) => b.height < 11).map(([text]) => text + " is too small");
+  return [...cut, ...over, ...barred, ...small, ...(boxes.length ? [] : ["no text"])];
 })"""
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from quota.ledger.purchase import Purchase
+from serve.guests.site.record import peer_ranks
 from tests.serve import world
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.guests.site.visitor import Visitor, member
@@ -108,8 +109,12 @@ def test_a_record_that_was_paid_for_is_read_again_when_the_calls_of_the_day_are_
     assert visitor.send(OTHER).status == 429
 
 
-def test_the_rank_among_peers_is_the_place_in_a_search(served: Served) -> None:
-    """§8.2 rule 3: exact counts"""
+def test_the_rank_among_peers_is_the_place_in_a_search(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """§8.2 rule 3: exact counts; among fewer than five peers there is no rank"""
+    few = Visitor(served).get("/societes/EE/12652512").text
+    monkeypatch.setattr(peer_ranks, "LEAST_PEERS", 2)
     software = "programmation-conseil-et-autres-activites-informatiques"
     company = served.search(secteur=software, tri="ca_desc", avec_ca="1", q="tarkvara")["societes"][
         0
@@ -120,6 +125,7 @@ def test_the_rank_among_peers_is_the_place_in_a_search(served: Served) -> None:
 
     seen = Visitor(served).get("/societes/EE/12652512").text
 
+    assert (number, f"sur {number}" in few) == (4, False)
     assert f"N° {above + 1} sur {number}" in seen
     assert "N° 1 sur 1 " not in seen  # the only one in Estonia
 
@@ -280,7 +286,11 @@ def test_statements_have_changes_shares_and_labels_in_english(tmp_path: Path) ->
     assert "Turnover Chiffre d'affaires 400 500 −20% 100%" in seen.text
     assert "−20 – −5%" in seen.text
     assert "Turnover 2024 €400 ▼ 20%" in seen.text
-    for told in ("2023 €500; 2024 €400", "Source: fr-registre", "data version"):
+    for told in (
+        "Year 2023 2024 Turnover 500 400 Result – −20",
+        "Source: fr-registre",
+        "data version",
+    ):
         assert told in " ".join([seen.text, *re.findall(r'aria-label="([^"]*)"', seen.html)])
 
 
