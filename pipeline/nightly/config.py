@@ -44,7 +44,7 @@ class NightlyConfig:
         valid_days: the days after which mirrors refuse the signature.
         memory: bytes for an import, and for all processes of a build.
         objections: a file of what persons do not want published.
-        personal_mailboxes: whether e-mail addresses at consumer providers are kept.
+        personal_mailboxes: whether e-mail addresses of persons are kept.
         verify: whether every invariant is checked before a generation is published.
         reports: how many reports are kept.
         strict: whether a night of which a source failed ends with exit code 3.

@@ -40,7 +40,7 @@ class BuildOptions:
         cluster: the address of a Dask scheduler; None for local processes.
         keep: how many generations stay.
         max_rejected: the share of a country's rows that may be rejected.
-        personal_mailboxes: whether e-mail addresses at consumer providers are kept.
+        personal_mailboxes: whether e-mail addresses of persons are kept.
         objections: a file of objections; those that `out` remembers are honoured without it.
         check: a last check of the generation before it is published, which may raise.
     """

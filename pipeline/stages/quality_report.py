@@ -65,8 +65,9 @@ class Quality:
     donnees_personnelles: Counts = field(
         default_factory=dict
     )  # texts refused as personal, by column
+    clauses_coupees: Counts = field(default_factory=dict)  # that name a person, by column
     oppositions: Counts = field(default_factory=dict)  # companies, whole or by field
-    courriels_personnels: int = 0  # addresses at consumer providers
+    courriels_personnels: int = 0  # addresses at consumer providers, or of a given name
     lignes_lues: int = 0
     lignes_gardees: int = 0
     lignes_ecartees: Counts = field(default_factory=dict)  # by reason
@@ -278,9 +279,10 @@ def _remarks(quality: Quality) -> Iterator[str]:
     if quality.courriels_ecartes:
         yield f"e-mail addresses that are none, left out: {quality.courriels_ecartes:,}"
     yield from _list_counts("birth dates and officers, left out", quality.donnees_personnelles)
+    yield from _list_counts("clauses that name a person, cut", quality.clauses_coupees)
     yield from _list_counts("left out by objections", quality.oppositions)
     if quality.courriels_personnels:
-        yield f"e-mail addresses at consumer providers: {quality.courriels_personnels:,}"
+        yield f"e-mail addresses of persons: {quality.courriels_personnels:,}"
     if quality.hors_format:
         yield f"identifiers of another format: {quality.hors_format:,}"
     if quality.cles_fausses:

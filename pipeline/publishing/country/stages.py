@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,7 +45,7 @@ from pipeline.stages.accounts import (
 from pipeline.stages.codes import sectors, statuses
 from pipeline.stages.complements import SourceRows
 from pipeline.stages.input_files import InputPart
-from pipeline.stages.persons import hidden_fields, personal_data
+from pipeline.stages.persons import clauses, hidden_fields, personal_data
 from pipeline.stages.quality_report import Quality
 from pipeline.stages.rejections import REASON
 from pipeline.workers.processes import Progress
@@ -63,6 +63,14 @@ _NO_LINES_WEIGHED: Final = _NO_LINES.with_columns(pl.lit(None, pl.String).alias(
 _READ: Final = 0.15
 _FINISHED: Final = 0.25
 _WRITTEN: Final = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class _LeftOut:
+    """What was taken out of rows that stay: values that cannot be, and clauses that name a person."""
+
+    values: Counter[str] = field(default_factory=Counter)
+    clauses: Counter[str] = field(default_factory=Counter)
 
 
 def build(task: Task, progress: Progress) -> BuiltCountry:
@@ -84,12 +92,12 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
     lines, weighed, line_counts = _NO_LINES, _NO_LINES_WEIGHED, dict[str, Any]()
     met = _meet_objections(task)
     sources = complements.of_country(task.companies, task.iso2)
-    implausible: Counter[str] = Counter()
+    left_out = _LeftOut()
     stored = {
-        source.name: _store_complement(task, rank, source, implausible, progress)
+        source.name: _store_complement(task, rank, source, left_out, progress)
         for rank, source in enumerate(sources.complements)
     }
-    pieces = _complete_pieces(task, sources.register, stored, implausible, progress)
+    pieces = _complete_pieces(task, sources.register, stored, left_out, progress)
     if task.comptes:
         good = [_store(piece, task, f"good-{number:05}") for number, piece in enumerate(pieces)]
         pieces = map(pl.read_parquet, good)
@@ -122,7 +130,8 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
         lues=task.rows,
         rejetees=rejections.count_reasons(_rejected_rows(task)),
         ecartees=_left_out(stored, summed.fusionnees) | _left_out_by_objections(task, met),
-        valeurs_ecartees=dict(sorted(implausible.items())),
+        valeurs_ecartees=dict(sorted(left_out.values.items())),
+        clauses_coupees=dict(sorted(left_out.clauses.items())),
         oppositions=hidden_fields.count(task.hidden, met),
         codes_inconnus=quality_report.most_common(summed.codes_inconnus),
         statuts_inconnus=quality_report.most_common(summed.statuts_inconnus),
@@ -156,14 +165,14 @@ def _complete(task: Task, written: Path, columns: Columns, report: Quality) -> B
 
 
 def _store_complement(
-    task: Task, rank: int, source: SourceRows, implausible: Counter[str], progress: Progress
+    task: Task, rank: int, source: SourceRows, left_out: _LeftOut, progress: Progress
 ) -> pl.LazyFrame:
     """The good rows of a complement, cleaned and stored.
 
     Raises:
         BuildError: a company that comes twice.
     """
-    pieces = _clean_pieces(task, source.parts, f"complement-{rank}", implausible, progress)
+    pieces = _clean_pieces(task, source.parts, f"complement-{rank}", left_out, progress)
     stored = [
         _store(piece, task, f"complement-{rank}-{number:05}") for number, piece in enumerate(pieces)
     ]
@@ -176,11 +185,11 @@ def _complete_pieces(
     task: Task,
     register: Sequence[InputPart],
     stored: Mapping[str, pl.LazyFrame],
-    implausible: Counter[str],
+    left_out: _LeftOut,
     progress: Progress,
 ) -> Iterator[pl.DataFrame]:
     """The good rows of the country's register, filled from its complements, in pieces."""
-    for piece in _clean_pieces(task, register, "register", implausible, progress):
+    for piece in _clean_pieces(task, register, "register", left_out, progress):
         for name, rows in stored.items():
             piece = complements.fill(piece, rows, name)
         yield piece
@@ -231,34 +240,39 @@ def _clean_pieces(
     task: Task,
     parts: Sequence[InputPart],
     name: str,
-    implausible: Counter[str],
+    left_out: _LeftOut,
     progress: Progress,
 ) -> Iterator[pl.DataFrame]:
     """The good rows of some files, cleaned, in pieces of about `task.batch`; bad rows are stored.
 
-    Values that cannot be are null, and counted in `implausible`. A file of many countries gives few
+    Values that cannot be are null, and counted in `left_out`, as cut clauses are. A file of many countries gives few
     rows of one country at a time, so several make a piece.
     """
     waiting: list[pl.DataFrame] = []
     patterns = personal_data.patterns(task.tables.seeds, task.iso2)
+    of_persons = clauses.of_country(task.tables.seeds, task.iso2)
     unknown = implausible_values.placeholders(task.tables.seeds, task.iso2)
     last_year = implausible_values.latest_year(task.tables.rates)
     read = input_files.scan_pieces(parts, "companies", task.iso2, task.batch)
     for number, piece in enumerate(read):
-        cleaned = (
-            piece.pipe(text_cleaning.clean)
-            .pipe(hidden_fields.leave_out_companies, task.hidden)
+        cleaned = piece.pipe(text_cleaning.clean).pipe(
+            hidden_fields.leave_out_companies, task.hidden
+        )
+        whole, cuts = clauses.cut(cleaned.collect(engine="in-memory"), of_persons)
+        marked = (
+            whole.lazy()
             .pipe(personal_data.refuse, patterns)
             .pipe(money.drop_negative_zeros)
             .pipe(rejections.add_reasons)
+            .collect(engine="in-memory")
         )
-        marked = cleaned.collect(engine="in-memory")
         bad = marked.filter(pl.col(REASON).is_not_null())
         if bad.height:
             _store(bad, task, f"{_BAD}-{name}-{number:05}")
         good = marked.filter(pl.col(REASON).is_null()).drop(REASON)
         good, counts = implausible_values.leave_out(good, unknown, last_year)
-        implausible.update(counts)
+        left_out.values.update(counts)
+        left_out.clauses.update(cuts)
         waiting.append(good)
         progress(marked.height * _READ)
         if sum(frame.height for frame in waiting) > task.batch // 2:

@@ -30,7 +30,7 @@ class Task:
         key: of the receipt; see `resume.key`.
         hidden: what persons have objected to.
         unmet: of these, the companies that no build has met yet.
-        personal_mailboxes: whether e-mail addresses at consumer providers are kept.
+        personal_mailboxes: whether e-mail addresses of persons are kept.
         batch: how many companies are rows in memory at once.
         memory: bytes that the task takes.
     """

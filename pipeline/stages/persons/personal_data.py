@@ -6,8 +6,9 @@ nobody can tell what of it is sound; a company whose name is such a text is reje
 the stage sees the rows of all sources. What is found is a mistake of an importer, so much of it closes a gate of the
 build (`quality_report`).
 
-An e-mail address at a provider of `seeds/messageries.csv` is often a person's. It stays, as the register publishes it,
-unless the build leaves such addresses out.
+An e-mail address at a provider of `seeds/messageries.csv` is often a person's, and so is one that begins with a given
+name of `seeds/prenoms.csv` and a dot: erna.muster@commune. It stays, as the register publishes it, unless the build
+leaves such addresses out. Clauses with persons are cut before (`clauses`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,9 +22,7 @@ from pipeline.errors import SeedError
 from pipeline.seeds import Seeds
 
 FOUND: Final = "personal_data"  # working column: bit i stands for a text in column i of COLUMNS
-MAILBOX: Final = (
-    "personal_mailbox"  # working column: whether the e-mail address is at such a provider
-)
+MAILBOX: Final = "personal_mailbox"  # working column: whether the e-mail address is such a person's
 NAME_FAULT: Final = "nom avec une date de naissance ou un dirigeant"
 
 _KEYS: Final = frozenset({"iso2", "id", "date_creation", "date_source", "etat", "code"})
@@ -107,8 +106,12 @@ def count(rows: pl.LazyFrame) -> dict[str, int]:
 def mark_mailboxes(companies: pl.LazyFrame, seeds: Seeds, *, leave_out: bool) -> pl.LazyFrame:
     """Add MAILBOX; make the addresses null where they are to be left out."""
     domains = [row["domaine"] for row in seeds.tables["messageries"]]
+    names = [row["prenom"] for row in seeds.tables["prenoms"]]
     domain = pl.col("email").str.extract(r"@([^@]*)$").str.to_lowercase()
-    marked = companies.with_columns(domain.is_in(domains).fill_null(False).alias(MAILBOX))
+    first = pl.col("email").str.extract(r"^(\p{L}{3,})[._]\p{L}[\p{L}'-]+@").str.normalize("NFKD")
+    given = first.str.replace_all(r"\p{M}", "").str.to_uppercase().is_in(names)
+    personal = domain.is_in(domains).fill_null(False) | given.fill_null(False)
+    marked = companies.with_columns(personal.alias(MAILBOX))
     if not leave_out:
         return marked
     return marked.with_columns(pl.when(~pl.col(MAILBOX)).then("email").alias("email"))
