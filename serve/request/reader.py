@@ -14,7 +14,6 @@ from functools import cache
 from typing import Any, Final
 
 from serve.contract import errors, parameters
-from serve.contract.errors import ApiError
 from serve.contract.parameters import (
     COLONNES,
     COMPTES,
@@ -114,7 +113,7 @@ def read(
             else:
                 (conditions if column in _CONDITIONS else others)[column] = value
         elif parameter.required:
-            raise _missing_error(parameter)
+            raise values.missing_value(parameter)
     if "companies" in others:
         conditions["ids"] = tuple(
             (company.iso2, company.identifier) for company in others["companies"]
@@ -149,18 +148,6 @@ def check_names(given: Pairs, allowed: Sequence[str]) -> None:
 def refuse_parameters(given: Pairs) -> None:
     """Refuse every parameter, for a route that has none. Raises ApiError 400."""
     check_names(given, ())
-
-
-def _missing_error(parameter: Parameter) -> ApiError:
-    """The error for a parameter without which a route has no answer."""
-    needed, allowed = parameter.what_to_send, parameter.enum
-    known = ", ".join(allowed)
-    wanted = errors.why("une_de", needed=needed, known=known) if known else needed
-    return values.invalid_value(
-        parameter,
-        errors.why("a_envoyer", wanted=wanted),
-        **({"valeurs": allowed} if allowed else {}),
-    )
 
 
 def _check_bounds(wanted: Range, declared: Sequence[Parameter], texts: Mapping[str, Texts]) -> None:

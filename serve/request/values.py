@@ -102,6 +102,17 @@ def invalid_value(parameter: Parameter, why: Text, **extra: Any) -> ApiError:
     return errors.parametre_invalide(parameter.name, why, **extra)
 
 
+def missing_value(parameter: Parameter) -> ApiError:
+    """The error for a parameter without which a route or a tool has no answer; it says what to send."""
+    needed, allowed = parameter.what_to_send, parameter.enum
+    if not needed.en:
+        needed = errors.why("valeur_comme", example=parameter.example)
+    known = ", ".join(allowed)
+    wanted = errors.why("une_de", needed=needed, known=known) if known else needed
+    beside = {"valeurs": allowed} if allowed else {}
+    return invalid_value(parameter, errors.why("a_envoyer", wanted=wanted), **beside)
+
+
 def _single_text(texts: Texts, parameter: Parameter) -> str:
     """The text of a value that is no list; if repeated, all texts must be equal (B5)."""
     if len(texts) == 1:

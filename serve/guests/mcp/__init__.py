@@ -1,4 +1,4 @@
-"""MCP: the API as tools for language models (Model Context Protocol, revisions 2024-11-05 to 2026-07-28).
+"""MCP: the API as tools for language models (Model Context Protocol, revisions 2025-03-26 to 2026-07-28).
 
 Read `endpoint` first (one message and its response), then `tools` (all of them) and `operation_tool`, which runs those
 that are operations of the API; `search_tools`, `company_tool` and `list_tools` shape their results. `arguments` and

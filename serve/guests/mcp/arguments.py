@@ -3,11 +3,15 @@
 Names, limits and descriptions are those of serve/contract/parameters.py, and the parsers of the routes
 check the values. Only the types differ: a list is an array, a flag a boolean. The schemas do not list
 the 84 sectors, which a model would read over and over; the error for a wrong one suggests the nearest.
+
+Clients that write each argument as a text send an array or an object as JSON in it. `typed` reads such a
+text by the schema, so a tool never sees it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from typing import Any, Final
 
 import orjson
@@ -16,15 +20,14 @@ from serve.contract import errors, parameters
 from serve.contract.errors import ApiError
 from serve.contract.operation import Operation
 from serve.contract.parameters import ID, IDS, ISO, LIMIT, SECTEUR_REQUIS, Parameter, words
-from serve.request import json_body, numbers
+from serve.request import json_body, numbers, values
+from serve.request.numbers import NumberError
 from serve.request.place_names import suggestions
 
 MOST_ROWS: Final = 50
 MOST_RECORDS: Final = 20
 _FEW_ROWS: Final = 10
 _FLAG: Final = ("1",)
-# Models also write a boolean as a text.
-_TRUTHS: Final = {"true": True, "false": False}
 
 # The parameters that only the tools have.
 ROWS: Final = replace(
@@ -103,6 +106,7 @@ def pairs(
     if unknown := [name[:100] for name in given if name not in names]:
         alike = suggestions(unknown, parameters.spellings(names))
         raise errors.parametre_inconnu(unknown, names, alike)
+    given = typed(given, _types(allowed))
     for name in required:
         if given.get(name) in (None, "", []):
             raise _missing_error(name, allowed)
@@ -114,13 +118,72 @@ def pairs(
     ]
 
 
+@cache
+def _types(allowed: tuple[Parameter, ...]) -> Mapping[str, Any]:
+    return schema(allowed, ())
+
+
+def typed(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments with the types that their schema `wanted` has, where the client sent JSON as a text.
+
+    An array, an object, a boolean or a number may be a text; the text `null` is a null wherever any text
+    cannot be sent. Other values stay as they are: the reader of the tool refuses them in its own words.
+
+    >>> array = {"type": "array", "items": {"type": "string"}}
+    >>> typed({"pays": '["FR", "UK"]', "q": "[1]"}, {"properties": {"pays": array, "q": {"type": "string"}}})
+    {'pays': ['FR', 'UK'], 'q': '[1]'}
+
+    Raises:
+        ApiError: 400: a text begins as an array or an object, and is no JSON.
+    """
+    described = wanted.get("properties", {})
+    return {name: _typed(name, value, described.get(name, {})) for name, value in given.items()}
+
+
+def _typed(name: str, value: Any, wanted: Mapping[str, Any]) -> Any:
+    kind = wanted.get("type")
+    if value == _NULL and (kind in _READ_FROM_TEXT or "enum" in wanted or "pattern" in wanted):
+        return None
+    if isinstance(value, str) and kind in _READ_FROM_TEXT:
+        value = _value_of_text(name, value, kind)
+    if kind == "boolean" and type(value) in (int, float) and value in (0, 1):
+        return bool(value)
+    if kind == "array" and isinstance(value, list):
+        return [_typed(name, item, wanted.get("items", {})) for item in value]
+    if kind == "object" and isinstance(value, dict):
+        return typed(value, wanted)
+    return value
+
+
+def _value_of_text(name: str, text: str, kind: str) -> Any:
+    """The JSON value of that type which a text holds; the text itself if it holds none."""
+    shown = text.strip()
+    if kind == "boolean":
+        return {"true": True, "false": False, "1": True, "0": False}.get(shown.lower(), text)
+    if kind in ("integer", "number"):
+        with suppress(NumberError):
+            read = numbers.parse_integer if kind == "integer" else numbers.parse_decimal
+            return read(shown)
+        return text
+    if not shown.startswith(_BRACKETS[kind]):
+        return text
+    try:
+        return json_body.loads(shown.encode(), json_body.unique_members)
+    except ValueError as error:
+        why = json_body.why_unreadable(shown.encode(), error)
+        raise errors.parametre_invalide(name, why) from error
+
+
+# How the JSON of a type begins.
+_BRACKETS: Final = {"array": "[", "object": "{"}
+_NULL: Final = "null"
+_READ_FROM_TEXT: Final = ("boolean", "integer", "number", *_BRACKETS)
+
+
 def _missing_error(name: str, allowed: tuple[Parameter, ...]) -> ApiError:
     if name == SECTEUR_REQUIS.name:
         return errors.secteur_requis()
-    why = errors.why(
-        "a_envoyer", wanted=next(one for one in allowed if one.name == name).what_to_send
-    )
-    return errors.parametre_invalide(name, why)
+    return values.missing_value(next(one for one in allowed if one.name == name))
 
 
 def clamp_limit(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -179,8 +242,6 @@ _WORDS_OF_TOOLS: Final = {
 
 
 def _texts(parameter: Parameter, value: Any) -> Iterator[str]:
-    if parameter.enum == _FLAG and isinstance(value, str):
-        value = _TRUTHS.get(value.strip().lower(), value)
     if parameter.enum == _FLAG and isinstance(value, bool):
         yield from ["1"] if value else []
     elif parameter.separator and isinstance(value, list):

@@ -118,9 +118,7 @@ def _companies(pairs: Pairs, generation: OpenGeneration) -> Sequence[AskedCompan
     """The companies to read. Raises ApiError 400."""
     items = values.items([text for _, text in pairs], RECORDS)
     if not items:
-        raise errors.parametre_invalide(
-            RECORDS.name, errors.why("a_envoyer", wanted=RECORDS.what_to_send)
-        )
+        raise values.missing_value(RECORDS)
     return values.companies(items, generation.names)
 
 

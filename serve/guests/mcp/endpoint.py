@@ -37,6 +37,8 @@ _SERVER: Final = {
     "title": "Companies of Europe (sociétés)",
     "version": VERSION,
 }
+# `arguments` may be a text with JSON in it, too.
+_CALL_SCHEMA: Final = {"properties": {"arguments": {"type": "object"}}}
 _CAPABILITIES: Final[Mapping[str, Any]] = {"tools": {}}
 _INSTRUCTIONS: Final = (
     "Companies of 25 European countries from their business registers, read-only. Begin with "
@@ -58,11 +60,34 @@ class RpcPost(NamedTuple):
 
 
 async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) -> Response:
-    """The response to a message; errors are responses too."""
-    found_id: Id | None = None
+    """The response to a message, or to a batch of them; errors are responses too."""
     try:
         value = await body_thread.parse(len(post.raw), partial(messages.document, post.raw))
-        found_id = messages.legible_id(value)
+        if isinstance(value, list) and versions.has_batches(post.headers):
+            return await _answer_batch(context, post, messages.batch(value), trace)
+    except RpcError as error:
+        return of_rpc_error(error)
+    return await _answer(context, post, value, trace)
+
+
+async def _answer_batch(
+    context: ServerContext, post: RpcPost, batch: Sequence[Any], trace: RequestTrace
+) -> Response:
+    """The responses to the requests of a batch, in its order; the headers are those of the last call."""
+    responses = [await _answer(context, post, value, trace) for value in batch]
+    bodies = [response.body for response in responses if response.body]
+    if not bodies:  # notifications alone
+        return responses[-1]
+    last = next((one for one in reversed(responses) if one.outcome), responses[-1])
+    return last._replace(status=200, body=b"[" + b",".join(bodies) + b"]")
+
+
+async def _answer(
+    context: ServerContext, post: RpcPost, value: Any, trace: RequestTrace
+) -> Response:
+    """The response to the message in a JSON value."""
+    found_id = messages.legible_id(value)
+    try:
         message = messages.message(value)
         modern = versions.is_modern(message, post.headers)
         if message.id is None:
@@ -192,11 +217,16 @@ def _tool(message: Message) -> tuple[Tool, Mapping[str, Any]]:
         )
     if name not in tools():
         raise messages.unknown_tool(name, list(tools()))
+    tool = tools()[name]
+    try:
+        given = arguments.typed({"arguments": given}, _CALL_SCHEMA)["arguments"]
+    except ApiError as error:
+        raise messages.invalid_params(f"params.{error.texts.en}") from error
     if not isinstance(given, dict | None):
         raise messages.invalid_params(
             f"params.arguments is {json_body.shown_value(given).en}; send an object"
         )
-    return tools()[name], given or {}
+    return tool, given or {}
 
 
 def _content(result: ToolResult, tool: Tool) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from serve.contract.limits import DEFAULT_CANDIDATES, MOST_CANDIDATES
 from serve.contract.objects.declaration import members
 from serve.contract.objects.matching import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
 from serve.generation.open_generation import OpenGeneration
-from serve.guests.mcp import results, sizes
+from serve.guests.mcp import arguments, results, sizes
 from serve.guests.mcp.outputs import Schema
 from serve.guests.mcp.results import ToolCall, ToolResult
 from serve.request import line_list
@@ -119,9 +119,9 @@ async def match(call: ToolCall) -> ToolResult:
     Raises:
         ApiError: 400, 413: the arguments are no list of lines; 429, 503.
     """
-    given = call.given
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Rapprochement]:
+        given = arguments.typed(call.given, INPUT)
         lines = given.get("lignes")
         if isinstance(lines, list) and len(lines) > MOST_LINES:
             raise errors.trop_de_lignes(len(lines), MOST_LINES)

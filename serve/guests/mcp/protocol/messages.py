@@ -19,6 +19,7 @@ INTERNAL: Final = -32603
 HEADER_MISMATCH: Final = -32020
 UNSUPPORTED_VERSION: Final = -32022
 
+_MOST_MESSAGES: Final = 50  # of a batch
 _SHOWN: Final = 100  # characters of a caller's text in a message
 _INT64: Final = 2**63
 
@@ -124,6 +125,21 @@ def document(raw: bytes) -> Any:
         raise not_json(json_body.why_unreadable(raw, error).en) from error
 
 
+def batch(value: list[Any]) -> list[Any]:
+    """The messages of a JSON-RPC batch.
+
+    Raises:
+        RpcError: -32600: it is empty, or too long.
+    """
+    if not value:
+        raise invalid_request("the batch is empty; send at least one message in it")
+    if len(value) > _MOST_MESSAGES:
+        raise invalid_request(
+            f"the batch has {len(value)} messages, {_MOST_MESSAGES} at most; send them in several"
+        )
+    return value
+
+
 def legible_id(value: Any) -> Id | None:
     """The id of a value that may not be a request, if there is one; errors repeat it."""
     found = value.get("id") if isinstance(value, dict) else None
@@ -139,7 +155,9 @@ def message(value: Any) -> Message:
         RpcError: -32600: the value is a batch, a response, or not a message at all.
     """
     if isinstance(value, list):
-        raise invalid_request("it is a batch; send one message a request")
+        raise invalid_request(
+            "it is a batch, which revision 2025-03-26 alone has; send one message a request"
+        )
     if not isinstance(value, dict):
         raise invalid_request(f"{_shown_value(value)} is not an object; send one")
     if value.get("jsonrpc") != "2.0":

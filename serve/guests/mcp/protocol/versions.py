@@ -16,7 +16,11 @@ from serve.guests.mcp.protocol.messages import Message
 from serve.request import json_body
 
 MODERN: Final = "2026-07-28"
-LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # the newest first
+# The newest first. 2024-11-05 is absent: its transport is a stream of events (HTTP+SSE), and there is none here.
+LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26")
+_BATCHES: Final = (
+    "2025-03-26"  # the only revision with JSON-RPC batches, and without the header of a version
+)
 SUPPORTED: Final = (MODERN, *LEGACY)
 
 # The headers that belong to a message, in lower case.
@@ -82,6 +86,11 @@ def check_legacy(headers: Headers) -> None:
     version = headers.get(VERSION)
     if version is not None and version not in LEGACY:
         raise messages.unsupported_version(version, SUPPORTED)
+
+
+def has_batches(headers: Headers) -> bool:
+    """Is a request with these headers of the revision that has batches? A request without a version is."""
+    return headers.get(VERSION) in (None, _BATCHES) and METHOD not in headers
 
 
 def negotiate(requested: object) -> str:

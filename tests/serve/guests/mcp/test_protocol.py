@@ -203,6 +203,91 @@ def test_a_notification_is_accepted_and_gets_no_answer(
     assert (reply.status, reply.body) == (202, b"")
 
 
+@pytest.mark.parametrize("version", ["", "2025-03-26"])
+def test_a_batch_is_answered_in_the_revision_that_has_batches(served: Served, version: str) -> None:
+    """2025-03-26, "Batching": a response for each request, none for a notification"""
+    batch = [
+        {"jsonrpc": "2.0", "id": 1, "method": "ping"},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": "b", "method": "tools/call", "params": CALL},
+        {"jsonrpc": "2.0", "id": 3, "method": "x"},
+        7,
+    ]
+
+    reply = send(served, batch, {"MCP-Protocol-Version": version})
+
+    ping, call, unknown, wrong = reply.json
+    assert (reply.status, ping) == (200, {"jsonrpc": "2.0", "id": 1, "result": {}})
+    assert (call["id"], call["result"]["structuredContent"]["total"]) == ("b", 25)
+    assert (unknown["id"], unknown["error"]["code"]) == (3, -32601)
+    assert (wrong["error"]["code"], "id" in wrong) == (-32600, False)
+
+
+def test_a_batch_costs_what_its_calls_cost(served: Served) -> None:
+    customer = served.customer("data")
+    params = {"name": "count_companies", "arguments": {}}
+    batch = [
+        {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+        for number in range(3)
+    ]
+
+    reply = send(served, batch, customer.headers)
+
+    assert (len(reply.json), reply.headers["X-Quota-Used"]) == (3, "3")
+    assert served.used(customer) == 3
+
+
+def test_a_batch_of_notifications_alone_gets_no_answer(served: Served) -> None:
+    reply = send(served, [{"jsonrpc": "2.0", "method": "notifications/initialized"}] * 2)
+
+    assert (reply.status, reply.body) == (202, b"")
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2025-06-18", MODERN])
+def test_a_batch_of_another_revision_is_refused(served: Served, version: str) -> None:
+    """2025-06-18 removed them"""
+    batch = [{"jsonrpc": "2.0", "id": 1, "method": "ping"}]
+
+    reply = send(served, batch, {"MCP-Protocol-Version": version})
+
+    assert code(reply) == (400, -32600)
+    assert "2025-03-26" in reply.json["error"]["message"]
+
+
+def test_a_batch_has_fifty_messages_at_most(served: Served) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+
+    assert len(send(served, [message] * 50).json) == 50
+    assert code(send(served, [message] * 51)) == (400, -32600)
+
+
+def test_a_revision_whose_transport_is_absent_is_not_offered(served: Served) -> None:
+    """2024-11-05 has streams of events (HTTP+SSE)"""
+    params = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "c"}}
+    body = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
+
+    assert send(served, body).json["result"]["protocolVersion"] == "2025-11-25"
+    assert code(legacy(served, "ping", headers={"MCP-Protocol-Version": "2024-11-05"})) == (
+        400,
+        -32022,
+    )
+
+
+@pytest.mark.parametrize(
+    "accepted",
+    ["", "*/*", "application/json", "application/json, text/event-stream",
+     "text/event-stream, application/json", "text/event-stream;q=0.5,application/json;q=0.1"],
+)  # fmt: skip
+def test_an_answer_is_json_whatever_is_accepted_first(served: Served, accepted: str) -> None:
+    """Streamable HTTP, "Sending Messages": either of the two types"""
+    for reply in (
+        modern(served, "tools/call", CALL, {"Accept": accepted}),
+        legacy(served, "tools/call", CALL, {"Accept": accepted}),
+    ):
+        assert reply.status == 200
+        assert reply.headers["Content-Type"].startswith("application/json")
+
+
 # -- messages and methods -----------------------------------------------------------------
 
 
@@ -222,7 +307,6 @@ def test_a_notification_is_accepted_and_gets_no_answer(
         (b"1", -32600),
         (b'"x"', -32600),
         (b"[]", -32600),
-        (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600),
         (b"{}", -32600),
         (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
         (b'{"jsonrpc":"2.0","id":1}', -32600),
@@ -237,7 +321,7 @@ def test_a_notification_is_accepted_and_gets_no_answer(
     ],
 )
 def test_what_is_no_message_is_refused(served: Served, raw: bytes, expected: int) -> None:
-    """JSON-RPC 2.0 §5.1; MCP: no batches, no null ids"""
+    """JSON-RPC 2.0 §5.1; MCP: no null ids"""
     reply = send(served, raw)
 
     assert code(reply) == (400, expected)

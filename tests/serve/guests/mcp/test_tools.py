@@ -579,13 +579,20 @@ def test_statements_that_do_not_fit_are_had_by_year(crowded: Served) -> None:
         ("list_countries", {"pays": ["FR"]}, ["parametre_inconnu", "No arguments"]),
         ("list_subsectors", {}, ["secteur_inconnu", "required", "list_sectors"]),
         ("list_subsectors", {"secteur": [""]}, ["secteur_inconnu", "required", "list_sectors"]),
-        ("read_company", {"iso2": "FR"}, ["id", "is required"]),
+        ("read_company", {"iso2": "FR"}, ["id", "is required; send a value, such as 09418436"]),
+        ("read_company", {"id": "UK:00944111"}, ["is required; send a value, such as UK"]),
+        ("read_companies", {"ids": "[]"}, ["is required; send a value, such as UK:00944111"]),
+        ("break_down_companies", {}, ["send one or more of these values: pays, secteur"]),
+        ("search_companies", {"pays": '["FR",'}, ["pays", "character 7", "not JSON", "correct it"]),
+        ("search_companies", {"limit": "cinq"}, ["limit", "'cinq' is not a whole number"]),
+        ("search_companies", {"site_web": "peut-être"}, ["site_web", "peut-être"]),
+        ("match_companies", {"lignes": "[{]"}, ["lignes", "not JSON"]),
         ("read_company", {"iso2": "FR", "id": "absente"}, ["societe_introuvable", "q takes"]),
         ("read_company", {"iso2": "FR", "id": "x" * 65}, ["identifiant_invalide", "64"]),
         ("read_company", {"iso2": "Z", "id": "1"}, ["pays_inconnu"]),
         ("read_company", {"iso2": "FR", "id": FR, "exercice": "lundi"}, ["exercice", "lundi"]),
         ("read_company", {"iso2": "FR", "id": FR, "exercice": 0}, ["exercice", "0"]),
-        ("read_company", {"iso2": "FR", "id": FR, "etats_financiers": 0}, ["etats_financiers"]),
+        ("read_company", {"iso2": "FR", "id": FR, "etats_financiers": 2}, ["etats_financiers"]),
         ("explain_plan", {"x": 1}, ["parametre_inconnu"]),
     ],
 )
@@ -597,6 +604,20 @@ def test_wrong_arguments_are_told_with_a_remedy(
 
     assert not [word for word in words if word not in text], text
     assert " est " not in text and " : " not in text.replace('" : ', ""), text
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "depuis: it is required; send a value, such as 81c0"),
+        ({"depuis": "0" * 16, "recherche": '{"q":1,"q":2}'}, "the name 'q' is there twice"),
+        ({"depuis": "0" * 16, "recherche": {"pays": '["FR"'}}, "pays: from character"),
+    ],
+)
+def test_wrong_arguments_of_a_tool_for_accounts_are_told_too(
+    served: Served, customer: Customer, given: dict[str, Any], words: str
+) -> None:
+    assert words in refused(served, "changes", customer.headers, **given)
 
 
 def test_nothing_of_a_refusal_is_cut_in_silence(served: Served) -> None:
@@ -626,10 +647,86 @@ def test_a_count_of_none_explains_only_what_was_asked(served: Served) -> None:
         ({"site_web": True, "avec_ca": False}, [("site_web", "1")]),
         ({"site_web": "true", "avec_ca": "False"}, [("site_web", "1")]),  # models write both
         ({"q": None, "pays": []}, []),
+        (
+            {"pays": "null", "limit": "null", "site_web": "NULL".lower(), "q": "null"},
+            [("q", "null")],
+        ),
+        ({"nace": "56", "code_postal": "[75001]"}, [("code_postal", "75001"), ("nace", "56")]),
+        ({"site_web": 1, "avec_ca": "0"}, [("site_web", "1")]),
     ],
 )
 def test_arguments_become_parameters(given: dict[str, Any], pairs: Pairs) -> None:
     assert arguments.pairs(given, arguments.SEARCH, ()) == pairs
+
+
+# Arguments of each tool that takes some, as JSON has them; `read` stands for a generation.
+TYPED: list[tuple[str, dict[str, Any]]] = [
+    ("list_sectors", {"pays": ["FR", "UK"]}),
+    ("list_subsectors", {"secteur": ["edition", "restauration"], "pays": ["FR"]}),
+    ("list_sources", {"pays": ["FR"]}),
+    ("count_companies", {"pays": ["FR", "UK"], "ca_min": 1000.5, "avec_comptes": False}),
+    ("suggest", {"q": "f", "pays": ["FR"]}),
+    ("break_down_companies", {"par": ["ville", "forme"], "limite": 2, "site_web": True}),
+    ("analyse_market", {"pays": ["FR", "UK"], "avec_ca": True}),
+    ("search_companies", {"etat": ["active"], "limit": 3, "offset": 1, "effectif_min": 1}),
+    ("search_companies", {"ids": ["FR:552100554", "FR:absente"], "tri": None, "ca_max": None}),
+    ("read_company", {"iso2": "FR", "id": FR, "etats_financiers": True, "exercice": 2024}),
+    ("read_companies", {"ids": ["FR:552100554", "UK:08209948"]}),
+    ("analyse_company", {"iso2": "FR", "id": FR}),
+    ("comparable_companies", {"iso2": "FR", "id": FR, "n": 2}),
+    ("company_group", {"iso2": "FR", "id": FR}),
+    ("changes", {"depuis": "", "ids": ["FR:552100554"], "limit": 5}),
+    ("changes", {"depuis": "", "recherche": {"pays": ["FR"], "avec_ca": True}}),
+    ("look_up", {"valeur": FR}),
+    (
+        "match_companies",
+        {
+            "lignes": [{"cle": "1", "nom": "Fitlab", "pays": None}, {"cle": 2, "id": FR}],
+            "limite": 2,
+            "colonnes": ["nom"],
+        },
+    ),
+]
+
+
+def written(value: Any) -> Any:
+    """An argument as a client writes it that knows texts alone."""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+@pytest.mark.parametrize(("tool", "given"), TYPED, ids=[tool for tool, _ in TYPED])
+def test_arguments_that_are_json_in_a_text_are_understood(
+    served: Served, tool: str, given: dict[str, Any]
+) -> None:
+    """The whole of the arguments, too, and each item of a list"""
+    if "depuis" in given:
+        given = {**given, "depuis": served.ask("/readyz").json["generation"]}
+    headers = served.customer("integral").headers
+    nested = {
+        name: [written(one) if isinstance(one, dict) else one for one in value]
+        if isinstance(value, list)
+        else written(value)
+        for name, value in given.items()
+    }
+    free = ("credits_debites", "credits_restants")
+
+    answers = [
+        modern(served, "tools/call", {"name": tool, "arguments": arguments}, headers).json["result"]
+        for arguments in (given, {n: written(v) for n, v in given.items()}, nested, written(given))
+    ]
+
+    assert not answers[0]["isError"], answers[0]
+    shown_values = [
+        {name: value for name, value in one["structuredContent"].items() if name not in free}
+        for one in answers
+    ]
+    assert shown_values[1:] == shown_values[:1] * 3
+
+
+def test_every_tool_with_arguments_is_tried_as_texts() -> None:
+    with_arguments = {one.name for one in tools().values() if one.arguments or one.input}
+
+    assert {tool for tool, _ in TYPED} == with_arguments
 
 
 def test_contacts_are_among_the_rows_of_who_may_see_them(served: Served) -> None:
