@@ -23,14 +23,15 @@ def _of_parameters(name: str, given: Sequence[Parameter]) -> type:
 
 
 DemandeExport: Final[type] = component(
-    "Ce qu’il faut exporter ; un objet vide est la base entière.",
-    "What to export; an empty object is the whole base.",
+    "Ce qu’il faut exporter ; un objet vide est la base entière. Une liste peut aussi être un tableau.",
+    "What to export; an empty object is the whole base. A list may be an array, too.",
     closed=True,
 )(_of_parameters("DemandeExport", parameters.EXPORT))
 
 _Filtres: Final[type] = part(
-    "Les filtres d’une recherche ; un objet vide est la base entière.",
-    "The filters of a search; an empty object is the whole base.",
+    "Les filtres d’une recherche ; un objet vide est la base entière. Une liste peut aussi être un "
+    "tableau.",
+    "The filters of a search; an empty object is the whole base. A list may be an array, too.",
     closed=True,
 )(_of_parameters("Filtres", parameters.WATCHED))
 
@@ -144,7 +145,7 @@ class DemandeRapprochement:
     ]
     colonnes: Annotated[
         Sequence[Annotated[str, with_keywords(enum=list(FIELDS))]] | AbsentKey,
-        with_keywords(type=["array", "string", "null"]),
+        with_keywords(type=["array", "null"]),
         Text(
             "Les champs de la société dont les valeurs accompagnent une ligne `sur` ou "
             "`probable` ; les coordonnées selon les droits.",

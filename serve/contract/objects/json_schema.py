@@ -21,7 +21,7 @@ from serve.contract.objects.declaration import (
     names_of,
     text_of,
 )
-from serve.contract.parameters import IDS, Parameter, words
+from serve.contract.parameters import Parameter, words
 from serve.contract.text import Lang, Text
 
 Schema = dict[str, Any]
@@ -71,16 +71,12 @@ def reference(name: str) -> Schema:
 
 
 def _member(parameter: Parameter, lang: Lang) -> Schema:
-    """A parameter as a field; a list may be an array of such texts (serve/request/json_body.py).
+    """A parameter as a field, a text or a number; the description of the body says that a list may be an array.
 
-    Its default is only described: generated clients require what has one.
+    Generators of clients cannot write a field that is a text or an array. They require a field that has a default,
+    so the default is only described.
     """
     found = parameter.schema(words())
-    if parameter.separator:
-        limits = {name: found[name] for name in ("type", "minLength", "pattern") if name in found}
-        found |= {"type": ["string", "array"], "items": limits}
-    if parameter is IDS:
-        found["minItems"] = 1
     text, default = parameter.description.in_language(lang), found.pop("default", None)
     if default is not None:
         text = _DEFAULT.in_language(lang).format(text=text, value=default)

@@ -105,8 +105,6 @@ def _put_body_right(body: dict[str, Any]) -> None:
     for number, line in enumerate(body.get("lignes", ())):
         if "cle" in line:
             line["cle"] = str(number)
-    if "lignes" in body and isinstance(body.get("colonnes"), str):
-        body["colonnes"] = "nom,ville"  # the document lists the names for an array alone
 
 
 def _is_forgiven(case: schemathesis.Case) -> bool:

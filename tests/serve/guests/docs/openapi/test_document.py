@@ -1,6 +1,8 @@
 """The document /openapi.json: it names every route, and says what the code does (§4.8)."""
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import orjson
 import pytest
@@ -13,6 +15,7 @@ from serve.contract.errors import CODES
 from serve.contract.objects.common import DetailsErreur
 from serve.contract.objects.declaration import names_of
 from serve.contract.parameters import Parameter
+from serve.contract.text import Lang
 from serve.guests.docs.openapi import answers, document
 from serve.guests.docs.openapi.headers import headers
 from serve.guests.operations import OPERATIONS
@@ -105,7 +108,7 @@ def test_the_body_of_an_export_has_the_parameters_of_its_query() -> None:
     body = DOCUMENT["components"]["schemas"]["DemandeExport"]
 
     assert list(body["properties"]) == list(parameters.names(parameters.EXPORT))
-    assert body["properties"]["pays"]["type"] == ["string", "array"]
+    assert body["properties"]["pays"]["type"] == "string"
     assert body["properties"]["q"]["type"] == "string"
 
 
@@ -190,6 +193,33 @@ def test_no_value_of_an_answer_is_closed_to_later_ones() -> None:
         for name, header in DOCUMENT["components"]["headers"].items()
         if len(header["schema"].get("enum", ())) > 1 and name != "X-Export-Coordonnees"
     ]
+
+
+@pytest.mark.parametrize("lang", ["en", "fr"])
+def test_no_text_of_the_document_breaks_the_source_code_of_a_client(lang: Lang) -> None:
+    """Generators write texts into comments and patterns into literals: tests/judges/openapi/test_generators.py."""
+    texts = list(all_texts(document.document(lang=lang)))
+
+    assert not [one for one in texts if re.search(r"\*/|/\*|[\u2028\u2029]|\"{3}|\$\{|`{3}", one)]
+    assert not [one for one in texts if re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", one)]
+    assert not [one for one in texts if re.search(r"\\u20(28|29)|\\[rnvft0]", one)]
+
+
+def test_no_field_is_a_text_or_a_list() -> None:
+    """Generators of clients cannot write such a union of types."""
+    types = [one["type"] for one in nodes(DOCUMENT) if isinstance(one.get("type"), list)]
+
+    assert types
+    assert not [one for one in types if "array" in one and set(one) - {"array", "null"}]
+
+
+def all_texts(value: Any) -> Iterator[str]:
+    """Every text of a JSON value, names apart."""
+    if isinstance(value, str):
+        yield value
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in parts:
+        yield from all_texts(part)
 
 
 def test_every_header_that_browsers_may_read_is_described() -> None:
