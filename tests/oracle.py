@@ -5,6 +5,7 @@ fast code except the query (`shards.query.Query`). A company is a dict of the fi
 `capital_eur`, `actif_eur` (total assets) and `a_comptes` (whether it has statements).
 """
 
+import calendar
 import math
 import re
 import unicodedata
@@ -839,3 +840,25 @@ def _less(one: float | None, other: float | None) -> float | None:
 def _by(one: float | None, other: float | None, factor: float = 1.0) -> float | None:
     """A part of something; of nothing, or of less than nothing, there is none."""
     return None if one is None or other is None or other <= 0 else factor * one / other
+
+
+def is_date(text: str) -> bool:
+    """C8: a day of the calendar, a month or a year, from the year 1000 to 2999."""
+    if not re.fullmatch(r"[12][0-9]{3}(-[0-9]{2}(-[0-9]{2})?)?", text):
+        return False
+    year, month, day = [*map(int, text.split("-")), 1, 1][:3]
+    return 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]
+
+
+def date_of_creation(created: str, source: str | None, last_year: int) -> str | None:
+    """A published date of creation as it is served: none that is impossible, or after the date of its file.
+
+    Args:
+        source: the date of the file; one that is impossible, or after `last_year`, counts as none.
+        last_year: the last year of a row whose file has no date.
+    """
+    if not is_date(created) or int(created[:4]) > last_year:
+        return None
+    if source is None or not is_date(source) or int(source[:4]) > last_year:
+        return created
+    return None if created[: len(source)] > source else created

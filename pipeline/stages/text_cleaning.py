@@ -7,8 +7,8 @@ returned"). So does an address with another scheme than http and https, since a 
 it as a link, and an e-mail address that is none (several in one field, "n/a"). Of an address of the web
 a user before the host is left out (RFC 3986 §3.2.1): `https://bank.fr@evil.com` reads as another site,
 and a password is nobody's business. The texts of a list
-are cleaned likewise; a list without any text is null. Cleaning is idempotent. Identifiers become
-NFC and are trimmed; `rejections` refuses those that are not printable.
+are cleaned likewise; a list without any text is null. Cleaning is idempotent. What no one sees at an end of a
+text is trimmed. Identifiers become NFC and are trimmed; `rejections` refuses those that are not printable inside.
 """
 
 from collections.abc import Mapping
@@ -64,9 +64,11 @@ _EMAIL: Final = (
     rf"^{_NAME}(?:\.{_NAME})*@(?:{_LABEL}\.)+(?:[\p{{L}}\p{{M}}]{{2,}}|xn--[A-Za-z0-9-]+)$"
 )
 _CONTROL: Final = r"[\p{Cc}\p{Zl}\p{Zp}]+"
+# Blanks, controls and format characters, such as the zero-width space and the mark at the head of a file.
+INVISIBLE_ENDS: Final = r"^[\p{Z}\p{Cc}\p{Cf}]+|[\p{Z}\p{Cc}\p{Cf}]+$"
 # A text of these characters only, without a blank at an end, is already clean: NFC never changes
 # them, whatever their neighbours. Most texts are such and are neither normalised nor copied.
-_TIDY: Final = r"\x20-\x7e\u00a1-\u02ff\u0388-\u03ff\u0400-\u0482\u048a-\u052f"
+_TIDY: Final = r"\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u0388-\u03ff\u0400-\u0482\u048a-\u052f"
 _UNTIDY: Final = rf"[^{_TIDY}]|^ | $|^$"
 
 
@@ -126,7 +128,7 @@ def _clean_text(text: pl.Expr, kept_inside: bool = False) -> pl.Expr:
     found = text.str.normalize("NFC")
     if not kept_inside:
         found = found.str.replace_all(_CONTROL, " ")
-    found = found.str.strip_chars()
+    found = found.str.replace_all(INVISIBLE_ENDS, "")
     return pl.when(found != "").then(found)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 import polars as pl
 
+from pipeline.stages import text_cleaning
 from pipeline.stages.persons.objections import Hidden
 
 LEFT_OUT: Final = "opposition d'une personne"
@@ -49,6 +50,6 @@ def count(hidden: Hidden, present: Collection[str]) -> dict[str, int]:
 
 def rows_per_company(companies: pl.LazyFrame, hidden: Hidden) -> dict[str, int]:
     """How many of the input rows `companies` each company has that `hidden` names; none has none."""
-    identifier = pl.col("id").str.strip_chars()
+    identifier = pl.col("id").str.replace_all(text_cleaning.INVISIBLE_ENDS, "")
     found = companies.filter(identifier.is_in(sorted(hidden))).group_by(identifier).len()
     return dict(found.sort("id").collect(engine="streaming").iter_rows())

@@ -13,6 +13,7 @@ from pipeline.canonical import BOOLEAN, COMPANIES, COMPANIES_REQUIRED, INTEGER, 
 from pipeline.errors import SeedError
 from pipeline.stages import implausible_values, money, text_cleaning
 from seeds import TABLES
+from tests import oracle
 from tests.pipeline.builds import accounted, run, served
 from tests.pipeline.rows import companies, company, line, write
 
@@ -192,6 +193,30 @@ def test_the_date_of_a_file_in_a_far_year_counts_for_nothing() -> None:
         "date postérieure au fichier (date_creation)": 1,
         "date postérieure au fichier (date_source)": 1,
     }
+
+
+_YEARS = st.sampled_from(
+    ["0001", "0999", "1000", "1900", "2024", "2025", f"{LAST_YEAR}", "2199", "9999", "24"]
+)
+_DATES = st.one_of(
+    st.builds("-".join, st.tuples(_YEARS)),
+    st.builds("-".join, st.tuples(_YEARS, st.sampled_from(["00", "01", "2", "02", "12", "13"]))),
+    st.builds(
+        "-".join,
+        st.tuples(
+            _YEARS,
+            st.sampled_from(["01", "02", "11", "12", "13"]),
+            st.sampled_from(["00", "01", "28", "29", "30", "31", "32", "1"]),
+        ),
+    ),
+)
+
+
+@given(created=_DATES, source=st.none() | _DATES)
+def test_dates_are_those_of_the_oracle(created: str, source: str | None) -> None:
+    row, _ = left(date_creation=created, date_source=source)
+
+    assert row["date_creation"] == oracle.date_of_creation(created, source, LAST_YEAR)
 
 
 # -- numbers -------------------------------------------------------------------------

@@ -54,6 +54,9 @@ def test_an_address_has_no_user_before_its_host(published: str, expected: str) -
         ("Rue A\r\nBât. B", "Rue A Bât. B"),
         ("Ża\x00bka\x07", "Ża bka"),
         ("\x85\u2028", None),
+        ("\ufeff\u200bŻabka\u200d \u00ad", "Żabka"),
+        ("\u200b", None),
+        ("Ża\u200bbka", "Ża\u200bbka"),
         ("", None),
         (None, None),
         ("ＡＢＣ Ψ 😀", "ＡＢＣ Ψ 😀"),
@@ -79,8 +82,15 @@ def test_what_is_taken_for_tidy_is_left_alone_by_every_rule() -> None:
     for letter in tidy:
         assert unicodedata.normalize("NFC", letter) == letter
         assert not unicodedata.combining(letter)
-        assert unicodedata.category(letter) not in ("Cc", "Zl", "Zp")
+        assert unicodedata.category(letter) not in ("Cc", "Cf", "Zl", "Zp")
         assert letter == " " or not letter.isspace()
+
+
+@pytest.mark.parametrize("published", ["\ufeff7", "\u200b7", " 7\u00a0", "\t7\u00ad", "7\u200e"])
+def test_an_identifier_loses_what_no_one_sees_at_its_ends(published: str) -> None:
+    frame = companies(company("EE", published, "Ä")).pipe(text_cleaning.clean).collect()
+
+    assert frame["id"].item() == "7"
 
 
 def test_the_inside_of_an_identifier_is_left_alone() -> None:
