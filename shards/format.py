@@ -121,6 +121,10 @@ RECORD_LEVEL: Final = 5
 RECORD_MATCH: Final = 5
 RECORD_WINDOW: Final = 14
 RECORD_SEARCH: Final = 4
+# The most bytes of a record and of the statements of a company, unpacked: a reader refuses a frame that claims more. A
+# record has some 1 200, and texts are cut long before; statements have some 10 000.
+MOST_RECORD: Final = 1 << 20
+MOST_STATEMENTS: Final = 1 << 24
 # The first bytes of every zstd frame (RFC 8878 §3.1.1); stored records omit them.
 ZSTD_MAGIC: Final = bytes.fromhex("28b52ffd")
 
@@ -152,7 +156,7 @@ def unpack_header(packed: bytes) -> Header:
         raise WrongFormatError(
             f"the shard has format {version}, this code reads {FORMAT_VERSION}; rebuild it"
         )
-    return Header(iso2.decode(), rows)
+    return Header(iso2.decode("ascii", "replace"), rows)
 
 
 def chunk_key(number: int) -> bytes:

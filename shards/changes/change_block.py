@@ -13,6 +13,7 @@ import orjson
 import zstandard
 from numpy.typing import NDArray
 
+from shards.codec import chunks
 from shards.errors import CorruptError
 from shards.search.columns import COLUMNS
 from shards.search.filters import Filter, Values
@@ -25,10 +26,10 @@ TOGETHER: Final = 32
 _DETAILS: Final = "details"
 _END: Final = b"\n"  # not in JSON as it is stored here, which escapes it
 _LEVEL: Final = 3
+# The most bytes of a frame, unpacked: TOGETHER companies, before and after, of which each may have a MiB.
+_MOST: Final = 1 << 27
 # What reading damaged bytes, or comparing a value of a wrong type, raises.
-_FAULTS: Final = (
-    AttributeError, LookupError, MemoryError, TypeError, ValueError, zstandard.ZstdError,
-)  # fmt: skip
+_FAULTS: Final = (AttributeError, LookupError, TypeError, ValueError, zstandard.ZstdError)
 
 Mask = NDArray[np.bool_]
 
@@ -136,7 +137,7 @@ class ChangeBlock:
 
 
 def _decompress(frame: bytes) -> bytes:
-    return zstandard.ZstdDecompressor().decompress(frame)
+    return chunks.decompress(frame, _MOST, zstandard.ZstdDecompressor())
 
 
 def _corrupt_error(error: Exception) -> CorruptError:

@@ -1,9 +1,10 @@
-"""Frames that are read by their number: so many of them are one value (FORMAT.md §6)."""
+"""Frames that are read by their number: so many of them are one value (FORMAT.md §6); and unpacking a frame."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import zstandard
 from numpy.typing import NDArray
 
 from shards import format
@@ -43,3 +44,18 @@ class Chunks:
             if inside[0] or not (np.diff(inside, append=len(held)) > 0).all():
                 return chunk
         return None
+
+
+def decompress(frame: bytes, most: int, decompressor: zstandard.ZstdDecompressor) -> bytes:
+    """The content of a zstd frame, which has at most `most` bytes.
+
+    The decompressor takes the memory that a frame claims, so the claim is compared first.
+
+    Raises:
+        ValueError: the frame claims more, or does not say.
+        ZstdError: it is damaged.
+    """
+    size = zstandard.frame_content_size(frame)
+    if not 0 <= size <= most:
+        raise ValueError(f"a frame of {size} bytes, and {most} are the most")
+    return bytes(decompressor.decompress(frame))

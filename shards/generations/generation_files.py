@@ -17,8 +17,8 @@ A generation is complete or absent: it is built under another name and gets its 
 replaced by another rename. All files of the generation that CURRENT names exist. An open generation keeps its folder
 from being removed (locks.py).
 
-Two generations may share a shard file, and LMDB refuses to open a file twice in one process. So generations that are
-open at the same time share the open shard. It is identified by its inode, and closed when its last user releases it.
+Two generations may share a shard file. Generations that are open at the same time then share the open shard. It is
+identified by its inode, and closed when its last user releases it.
 """
 
 from collections.abc import Collection

@@ -70,9 +70,8 @@ ALONE: Final = 2
 # What a search returns that would cost more than its budget.
 TOO_DEAR: Final = -2
 
-# What the join of records returns that needs more room than there is; what libzstd returns then.
+# What the join of records returns that needs more room than there is.
 NO_ROOM: Final = -2
-TOO_SMALL: Final = -70
 
 # A suffix, with the rows of its word, costs as much as so many rows.
 UNITED: Final = 30

@@ -4,8 +4,9 @@ from typing import Final
 
 import numpy as np
 
+from shards import format
 from shards.codec import record
-from shards.errors import CorruptError
+from shards.errors import REMEDY, CorruptError
 from shards.kernel import memory, types
 from shards.kernel.memory import address_of, view
 from shards.kernel.results.records import run as join_records
@@ -13,9 +14,9 @@ from shards.search.generation_arrays import GenerationArrays
 from shards.search.libzstd import libzstd
 from shards.search.result_page import Places
 
-# Bytes for the records of a page, at first and at most.
+# Bytes for the records of a page, at first and at most: those of 1 000 companies have 1.2 MB.
 _LEAST: Final = 1 << 18
-_MOST: Final = 1 << 30
+_MOST: Final = 1 << 24
 
 
 class RecordJoiner:
@@ -49,8 +50,8 @@ class RecordJoiner:
             )  # fmt: skip
             if size != types.NO_ROOM:
                 return bytes(room.bytes[:size])
-            if room.size > _MOST:
-                raise CorruptError("a record is longer than any company; build or fetch it again")
+            if room.size >= _MOST:
+                raise CorruptError(f"{len(places)} records have over {_MOST} bytes; {REMEDY}")
             self._room = _Room(4 * room.size)
 
 
@@ -58,7 +59,7 @@ class _Room:
     """Where one record is decompressed (`work`), and where the records of a page are joined."""
 
     def __init__(self, size: int) -> None:
-        self.size, self.work_size = size, size // 4
+        self.size, self.work_size = size, format.MOST_RECORD
         self._work = np.empty(self.work_size, np.uint8)
         self.bytes = view(np.empty(size, np.uint8))
         self.joined, self.work = address_of(self.bytes), address_of(self._work)

@@ -299,6 +299,7 @@ def _write_rows(
     chunks = ChunkWriter(tables, format.RECORD)
     while batch := list(islice(given, _BATCH)):
         for stored in batch:
+            _check_size(stored, format.MOST_RECORD, chunks.count, "record")
             chunks.append(compress(stored).removeprefix(format.ZSTD_MAGIC))
         progress(len(batch))
     if chunks.count != count:
@@ -332,6 +333,7 @@ def _write_comptes(tables: LmdbWriter, count: int, comptes: Iterable[tuple[int, 
                 f"statements were given for row {row} of {count} rows; give none for others"
             )
         rows.append(row)
+        _check_size(lines, format.MOST_STATEMENTS, row, "statements")
         chunks.append(plain.compress(lines))
     if any(after <= row for row, after in pairwise(rows)):
         raise OutOfOrderError(
@@ -340,6 +342,14 @@ def _write_comptes(tables: LmdbWriter, count: int, comptes: Iterable[tuple[int, 
     with_statements = np.array(rows, np.uint32)
     chunks.close(rows=with_statements)
     return with_statements
+
+
+def _check_size(stored: bytes, most: int, row: int, what: str) -> None:
+    if len(stored) > most:
+        raise OutOfOrderError(
+            f"the {what} of row {row} ({stored[8:80].decode(errors='replace')}…) has {len(stored)} bytes, and "
+            f"{most} are the most that a reader takes; shorten its texts"
+        )
 
 
 def _train(records: Callable[[range], Iterator[bytes]], count: int) -> bytes:

@@ -83,9 +83,9 @@ def join(
             return NO_ROOM
         memcpy(out + used, first_byte(shard, row, start), length)
         made: i64 = decompress(context, work, work_size, out + used, length, shard.dictionary)
-        if made < 0:  # an error of libzstd, a negative number as it is
-            if made == TOO_SMALL:
-                return NO_ROOM
+        if (
+            made < 0
+        ):  # an error of libzstd, a negative number as it is; `work` has room for the largest record
             raise_damaged()
         if used + made + null_size > out_size:
             return NO_ROOM

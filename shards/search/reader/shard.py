@@ -17,7 +17,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import aliases, cells, codes, record, sort_keys
+from shards.codec import aliases, cells, chunks, codes, record, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell, CellRange, Layout
 from shards.codec.chunks import Chunks
@@ -88,7 +88,8 @@ class Shard:
         frames = self.frames
         return [
             record.decode(
-                self._decompress(row, frames, row, format.ZSTD_MAGIC), coordonnees=coordonnees
+                self._decompress(row, frames, row, format.MOST_RECORD, format.ZSTD_MAGIC),
+                coordonnees=coordonnees,
             )
             for row in rows
         ]
@@ -119,7 +120,8 @@ class Shard:
         number = self._statement(row)
         if number is None:
             return None, b""
-        lines, _, withheld = self._decompress(row, self.statements, number).partition(b"\n")
+        text = self._decompress(row, self.statements, number, format.MOST_STATEMENTS)
+        lines, _, withheld = text.partition(b"\n")
         return lines, withheld
 
     def has_comptes(self, row: int) -> bool:
@@ -363,16 +365,17 @@ class Shard:
 
     def _chunks(self, table: bytes, count: int) -> Chunks:
         starts = self.file.array(table, format.STARTS.decode(), format.U4)
-        chunks = range(-(-count // format.CHUNK_ROWS))
-        return Chunks(starts, [self.file.value(table, format.chunk_key(chunk)) for chunk in chunks])
+        numbers = range(-(-count // format.CHUNK_ROWS))
+        return Chunks(starts, [self.file.value(table, format.chunk_key(n)) for n in numbers])
 
-    def _decompress(self, row: int, frames: Chunks, number: int, magic: bytes = b"") -> bytes:
+    def _decompress(
+        self, row: int, frames: Chunks, number: int, most: int, magic: bytes = b""
+    ) -> bytes:
         try:
             with self._decompressing:
                 decompressor = self._plain_and_trained[frames is self.frames]
-                return bytes(decompressor.decompress(magic + bytes(frames[number])))
-        # The size that a changed frame claims may be immense.
-        except (zstandard.ZstdError, LookupError, MemoryError) as error:
+                return chunks.decompress(magic + bytes(frames[number]), most, decompressor)
+        except (zstandard.ZstdError, LookupError, ValueError) as error:
             raise CorruptError(
                 f"{self.path}: row {row} is damaged ({error}); build or fetch the file again"
             ) from error

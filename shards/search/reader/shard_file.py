@@ -1,8 +1,7 @@
 """The file of a shard: its values by table and key, where they lie in the map of the file.
 
-LMDB reads every page of a value that it returns, so values are taken from a map of the file, where
-`places` says that they lie (FORMAT.md §3). LMDB is closed again once its table `meta` is read, so any
-number of threads may use a shard.
+Only the table `meta` is read as LMDB has it (`lmdb_pages`). All other values are taken from a map of the file, where
+`places` says that they lie (FORMAT.md §3), so any number of threads may use a shard.
 """
 
 import mmap
@@ -11,17 +10,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import lmdb
 import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
 from shards.codec.strings import Texts
-from shards.errors import REMEDY, CorruptError, WrongFormatError
+from shards.errors import REMEDY, CorruptError
+from shards.search.reader.lmdb_pages import LmdbPages
 
 # Of each value, the bytes that are read ahead when a shard is opened.
 _FIRST_BYTES: Final = 1 << 14
+# The size of the largest value of `meta`: those of the largest country have some 40 KiB.
+_MOST_META: Final = 1 << 22
 
 
 class _Place(NamedTuple):
@@ -78,9 +79,8 @@ class ShardFile:
 
     def items(self, table: bytes) -> Iterator[tuple[bytes, bytes]]:
         """All entries of a table by ascending key, as LMDB has them."""
-        with _open(self.path) as env, env.begin(buffers=True) as txn:
-            for key, value in txn.cursor(db=env.open_db(table, txn=txn, create=False)):
-                yield bytes(key), bytes(value)
+        with LmdbPages(self.path) as pages:
+            yield from pages.entries(table)
 
     def misplaced_values(self) -> Iterator[str]:
         """The values that are not where `places` says, as table and key."""
@@ -110,32 +110,18 @@ class ShardFile:
                 self._map.madvise(advice, start, stop - start)
 
 
-def _open(path: Path) -> lmdb.Environment:
-    return lmdb.open(
-        str(path), subdir=False, readonly=True, lock=False, readahead=False,
-        max_dbs=len(format.TABLES),
-    )  # fmt: skip
-
-
 def read_meta(path: Path) -> dict[bytes, bytes]:
     """The values of `meta`.
 
     Raises:
         WrongFormatError: the file is no shard, or a shard of another format version.
-        CorruptError: the file is shorter than LMDB has written it.
+        CorruptError: its pages contradict each other, or it is shorter than it was written.
     """
-    try:
-        with _open(path) as env, env.begin() as txn:
-            if (env.info()["last_pgno"] + 1) * env.stat()["psize"] > path.stat().st_size:
-                raise CorruptError(f"{path} ends before its last page; build or fetch it again")
-            meta = env.open_db(format.META, txn=txn, create=False)
-            # Every format version has this value, so a wrong version is reported before a missing one.
-            format.unpack_header(txn.get(format.HEADER, b"", db=meta))
-            return dict(txn.cursor(db=meta))
-    except lmdb.Error as error:
-        raise WrongFormatError(
-            f"{path} is not a shard ({error}); `python -m pipeline build` writes them"
-        ) from error
+    with LmdbPages(path) as pages:
+        meta = dict(pages.entries(format.META, _MOST_META))
+    # Every format version has this value, so a wrong version is reported before a missing one.
+    format.unpack_header(meta.get(format.HEADER, b""))
+    return meta
 
 
 def _first_reads(places: Mapping[tuple[bytes, bytes], _Place]) -> Iterator[_Place]:

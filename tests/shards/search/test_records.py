@@ -1,6 +1,7 @@
 """The records of a page, joined in one call, beside the same records one by one."""
 
 import random
+import struct
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -8,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pytest
+import zstandard
 
 from shards import format
-from shards.errors import CorruptError
+from shards.codec import chunks
+from shards.errors import CorruptError, OutOfOrderError
 from shards.query import Query
 from shards.search import kernel_session, record_joiner, search
 from shards.search.libzstd import libzstd
@@ -172,3 +175,67 @@ def test_threads_read_the_records_of_a_shard_at_once(base: ShardSet) -> None:
     with ThreadPoolExecutor(4) as threads:
         for found in threads.map(read, range(40)):
             assert found == wanted
+
+
+def bomb(size: int) -> bytes:
+    """A frame of `size` bytes of blanks in blocks that repeat a byte (RFC 8878 §3.1.1.2), without its magic number."""
+    blocks, rest = divmod(size, 1 << 17)
+    lengths = [1 << 17] * blocks + [rest]
+    last = len(lengths) - 1
+    return b"\xe0" + struct.pack("<Q", size) + b"".join(
+        (length << 3 | 2 | (number == last)).to_bytes(3, "little") + b" "
+        for number, length in enumerate(lengths)
+    )  # fmt: skip
+
+
+def test_a_record_that_unpacks_to_more_than_any_is_damaged_however_it_is_read(
+    tmp_path: Path,
+) -> None:
+    write_shard(tmp_path / "EE", "EE", [company("EE", str(i), f"{TEXT}{i}") for i in range(3)])
+    with altered(tmp_path / "EE", format.RECORD) as txn:
+        put_frame(txn, 1, bomb(format.MOST_RECORD + 1))
+
+    with Shard(tmp_path / "EE") as shard:
+        damaged = ShardSet()
+        damaged["EE"] = shard
+        with pytest.raises(CorruptError, match="row 1 is damaged.*1048577 bytes"):
+            shard.record(1, coordonnees=True)
+        with pytest.raises(CorruptError):
+            search.records(damaged, places(damaged, [MergedRow("EE", 1)]), coordonnees=False)
+        assert shard.company(0)["iso2"] == "EE"
+        damaged.forget()
+
+
+def test_records_that_have_more_bytes_than_a_page_may_are_damaged(
+    base: ShardSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_joiner, "_LEAST", 1 << 8)
+    monkeypatch.setattr(record_joiner, "_MOST", 1 << 12)
+    session = kernel_session.KernelSession(base.own_session()._arrays)
+
+    with pytest.raises(CorruptError, match="300 records have over 4096 bytes"):
+        rows = [MergedRow("EE", row) for row in range(300)]
+        session.records(places(base, rows), coordonnees=True)
+
+
+def test_statements_that_unpack_to_more_than_any_are_damaged(tmp_path: Path) -> None:
+    write_shard(tmp_path / "EE", "EE", [company("EE", "1", TEXT)], {"1": []})
+    with altered(tmp_path / "EE", format.COMPTES) as txn:
+        put_frame(txn, 0, format.ZSTD_MAGIC + bomb(format.MOST_STATEMENTS + 1))
+
+    with Shard(tmp_path / "EE") as shard, pytest.raises(CorruptError, match="16777217 bytes"):
+        shard.comptes(0)
+
+
+def test_a_frame_that_does_not_say_its_size_is_damaged() -> None:
+    frame = zstandard.ZstdCompressor(write_content_size=False).compress(b"x" * 100)
+
+    with pytest.raises(ValueError, match="-1 bytes"):
+        chunks.decompress(frame, 1_000, zstandard.ZstdDecompressor())
+
+
+def test_a_writer_refuses_a_record_that_no_reader_takes(tmp_path: Path) -> None:
+    found = [company("EE", "1", TEXT, description="x" * format.MOST_RECORD)]
+
+    with pytest.raises(OutOfOrderError, match='record of row 0 .*"id":"1".* 1048576 are the most'):
+        write_shard(tmp_path / "EE", "EE", found)
