@@ -303,8 +303,14 @@ class CurrentGeneration:
         folder = self._data / published.generation
         for name, file in generation_files.read_manifest(folder).files.items():
             path = folder / name
-            if path.exists() and not manifests.has_digest(path, file):
-                _log.error("%s is damaged; %s", path, REMEDY)
+            try:
+                fault = "" if manifests.has_digest(path, file) else "is damaged"
+            except FileNotFoundError:  # a missing file is no file that is listed
+                continue
+            except OSError as error:
+                fault = f"cannot be read ({error.strerror})"
+            if fault:
+                _log.error("%s %s; %s", path, fault, REMEDY)
                 self._damage.add(path)
 
     def _is_whole(self, entry: _RefCounted) -> bool:

@@ -1,4 +1,4 @@
-"""The command `python -m serve`: read the settings, bind the port, run the worker or workers."""
+"""The command `python -m serve`: read the settings, bind the port, run the workers."""
 
 import argparse
 import os
@@ -84,19 +84,7 @@ def _serve(config: Config) -> None:
             print(f"serve: {error}", file=sys.stderr)
             os.kill(os.getpid(), signal.SIGTERM)
 
-    relieving = predecessor is not None
-    if config.workers > 1:
-        workers.run(config, listeners, report_ready, relieving)
-    else:
-        # Imported here: the parent of several workers must not wait for it.
-        from serve.process import worker
-
-        worker.run(
-            config,
-            listeners,
-            ready=lambda: report_ready(lambda: {os.getpid()}),
-            relieving=relieving,
-        )
+    workers.run(config, listeners, report_ready, relieving=predecessor is not None)
 
 
 def _make(state: Path) -> None:

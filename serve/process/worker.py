@@ -64,7 +64,7 @@ def run(
     listeners: Sequence[socket.socket],
     *,
     ready: Callable[[], None],
-    parent: int | None = None,
+    parent: int,
     relieving: bool = False,
     doubted: bool = False,
 ) -> None:
@@ -88,7 +88,7 @@ async def _serve(
     config: Config,
     listeners: Sequence[socket.socket],
     ready: Callable[[], None],
-    parent: int | None,
+    parent: int,
     relieving: bool,
     doubted: bool,
 ) -> None:
@@ -250,13 +250,12 @@ def _shards(opened: Generation) -> list[Path]:
     return [opened.folder / generation_files.shard_name(iso2) for iso2 in opened.shards]
 
 
-def _listen_to_signals(stop: asyncio.Event, current: CurrentGeneration, parent: int | None) -> None:
+def _listen_to_signals(stop: asyncio.Event, current: CurrentGeneration, parent: int) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, current.wake)
-    if parent is not None:
-        loop.add_reader(parent, stop.set)
+    loop.add_reader(parent, stop.set)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -1,4 +1,4 @@
-"""Several serving processes on one port, and the parent that replaces those that die.
+"""The serving processes on one port, and the parent that replaces those that die; one worker has a parent too.
 
 The parent keeps one listening socket per worker, which the worker inherits: the kernel deals
 connections out, no worker waits for another, and the queue of a worker that dies waits for its
@@ -19,18 +19,26 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Final
 
+from quota.errors import QuotaError
 from serve.config import Config
 from serve.observe import log, metrics
 from serve.process import port as ports
+from serve.process.handover import HandoverError
 
 # Between two attempts to replace a worker that died: a fault at start must not fill the log.
 _PAUSE_SECONDS: Final = 1.0
 
-# A worker that reads a mapped page of a damaged file ends by one of these signals. Once so many ended
-# within so many seconds, the next ones compare all shards with their digests before they read any.
+# A worker that reads a mapped page of a damaged file ends by one of these signals. Once one ended before it was ready,
+# or so many within so many seconds, the next ones compare all shards with their digests before they read any.
 _MEMORY_FAULTS: Final = (signal.SIGBUS, signal.SIGSEGV, signal.SIGABRT)
 _FAULTS: Final = 2
 _FAULT_SECONDS: Final = 60.0
+
+_FAILED: Final = "a worker {} before it was ready; {}"
+_LOGGED: Final = "see the log above"
+_COMPARED: Final = (
+    "the shards have the digests of their manifest, so look at the disk of STATE, and at `dmesg`"
+)
 
 _log: Final = logging.getLogger("serve.process.workers")
 
@@ -43,7 +51,16 @@ class WorkersError(Exception):
 class _Worker:
     process: SpawnProcess
     pipe: Connection
+    doubted: bool = False
     ready: bool = False
+
+    def end(self) -> tuple[int | None, str]:
+        """The exit code of a process that has closed its sentinel, and the words for it."""
+        self.process.join(_PAUSE_SECONDS)  # it is closed a moment before there is a code
+        code = self.process.exitcode
+        if code is not None and -code in set(signal.Signals):
+            return code, f"ended by the signal {signal.Signals(-code).name}"
+        return code, f"ended with {code}"
 
 
 def run(
@@ -60,7 +77,7 @@ def run(
         relieving: another server serves on the same sockets until this one is ready.
 
     Raises:
-        WorkersError: a worker died before all of them accepted connections.
+        WorkersError: a worker failed before all of them accepted connections.
     """
     signals = _signals()
     assert config.state
@@ -87,14 +104,27 @@ def work(
     from serve.process import worker
 
     log.set_up()
-    worker.run(
-        config,
-        listeners,
-        ready=lambda: pipe.send(True),
-        parent=pipe.fileno(),
-        relieving=relieving,
-        doubted=doubted,
-    )
+    is_ready = False
+
+    def ready() -> None:
+        nonlocal is_ready
+        is_ready = True
+        pipe.send("")
+
+    try:
+        worker.run(
+            config,
+            listeners,
+            ready=ready,
+            parent=pipe.fileno(),
+            relieving=relieving,
+            doubted=doubted,
+        )
+    except (HandoverError, OSError, QuotaError) as error:
+        if is_ready:
+            raise
+        pipe.send(str(error))
+        raise SystemExit(1) from error
 
 
 def _signals() -> int:
@@ -124,22 +154,24 @@ class _WorkerSet:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         listeners = self._listeners[place :: self._config.workers]
+        doubted = self._suspect()
         process = context.Process(
-            target=work, args=(self._config, listeners, relieving, self._suspect(), theirs)
+            target=work, args=(self._config, listeners, relieving, doubted, theirs)
         )
         process.start()
         theirs.close()
-        return _Worker(process, ours)
+        return _Worker(process, ours, doubted)
 
-    def note_end(self, code: int | None) -> bool:
+    def note_end(self, code: int | None, *, ready: bool) -> bool:
         """Note with which code a worker ended; True if it may have been for a damaged shard."""
         faulty = code is not None and -code in _MEMORY_FAULTS
         if faulty:
-            self._faults.append(time.monotonic())
+            # A worker that dies at its start does so at each start, so one such end is enough.
+            self._faults.extend([time.monotonic()] * (1 if ready else _FAULTS))
         return faulty
 
     def _suspect(self) -> bool:
-        """Whether several workers ended within a minute as they do where a mapped file is damaged."""
+        """Whether workers ended as they do where a mapped file is damaged: at a start, or several within a minute."""
         faults = self._faults
         return len(faults) == _FAULTS and time.monotonic() - faults[0] < _FAULT_SECONDS
 
@@ -167,15 +199,15 @@ def _keep(crew: _WorkerSet, signals: int, ready: Callable[[], None]) -> None:
             return
         for place, worker in enumerate(workers):
             if worker.process.sentinel in happened:
-                code = worker.process.exitcode
-                if not crew.note_end(code) and not announced:
-                    raise WorkersError(
-                        f"a worker ended with {code} before it was ready; see the log above"
-                    )
+                code, words = worker.end()
+                faulty = crew.note_end(code, ready=worker.ready)
+                if not announced and (worker.doubted or not faulty):
+                    raise WorkersError(_FAILED.format(words, _COMPARED if faulty else _LOGGED))
                 _log.error(
-                    "worker %s ended with %s, starting another; its own last lines say why",
+                    "worker %s %s, starting another%s; its own last lines say why",
                     worker.process.pid,
-                    code,
+                    words,
+                    " that compares all shards first" if faulty and not worker.ready else "",
                 )
                 worker.pipe.close()
                 if worker.process.pid:
@@ -183,20 +215,25 @@ def _keep(crew: _WorkerSet, signals: int, ready: Callable[[], None]) -> None:
                 time.sleep(_PAUSE_SECONDS if not worker.ready else 0)
                 workers[place] = crew.start_again(place)
             elif worker.pipe in happened:
-                worker.ready = _becomes_ready(worker)
+                worker.ready, error = _becomes_ready(worker)
+                if error and not announced:
+                    raise WorkersError(error)
+                if error:
+                    _log.error("worker %s cannot start: %s", worker.process.pid, error)
         if not announced and all(worker.ready for worker in workers):
             announced = True
             ready()
 
 
-def _becomes_ready(worker: _Worker) -> bool:
-    """Read the pipe of a starting worker: True if it is ready, False if it died."""
+def _becomes_ready(worker: _Worker) -> tuple[bool, str]:
+    """Read the pipe of a starting worker: whether it is ready, and why it cannot be; nothing of one that died."""
     try:
-        return bool(worker.pipe.recv())
+        error = str(worker.pipe.recv())
     except (EOFError, OSError):
         # Its end of the pipe closes before the process ends; its sentinel then reports the end.
         worker.process.join(_PAUSE_SECONDS)
-        return False
+        return False, ""
+    return not error, error
 
 
 def _handle_signals(signals: int, workers: list[_Worker]) -> bool:

@@ -21,7 +21,7 @@ from quota.store.lmdb_store import LmdbStore
 from tests import ROOT, world
 from tests.proof.tools import WAIT_S, need, next_line, small
 from tests.proof.writer import ACCOUNTS, COST, LIMIT, NOW, account_of
-from tests.serve.processes import ask, line_of, started, stop
+from tests.serve.processes import ask, children, line_of, started, stop
 
 pytestmark = pytest.mark.slow
 
@@ -205,7 +205,8 @@ def test_a_server_whose_disk_fails_now_and_then_says_503_and_needs_no_restart(
         env=os.environ | {"SOCIETES_DEBIT_INTEGRAL": "1000000"},
     ) as server:  # fmt: skip
         address = next_line(server, WAIT_S).strip()
-        child = _child(server.pid)
+        parent = _child(server.pid)
+        (child,) = children(parent)
         try:
             _control(child, *FAULTS)
             statuses = [ask(address, f"/api/v1/societes/EE/{i}", key)[0] for i in range(250)]
@@ -214,7 +215,7 @@ def test_a_server_whose_disk_fails_now_and_then_says_503_and_needs_no_restart(
             )
             after = [ask(address, f"/api/v1/societes/EE/{i}", key)[0] for i in range(250, 300)]
         finally:
-            os.kill(child, signal.SIGTERM)
+            os.kill(parent, signal.SIGTERM)
     charged = [store.is_charged(account.id, f"EE/{i}", now).result() for i in range(250)]
     report = store.audit()
     store.close()

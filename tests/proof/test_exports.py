@@ -84,12 +84,14 @@ def test_a_killed_server_takes_its_workers_along_and_the_next_one_clears_up(
         with started(data, *flags) as process:
             address = line_of(process)
             assert ask(address, f"{PATH}?limit=1", key)[0] == 200
-            (worker,) = workers(process.pid)
+            (serving,) = children(process.pid)
+            (worker,) = workers(serving)
             os.kill(worker, signal.SIGSTOP)
             thread = threading.Thread(target=_ask_ignoring_errors, args=(address, key))
             thread.start()
             assert eventually(lambda: used(store, name) == 2)
             process.kill()
+            os.kill(serving, signal.SIGKILL)
             process.wait()
             thread.join()
             os.kill(worker, signal.SIGCONT)

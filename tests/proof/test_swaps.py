@@ -22,7 +22,7 @@ from quota.store.lmdb_store import LmdbStore
 from serve.generation.current_generation import CurrentGeneration
 from tests import world
 from tests.proof.reading import Readers, Response
-from tests.serve.processes import ask, line_of, started, stop
+from tests.serve.processes import ask, children, line_of, started, stop
 from tests.world import Company, company
 
 SWAPS = int(os.environ.get("PROOF_SWAPS", "36"))
@@ -94,7 +94,8 @@ def test_no_answer_and_no_workbook_is_mixed_while_generations_change(tmp_path: P
         address = line_of(process)
         readers = Readers(address, PATHS, numbers.fault)
         exports = asyncio.run(_nights(data, process.pid, readers, keys, published))
-        mapped = _shards(process.pid)
+        (serving,) = children(process.pid)
+        mapped = _shards(serving)
         stop(process)
 
     figures = f"{SWAPS} swaps, {readers.answers} reads, {exports} exports"

@@ -75,6 +75,13 @@ def test_a_nightly_run_that_takes_all_memory_ends_alone() -> None:
     assert "MemorySwapMax=0" in lines
 
 
+def test_a_server_that_takes_all_memory_loses_a_worker_and_no_more() -> None:
+    lines = (DEPLOY / "societes.service").read_text().splitlines()
+
+    assert "MemoryMax=90%" in lines
+    assert "OOMPolicy=continue" in lines  # by default systemd ends the whole unit
+
+
 def test_the_commands_of_the_units_are_commands(source: Path, tmp_path: Path) -> None:
     serve = _started_by("societes.service", tmp_path)
     assert _run([*serve, "--print-config"]).returncode == 0

@@ -19,7 +19,7 @@ from shards.generations import pointer
 from shards.sync import command as sync
 from tests.proof.tools import absent, need
 from tests.quota.servers import free_port
-from tests.serve.processes import ROOT, eventually, line_of, started, stop
+from tests.serve.processes import ROOT, children, eventually, line_of, started, stop
 from tests.world import company, publish
 
 NOW = datetime.now(UTC)
@@ -44,9 +44,10 @@ def test_a_server_is_healthy_while_it_answers(source: Path) -> None:
         init = Path(f"/proc/{process.pid}/cmdline")
         running = health.main(init)
         words = init.read_text().split("\0")
-        os.kill(process.pid, signal.SIGSTOP)
+        (worker,) = children(process.pid)
+        os.kill(worker, signal.SIGSTOP)
         hanging = health.main(init)
-        os.kill(process.pid, signal.SIGCONT)
+        os.kill(worker, signal.SIGCONT)
         stop(process)
 
     assert (running, hanging) == (0, 1)

@@ -7,16 +7,21 @@ import subprocess
 import sys
 import time
 from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http.client import HTTPException
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
 
+from serve.config import Config
 from serve.observe import process_usage
 from serve.process import workers
+from serve.process.workers import WorkersError
 from shards.generations import pointer
 from tests.serve import world
 from tests.serve.processes import (
@@ -47,7 +52,8 @@ def test_it_says_where_it_listens_serves_and_leaves_with_0(
 ) -> None:
     with started(data) as process:
         address = line_of(process)
-        ready = processor_seconds(process.pid)
+        (worker,) = children(process.pid)
+        ready = processor_seconds(worker)
         status, body = ask(address, "/api/v1/societes?pays=FR")
         with capsys.disabled():
             sys.stdout.write(f"[ready after {ready:.2f} s of a processor] ")
@@ -67,7 +73,8 @@ def test_the_serving_process_holds_no_batch_engine(data: Path) -> None:
     with started(data) as process:
         address = line_of(process)
         ask(address, "/api/v1/societes?q=lab")
-        mapped = Path(f"/proc/{process.pid}/maps").read_text()
+        (worker,) = children(process.pid)
+        mapped = Path(f"/proc/{worker}/maps").read_text()
         stop(process)
 
     assert "numpy" in mapped
@@ -203,7 +210,7 @@ def test_a_worker_that_dies_as_it_starts_does_not_end_its_parent() -> None:
     theirs.close()
     worker = workers._Worker(process, ours)
 
-    assert not workers._becomes_ready(worker)
+    assert workers._becomes_ready(worker) == (False, "")
     assert process.exitcode == 0
     ours.close()
 
@@ -235,9 +242,79 @@ def test_workers_that_die_by_sigbus_before_they_are_ready_are_started_in_doubt()
     crew._faults = deque(maxlen=2)
     doubts = []
     for code in (1, -signal.SIGBUS, -signal.SIGSEGV):
-        doubts.append((crew.note_end(code), crew._suspect()))
+        doubts.append((crew.note_end(code, ready=True), crew._suspect()))
 
     assert doubts == [(False, False), (True, False), (True, True)]
+
+
+def test_one_death_by_sigbus_before_a_worker_is_ready_is_enough() -> None:
+    crew = workers._WorkerSet.__new__(workers._WorkerSet)
+    crew._faults = deque(maxlen=2)
+    crew.note_end(-signal.SIGBUS, ready=False)
+
+    assert crew._suspect()
+
+
+def dies_unless_doubted(
+    _config: object, _listeners: object, _relieving: bool, doubted: bool, pipe: Connection
+) -> None:
+    if not doubted:
+        os.kill(os.getpid(), signal.SIGBUS)
+    pipe.send("")
+    pipe.poll(None)
+
+
+def dies(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGBUS)
+
+
+def cannot_start(*given: Any) -> None:
+    given[-1].send("no room is left")
+    sys.exit(1)
+
+
+@pytest.fixture
+def crew_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., None]]:
+    """Runs `workers` whose main function is another one, until they are ready."""
+    handlers = {number: signal.getsignal(number) for number in (15, 2, 1)}
+
+    def run_crew(main: Callable[..., None], count: int) -> None:
+        monkeypatch.setattr(workers, "work", main)
+        config = Config(data=tmp_path, state=tmp_path, workers=count)
+        workers.run(config, [], lambda _: os.kill(os.getpid(), signal.SIGTERM))
+
+    yield run_crew
+    signal.set_wakeup_fd(-1)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_worker_that_dies_as_it_starts_is_replaced_by_one_that_compares(
+    crew_of: Callable[..., None], count: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The fourth attack (M5): one worker was without a parent, several ended with None"""
+    crew_of(dies_unless_doubted, count)
+
+    said = [record.getMessage() for record in caplog.records]
+    assert said
+    assert all("ended by the signal SIGBUS, starting another that compares" in one for one in said)
+
+
+def test_a_worker_that_dies_although_it_compared_ends_the_start_with_the_signal(
+    crew_of: Callable[..., None],
+) -> None:
+    with pytest.raises(
+        WorkersError, match=r"ended by the signal SIGBUS before it was ready; the shards have"
+    ):
+        crew_of(dies, 1)
+
+
+def test_the_error_of_a_worker_that_cannot_start_is_that_of_the_command(
+    crew_of: Callable[..., None],
+) -> None:
+    with pytest.raises(WorkersError, match=r"^no room is left$"):
+        crew_of(cannot_start, 2)
 
 
 def test_workers_do_not_outlive_their_parent(data: Path) -> None:

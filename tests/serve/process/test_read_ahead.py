@@ -14,7 +14,7 @@ from blake3 import blake3
 from serve.process import page_tables, read_ahead
 from serve.process.read_ahead import ReadAhead
 from tests.serve import world
-from tests.serve.processes import ask, eventually, line_of, log, started, stop
+from tests.serve.processes import ask, children, eventually, line_of, log, started, stop
 
 pytestmark = pytest.mark.slow
 
@@ -216,7 +216,8 @@ def test_a_server_reads_ahead_unless_told_otherwise(
         assert ask(line_of(process), "/healthz")[0] == 200
         shard = next(data.glob("*/UK.shard"))
         size = shard.stat().st_size
-        assert not read or eventually(lambda: resident(shard, process.pid) == size)
+        (worker,) = children(process.pid)
+        assert not read or eventually(lambda: resident(shard, worker) == size)
         _, logged = stop(process)
 
     assert any("read ahead" in str(line["event"]) for line in log(logged)) == read

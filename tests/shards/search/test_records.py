@@ -198,7 +198,7 @@ def test_a_record_that_unpacks_to_more_than_any_is_damaged_however_it_is_read(
     with Shard(tmp_path / "EE") as shard:
         damaged = ShardSet()
         damaged["EE"] = shard
-        with pytest.raises(CorruptError, match="row 1 is damaged.*1048577 bytes"):
+        with pytest.raises(CorruptError, match=r"row 1 is damaged.*1048577 bytes"):
             shard.record(1, coordonnees=True)
         with pytest.raises(CorruptError):
             search.records(damaged, places(damaged, [MergedRow("EE", 1)]), coordonnees=False)
@@ -237,5 +237,5 @@ def test_a_frame_that_does_not_say_its_size_is_damaged() -> None:
 def test_a_writer_refuses_a_record_that_no_reader_takes(tmp_path: Path) -> None:
     found = [company("EE", "1", TEXT, description="x" * format.MOST_RECORD)]
 
-    with pytest.raises(OutOfOrderError, match='record of row 0 .*"id":"1".* 1048576 are the most'):
+    with pytest.raises(OutOfOrderError, match=r'record of row 0 .*"id":"1".* 1048576 are the most'):
         write_shard(tmp_path / "EE", "EE", found)
