@@ -246,7 +246,7 @@ def test_a_server_that_is_stopped_before_it_is_proven_does_not_stop_the_old_one(
         for listener in found.listeners:
             listener.close()  # the first that a server does when it is stopped
 
-        relieved = found.relieve(address, lambda: {first.pid})
+        relieved = found.relieve(address, lambda: children(first.pid))
         found.connection.close()
 
         assert not relieved

@@ -43,7 +43,7 @@ _PLAIN, _ON_PAGES, _SUBTABLE = (
 _DEEPEST: Final = 32  # levels of a tree
 
 
-class _Table(NamedTuple):
+class _Tree(NamedTuple):
     page_size: int
     flags: int
     depth: int
@@ -80,7 +80,7 @@ class LmdbPages:
         """
         for name, value in self._walk(self._main, _SUBTABLE, _TABLE.size):
             if name == table and len(value) == _TABLE.size:
-                yield from self._walk(_Table(*_TABLE.unpack(value)), _PLAIN, most)
+                yield from self._walk(_Tree(*_TABLE.unpack(value)), _PLAIN, most)
                 return
         raise self._corrupt_error(f"it has no table {table.decode()}")
 
@@ -93,7 +93,7 @@ class LmdbPages:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _read_state(self, page_size: int, number: int) -> tuple[int, int, int, _Table]:
+    def _read_state(self, page_size: int, number: int) -> tuple[int, int, int, _Tree]:
         """A committed state: the size of pages, the last page, the transaction, the table of tables."""
         self._file.seek(number * page_size)
         page = self._file.read(page_size)
@@ -103,7 +103,7 @@ class LmdbPages:
             magic, version = _STATE.unpack_from(page, at)
             at += _STATE.size
             size, *_ = _TABLE.unpack_from(page, at)
-            main = _Table(*_TABLE.unpack_from(page, at + _TABLE.size))
+            main = _Tree(*_TABLE.unpack_from(page, at + _TABLE.size))
             last_page, transaction = _END.unpack_from(page, at + 2 * _TABLE.size)
         except struct.error:
             magic = None
@@ -118,7 +118,7 @@ class LmdbPages:
             )
         return size, last_page, transaction, main
 
-    def _walk(self, table: _Table, kind: int, most: int | None) -> Iterator[tuple[bytes, bytes]]:
+    def _walk(self, table: _Tree, kind: int, most: int | None) -> Iterator[tuple[bytes, bytes]]:
         """The keys and values of a tree, ascending."""
         before = None
         nodes = self._nodes(table, table.root, table.depth, kind, most) if table.depth else ()
@@ -129,7 +129,7 @@ class LmdbPages:
             before = key
 
     def _nodes(
-        self, table: _Table, number: int, depth: int, kind: int, most: int | None
+        self, table: _Tree, number: int, depth: int, kind: int, most: int | None
     ) -> Iterator[tuple[bytes, bytes]]:
         """The keys and values of a page, of the lowest of `depth` levels or below it."""
         if not 0 < depth <= _DEEPEST or table.flags:
