@@ -22,6 +22,7 @@ from pipeline.registers import REGISTERS
 from pipeline.stages import quality_report
 from pipeline.stages.rejections import MAX_SHARE
 from pipeline.synth import writer
+from pipeline.workers.isolation import Limits
 from seeds.command_line import add_common_options
 from seeds.whole_number import naming_value, whole_number
 from shards.errors import ShardError
@@ -57,8 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    report = importing.run(
-        options.source, options.files, options.out, options.date, memory=options.memory
+    report = importing.run_isolated(
+        Limits(), options.source, options.files, options.out, options.date, memory=options.memory
     )
     for line in report.lines():
         print(line)

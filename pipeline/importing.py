@@ -31,6 +31,8 @@ from pipeline import canonical, console, seeds
 from pipeline.canonical import TEXT, InputError, Origin
 from pipeline.registers import REGISTERS, file_date
 from pipeline.registers.register import LEAST_MEMORY, FileDate, Register, RegisterRows, RowCounts
+from pipeline.workers import isolation
+from pipeline.workers.isolation import IsolationError, Limits
 from seeds import TABLES
 from shards.generations import atomic_files, register_sources
 from shards.generations.register_sources import SOURCES, RegisterFile, RegisterImport
@@ -139,13 +141,33 @@ def run(
             ) from error
 
 
+def run_isolated(
+    limits: Limits,
+    source: str,
+    files: Sequence[Path],
+    out: Path,
+    day: str | None = None,
+    memory: int | None = None,
+) -> Report:
+    """`run` in a process of its own: a file that ends, fills or stops the process is an error like others.
+
+    Raises:
+        InputError: as `run`, and where the process ends without a result.
+    """
+    try:
+        return isolation.call(limits, run, source, files, out, day, memory=memory)
+    except IsolationError as error:
+        _check_room(out, error)
+        raise InputError(f"{', '.join(file.name for file in files)}: {error}") from error
+
+
 def _check_room(out: Path, error: Exception) -> None:
     """Name the full disk where Polars says only that a file of its own cannot be read.
 
     Raises:
         InputError: the disk of `out` has less than a megabyte left.
     """
-    if shutil.disk_usage(out).free < _ROOM:
+    if out.is_dir() and shutil.disk_usage(out).free < _ROOM:
         raise InputError(
             f"the disk of {out} is full; give it space, or name another folder as --out "
             f"({_first_line(error)})"

@@ -12,6 +12,7 @@ from pipeline.errors import BuildError
 from pipeline.nightly import config, forecast, progress
 from pipeline.nightly.fetch import fetching, published_files
 from pipeline.nightly.nightly import NightlyRun
+from pipeline.workers.isolation import Limits
 
 EXAMPLE_FETCH: Final = "example: python -m pipeline fetch ee uk-basic --out raw"
 EXAMPLE_NIGHTLY: Final = "example: python -m pipeline nightly /etc/societes/nightly.toml"
@@ -99,6 +100,7 @@ def nightly(options: argparse.Namespace) -> int:
         accept=frozenset(options.accept),
         slowest=settings.slowest,
         deadline=settings.deadline,
+        limits=Limits(settings.import_memory, settings.import_idle),
     )
     if options.plan:
         for line in forecast.lines(settings, fetches, datetime.now(UTC).date()):

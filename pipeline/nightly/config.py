@@ -17,6 +17,7 @@ from pipeline.nightly.fetch.fetching import FetchSettings, secret_name
 from pipeline.nightly.fetch.pace import SLOWEST
 from pipeline.nightly.fetch.published_files import SourceSettings
 from pipeline.stages.rejections import MAX_SHARE
+from pipeline.workers.isolation import IDLE_SECONDS, Limits
 from seeds.toml_file import KINDS, read_settings, read_toml
 from seeds.whole_number import naming_value, whole_number
 from shards.publish import publication
@@ -51,6 +52,8 @@ class NightlyConfig:
         textfile: where metrics are written for a textfile collector; its name ends with `.prom`.
         slowest: the bytes a second under which a source is given up for a night; 0 for none.
         deadline: the minutes after which all fetching ends, and what is there is built.
+        import_memory: the bytes that the process of an import may take; None for most of what is free.
+        import_idle: the seconds without a byte read or written after which an import is given up.
         source: for a source, the `addresses` of its files, the `secret` of its account, the least and
             most bytes (`size`) and `rows` of a credible file, the share of rejected rows of a credible import,
             whether its servers are asked (`fetch`), and its own `slowest` and `deadline`.
@@ -75,6 +78,8 @@ class NightlyConfig:
     textfile: Path | None = None
     slowest: int = SLOWEST
     deadline: int | None = None
+    import_memory: int | None = None
+    import_idle: int = int(IDLE_SECONDS)
     source: Mapping[str, SourceSettings] = field(default_factory=dict)
 
 
@@ -100,7 +105,12 @@ def read_fetch_settings(path: Path | None, environment: Mapping[str, str]) -> Fe
     """
     found = _load(path) if path else {}
     settings = fetch_settings(found.get("contact", ""), found.get("source", {}), environment)
-    return replace(settings, slowest=found.get("slowest", SLOWEST), deadline=found.get("deadline"))
+    return replace(
+        settings,
+        slowest=found.get("slowest", SLOWEST),
+        deadline=found.get("deadline"),
+        limits=Limits(found.get("import_memory"), found.get("import_idle", IDLE_SECONDS)),
+    )
 
 
 def fetch_settings(
@@ -161,6 +171,8 @@ def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
         "textfile": lambda value: folder / _prom(value),
         "slowest": _whole_number(),
         "deadline": _whole_number(1),
+        "import_memory": lambda value: types.gibibytes(str(value)),
+        "import_idle": _whole_number(1),
         "source": _source_tables,
     }
 

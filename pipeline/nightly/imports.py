@@ -24,6 +24,7 @@ from pipeline.errors import BuildError
 from pipeline.nightly.fetch import published_files
 from pipeline.registers import FOLDER, REGISTERS
 from pipeline.registers.register import RowCounts
+from pipeline.workers.isolation import Limits
 from seeds import TABLES
 from shards.generations import atomic_files, sealed_record
 from shards.generations import manifest as manifests
@@ -87,6 +88,7 @@ def run(
     work: Path,
     *,
     accept: bool,
+    limits: Limits,
     max_rejected: float | None = None,
     memory: int | None = None,
 ) -> SourceImports:
@@ -97,6 +99,7 @@ def run(
             rejected more rows than is credible.
         max_rejected: the share of rejected rows that is credible; None for that of the register.
         memory: bytes that an import may take; None for what is usual.
+        limits: of the process of each import.
 
     Raises:
         BuildError: the list of the imports before cannot be understood.
@@ -118,7 +121,7 @@ def run(
     whole = {edition.cle for edition in before}
     for group in _groups(source, files):
         try:
-            edition, made = _import(source, group, folder, whole, memory)
+            edition, made = _import(source, group, folder, whole, memory, limits)
             if not accept:
                 _refuse_rejections(source, edition, max_rejected)
             if not adds_up and not accept:
@@ -172,7 +175,12 @@ def _groups(source: str, files: list[Path]) -> list[list[Path]]:
 
 
 def _import(
-    source: str, files: Sequence[Path], folder: Path, whole: Collection[str], memory: int | None
+    source: str,
+    files: Sequence[Path],
+    folder: Path,
+    whole: Collection[str],
+    memory: int | None,
+    limits: Limits,
 ) -> tuple[EditionImport, bool]:
     """The import of these files, and whether it was made now; those of `whole` have been checked."""
     key = _key(source, files)
@@ -180,7 +188,7 @@ def _import(
         shutil.rmtree(folder / key, ignore_errors=True)
         staged = Path(tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=folder))
         try:
-            importing.run(source, files, staged, memory=memory)
+            importing.run_isolated(limits, source, files, staged, memory=memory)
             sealed_record.seal(staged)
             atomic_files.settle(staged, folder / key)
         finally:

@@ -137,6 +137,7 @@ class NightlyRun:
                         accept=source in self.fetches.accept,
                         max_rejected=said.max_rejected,
                         memory=max(config.memory, LEAST_MEMORY) if config.memory else None,
+                        limits=self.fetches.limits,
                     )
                 )
                 files = [file for file in fetched if file.source == source]

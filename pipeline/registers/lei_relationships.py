@@ -222,7 +222,8 @@ def _from_xml(stream: IO[bytes]) -> Iterator[RelationshipRecord]:
 
 
 def _from_csv(stream: IO[bytes]) -> Iterator[RelationshipRecord]:
-    rows = csv.DictReader(codecs.getreader("utf-8-sig")(stream))
+    # Not a reader of `codecs`, which takes a time quadratic in the length of a line.
+    rows = csv.DictReader(codecs.iterdecode(record_stream.lines(stream), "utf-8-sig"))
     columns = rows.fieldnames or ()
     if missing := [name for name in _USED if name not in columns]:
         raise RecordError(f"no column {missing[0]}")

@@ -8,8 +8,9 @@ repeat as a list.
 
 import codecs
 import json
+import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import IO, Any, Final, NoReturn
 from xml.parsers import expat
@@ -19,10 +20,12 @@ import orjson
 CHUNK: Final = 1 << 20  # bytes
 # A line or a record is in memory whole, several times over. The longest of the registers have 3 MB.
 LONGEST: Final = 16 << 20
+_LONGEST_BLANK: Final = 1 << 20  # bytes of blank lines after one another
 # Bytes of an XML file that may go by without a record: those of other elements are in memory, too.
 _LONGEST_XML: Final = 16 * LONGEST
 # Elements in elements, or values in values: those of the registers are twelve deep.
 _DEEPEST: Final = 100
+_BLANK: Final = re.compile(r"[ \t\r\n]*")
 _TOO_DEEP: Final = "values are nested too deeply: no file of this register"
 _TOO_LONG: Final = f"longer than {LONGEST >> 20} MiB: no file of this register"
 
@@ -42,21 +45,39 @@ def remedy(error: Exception) -> str:
     return "download it again"
 
 
+def lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a file, with their ends.
+
+    Raises:
+        RecordError: naming the line that is longer than LONGEST.
+    """
+    for number, line in enumerate(iter(partial(stream.readline, LONGEST + 1), b""), start=1):
+        if len(line) > LONGEST:
+            raise RecordError(f"line {number} is {_TOO_LONG}")
+        yield line
+
+
 def json_lines(stream: IO[bytes]) -> Iterator[Any]:
     """The value on each line that is not blank.
 
     Raises:
         RecordError: naming the line that is no JSON, or is longer than LONGEST.
     """
-    for number, line in enumerate(iter(partial(stream.readline, LONGEST + 1), b""), start=1):
-        if len(line) > LONGEST:
-            raise RecordError(f"line {number} is {_TOO_LONG}")
+    blank = 0
+    for number, line in enumerate(lines(stream), start=1):
         if not line.strip():
+            blank += len(line)
+            if blank > _LONGEST_BLANK:
+                raise RecordError(f"over {_LONGEST_BLANK:,} bytes before line {number} are blank")
             continue
+        blank = 0
         try:
-            yield orjson.loads(line)
+            value = orjson.loads(line)
         except orjson.JSONDecodeError as error:
             raise RecordError(f"line {number} is no JSON ({error})") from error
+        if _is_too_deep(value, line.count(b"[") + line.count(b"{")):
+            raise RecordError(f"line {number}: {_TOO_DEEP}")
+        yield value
 
 
 def json_items(stream: IO[bytes], at: Sequence[str], envelope: Mapping[str, str]) -> Iterator[Any]:
@@ -110,6 +131,43 @@ def _records_inside(value: Any, at: Sequence[str], envelope: Mapping[str, str]) 
         yield from _records_inside(item, at[1:], envelope)
 
 
+def _after_blank(text: str, at: int) -> int:
+    match = _BLANK.match(text, at)
+    assert match is not None  # an empty blank matches
+    return match.end()
+
+
+def _check_value(value: Any, text: str, start: int, end: int) -> None:
+    """Refuse a value that is nested too deeply, or has half of a character; `text` tells most that are neither.
+
+    Raises:
+        RecordError: the value is one of the two.
+    """
+    if _is_too_deep(value, text.count("[", start, end) + text.count("{", start, end)):
+        raise RecordError(_TOO_DEEP)
+    if text.find("\\ud", start, end) >= 0 or text.find("\\uD", start, end) >= 0:
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise RecordError(
+                f"no Unicode: {error.object[error.start]!r} is half of a character"
+            ) from error
+
+
+def _is_too_deep(value: Any, brackets: int) -> bool:
+    """Whether values are nested too deeply; `brackets` are those of the text, which may be too few for it."""
+    level = [value] if brackets > _DEEPEST else []
+    for _ in range(_DEEPEST):
+        level = [inner for outer in level for inner in _inner_values(outer)]
+    return bool(level)
+
+
+def _inner_values(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
 class _Scanner:
     """A JSON text read by chunks; `value` decodes one value, however long."""
 
@@ -123,13 +181,21 @@ class _Scanner:
 
     def peek(self) -> str:
         """The next character that is no blank; empty at the end."""
+        blank = 0
         while True:
-            while self._at < len(self._text) and self._text[self._at] in " \t\r\n":
-                self._at += 1
+            before, self._at = self._at, _after_blank(self._text, self._at)
+            blank += self._at - before
+            if blank > LONGEST:
+                raise RecordError(f"a blank is {_TOO_LONG}")
             if self._at < len(self._text) or not self._read(CHUNK):
                 return self._text[self._at : self._at + 1]
 
     def value(self) -> Any:
+        """The next value.
+
+        Raises:
+            RecordError: it is no JSON, too long or too deep, or has half of a character.
+        """
         self.peek()
         more = CHUNK
         while True:
@@ -137,6 +203,7 @@ class _Scanner:
                 value, end = self._decoder.raw_decode(self._text, self._at)
                 # A number at the end of a chunk may go on in the next.
                 if end < len(self._text) or not self._read(more):
+                    _check_value(value, self._text, self._at, end)
                     self._at = end
                     return value
             except RecursionError as error:
@@ -146,6 +213,8 @@ class _Scanner:
                     raise RecordError(f"a value is {_TOO_LONG}: {self.position()}") from error
                 if not self._read(more):
                     raise RecordError(f"no JSON: {error.msg} at {self.position()}") from error
+            except ValueError as error:  # a number of more digits than Python reads
+                raise RecordError(f"a number is too long: {self.position()}") from error
             more *= 2
 
     def key(self) -> str:
@@ -237,24 +306,44 @@ def xml_elements(stream: IO[bytes], name: str) -> Iterator[dict[str, Any]]:
     prefixes = {"http://www.w3.org/XML/1998/namespace": "xml"}
     outer: list[ET.Element] = []
     bounded = _BoundedStream(stream)
-    try:
-        for event, found in ET.iterparse(bounded, events=("start", "end", "start-ns")):
-            if event == "start-ns":
-                prefix, namespace = found
-                prefixes[namespace] = prefix
-            elif event == "start":
-                outer.append(found)
-                if len(outer) > _DEEPEST:
-                    raise RecordError(_TOO_DEEP)
-            else:
-                outer.pop()
-                namespace, local = _names(found.tag)
-                if local == name:
-                    yield _plain_values(found, namespace, prefixes)
-                    # What was read is let go, or the whole file would be held.
+    for event, found in _xml_events(bounded):
+        if event == "start-ns":
+            prefix, namespace = found
+            prefixes[namespace] = prefix
+        elif event == "start":
+            outer.append(found)
+            if len(outer) > _DEEPEST:
+                raise RecordError(_TOO_DEEP)
+        else:
+            outer.pop()
+            namespace, local = _names(found.tag)
+            if local == name:
+                yield _plain_values(found, namespace, prefixes)
+                if outer:  # What was read is let go, or the whole file would be held.
                     outer[-1].clear()
-                    bounded.restart()
-    except ET.ParseError as error:
+                bounded.restart()
+
+
+def _xml_events(stream: _BoundedStream) -> Iterator[tuple[Any, ...]]:
+    """The events of the parser. A tag without end is refused: expat reads it again from its start with each chunk.
+
+    Raises:
+        RecordError: the file is no XML, or has a tag or a text that is longer than LONGEST.
+    """
+    parser: ET.XMLPullParser[ET.Element] = ET.XMLPullParser(("start", "end", "start-ns"))
+    silent = 0
+    try:
+        while chunk := stream.read(CHUNK):
+            parser.feed(chunk)
+            silent += len(chunk)
+            for event in parser.read_events():
+                silent = 0
+                yield event
+            if silent > LONGEST:
+                raise RecordError(f"a tag or a text is {_TOO_LONG}")
+        parser.close()
+        yield from parser.read_events()
+    except (ET.ParseError, LookupError, ValueError) as error:  # of the XML, or of its encoding
         raise RecordError(f"no XML: {error}") from error
 
 

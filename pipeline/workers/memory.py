@@ -1,4 +1,4 @@
-"""The memory of a build: the default limit, and the needs of a country.
+"""The memory of a build and of an import: the default limits, and the needs of a country.
 
 The figures below are measured peaks of proportional memory (PSS), rounded up: 1 137 MiB for 2.75
 million companies in one process, 310 MiB for 305 069. They decide how many countries run at once
@@ -24,17 +24,30 @@ FEWEST_ROWS: Final = 1 << 12
 _PART: Final = 8
 # The default limit, as a share of the memory available when a build begins.
 _SHARE: Final = 0.5
+# The default limit of one call in a process of its own, likewise, and its least.
+_CALL_SHARE: Final = 0.75
+_LEAST_CALL: Final = 2 * GIB
 _MACHINE: Final = Path("/proc/meminfo")
 _CONTAINER: Final = Path("/sys/fs/cgroup/memory.max")  # "max", or bytes
 _WITHOUT_PROC: Final = 4 * GIB  # taken as available on a system without /proc
 
 
 def default_limit() -> int:
-    """Half of the available memory, in bytes, within the limit of the container."""
+    """Half of the available memory, in bytes."""
+    return int(_SHARE * _available())
+
+
+def call_limit() -> int:
+    """Three quarters of the available memory, in bytes; 2 GiB at least."""
+    return max(_LEAST_CALL, int(_CALL_SHARE * _available()))
+
+
+def _available() -> int:
+    """The available memory in bytes, within the limit of the container."""
     machine = re.search(r"MemAvailable:\s+(\d+) kB", _read(_MACHINE))
     container = re.match(r"\d+", _read(_CONTAINER))
     available = int(machine[1]) << 10 if machine else _WITHOUT_PROC
-    return int(_SHARE * min(available, int(container[0]) if container else available))
+    return min(available, int(container[0]) if container else available)
 
 
 def batch_rows(share: int) -> int:

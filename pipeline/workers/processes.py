@@ -207,9 +207,14 @@ _done: "Synchronized[float] | None" = None
 
 
 def _initialise(done: "Synchronized[float]") -> None:
-    """Share the count of rows, leave Ctrl-C to the parent, and exit when the parent has ended."""
+    """Share the count of rows, and follow the parent."""
     global _done
     _done = done
+    follow_parent()
+
+
+def follow_parent() -> None:
+    """Leave Ctrl-C to the parent, and exit when the parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     assert parent is not None

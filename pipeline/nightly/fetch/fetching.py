@@ -23,7 +23,7 @@ from pipeline.nightly.fetch.part_file import PartFile
 from pipeline.nightly.fetch.plausibility import ImplausibleError
 from pipeline.nightly.fetch.published_files import Edition, PublishedFile, SourceSettings
 from pipeline.nightly.fetch.receipt import Receipt, Validators
-from pipeline.registers import REGISTERS
+from pipeline.workers.isolation import Limits
 from shards.generations import atomic_files, locks
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File
@@ -53,6 +53,7 @@ class FetchSettings:
         silence: the seconds without a byte after which a server is given up.
         slowest: the bytes a second under which a source is given up for this time; 0 for none.
         deadline: the minutes after which all fetching ends; None for none.
+        limits: of the process that reads a fetched file to its end, and of that which imports it.
     """
 
     contact: str = ""
@@ -61,6 +62,7 @@ class FetchSettings:
     silence: float = SILENCE_SECONDS
     slowest: int = SLOWEST
     deadline: int | None = None
+    limits: Limits = field(default_factory=Limits)
 
     def of_source(self, source: str) -> SourceSettings:
         """What an operator says of one source."""
@@ -318,7 +320,7 @@ def _checked_rows(
     file: PublishedFile, edition: Edition, path: Path, size: int, shared: _Round
 ) -> int:
     """The rows of a file that has come whole, if it is credible."""
-    rows = plausibility.count_rows(path, edition.name, REGISTERS.get(file.source))
+    rows = plausibility.count_rows_isolated(shared.settings.limits, path, edition.name, file.source)
     if file.source not in shared.settings.accept:
         before = receipt.all_of(shared.raw / file.source, file.name)
         plausibility.compare(file, size, rows, before[0] if before else None)

@@ -12,8 +12,10 @@ from pipeline.canonical import InputError
 from pipeline.errors import FetchError
 from pipeline.nightly.fetch.published_files import PublishedFile
 from pipeline.nightly.fetch.receipt import Receipt
-from pipeline.registers import packing
+from pipeline.registers import REGISTERS, packing
 from pipeline.registers.register import Register
+from pipeline.workers import isolation
+from pipeline.workers.isolation import IsolationError, Limits
 
 # An edition with fewer or more than these shares of the rows or bytes of the one before is taken for a mistake.
 LEAST_SHARE: Final = 0.9
@@ -52,6 +54,22 @@ def refuse_size(name: str, size: int, bounds: tuple[int, int], unit: str = "byte
             f"{name} has {size:,} {unit}, {bounds[0]:,} to {bounds[1]:,} are credible (seeds/sources.csv);"
             " --accept takes it all the same"
         )
+
+
+def count_rows_isolated(limits: Limits, path: Path, name: str, source: str) -> int:
+    """`count_rows` in a process of its own: the file may be hostile.
+
+    Raises:
+        ImplausibleError: as `count_rows`, and where the process ends without a result.
+    """
+    try:
+        return isolation.call(limits, _count_rows_of_source, path, name, source)
+    except IsolationError as error:
+        raise ImplausibleError(f"{name}: {error}") from error
+
+
+def _count_rows_of_source(path: Path, name: str, source: str) -> int:
+    return count_rows(path, name, REGISTERS.get(source))
 
 
 def count_rows(path: Path, name: str, register: Register | None) -> int:

@@ -27,7 +27,7 @@ from pipeline.registers.annual_accounts.filed_account import FiledAccount, Reade
 from pipeline.registers.record_stream import RecordError
 from pipeline.registers.register import REJECTED, Register, RegisterRows, rows_within
 from pipeline.registers.statements import statement, statement_rows, taxonomy
-from pipeline.registers.statements.filing import FilingError
+from pipeline.registers.statements.filing import MALFORMED, UNREADABLE, FilingError
 from pipeline.registers.statements.outcome import FilingOutcome
 from pipeline.registers.statements.statement_rows import BATCH, Row
 from pipeline.registers.statements.taxonomy import Taxonomy
@@ -87,7 +87,11 @@ def _read(running: _Import, document: Document, reader: Reader) -> None:
         for found in reader(document):
             outcome.read += 1
             if isinstance(found, FiledAccount):
-                _keep(running, document.name, found)
+                try:
+                    _keep(running, document.name, found)
+                except UNREADABLE as wrong:
+                    refused = FilingError(MALFORMED, f"{type(wrong).__name__}: {wrong}")
+                    outcome.reject(document.name, str(found.id), refused)
             elif found.on_purpose:
                 running.dropped[found.reason] += 1
             else:

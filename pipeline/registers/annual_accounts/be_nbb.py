@@ -17,7 +17,12 @@ from typing import Final
 
 from pipeline.registers.annual_accounts import account_import, xbrl_instance
 from pipeline.registers.annual_accounts.documents import Document
-from pipeline.registers.annual_accounts.filed_account import NO_CLOSING, NO_NUMBER, FiledAccount
+from pipeline.registers.annual_accounts.filed_account import (
+    NO_CLOSING,
+    NO_NUMBER,
+    FiledAccount,
+    one_filing,
+)
 from pipeline.registers.annual_accounts.xbrl_instance import Item
 from pipeline.registers.statements.filing import Fact, FilingError
 
@@ -62,4 +67,4 @@ def _year_before(day: date) -> date:
     return day.replace(year=day.year - 1, day=28 if (day.month, day.day) == (2, 29) else day.day)
 
 
-REGISTER: Final = account_import.register("be-nbb", "BE", (".xbrl", ".xml"), read)
+REGISTER: Final = account_import.register("be-nbb", "BE", (".xbrl", ".xml"), one_filing(read))

@@ -14,7 +14,12 @@ from typing import Final
 
 from pipeline.registers.annual_accounts import account_import, xbrl_instance
 from pipeline.registers.annual_accounts.documents import Document
-from pipeline.registers.annual_accounts.filed_account import NO_NUMBER, FiledAccount, day
+from pipeline.registers.annual_accounts.filed_account import (
+    NO_NUMBER,
+    FiledAccount,
+    day,
+    one_filing,
+)
 from pipeline.registers.annual_accounts.xbrl_instance import Item
 from pipeline.registers.statements.filing import Fact, FilingError
 
@@ -53,4 +58,4 @@ def _fact(item: Item) -> Fact:
     return Fact(key, item.context.day, None, item.value, item.currency, item.precision)
 
 
-REGISTER: Final = account_import.register("fi-comptes", "FI", (".xbrl", ".xml"), read)
+REGISTER: Final = account_import.register("fi-comptes", "FI", (".xbrl", ".xml"), one_filing(read))

@@ -11,13 +11,11 @@ from math import inf, isfinite
 from typing import Any, Final
 
 from pipeline.registers.annual_accounts.documents import Document
-from pipeline.registers.statements.filing import Fact, FilingError
+from pipeline.registers.statements import filing
+from pipeline.registers.statements.filing import MALFORMED, UNREADABLE, Fact, FilingError
 
 NO_NUMBER: Final = "numéro de société absent"
 NO_CLOSING: Final = "date de clôture absente"
-MALFORMED: Final = "structure inattendue"
-# What plain values of another shape than the register's raise.
-_SHAPE: Final = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +54,24 @@ AccountsResult = FiledAccount | RefusedAccounts
 Reader = Callable[[Document], Iterator[AccountsResult]]
 
 
+def one_filing(reader: Reader) -> Reader:
+    """`reader` of documents that are one filing each, within the limits of a filing."""
+
+    def read(document: Document) -> Iterator[AccountsResult]:
+        with filing.within_limits():
+            accounts = list(reader(document))
+        return iter(accounts)
+
+    return read
+
+
 def read_or_refuse(identifier: str | None, read: Callable[[], AccountsResult]) -> AccountsResult:
     """What `read` gives; accounts that it cannot read are refused, so that the next can be."""
     try:
         return read()
     except FilingError as error:
         return RefusedAccounts(identifier, error.reason, error.detail)
-    except _SHAPE as error:
+    except UNREADABLE as error:
         return RefusedAccounts(identifier, MALFORMED, f"{type(error).__name__}: {error}")
 
 

@@ -9,6 +9,7 @@ Since the forms of 2016 costs are negative. Those before are told by their own t
 end in `2011`. Group accounts are not in these files.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import partial
@@ -74,10 +75,10 @@ def _values(form: Any) -> tuple[Values, Values]:
     """The amounts of this year and of the last, by field; fields stand in each other."""
     current: Values = {}
     last: Values = {}
-    waiting = as_list(form.get("Field")) if isinstance(form, dict) else []
+    waiting = deque(as_list(form.get("Field")) if isinstance(form, dict) else ())
     while waiting:
-        field = waiting.pop(0)
-        waiting[:0] = as_list(field.get("Field"))
+        field = waiting.popleft()
+        waiting.extendleft(reversed(as_list(field.get("Field"))))
         code = str(field.get("@ecdf", ""))
         for values, name in ((current, "Data"), (last, "PreviousData")):
             if (value := number(text(field.get(name)))) is not None:

@@ -19,6 +19,7 @@ from pipeline.registers.annual_accounts.filed_account import (
     NO_NUMBER,
     FiledAccount,
     day,
+    one_filing,
 )
 from pipeline.registers.statements import filing
 from pipeline.registers.statements.filing import FilingError
@@ -67,4 +68,6 @@ def _latest_day(report: filing.Filing) -> date:
     return max(days)
 
 
-REGISTER: Final = account_import.register("se-comptes", "SE", (".xhtml", ".html", ".xml"), read)
+REGISTER: Final = account_import.register(
+    "se-comptes", "SE", (".xhtml", ".html", ".xml"), one_filing(read)
+)

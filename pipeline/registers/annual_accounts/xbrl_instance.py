@@ -16,7 +16,7 @@ from math import inf, isfinite
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from pipeline.registers.statements.filing import CURRENCY, FilingError
+from pipeline.registers.statements.filing import CURRENCY, DEEPEST, TOO_DEEP, FilingError
 
 NO_XBRL: Final = "pas un document XBRL"
 _XBRLI: Final = "{http://www.xbrl.org/2003/instance}"
@@ -88,6 +88,7 @@ def parse(content: bytes) -> Instance:
         root = ET.fromstring(content, parser)
     except ET.ParseError as error:
         raise FilingError(NO_XBRL, str(error)) from error
+    _refuse_deep(root)
     if root.tag != f"{_XBRLI}xbrl":
         raise FilingError(NO_XBRL, f"racine {_local_name(root.tag)!r}")
     contexts = {
@@ -116,6 +117,20 @@ def parse(content: bytes) -> Instance:
         contexts=tuple(contexts.values()),
         unreadable=unreadable,
     )
+
+
+def _refuse_deep(root: ET.Element) -> None:
+    """Refuse elements in elements whose texts, one by one, would be those of all others.
+
+    Raises:
+        FilingError: they are deeper than DEEPEST.
+    """
+    level, depth = [root], 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            raise FilingError(TOO_DEEP, f"plus de {DEEPEST}")
+        level = [child for element in level for child in element]
 
 
 def _facts(root: ET.Element) -> Iterator[ET.Element]:

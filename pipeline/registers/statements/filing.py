@@ -4,19 +4,29 @@ ixbrlparse does the reading (transformations, scale and sign); this module turns
 plain values once, so that nothing else depends on that library. A fact that cannot be read is
 counted and the rest of the filing kept; a file that is no filing raises.
 
+Anybody may file accounts. `within_limits` and the bounds of `_BoundedTreeBuilder` make a filing that would stop the
+import a rejected filing.
+
 The key of a fact is its concept with the members of its dimensions. FRS 102 filers split a total by
 due date in two ways that mean the same. They get one name: `CurrentFinancialInstruments`,
 `WithinOneYear`, or both, become `WithinOneYear`.
 """
 
 import io
+import lzma
 import re
+import signal
+import struct
+import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import IO, Any, Final, NamedTuple
+from math import isfinite
+from typing import IO, Any, Final, NamedTuple, NoReturn
 
+from bs4.builder import LXMLTreeBuilderForXML, builder_registry  # type: ignore[attr-defined]
 from ixbrlparse import IXBRL
 from ixbrlparse.core import IXBRLParseError
 
@@ -36,9 +46,23 @@ DUE: Final = {
 
 # Defines an entity, which may make gigabytes of a kilobyte; no filing has one.
 _ENTITY: Final = b"<!ENTITY"
+MIB: Final = 1 << 20
 LARGEST: Final = 64 << 20  # bytes of one filing; the largest of Virk have 20 MB
 DAMAGED: Final = "fichier abîmé"
 TOO_LARGE: Final = "dépôt trop volumineux"
+TOO_LONG: Final = "dépôt trop long à lire"
+TOO_DEEP: Final = "éléments trop imbriqués"
+WRONG_SCALE: Final = "échelle ou précision invraisemblable"
+MALFORMED: Final = "structure inattendue"
+SECONDS: Final = 5.0  # of the processor for one filing; a usual one takes 0.1
+_SECONDS_A_MIB: Final = 5.0  # in addition
+DEEPEST: Final = 500  # elements in elements; filings have some 40
+LARGEST_SCALE: Final = 30  # powers of ten
+# Errors of libraries, of arithmetic, and of values of another shape than a filing has.
+UNREADABLE: Final = (
+    ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
+    lzma.LZMAError, struct.error,
+)  # fmt: skip
 
 
 class FilingError(Exception):
@@ -48,6 +72,10 @@ class FilingError(Exception):
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
         self.detail = detail
+
+
+class _OverBudgetError(BaseException):
+    """A filing takes too long. Not an Exception, of which ixbrlparse makes an unreadable fact."""
 
 
 class FilingName(NamedTuple):
@@ -120,6 +148,35 @@ def company_number(text: str) -> str | None:
     return f"{prefix}{digits.zfill(8 - len(prefix) - len(suffix))}{suffix}"
 
 
+@contextmanager
+def within_limits() -> Iterator[None]:
+    """Read one filing: what its reader cannot read, or not in time, is an error of the filing.
+
+    The time is limited in the main thread alone, where an import runs.
+
+    Raises:
+        FilingError: the block raised one of UNREADABLE, or took longer than SECONDS (`content` gives large ones more).
+    """
+    is_timed = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGVTALRM, _end_budget) if is_timed else None
+    try:
+        if is_timed:  # again later: an exception within a destructor is lost
+            signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, SECONDS)
+        yield
+    except _OverBudgetError:
+        raise FilingError(TOO_LONG, "plus de temps que sa taille n'explique") from None
+    except UNREADABLE as error:
+        raise FilingError(MALFORMED, f"{type(error).__name__}: {str(error)[:200]}") from error
+    finally:
+        if is_timed:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.signal(signal.SIGVTALRM, before)
+
+
+def _end_budget(*_: object) -> NoReturn:
+    raise _OverBudgetError
+
+
 def content(opened: Callable[[], IO[bytes]]) -> bytes:
     """The bytes of one filing, unpacked.
 
@@ -129,18 +186,49 @@ def content(opened: Callable[[], IO[bytes]]) -> bytes:
     try:
         with opened() as stream:
             found = stream.read(LARGEST + 1)
-    except (*packing.BROKEN, OSError) as error:
+    except (*packing.BROKEN, *UNREADABLE, OSError) as error:
         raise FilingError(DAMAGED, str(error) or type(error).__name__) from error
     if len(found) > LARGEST:
         raise FilingError(TOO_LARGE, f"plus de {LARGEST >> 20} Mio")
+    left, again = signal.getitimer(signal.ITIMER_VIRTUAL)
+    if left:
+        signal.setitimer(signal.ITIMER_VIRTUAL, left + len(found) / MIB * _SECONDS_A_MIB, again)
     return found
+
+
+class _BoundedTreeBuilder(LXMLTreeBuilderForXML):  # type: ignore[misc] # the name is set at import
+    """The tree builder of BeautifulSoup, which takes a time quadratic in the depth of elements.
+
+    A scale is the exponent of a power of ten, which ixbrlparse computes as an exact integer.
+    """
+
+    def start(
+        self, tag: str | bytes, attrib: dict[Any, Any], nsmap: Mapping[Any, Any] | None = None
+    ) -> None:
+        if len(self.nsmaps) > DEEPEST:
+            raise FilingError(TOO_DEEP, f"plus de {DEEPEST}")
+        for name in ("scale", "decimals"):
+            if is_out_of_scale(attrib.get(name, "")):
+                raise FilingError(WRONG_SCALE, f"{name} {attrib[name][:20]!r}")
+        super().start(tag, attrib, dict(nsmap or {}))
+
+
+builder_registry.register(_BoundedTreeBuilder)  # ixbrlparse names no builder: the last one is used
+
+
+def is_out_of_scale(text: str) -> bool:
+    """Whether `text` is a whole number of digits or of a scale that no filing has."""
+    try:
+        return abs(int(text)) > LARGEST_SCALE
+    except ValueError:  # INF, or none at all
+        return False
 
 
 def parse(file: IO[bytes]) -> Filing:
     """Read the facts of a filing, in document order.
 
     Raises:
-        FilingError: a file that is neither XBRL nor iXBRL, or defines entities.
+        FilingError: a file that is neither XBRL nor iXBRL, defines entities, or passes a bound.
     """
     packed = file.read()
     if _ENTITY in packed.replace(b"\0", b""):  # of UTF-16, too
@@ -151,14 +239,7 @@ def parse(file: IO[bytes]) -> Filing:
             # parser. Where warnings are errors it would report them as errors of the filing.
             warnings.simplefilter("ignore")
             document = IXBRL(io.BytesIO(packed), raise_on_error=False)
-    except (
-        IXBRLParseError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-    ) as error:
+    except (IXBRLParseError, *UNREADABLE) as error:
         raise FilingError("ni XBRL ni iXBRL", str(error) or type(error).__name__) from error
     facts = [_fact(number) for number in document.numeric]
     read = tuple(fact for fact in facts if fact is not None)
@@ -180,16 +261,25 @@ def _fact(number: Any) -> Fact | None:
     if isinstance(context, str) or number.value is None or _is_nil(number.soup_tag):
         return None
     last = context.instant or context.enddate
-    if last is None:
+    value = _finite(number.value)
+    if last is None or value is None:
         return None
     return Fact(
         key=_key(number.name, context.segments),
         day=last,
         start=None if context.instant else context.startdate,
-        value=float(number.value),
+        value=value,
         currency=_currency(number.unit),
         precision=_precision(number),
     )
+
+
+def _finite(value: float | int) -> float | None:
+    try:
+        found = float(value)
+    except (OverflowError, TypeError):  # a date, where the format of a number says so
+        return None
+    return found if isfinite(found) else None
 
 
 def _is_nil(tag: Any) -> bool:

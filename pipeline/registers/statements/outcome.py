@@ -4,10 +4,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
+from pipeline.canonical import InputError
 from pipeline.registers.register import EXAMPLES, RowCounts
-from pipeline.registers.statements.filing import FilingError
+from pipeline.registers.statements.filing import TOO_LONG, FilingError
 
 UNKNOWN: Final = "concepts inconnus"
+MOST_SLOW: Final = 10  # filings that take too long, in one import
 
 
 @dataclass(slots=True)
@@ -27,12 +29,23 @@ class FilingOutcome:
     rejected: list[dict[str, str | None]] = field(default_factory=list)
     read: int = 0
     kept: int = 0
+    slow: int = 0
 
     def reject(self, file: str, number: str | None, error: FilingError) -> None:
-        """Record that the filing `file` gives nothing, with the reason."""
+        """Record that the filing `file` gives nothing, with the reason.
+
+        Raises:
+            InputError: too many filings took too long; the others would take as long.
+        """
         self.rejected.append(
             {"fichier": file, "id": number, "motif": error.reason, "detail": error.detail}
         )
+        if error.reason == TOO_LONG:
+            self.slow += 1
+            if self.slow > MOST_SLOW:
+                raise InputError(
+                    f"{file} is filing number {self.slow} that takes far too long; fetch the archive again"
+                )
 
     def row_counts(self) -> RowCounts:
         """The account as every import reports it; unknown concepts are named, the commonest."""

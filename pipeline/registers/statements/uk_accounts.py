@@ -99,7 +99,8 @@ def _companies(
                 if place.member is not None and place.file not in archives:
                     archives[place.file] = stack.enter_context(zipfile.ZipFile(place.file))
                 try:
-                    lines = _lines(place, archives, known, outcome.tally)
+                    with filing.within_limits():
+                        lines = _lines(place, archives, known, outcome.tally)
                 except FilingError as error:
                     outcome.reject(place.name.file, number, error)
                     continue

@@ -64,8 +64,11 @@ class RecordLength:
         """Count a piece of the text.
 
         Raises:
-            RecordError: the record is longer than any of a register.
+            RecordError: the record is longer than any of a register, or the piece is blank: each line of it
+                would be a row without values.
         """
+        if len(chunk) == CHUNK and not chunk.strip():
+            raise RecordError(f"{CHUNK >> 20} MiB of the file are blank")
         end = self._end(chunk)
         self._length = len(chunk) - end - 1 if end >= 0 else self._length + len(chunk)
         if self._length > record_stream.LONGEST:

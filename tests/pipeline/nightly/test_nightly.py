@@ -442,7 +442,7 @@ def test_old_reports_go(tmp_path: Path, server: RegisterServer) -> None:
 MOMENTS = [
     ("pipeline.nightly.fetch.receipt", "write", "before"),
     ("pipeline.nightly.fetch.part_file", "PartFile.end", "before"),
-    ("pipeline.importing", "_write", "before"),
+    ("shards.generations.sealed_record", "seal", "before"),
     ("pipeline.nightly.imports", "_import", "after"),
     ("pipeline.publishing.reference_lists", "reference", "before"),
     ("shards.verify.invariants", "verify", "after"),
