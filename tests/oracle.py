@@ -621,7 +621,7 @@ INSIDE = (
 
 def numbered(companies: Sequence[C], number: str) -> tuple[str, list[C]]:
     """X6: what a number is, and whose: the first reading that finds some company, in any spelling."""
-    asked = letters_and_digits(number)
+    asked = letters_and_digits(re.sub(r"(\d{4})\.00?$", r"\1", number.strip()))  # of a spreadsheet
     for kind, fields in (("immatriculation", ("id",)), ("lei", ("lei",)), ("tva", ("tva",))):
         if found := [
             c

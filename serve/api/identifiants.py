@@ -6,6 +6,7 @@ from serve.access.rights import most_rows
 from serve.api.societe import absent_from, company_names, refuse_deleted
 from serve.contract import errors, seed_tables
 from serve.contract.objects.search import Identification, SocieteNumerotee
+from serve.contract.parameters import LONGEST_NUMBER
 from serve.generation.open_generation import OpenGeneration
 from serve.request.values import check_identifier
 from shards.search.matching import company_numbers
@@ -21,10 +22,10 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
         ApiError: 400; 409 for a `version` that is not open any more.
     """
     generation = generation.at_version_of(request.pairs)
-    number = check_identifier(request.segments[0])
+    number = check_identifier(request.segments[0], LONGEST_NUMBER)
     plan = request.caller.plan
     shards = generation.shards
-    matches = company_numbers.find(shards, number, seed_tables.derivations())
+    matches = company_numbers.find(shards, number, seed_tables.number_notation())
     tag = etag(generation.id, plan.slug, request.caller.souscrit, "identifiants", number)
     headers = private_headers(tag, generation.id)
 
@@ -32,7 +33,10 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
         if not matches.places:
             await refuse_deleted(generation, shards, number)
             near = await generation.in_thread(
-                _MICROSECONDS, lambda: company_numbers.nearest_companies(shards, number)
+                _MICROSECONDS,
+                lambda: company_numbers.nearest_companies(
+                    shards, number, seed_tables.number_notation()
+                ),
             )
             error = errors.societe_introuvable("", number, company_names(shards, near))
             raise absent_from(generation, error)

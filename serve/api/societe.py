@@ -103,7 +103,7 @@ def locate(request: Request, generation: OpenGeneration) -> tuple[Shard, int | N
     word, identifier = request.segments
     shard = generation.shards[known_country(generation.names, word)]
     identifier = check_identifier(identifier)
-    return shard, company_numbers.find_one(shard, identifier, seed_tables.derivations())
+    return shard, company_numbers.find_one(shard, identifier, seed_tables.number_notation())
 
 
 async def refuse_absent(
@@ -111,10 +111,12 @@ async def refuse_absent(
 ) -> CallResult[Any]:
     """The 404, which says when the company was deleted, or names the companies that may be meant."""
     shards = {shard.iso2: shard}
-    alike = company_numbers.find(shards, identifier, seed_tables.derivations()).places
+    alike = company_numbers.find(shards, identifier, seed_tables.number_notation()).places
     if not alike:
         await refuse_deleted(generation, shards, identifier)
-    places = alike or company_numbers.nearest_companies(shards, identifier)
+    places = alike or company_numbers.nearest_companies(
+        shards, identifier, seed_tables.number_notation()
+    )
     near = company_names(shards, places)
     raise absent_from(generation, errors.societe_introuvable(shard.iso2, identifier, near))
 

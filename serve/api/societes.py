@@ -89,7 +89,7 @@ def _instead(base: ShardSet, query: Query) -> tuple[list[NearestText], list[Prop
     """The texts and searches that find something where `query` finds nothing (X4, X13)."""
     vocabulary = Vocabulary(activities.classes, activities.named_classes, activities.SILENT)
     proposed = proposals.proposals(base, query, vocabulary)
-    meant = spelling.nearest_texts(base, query, seed_tables.derivations())
+    meant = spelling.nearest_texts(base, query, seed_tables.number_notation())
     if not proposed and not meant:
         meant = spelling.longest_parts(base, query, activities.function_words())
     return meant, proposed

@@ -4,7 +4,8 @@ Free and limited as the public lists are; but the companies in it are those of a
 shows.
 """
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from serve.access import rights
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
@@ -19,6 +20,7 @@ from serve.contract.objects.search import (
     Suggestions,
     VilleSuggeree,
 )
+from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import reader
 from shards.codec import record
@@ -26,7 +28,7 @@ from shards.codec.folding import fold
 from shards.generations.reference import Secteur
 from shards.query import Query
 from shards.search.counts.distribution import distributions
-from shards.search.search import UNLIMITED, records
+from shards.search.search import UNLIMITED, ShardSet, records
 from shards.search.suggest import suggestions as completions
 
 MOST_COMPANIES: Final = 8
@@ -62,8 +64,7 @@ def _suggestions(
     generation: OpenGeneration, q: str, pays: tuple[str, ...], limit: int
 ) -> Suggestions:
     base = generation.shards
-    places = completions.companies(base, q, pays, limit)
-    rows = record.companies(records(base, places, coordonnees=False))
+    rows = _companies(base, q, pays, limit)
     words = completions.words(base, q, pays, _MOST_WORDS)
     towns = completions.towns(base, q, pays, _MOST_TOWNS)
     return Suggestions(
@@ -74,6 +75,16 @@ def _suggestions(
         villes=[VilleSuggeree(**town._asdict()) for town in towns],
         activites=_activities(generation, q, pays),
     )
+
+
+def _companies(
+    base: ShardSet, q: str, pays: tuple[str, ...], limit: int
+) -> Sequence[Mapping[str, Any]]:
+    """The companies whose number `q` is, then those whose names it completes."""
+    numbered = company_ids.by_number(base, q, pays, limit)
+    places = completions.companies(base, q, pays, limit)
+    named = record.companies(records(base, places, coordonnees=False))
+    return list({(row["iso2"], row["id"]): row for row in (*numbered, *named)}.values())[:limit]
 
 
 def _activities(

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from serve.contract import tables
+from serve.contract import seed_tables, tables
 from serve.contract.text import Text
 
 Suggestions = Mapping[str, Sequence[str]]
@@ -136,7 +136,21 @@ CREDITS_MESSAGE: Final = _message("comptes_sans_credits")
 def pays_inconnu(unknown: Sequence[str], suggestions: Suggestions, **others: Any) -> ApiError:
     """Unknown countries. `others`: the arrays of sectors that are unknown too (contract B4)."""
     extra = {"pays_inconnus": unknown, "suggestions": suggestions, **others}
-    return _error("pays_inconnu", extra, unknown=_quote(unknown))
+    names = seed_tables.country_names()
+    meant = [
+        (names[code][0], names[code][1], code)
+        for word in unknown
+        for code in suggestions.get(word, ())
+        if code in names
+    ]
+    if not meant:
+        return _error("pays_inconnu", extra, unknown=_quote(unknown))
+    french, english = (
+        ", ".join(dict.fromkeys(f"{one[place]} ({one[2]})" for one in meant)) for place in (0, 1)
+    )
+    return _error(
+        "pays_inconnu_propose", extra, unknown=_quote(unknown), meant=Text(french, english)
+    )
 
 
 def secteur_inconnu(

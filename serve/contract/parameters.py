@@ -31,6 +31,7 @@ from shards.search.counts import distribution
 DEFAULT_LIMIT: Final = 50  # §4.4
 LONGEST_Q: Final = 120  # code points (§8.2 rule 7, contract B13)
 LONGEST_ID: Final = 64  # code points (contract E1)
+LONGEST_NUMBER: Final = 120  # with its label, and the name of its court or register
 # What companies can be counted by (extensions X3).
 DIMENSIONS: Final = tuple(distribution.DIMENSIONS)
 MOST_IDS: Final = 1_000  # extensions X2
@@ -281,6 +282,7 @@ VALEUR: Final = replace(
     name="valeur",
     text="valeur",
     example="GB09418436",
+    longest=LONGEST_NUMBER,
 )
 
 # Of the service for OpenRefine (X5).

@@ -7,10 +7,10 @@ from functools import cache
 from seeds import TABLES
 from serve.contract.tables import read_rows
 from shards.codec.folding import fold
-from shards.search.matching.company_numbers import Derivation
 from shards.search.matching.legal_forms import LegalForms
 from shards.search.matching.name_tables import NameTables
 from shards.search.matching.probability import Weights
+from shards.search.matching.written_numbers import NumberNotation
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,22 @@ def match_weights() -> Weights:
 
 
 @cache
-def derivations() -> tuple[Derivation, ...]:
-    """How numbers of companies contain their identifiers, in the order in which they are tried (X6)."""
-    return Derivation.of_rows(rows("numeros.csv"))
+def number_notation() -> NumberNotation:
+    """How people write numbers of companies, and how these contain identifiers (X6, X19)."""
+    return NumberNotation.of_rows(
+        rows("numeros.csv"),
+        rows("mentions.csv"),
+        rows("icd.csv"),
+        rows("valeurs_absentes.csv"),
+        rows("tribunaux.csv"),
+        rows("pays.csv"),
+    )
+
+
+@cache
+def country_names() -> Mapping[str, tuple[str, str]]:
+    """The French and English name of each country of the base, by its code."""
+    return {row["iso2"]: (row["nom_fr"], row["nom_en"]) for row in rows("pays.csv")}
 
 
 def label(champ: str, iso2: str, value: str, lang: str) -> str | None:

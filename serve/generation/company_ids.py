@@ -1,13 +1,13 @@
 """The companies that a request names by their identifiers (`ids`, extensions X2 and X8), looked up in a generation.
 
 An identifier is understood as in the path of a record, so that one spelling of it is never found by one route and
-unknown to another.
+unknown to another. So is a number that somebody types where names are asked for (`by_number`).
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from serve.contract import seed_tables
 from serve.request.reader import ParsedParameters
@@ -39,10 +39,25 @@ async def find(base: ShardSet, companies: Sequence[AskedCompany]) -> FoundCompan
             await asyncio.sleep(0)
         part = companies[start : start + _AT_ONCE]
         wanted = [(one.iso2, one.identifier) for one in part]
-        places = company_numbers.find_each(base, wanted, seed_tables.derivations())
+        places = company_numbers.find_each(base, wanted, seed_tables.number_notation())
         known.update(filter(None, places))
         unknown += [one for one, place in zip(part, places, strict=True) if place is None]
     return FoundCompanies(sorted(known), unknown)
+
+
+def by_number(
+    base: ShardSet, text: str, pays: Sequence[str] = (), most: int = _AT_ONCE
+) -> list[Mapping[str, Any]]:
+    """At most so many companies whose number a text is; none where it is rather a name (extensions X4, X6).
+
+    Their contact fields are there, whatever the caller may see.
+    """
+    notation = seed_tables.number_notation()
+    if not notation.read(text).is_certain:
+        return []
+    shards = {iso2: base[iso2] for iso2 in pays or tuple(base)}
+    places = company_numbers.find(shards, text, notation).places
+    return [shards[iso2].company(row) for iso2, row in places[:most]]
 
 
 async def resolved_query(

@@ -1,19 +1,21 @@
 """Dates of requests: dates as lists have them (extension X19), and bounds in the one notation of the API. Pure.
 
-A notation of a list that may mean two days means none: `03/04/2010` is refused, `13/04/2010` and `03.04.2010` are not.
-Names of months are data (`seeds/mois.csv`); one that means two months, as `listopad` does, means none.
+A notation of a list that may mean two days means their year: `03/04/2010`, but not `13/04/2010` and `03.04.2010`. A
+time behind a day is left out. Names of months are data (`seeds/mois.csv`); one that means two months, as `listopad`
+does, means none.
 """
 
 import re
 from calendar import monthrange
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, timedelta
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from serve.contract import errors, seed_tables
 from serve.request.numbers import NumberError
 from shards.codec.folding import fold
+from shards.search.matching.written_numbers import plain_text
 
 _YEAR: Final = r"(?P<year>[12]\d{3})"
 _MONTH: Final = r"(?P<month>0?[1-9]|1[0-2])"
@@ -24,7 +26,7 @@ _ROMAN: Final = r"(?P<word>[ivxIVX]{1,4})"
 _NOTATIONS: Final = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"{_YEAR}(?:([-/. ]){_MONTH}(?:\2{_DAY}(?:[T ]\d\d:.*)?)?)?",
+        rf"{_YEAR}(?:([-/. ]){_MONTH}(?:\2{_DAY})?)?",
         rf"{_YEAR}(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12]\d|3[01])",
         rf"{_DAY}\. ?{_MONTH}\. ?{_YEAR}",  # with points the day is first everywhere
         rf"{_MONTH}[-/. ]{_YEAR}",
@@ -37,16 +39,73 @@ _NOTATIONS: Final = tuple(
     )
 )
 _TWO: Final = re.compile(r"(\d{1,2})[-/ ](\d{1,2})[-/ ]([12]\d{3})")
+# 1954-02-01T00:00:00.000+01:00, 01.02.1954 00:00, 2/1/1954 12:00:00 AM
+_TIME: Final = re.compile(
+    r"(?:[T ]|,? (?:at |à |um )?)\d{1,2}[:.h]\d{2}(?:[:.]\d{2})?(?:[.,]\d+)?"
+    r"(?: ?[ap]\.?m\.?)?(?: ?(?:z|utc|gmt|cet|cest)| ?[+-]\d{2}:?\d{2})?",
+    re.IGNORECASE,
+)
+_UNKNOWN_PART: Final = re.compile(r"([12]\d{3}(?:-(?:0[1-9]|1[0-2]))?)(?:-00){1,2}")  # MySQL
+# The day of a spreadsheet, from 1927 to 2064; its days are counted from 30 December 1899.
+_SERIAL: Final = re.compile(r"([1-6]\d{4})(?:[.,]\d+)?")
+_FIRST_DAY: Final = date(1899, 12, 30)
 _BOUND: Final = re.compile(r"[0-9]{4}(?:-[0-9]{2}){0,2}")
 
 
 @cache
 def _months() -> Mapping[str, int]:
-    """The months that names mean in whatever language."""
+    """The months that names mean in whatever language; 0 for a name of two months."""
     found: dict[str, set[int]] = {}
     for row in seed_tables.rows("mois.csv"):
         found.setdefault(fold(row["ecriture"]), set()).add(int(row["mois"]))
-    return {word: months.pop() for word, months in found.items() if len(months) == 1}
+    return {word: 0 if len(months) > 1 else min(months) for word, months in found.items()}
+
+
+class ListedDate(NamedTuple):
+    """A date of a list.
+
+    Attributes:
+        iso: YYYY, YYYY-MM or YYYY-MM-DD.
+        is_ambiguous: it may be two days, of which this is the year.
+    """
+
+    iso: str
+    is_ambiguous: bool = False
+
+
+def without_time(text: str) -> str:
+    """A text without the time of the day at its end.
+
+    >>> without_time("1954-02-01T00:00:00.000+01:00"), without_time("2/1/1954 12:00:00 AM"), without_time("1954-02")
+    ('1954-02-01', '2/1/1954', '1954-02')
+    """
+    text = text.strip()
+    matched = next((one for one in _TIME.finditer(text) if one.end() == len(text)), None)
+    return text[: matched.start()].strip() if matched and matched.start() else text
+
+
+def listed_date(text: str) -> ListedDate | None:
+    """A date as people write it; None where the text is none.
+
+    >>> listed_date("03/04/2010 00:00"), listed_date("19756")
+    (ListedDate(iso='2010', is_ambiguous=True), ListedDate(iso='1954-02-01', is_ambiguous=False))
+    >>> listed_date("31/02/2010"), listed_date("1954-02-00")
+    (None, ListedDate(iso='1954-02', is_ambiguous=False))
+    """
+    text = without_time(plain_text(text))
+    if iso := iso_date(text):
+        return ListedDate(iso)
+    if (two := _TWO.fullmatch(text)) and _day(int(two[3]), int(two[2]), int(two[1])):
+        return ListedDate(two[3], is_ambiguous=True)
+    for notation in _NOTATIONS:
+        parts = matched.groupdict() if (matched := notation.fullmatch(text)) else {}
+        if _months().get(fold(parts.get("word") or "")) == 0:
+            return ListedDate(str(parts["year"]), is_ambiguous=True)
+    if unknown := _UNKNOWN_PART.fullmatch(text):
+        return ListedDate(unknown[1])
+    if serial := _SERIAL.fullmatch(text):
+        return ListedDate((_FIRST_DAY + timedelta(int(serial[1]))).isoformat())
+    return None
 
 
 def iso_date(text: str) -> str | None:

@@ -1,25 +1,31 @@
 """The body of `POST /api/v1/rapprochement` as lines to match (extensions X5).
 
 What is wrong with the body refuses it; what is wrong with a line is answered in its place, and the others are served.
-Nothing unknown is ignored. Pure.
+A placeholder (`n/a`) is no value. A number, a country or a date that cannot be read is left out, and said. Pure.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from serve.contract import errors
+from serve.contract import errors, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.limits import DEFAULT_CANDIDATES, LONGEST_VALUE, MOST_CANDIDATES, MOST_LINES
 from serve.contract.objects.bodies import DemandeRapprochement, LigneDonnee
 from serve.contract.objects.declaration import names_of
+from serve.contract.text import Text
 from serve.request import json_body
-from serve.request.dates import iso_date
+from serve.request.dates import listed_date
 from serve.request.place_names import PlaceNames
-from shards.codec.folding import fold, fold_id
+from shards.codec.folding import fold
 from shards.codec.record import FIELDS as COMPANY_FIELDS
 from shards.search.matching.line import Line
 
 LARGEST: Final = 1 << 20  # bytes
+
+# What a line may go by; the others are evidence.
+TO_GO_BY: Final = ("nom", "id", "tva", "lei")
+_NUMBERS: Final = ("id", "tva", "lei")
 
 MEMBERS: Final = names_of(DemandeRapprochement)
 FIELDS: Final = names_of(LigneDonnee)
@@ -134,30 +140,64 @@ def _list_line(given: Any, names: PlaceNames) -> ListedLine:
 
 
 def _line(given: Mapping[str, Any], names: PlaceNames) -> Line:
+    notation = seed_tables.number_notation()
     texts = {name: _text(given, name) for name in FIELDS}
-    nom, id_, tva = texts["nom"], texts["id"], texts["tva"]
-    if not (fold(nom or "") or fold_id(id_ or "") or fold_id(tva or "")):
-        raise errors.ligne_invalide(errors.why("ligne_vide"))
-    given_date = texts["date_creation"]
-    date = iso_date(given_date) if given_date else None
-    if given_date and not date:
-        raise errors.ligne_invalide(errors.why("date_creation", shown=repr(given_date[:50])))
-    return Line(
-        nom, _countries(texts["pays"], names), id_, tva, texts["ville"], texts["code_postal"], date,
-        texts["adresse"], texts["activite"], texts["site_web"], texts["email"],
-    )  # fmt: skip
+    countries, unreadable = _countries(texts.pop("pays"), names)
+    texts |= {
+        name: None for name, text in texts.items() if _is_evidence(name) and _is_nothing(text)
+    }
+    for name in _NUMBERS:
+        if (text := texts[name]) and not notation.read(text).is_number:
+            unreadable.append(f"{name}_illisible")
+            texts[name] = None
+    if any(texts[name] for name in _NUMBERS) and _is_nothing(texts["nom"]):
+        texts["nom"] = (
+            None  # `n/a`: a company may be called so, but not where a number says which it is
+        )
+    if not fold(texts["nom"] or "") and not any(texts[name] for name in _NUMBERS):
+        raise errors.ligne_invalide(_why_empty(given))
+    if given_date := texts["date_creation"]:
+        listed = listed_date(given_date)
+        texts["date_creation"] = listed.iso if listed else None
+        if listed is None or listed.is_ambiguous:
+            unreadable.append("date_ambigue" if listed else "date_illisible")
+    values = {name: texts[name] for name in FIELDS if name in texts and name != "cle"}
+    return Line(pays=countries, illisibles=tuple(unreadable), **values)
 
 
-def _countries(text: str | None, names: PlaceNames) -> tuple[str, ...]:
-    found = []
-    for word in text.split(",") if text else ():
-        code = names.country(word) or names.pays_alike.get(fold(word))
-        if code is None:
-            shown = repr(word.strip()[:50])
-            why = errors.why("pays_de_ligne", shown=shown)
-            raise errors.ligne_invalide(why)
-        found.append(code)
-    return tuple(dict.fromkeys(found))
+def _is_evidence(name: str) -> bool:
+    """Can a value of this field be a placeholder? A key may be any text, and so may a name."""
+    return name not in ("cle", "nom")
+
+
+def _is_nothing(text: str | None) -> bool:
+    return text is None or seed_tables.number_notation().is_placeholder(text)
+
+
+def _why_empty(given: Mapping[str, Any]) -> Text:
+    """Why a line has nothing to go by, with the number that cannot be read."""
+    for name in _NUMBERS:
+        text = _text(given, name)
+        if text and not _is_nothing(text):
+            return errors.why("numero_illisible", name=name, shown=repr(text[:50]))
+    return errors.why("ligne_vide")
+
+
+def _countries(text: str | None, names: PlaceNames) -> tuple[tuple[str, ...], list[str]]:
+    """The codes of countries, and the code of what could not be read of them.
+
+    A country of which the base has no company is one: a company of the name is one of another country.
+    """
+    found: list[str] = []
+    unreadable: list[str] = []
+    whole = text is None or _is_nothing(text) or names.named_country(text) is not None
+    for word in [text or ""] if whole else re.split("[,;|/]", text or ""):
+        code = names.country(word)
+        if code is None and not _is_nothing(word):  # NA is no value rather than Namibia
+            code = names.named_country(word)
+            unreadable += [] if code else ["pays_illisible"]
+        found += [code] if code else []
+    return tuple(dict.fromkeys(found)), unreadable[:1]
 
 
 def _text(given: Mapping[str, Any], name: str) -> str | None:

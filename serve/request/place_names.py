@@ -10,33 +10,21 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, Final
 
-from serve.contract import errors
+from serve.contract import errors, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.parameters import SOUS_SECTEUR
 from shards.codec.folding import SPELLINGS, fold
 from shards.generations.reference import Reference
-
-# Other names of countries, folded. A line of a list may use them (X19); elsewhere they lead to suggestions.
-_ALSO: Final = {
-    "AT": "osterreich", "BE": "belgique, belgie, belgien", "BG": "българия, balgariya",
-    "CH": "schweiz, svizzera, svizra", "CZ": "cesko, czech republic, republique tcheque",
-    "DE": "deutschland", "DK": "danmark", "EE": "eesti", "ES": "espana", "FI": "suomi",
-    "HR": "hrvatska", "IE": "eire, republic of ireland, republique d irlande", "IT": "italia",
-    "LT": "lietuva", "LU": "letzebuerg, luxemburg", "LV": "latvija",
-    "NL": "nederland, the netherlands, holland, hollande", "NO": "norge, noreg", "PL": "polska",
-    "RO": "romania", "SE": "sverige", "SK": "slovensko, slovak republic, republique slovaque",
-    "UK": "britain, great britain, grande bretagne, u k, england, angleterre, scotland, ecosse, wales,"
-          " pays de galles",
-}  # fmt: skip
-
 
 # A caller chooses the words that get suggestions, and difflib is quadratic in the length of a word.
 _WORDS: Final = 3  # unknown values that get suggestions
 _EACH: Final = 3  # suggestions for a value
 _LONGEST: Final = 160  # characters; the longest label of a sector has 138
 _ALIKE: Final = 0.6  # difflib's ratio, its own default
+_NUMBER: Final = 3  # digits of the number of a country (ISO 3166-1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +35,10 @@ class PlaceNames:
     labels: Mapping[str, str]  # French label of a sector, NFC -> division
     slugs: Mapping[str, str]  # slug of a sector -> division
     sous_secteurs: Mapping[str, tuple[tuple[str, str], ...]]  # label, NFC -> (division, group)s
-    pays_alike: Mapping[str, str]  # folded code, slug or name -> code
+    pays_alike: Mapping[
+        str, str
+    ]  # folded code, slug, French or English name -> code, for suggestions
+    pays_named: Mapping[str, str]  # folded code or name in any language -> code, of every country
     secteurs_alike: Mapping[str, str]  # folded label or slug -> slug
     sous_secteurs_alike: Mapping[str, str]  # folded label -> label
     formes: frozenset[str]  # legal forms, NFC
@@ -58,6 +49,17 @@ class PlaceNames:
         code = word.strip().upper() if word.isascii() else ""  # "ı" and "ﬁ" have capitals too
         code = SPELLINGS.get(code, code)
         return code if code in self.pays else None
+
+    def named_country(self, text: str) -> str | None:
+        """The code of a country by one of its codes or names, as people write it (X19); of any country, or None.
+
+        An ISO number may have lost its zeros.
+        """
+        code = self.country(text)
+        if code is not None:
+            return code
+        folded = fold(text)
+        return self.pays_named.get(folded.zfill(_NUMBER) if folded.isdigit() else folded)
 
     def sector(self, word: str) -> str | None:
         """The NACE division of a label (exact) or a slug (any case), or None."""
@@ -83,6 +85,7 @@ def read(reference: Reference, formes: Iterable[str] = ()) -> PlaceNames:
         slugs={secteur.slug.lower(): secteur.code for secteur in reference.secteurs},
         sous_secteurs=pairs,
         pays_alike=_countries_by_word(reference),
+        pays_named={**_named_countries()} | _countries_by_word(reference),
         secteurs_alike={
             fold(word): secteur.slug
             for secteur in reference.secteurs
@@ -98,8 +101,27 @@ def known_country(names: PlaceNames, word: str) -> str:
     """The code of a country. Raises ApiError 400 `pays_inconnu` (E1)."""
     iso2 = names.country(word)
     if iso2 is None:
-        raise errors.pays_inconnu([word], suggestions([word], names.pays_alike))
+        raise unknown_countries([word], names)
     return iso2
+
+
+def unknown_countries(
+    words: Sequence[str],
+    names: PlaceNames,
+    alike: Mapping[str, Sequence[str]] | None = None,
+    **others: Any,
+) -> ApiError:
+    """The error for words that are no codes of countries of the base (B3).
+
+    Args:
+        alike: suggestions for the words of `others`.
+    """
+    meant = {word: names.named_country(word) for word in words[:_WORDS]}
+    suggested = {
+        word: [code] if code in names.pays else nearest_values(word, names.pays_alike)
+        for word, code in meant.items()
+    }
+    return errors.pays_inconnu(words, suggested | dict(alike or {}), **others)
 
 
 def places(
@@ -131,15 +153,13 @@ def _unknown_words(
     no_sub_sector: Sequence[str],
     names: PlaceNames,
 ) -> ApiError:
-    alike = (
-        suggestions(no_country, names.pays_alike)
-        | suggestions(no_sector, names.secteurs_alike)
-        | suggestions(no_sub_sector, names.sous_secteurs_alike)
+    alike = suggestions(no_sector, names.secteurs_alike) | suggestions(
+        no_sub_sector, names.sous_secteurs_alike
     )
     if no_country:
         others = {"secteurs_inconnus": no_sector, "sous_secteurs_inconnus": no_sub_sector}
         unknown_words = {name: unknown for name, unknown in others.items() if unknown}
-        return errors.pays_inconnu(no_country, alike, **unknown_words)
+        return unknown_countries(no_country, names, alike, **unknown_words)
     return errors.secteur_inconnu(no_sector, alike, no_sub_sector)
 
 
@@ -192,15 +212,16 @@ def nearest_values(word: str, known: Mapping[str, str]) -> list[str]:
 
 
 def _countries_by_word(reference: Reference) -> dict[str, str]:
-    known = {pays.iso2 for pays in reference.pays}
-    also = {
-        word: iso2 for iso2, words in _ALSO.items() if iso2 in known for word in words.split(", ")
-    }
-    return also | {
+    return {
         fold(word): pays.iso2
         for pays in reference.pays
         for word in (pays.iso2, pays.slug, pays.nom_fr, pays.nom_en)
     }
+
+
+@cache
+def _named_countries() -> Mapping[str, str]:
+    return {fold(row["nom"]): row["iso2"] for row in seed_tables.rows("noms_de_pays.csv")}
 
 
 def nfc(text: str) -> str:

@@ -17,7 +17,13 @@ from serve.contract.parameters import IDS, LONGEST_ID, Parameter
 from serve.contract.text import Text
 from serve.request import dates, file_options, numbers
 from serve.request.numbers import NumberError
-from serve.request.place_names import PlaceNames, nearest_values, nfc, suggestions
+from serve.request.place_names import (
+    PlaceNames,
+    nearest_values,
+    nfc,
+    suggestions,
+    unknown_countries,
+)
 from shards.codec.folding import fold
 
 Texts = Sequence[str]
@@ -60,7 +66,7 @@ def companies(given: Sequence[str], names: PlaceNames) -> tuple[AskedCompany, ..
             )
     codes = {word: names.country(word) for _, word, _ in parts}
     if unknown := [word for word, code in codes.items() if code is None]:
-        raise errors.pays_inconnu(unknown, suggestions(unknown, names.pays_alike))
+        raise unknown_countries(unknown, names)
     return tuple(
         AskedCompany(one, code, nfc(identifier.strip()))
         for one, word, identifier in parts
@@ -68,8 +74,8 @@ def companies(given: Sequence[str], names: PlaceNames) -> tuple[AskedCompany, ..
     )
 
 
-def check_identifier(identifier: str) -> str:
-    """An identifier of 1 to 64 characters without control characters (E1), in NFC.
+def check_identifier(identifier: str, longest: int = LONGEST_ID) -> str:
+    """An identifier of 1 to `longest` characters without control characters (E1), in NFC.
 
     Blanks of any width are well-formed: `552 059 024` is found by its digits (E2).
 
@@ -79,13 +85,13 @@ def check_identifier(identifier: str) -> str:
     if not identifier.strip():
         path = "/api/v1/societes/{pays}/{identifiant}"
         raise errors.identifiant_invalide(errors.why("identifiant_vide", path=path))
-    if (length := len(identifier)) > LONGEST_ID:
+    if (length := len(identifier)) > longest:
         raise errors.identifiant_invalide(
             errors.why(
                 "identifiant_trop_long",
-                shown=repr(identifier[:LONGEST_ID]),
+                shown=repr(identifier[:longest]),
                 length=length,
-                most=LONGEST_ID,
+                most=longest,
             )
         )
     if any(unicodedata.category(char) == "Cc" for char in identifier):

@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from serve.contract.seed_tables import derivations, match_weights, name_tables
+from serve.contract.seed_tables import match_weights, name_tables, number_notation
 from shards import format
 from shards.errors import CorruptError
 from shards.query import Query
@@ -53,7 +53,7 @@ ACCOUNTS: Final = [
     for order, (code, value) in enumerate((("Equity", 5.0), ("TotalAssets", 40.0), ("TurnoverRevenue", 80.0)))
 ]  # fmt: skip
 
-LEARNT: Final = (name_tables(), match_weights(), derivations())
+LEARNT: Final = (name_tables(), match_weights(), number_notation())
 
 Question = Callable[[], object]
 

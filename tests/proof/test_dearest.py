@@ -108,7 +108,7 @@ def test_no_line_of_a_list_is_dearer_than_its_bound(opened: OpenShards, words: l
         opened.shards,
         seed_tables.name_tables(),
         seed_tables.match_weights(),
-        seed_tables.derivations(),
+        seed_tables.number_notation(),
         coordonnees=True,
     )
     line = Line(" ".join(words)[:300] or "A")

@@ -116,7 +116,7 @@ def _match(
         base,
         seed_tables.name_tables(),
         seed_tables.match_weights(),
-        seed_tables.derivations(),
+        seed_tables.number_notation(),
         coordonnees=coordonnees,
     )
     return matcher.match_all(lines, limit)

@@ -19,6 +19,7 @@ from serve.api.matching.rapprochement import match_lines, meant_companies
 from serve.contract import company_fields, errors
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.parameters import LONGEST_Q, MOST_IDS
+from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import reconciliation_query
 from serve.request.reconciliation_query import GIVEN, ReconciliationQuery
@@ -26,7 +27,7 @@ from shards.codec import record
 from shards.codec.folding import fold
 from shards.codec.record import CONTACTS
 from shards.query import Query
-from shards.search.matching.line import SURE, MatchResult
+from shards.search.matching.line import SURE, UNREADABLE, MatchResult
 from shards.search.search import records, search
 
 VERSION: Final = "0.2"
@@ -116,9 +117,8 @@ def reconcile(
 
 def _answer(result: MatchResult | None, query: ReconciliationQuery, lang: str) -> dict[str, Any]:
     if result is None:
-        if query.line is None:
-            error = errors.ligne_invalide(errors.why("ligne_sans_societe"))
-            return {"result": [], "erreur": error.erreur(lang)}
+        if query.error is not None:
+            return {"result": [], "erreur": query.error.erreur(lang)}
         return {"result": [], "erreur": errors.lignes_d_un_visiteur(VISITOR_LINES).erreur(lang)}
     return {
         "result": [
@@ -129,7 +129,10 @@ def _answer(result: MatchResult | None, query: ReconciliationQuery, lang: str) -
                 "type": [TYPE],
                 "score": round(100 * one.note, 2),
                 "match": place == 0 and result.verdict == SURE,
-                "features": [{"id": "note", "value": one.note}],
+                "features": [
+                    {"id": "note", "value": one.note},
+                    *({"id": code, "value": True} for code in one.raisons if code in UNREADABLE),
+                ],
             }
             for place, one in enumerate(result.candidats[: query.limit])
         ]
@@ -259,18 +262,21 @@ def proposed_fields(limit: int | None) -> dict[str, Any]:
 def suggest_entities(
     prefix: str, request: Request, generation: OpenGeneration
 ) -> PreparedCall[JsonContent]:
-    """Companies whose names contain a text."""
+    """Companies whose number is a text, or whose names contain it."""
     most = page_rows(request.caller.plan, _SUGGESTED)
     tag, headers = _tag_and_headers(request, generation, "suggest", prefix)
 
     async def run() -> "CallResult[JsonContent]":
-        companies: list[dict[str, Any]] = []
+        companies: list[Mapping[str, Any]] = []
         if fold(prefix):
             base, query = generation.shards, Query(q=prefix[:LONGEST_Q], tri="score")
             page = await generation.in_thread(
                 EXPENSIVE_MICROSECONDS, lambda: search(base, query, offset=0, limit=most)
             )
-            companies = record.companies(records(base, page.places, coordonnees=False))
+            numbered = company_ids.by_number(base, prefix, most=most)
+            named = record.companies(records(base, page.places, coordonnees=False))
+            both = {(one["iso2"], one["id"]): one for one in (*numbered, *named)}
+            companies = list(both.values())[:most]
         rows = [
             {
                 "id": f"{company['iso2']}:{company['id']}",

@@ -82,17 +82,23 @@ class LigneDonnee:
     pays: Annotated[
         _Donnee,
         Text(
-            "Les pays où elle peut être, par code ou par nom français ou anglais, séparés par des "
-            "virgules ; tous si absent.",
-            "Countries it may be in, as codes or French or English names, separated by commas; any "
-            "if absent.",
+            "Les pays où elle peut être, par code (ISO 3166-1 à deux ou trois lettres, ou à trois "
+            "chiffres) ou par nom dans une langue des 25 pays, séparés par des virgules ; tous si "
+            "absent. Un pays illisible est laissé de côté (`pays_illisible`).",
+            "Countries it may be in, as codes (ISO 3166-1 of two or three letters, or three digits) "
+            "or names in a language of the 25 countries, separated by commas; any if absent. A "
+            "country that cannot be read is left out (`pays_illisible`).",
         ),
     ]
     id: Annotated[
         _Donnee,
         Text(
-            "Le numéro d’immatriculation, sous toute graphie.",
-            "Registration number, in any spelling.",
+            "Le numéro d’immatriculation, sous toute graphie : avec sa mention, son tribunal ou son "
+            "registre, en EUID. `n/a`, `-` ou des zéros comptent comme absents ; un texte sans "
+            "numéro est laissé de côté (`id_illisible`).",
+            "Registration number, in any spelling: with its label, court or register, as EUID. "
+            "`n/a`, `-` or zeros count as absent; a text without a number is left out "
+            "(`id_illisible`).",
         ),
     ]
     tva: Annotated[_Donnee, Text("Le numéro de TVA.", "VAT number.")]
@@ -101,10 +107,12 @@ class LigneDonnee:
     date_creation: Annotated[
         _Donnee,
         Text(
-            "La date de création, dans toute notation qui désigne un seul jour, mois ou an : "
-            "`13/12/1968`, mais pas `03/04/1968`.",
-            "Date of creation, in any notation that means one day, month or year: "
-            "`13/12/1968`, not `03/04/1968`.",
+            "La date de création, dans toute notation ; une heure est ignorée. De `03/04/1968`, qui "
+            "peut désigner deux jours, seule l’année compte (`date_ambigue`) ; une date illisible est "
+            "laissée de côté (`date_illisible`).",
+            "Date of creation, in any notation; a time is left out. Of `03/04/1968`, which may mean "
+            "two days, only the year counts (`date_ambigue`); a date that cannot be read is left out "
+            "(`date_illisible`).",
         ),
     ]
     adresse: Annotated[_Donnee, Text("La rue et le numéro.", "Street and number.")]
@@ -123,6 +131,7 @@ class LigneDonnee:
             "E-mail address; only its domain is compared.",
         ),
     ]
+    lei: Annotated[_Donnee, Text("Le LEI.", "LEI.")]
 
 
 @component("Les lignes à rapprocher.", "The lines to match.", closed=True)
@@ -131,8 +140,8 @@ class DemandeRapprochement:
         Sequence[LigneDonnee],
         with_keywords(maxItems=MOST_LINES),
         Text(
-            "Les lignes ; chacune a besoin de `cle`, et de `nom`, `id` ou `tva`.",
-            "The lines; each needs `cle`, and `nom`, `id` or `tva`.",
+            "Les lignes ; chacune a besoin de `cle`, et de `nom`, `id`, `tva` ou `lei`.",
+            "The lines; each needs `cle`, and `nom`, `id`, `tva` or `lei`.",
         ),
     ]
     limite: Annotated[

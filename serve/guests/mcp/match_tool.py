@@ -24,16 +24,17 @@ _LONGEST_NAME: Final = 120  # characters of a name or a town
 _LINE_KEYS: Final = {
     "cle": "Key of the line, by which its answer is known; each once.",
     "nom": "Name (nom), with or without its legal form.",
-    "pays": "Its country by code or name, or several as `FR,UK`; any if absent.",
-    "id": "Registration number, in any spelling.",
+    "pays": "Its country by code or name in any language of the 25, or several as `FR,UK`; any if absent.",
+    "id": "Registration number, in any spelling: `RCS Versailles 542 065 479`, `FR7801.542065479`.",
     "tva": "VAT number.",
     "ville": "Town.",
     "code_postal": "Postcode.",
-    "date_creation": "In any notation that means one day, month or year.",
+    "date_creation": "In any notation; of `03/04/1968` only the year counts.",
     "adresse": "Street and number.",
     "activite": "NACE code, or words.",
     "site_web": "Website.",
     "email": "E-mail address.",
+    "lei": "LEI.",
 }
 _TEXT: Final[Schema] = {"type": "string"}
 _COLUMNS: Final[Schema] = {
@@ -46,7 +47,7 @@ INPUT: Final[Schema] = {
     "properties": {
         "lignes": {
             "type": "array",
-            "description": "Lines; each has `cle`, and `nom`, `id` or `tva`.",
+            "description": "Lines; each has `cle`, and `nom`, `id`, `tva` or `lei`.",
             "maxItems": MOST_LINES,
             "items": {
                 "type": "object",

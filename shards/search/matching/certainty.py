@@ -15,8 +15,8 @@ from shards.search.matching.name_comparison import NameComparison, is_number
 
 # What agrees besides the name.
 _FURTHER: Final = frozenset((
-    "id_identique", "id_corrige", "tva_identique", "ville_identique", "ville_dans_le_nom",
-    "code_postal_identique", "date_identique", "adresse_identique", "site_identique",
+    "id_identique", "id_corrige", "tva_identique", "lei_identique", "ville_identique",
+    "ville_dans_le_nom", "code_postal_identique", "date_identique", "adresse_identique", "site_identique",
 ))  # fmt: skip
 # What siblings often share.
 SHARED: Final = frozenset(("ville_identique", "ville_dans_le_nom", "code_postal_identique"))

@@ -1,58 +1,47 @@
 """Companies by any of their numbers, in any spelling: identifier, VAT number, SIRET, LEI (extensions X5, X6).
 
-`find` says which way comes first, `find_each` looks up the companies that a search names. A number is compared by its
-letters and digits. An identifier is found with other leading zeros than the register writes, with the code of its
-country in front, or both. How other numbers contain identifiers is a table (`seeds/numeros.csv`).
+`find` says which way comes first, `find_each` looks up the companies that a search names. `written_numbers` reads the
+text. A number is compared by its letters and digits. An identifier is found with other leading zeros than the register
+writes, with the code of its country in front, or both. How other numbers contain identifiers is a table
+(`seeds/numeros.csv`).
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from string import ascii_uppercase
 from typing import Final, NamedTuple
 
 from shards.codec.folding import SPELLINGS, fold_id
 from shards.errors import translate_errors
+from shards.search.matching.written_numbers import (
+    IDENTIFIER,
+    LEI,
+    SIRET,
+    VAT,
+    Derivation,
+    NumberNotation,
+    Reading,
+    is_lei,
+    plain_text,
+)
 from shards.search.reader import id_lookup
 from shards.search.reader.shard import Shard
 
-IDENTIFIER: Final = "immatriculation"
-LEI: Final = "lei"
-SIRET: Final = "siret"
-VAT: Final = "tva"
 TYPES: Final = (IDENTIFIER, VAT, SIRET, LEI)
 
 # Letters and digits of a number that is looked up with zeros.
 LONGEST: Final = 24
 _NEAREST: Final = 3
-_LEI: Final = re.compile(r"[0-9A-Z]{18}[0-9]{2}")
 _ZEROS: Final = 7  # that a spreadsheet may have lost
 _LETTERS_THEN_ZEROS: Final = re.compile(r"([A-Z]*+)0*+(.*)")
 
-# Countries where each court numbers its companies, and how a folded identifier begins there: with the code of the
-# court (XJustiz) and a letter.
+# Countries where each court numbers its companies, and a number without the code of its court.
 _COURTS: Final = ("DE",)
-_COURT: Final = re.compile(rb"[A-Z]\d{4}[A-Z]?(?=HR|GN|VR|PR|GS)")
 _OF_COURT: Final = re.compile(r"(HRA|HRB|GNR|VR|PR|GSR)\d+[A-Z]{0,2}")
+# Countries whose identifiers end with a check letter that other registers leave out, and such a number.
+_CHECK_LETTERS: Final = {"AT": re.compile(r"(?:AT)?(?:FN)?0*(\d{1,6})")}
 
 Shards = Mapping[str, Shard]
-
-
-@dataclass(frozen=True, slots=True)
-class Derivation:
-    """How a number of this `type` in the country contains the identifier: a pattern of it, and its replacement."""
-
-    type: str
-    iso2: str
-    pattern: re.Pattern[str]
-    identifier: str
-
-    @classmethod
-    def of_rows(cls, rows: Iterable[Mapping[str, str]]) -> "tuple[Derivation, ...]":
-        """The rows of `seeds/numeros.csv`, in the order in which they are tried."""
-        return tuple(
-            cls(row["type"], row["iso2"], re.compile(row["motif"]), row["identifiant"])
-            for row in rows
-        )
 
 
 class CompanyPlace(NamedTuple):
@@ -69,35 +58,63 @@ class Match(NamedTuple):
     places: Sequence[CompanyPlace]
 
 
-def find(shards: Shards, number: str, derivations: Sequence[Derivation]) -> Match:
-    """The companies of `shards` with this number.
+def find(shards: Shards, number: str, notation: NumberNotation) -> Match:
+    """The companies of `shards` with this number, as people write it.
 
-    The first of these that finds some: identifiers as written; numbers in records; numbers that contain an identifier;
-    identifiers with other zeros, or with the code of the country; numbers of any court.
+    The text is tried as one number, then the numbers that are written in it: all of them count, and of the readings of
+    one the first with a company. Of a number, the first of these that finds some: identifiers as written; numbers in
+    records; numbers that contain an identifier; identifiers with other zeros, or with the code of the country; numbers
+    of any court.
     """
-    folded = fold_id(number)
-    if not folded:
-        return Match(IDENTIFIER, ())
-    if exact := list(with_identifier(shards, folded)):
+    read = notation.read(number)
+    if read.whole is not None:
+        match = _find_reading(shards, read.whole, notation.derivations)
+        if match.places:
+            return match
+    matches = [
+        match
+        for readings in read.numbers
+        if (match := _first_match(shards, readings, notation.derivations)).places
+    ]
+    places = dict.fromkeys(place for match in matches for place in match.places)
+    return Match(matches[0].type if matches else IDENTIFIER, list(places))
+
+
+def _first_match(
+    shards: Shards, readings: Sequence[Reading], derivations: Sequence[Derivation]
+) -> Match:
+    matches = (_find_reading(shards, reading, derivations) for reading in readings)
+    return next((match for match in matches if match.places), Match(IDENTIFIER, ()))
+
+
+def _find_reading(shards: Shards, reading: Reading, derivations: Sequence[Derivation]) -> Match:
+    shards, folded = _of_countries(shards, reading), reading.folded
+    if reading.type != VAT and (exact := list(with_identifier(shards, folded))):
         return Match(IDENTIFIER, exact)
     if in_records := list(with_number(shards, folded)):
         return Match(LEI if is_lei(folded) else VAT, in_records)
     for one in derivations:
         if places := list(with_derived_number(shards, folded, one)):
             return Match(one.type, places)
-    found = dict.fromkeys(respelt_companies(shards, folded)) or dict.fromkeys(
-        of_any_court(shards, folded)
-    )
-    return Match(IDENTIFIER, list(found))
+    if reading.type == VAT:
+        return Match(VAT, ())
+    places = list(dict.fromkeys(respelt_companies(shards, folded)))
+    return Match(IDENTIFIER, places or list(of_any_court(shards, folded)))
+
+
+def _of_countries(shards: Shards, reading: Reading) -> Shards:
+    if not reading.isos:
+        return shards
+    return {iso2: shards[iso2] for iso2 in sorted(reading.isos) if iso2 in shards}
 
 
 @translate_errors()
-def find_one(shard: Shard, identifier: str, derivations: Sequence[Derivation]) -> int | None:
+def find_one(shard: Shard, identifier: str, notation: NumberNotation) -> int | None:
     """The row of a company of a country, in any spelling that means one company only (contract E2, extensions X6).
 
     Of several with the same letters and digits it is the one that is written so.
     """
-    places = find({shard.iso2: shard}, identifier, derivations).places
+    places = find({shard.iso2: shard}, identifier, notation).places
     if len(places) == 1:
         return places[0].row
     if not fold_id(identifier):
@@ -107,28 +124,17 @@ def find_one(shard: Shard, identifier: str, derivations: Sequence[Derivation]) -
 
 
 def find_each(
-    shards: Shards, wanted: Iterable[tuple[str, str]], derivations: Sequence[Derivation]
+    shards: Shards, wanted: Iterable[tuple[str, str]], notation: NumberNotation
 ) -> list[tuple[str, str] | None]:
     """Companies by country and identifier in any spelling, with the stored identifier; None for unknown ones."""
-    return [
-        _stored_identifier(shards[iso2], identifier, derivations) for iso2, identifier in wanted
-    ]
+    return [_stored_identifier(shards[iso2], identifier, notation) for iso2, identifier in wanted]
 
 
 def _stored_identifier(
-    shard: Shard, identifier: str, derivations: Sequence[Derivation]
+    shard: Shard, identifier: str, notation: NumberNotation
 ) -> tuple[str, str] | None:
-    row = find_one(shard, identifier, derivations)
+    row = find_one(shard, identifier, notation)
     return None if row is None else (shard.iso2, str(shard.company(row)["id"]))
-
-
-def is_lei(number: str) -> bool:
-    """Is this shaped as a LEI?
-
-    >>> is_lei("2138 00WS KXQ2 B5PQ HK86"), is_lei("Société Générale 1864")
-    (True, False)
-    """
-    return bool(_LEI.fullmatch(fold_id(number)))
 
 
 def maybe_numbered(shards: Shards, number: str) -> list[CompanyPlace]:
@@ -140,9 +146,13 @@ def maybe_numbered(shards: Shards, number: str) -> list[CompanyPlace]:
     ]
 
 
-def nearest_companies(shards: Shards, number: str, most: int = _NEAREST) -> list[CompanyPlace]:
+def nearest_companies(
+    shards: Shards, number: str, notation: NumberNotation, most: int = _NEAREST
+) -> list[CompanyPlace]:
     """Up to `most` companies whose identifier is the number but for zeros, or for one typing error."""
-    folded = fold_id(number)
+    read = notation.read(number)
+    shards = _of_countries(shards, read.numbers[0][0]) if read.numbers else shards
+    folded = read.numbers[0][-1].folded if read.is_labelled else fold_id(plain_text(number))
     if not folded or len(folded) > LONGEST:
         return []
     found = dict.fromkeys(respelt_companies(shards, folded))
@@ -154,34 +164,49 @@ def nearest_companies(shards: Shards, number: str, most: int = _NEAREST) -> list
 
 
 def in_any_spelling(
-    shards: Shards, number: str, derivations: Sequence[Derivation]
+    shards: Shards, number: str, notation: NumberNotation
 ) -> Iterator[CompanyPlace]:
     """All companies that a number of somebody's list may mean, with the code of their country or without."""
-    folded = fold_id(number)
-    if not folded:
+    read = notation.read(number)
+
+    def places(reading: Reading) -> list[CompanyPlace]:
+        return list(_in_any_spelling(_of_countries(shards, reading), reading, notation))
+
+    if read.whole is not None and (whole := places(read.whole)):
+        yield from whole
         return
+    for readings in read.numbers:
+        yield from next(filter(None, map(places, readings)), [])
+
+
+def _in_any_spelling(
+    shards: Shards, reading: Reading, notation: NumberNotation
+) -> Iterator[CompanyPlace]:
+    folded = reading.folded
     for iso2, shard in shards.items():
         of_country = {iso2: shard}
-        yield from with_identifier(of_country, folded)
+        if reading.type != VAT:
+            yield from with_identifier(of_country, folded)
         codes = _codes(iso2)
         bare = [folded[2:] for code in codes if folded.startswith(code)]
-        own = [one for one in derivations if one.iso2 == iso2]
+        own = [one for one in notation.derivations if one.iso2 == iso2]
         for spelling in filter(None, [folded, *bare, *(code + folded for code in codes)]):
             yield from with_number(of_country, spelling)
             for one in own:
                 yield from with_derived_number(of_country, spelling, one)
-        yield from respelt_companies(of_country, folded)
-    yield from of_any_court(shards, folded)
+        if reading.type != VAT:
+            yield from respelt_companies(of_country, folded)
+    if reading.type != VAT:
+        yield from of_any_court(shards, folded)
 
 
 def of_any_court(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
     """Companies with this number of a register that each court keeps: HRB 260632."""
     if _OF_COURT.fullmatch(folded):
         for iso2 in _COURTS:
-            if iso2 in shards and shards[iso2].rows:
-                found = id_lookup.rows_behind_prefixes(shards[iso2].idents, folded, _COURT)
-                for row in found:
-                    yield CompanyPlace(iso2, row)
+            if iso2 in shards:
+                for code in shards[iso2].courts:
+                    yield from with_identifier({iso2: shards[iso2]}, code + folded)
 
 
 def with_identifier(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
@@ -212,7 +237,7 @@ def with_derived_number(
 
 def contained_identifiers(folded: str, derivations: Sequence[Derivation]) -> list[tuple[str, str]]:
     """The identifiers, by country, that a VAT number or a SIRET contains."""
-    matches = [(one, one.pattern.fullmatch(folded)) for one in derivations]
+    matches = [(one, one.pattern.fullmatch(folded)) for one in derivations if one.identifier]
     return [(one.iso2, fold_id(match.expand(one.identifier))) for one, match in matches if match]
 
 
@@ -232,6 +257,9 @@ def respelt_companies(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
         for one in spellings(iso2, folded):
             if width in (0, len(one)):
                 yield from with_identifier({iso2: shard}, one)
+        if (checked := _CHECK_LETTERS.get(iso2)) and (bare := checked.fullmatch(folded)):
+            for letter in ascii_uppercase:
+                yield from with_identifier({iso2: shard}, f"FN{bare[1]}{letter}")
 
 
 def spellings(iso2: str, folded: str) -> Iterator[str]:

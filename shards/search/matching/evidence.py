@@ -14,8 +14,9 @@ from rapidfuzz.distance import OSA
 
 from shards.codec.folding import fold, fold_id
 from shards.search.matching.legal_forms import LegalForm
-from shards.search.matching.line import Line
+from shards.search.matching.line import UNREADABLE, Line
 from shards.search.matching.name_comparison import NameComparison, is_number
+from shards.search.matching.written_numbers import is_lei
 
 Evidence = dict[str, float]
 Forms = frozenset[LegalForm]
@@ -29,27 +30,41 @@ _POSTCODE: Final = re.compile(r"[^0-9A-Za-z]")
 
 # The evidence that is a reason of an answer, in the order of an answer.
 REASONS: Final = (
-    "id_identique", "id_corrige", "id_different", "tva_identique", "nom_identique",
-    "nom_different", "ancien_nom", "initiales", "faute", "fautes", "faute_de_forme",
+    "id_identique", "id_corrige", "id_different", "tva_identique", "lei_identique",
+    "lei_different", "nom_identique", "nom_different", "ancien_nom", "initiales", "faute", "fautes", "faute_de_forme",
     "abreviation", "debut_de_mot", "espace", "ordre", "mot_manquant", "mot_en_plus",
     "nombre_different", "forme_autre", "forme_absente", "ville_identique", "ville_dans_le_nom",
     "ville_proche", "ville_differente", "code_postal_identique", "code_postal_proche",
     "code_postal_different", "adresse_identique", "adresse_differente", "date_identique",
     "date_differente", "activite_identique", "activite_differente", "site_identique",
-    "site_du_nom", "pays_different",
+    "site_du_nom", "pays_different", *UNREADABLE,
 )  # fmt: skip
 
 
 class NumberedPlaces(NamedTuple):
-    """The companies with the identifier of a line, and those with its VAT number, in whatever spelling."""
+    """The companies that have the number of a cell of a line, in whatever spelling.
 
-    by_id: frozenset[Place]
-    by_vat: frozenset[Place]
+    Attributes:
+        numbers: the cell as numbers, by their letters and digits.
+        incomparable: the countries whose identifiers say nothing of such a number.
+    """
+
+    places: frozenset[Place] = frozenset()
+    numbers: frozenset[str] = frozenset()
+    incomparable: frozenset[str] = frozenset()
+
+
+class LineNumbers(NamedTuple):
+    """The companies with the numbers of a line, each of which may be in the cell of another."""
+
+    id: NumberedPlaces = NumberedPlaces()
+    tva: NumberedPlaces = NumberedPlaces()
+    lei: NumberedPlaces = NumberedPlaces()
 
     @property
     def places(self) -> frozenset[Place]:
-        """All of them."""
-        return self.by_id | self.by_vat
+        """All of the companies."""
+        return self.id.places | self.tva.places | self.lei.places
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +150,10 @@ def classes(forms: Forms) -> frozenset[str]:
 
 
 def beside_the_name(
-    line: Line, company: Mapping[str, Any], place: Place, numbered: NumberedPlaces
+    line: Line, company: Mapping[str, Any], place: Place, numbers: LineNumbers
 ) -> Evidence:
     """What place, date, numbers and state say of the company at `place`."""
-    found = of_place(line, company)
-    found |= of_identifiers(
-        line, company, by_id=place in numbered.by_id, by_vat=place in numbered.by_vat
-    )
+    found = of_place(line, company) | of_identifiers(line, company, place, numbers)
     if company["etat"] == "cessee":
         found["cessee"] = 1.0
     return found
@@ -170,38 +182,42 @@ def of_place(line: Line, company: Mapping[str, Any]) -> Evidence:
 
 
 def of_identifiers(
-    line: Line, company: Mapping[str, Any], *, by_id: bool, by_vat: bool
+    line: Line, company: Mapping[str, Any], place: Place, numbers: LineNumbers
 ) -> Evidence:
-    """What the identifier and the VAT number say.
+    """What the identifier, the VAT number and the LEI say.
 
-    Args:
-        by_id, by_vat: these numbers of the line, in some spelling, are numbers of the company.
+    A number says that it is another only where the company has such a number: no register publishes German VAT numbers.
     """
     found: Evidence = {}
-    known = fold_id(company["id"])
+    known, iso2 = fold_id(company["id"]), company["iso2"]
+    vat, lei = (fold_id(company.get(name) or "") for name in ("tva", "lei"))
     if line.id:
-        given = fold_id(line.id)
-        if given == known:
+        if known in numbers.id.numbers:
             found["id_identique"] = 1.0
-        elif by_id or _is_end(given, known):
+        elif place in numbers.id.places:
             found["id_corrige"] = 1.0
-            found["id_zeros"] = float(_has_more_zeros(given, known))
-        else:
+            found["id_zeros"] = float(
+                any(_has_more_zeros(number, known) for number in numbers.id.numbers)
+            )
+        elif vat or iso2 not in numbers.id.incomparable:
             found["id_different"] = 1.0
     if line.tva:
-        given, stored = fold_id(line.tva), fold_id(company.get("tva") or "")
-        if stored and by_vat and stored.endswith(_core(given, company["iso2"])):
+        given = [_core(number, iso2) for number in numbers.tva.numbers]
+        by_vat = place in numbers.tva.places
+        if vat and by_vat and any(map(vat.endswith, given)):
             found["tva_identique"] = 1.0
-        elif by_vat or _core(known, company["iso2"]) in given:
+        elif by_vat or any(_core(known, iso2) in number for number in given):
             found["id_corrige"] = 1.0
-        elif not line.id:
+        elif not line.id and (vat or iso2 not in numbers.tva.incomparable):
             found["id_different"] = 1.0
+    if line.lei:
+        if lei in numbers.lei.numbers:
+            found["lei_identique"] = 1.0
+        elif place in numbers.lei.places:
+            found["id_corrige"] = 1.0
+        elif lei and any(map(is_lei, numbers.lei.numbers)):
+            found["lei_different"] = 1.0
     return found
-
-
-def _is_end(given: str, known: str) -> bool:
-    """Whether the identifier is written without the code of its court: HRB218916 of F1103RHRB218916."""
-    return given[:1].isalpha() and given[-1:].isdigit() and known.endswith(given)
 
 
 def _has_more_zeros(given: str, known: str) -> bool:

@@ -8,15 +8,22 @@ LIKELY: Final = "probable"
 AMBIGUOUS: Final = "ambigu"
 NONE: Final = "aucun"
 
+# Why a value of a line was left out, or counts for less than it says.
+UNREADABLE: Final = (
+    "id_illisible", "tva_illisible", "lei_illisible", "pays_illisible", "date_illisible",
+    "date_ambigue", "propriete_inconnue",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What somebody knows of a company. At least one of `nom`, `id` and `tva` is given.
+    """What somebody knows of a company. At least one of `nom`, `id`, `tva` and `lei` is given.
 
     Attributes:
-        pays: codes of countries; empty means any.
+        pays: codes of countries, of which the base may have none; empty means any.
         date_creation: YYYY, YYYY-MM or YYYY-MM-DD.
         activite: a code of the NACE, or words.
+        illisibles: codes of UNREADABLE: what could not be read of the line.
     """
 
     nom: str | None = None
@@ -30,6 +37,8 @@ class Line:
     activite: str | None = None
     site_web: str | None = None
     email: str | None = None
+    lei: str | None = None
+    illisibles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,14 +22,21 @@ from shards.search.matching import (
     initials_rows,
 )
 from shards.search.matching.candidate_rows import CandidateRows, FoundRow, Spelling, information
-from shards.search.matching.company_numbers import Derivation, in_any_spelling
-from shards.search.matching.evidence import Forms, NumberedPlaces, Place, WeighedCompany
+from shards.search.matching.company_numbers import in_any_spelling
+from shards.search.matching.evidence import (
+    Forms,
+    LineNumbers,
+    NumberedPlaces,
+    Place,
+    WeighedCompany,
+)
 from shards.search.matching.legal_forms import Words
 from shards.search.matching.line import LIKELY, SURE, Candidate, Line, MatchResult
 from shards.search.matching.name_comparison import NameComparison, compare
 from shards.search.matching.name_tables import CYRILLIC, UMLAUTS, BareName, NameTables
 from shards.search.matching.probability import LIKELY_FROM, Weights
 from shards.search.matching.stored_names import LineName, StoredNames
+from shards.search.matching.written_numbers import NumberNotation
 from shards.search.search import ShardSet
 
 # Companies whose records are read for a line; those whose names are so many nats farther than the nearest one are not,
@@ -79,7 +86,7 @@ class LineSearch:
     line: Line
     words: tuple[str, ...]
     chosen: Sequence[int]
-    numbered: NumberedPlaces
+    numbers: LineNumbers
     compared: dict[Place, ComparedRow] = field(default_factory=dict)
     weighed: dict[tuple[Place, bool], WeighedCompany] = field(default_factory=dict)
 
@@ -92,13 +99,13 @@ class Matcher:
         base: ShardSet,
         tables: NameTables,
         weights: Weights,
-        derivations: Sequence[Derivation],
+        notation: NumberNotation,
         *,
         coordonnees: bool,
     ) -> None:
         """Open a matcher; without the right `coordonnees` contacts are no evidence: a note would tell them."""
         self._coordonnees = coordonnees
-        self._tables, self._weights, self._derivations = tables, weights, derivations
+        self._tables, self._weights, self._notation = tables, weights, notation
         self._arrays: GenerationArrays = base.own_session().arrays
         self._rows = CandidateRows(self._arrays)
         self._names = StoredNames(self._arrays, tables)
@@ -147,7 +154,7 @@ class Matcher:
             verdict = certainty.lower(verdict, highest)
             if rival >= limit > 1:
                 ranked[limit - 1] = ranked[rival]
-        candidates = tuple(_candidate(note, found) for note, found in ranked[:limit])
+        candidates = tuple(_candidate(line, note, found) for note, found in ranked[:limit])
         return MatchResult(verdict, candidates)
 
     def _certainty(self, line: Line, ranked: Sequence[WeighedCompany]) -> tuple[str, int]:
@@ -205,6 +212,7 @@ class Matcher:
         return self._weigh_anywhere(line)
 
     def _weigh_anywhere(self, line: Line) -> list[WeighedCompany]:
+        line = self._with_number(line)
         chosen = self._chosen_shards(line)
         found = self._weigh(line, chosen)
         if not line.pays:
@@ -215,6 +223,13 @@ class Matcher:
         others = [number for number in self._chosen_shards(Line()) if number not in chosen]
         return found + self._search_elsewhere(line, others)
 
+    def _with_number(self, line: Line) -> Line:
+        """The line; where its only name is the number of some company, with that number."""
+        if line.id or line.tva or line.lei or not self._notation.read(line.nom or "").is_certain:
+            return line
+        by_number = replace(line, nom=None, id=line.nom)
+        return by_number if self._numbers(by_number, self._chosen_shards(line)).places else line
+
     def _search_elsewhere(self, line: Line, others: Sequence[int]) -> list[WeighedCompany]:
         """The companies that a line may mean in other countries than it says."""
         return [
@@ -224,9 +239,9 @@ class Matcher:
 
     def _weigh(self, line: Line, chosen: Sequence[int]) -> list[WeighedCompany]:
         """The companies of some countries that a line may mean."""
-        numbered = self._rows_by_number(line, chosen)
-        seen = LineSearch(line, _name_words(line), chosen, numbered)
-        by_number = [FoundRow(0.0, *place) for place in sorted(numbered.places)]
+        numbers = self._numbers(line, chosen)
+        seen = LineSearch(line, _name_words(line), chosen, numbers)
+        by_number = [FoundRow(0.0, *place) for place in sorted(numbers.places)]
         if not seen.words:
             alone = [ComparedRow(row, None, _NO_FORMS, {}) for row in by_number]
             return self._read(seen, alone)
@@ -240,20 +255,29 @@ class Matcher:
 
     def _chosen_shards(self, line: Line) -> list[int]:
         numbers = self._arrays.numbers
-        asked = sorted(numbers[iso2] for iso2 in line.pays) if line.pays else range(len(numbers))
+        # The base may have no company of a country that a line names.
+        given = sorted(numbers[iso2] for iso2 in line.pays if iso2 in numbers)
+        asked = given if line.pays else range(len(numbers))
         return [number for number in asked if self._arrays.shards[number].rows]
 
     # -- candidates --------------------------------------------------------------------------
 
-    def _rows_by_number(self, line: Line, chosen: Sequence[int]) -> NumberedPlaces:
+    def _numbers(self, line: Line, chosen: Sequence[int]) -> LineNumbers:
+        """The companies with the numbers of a line."""
         shards = {self._arrays.isos[number]: self._arrays.shards[number] for number in chosen}
 
-        def places_of(given: str | None) -> frozenset[Place]:
-            places = in_any_spelling(shards, given or "", self._derivations)
+        def numbered(given: str | None, *, vat: bool = False) -> NumberedPlaces:
+            if not given:
+                return NumberedPlaces()
+            places = in_any_spelling(shards, given, self._notation)
             numbers = self._arrays.numbers
-            return frozenset((numbers[place.iso2], place.row) for place in places)
+            return NumberedPlaces(
+                frozenset((numbers[place.iso2], place.row) for place in places),
+                self._notation.read(given).all_numbers,
+                self._notation.incomparable(given, vat=vat),
+            )
 
-        return NumberedPlaces(places_of(line.id), places_of(line.tva))
+        return LineNumbers(numbered(line.id), numbered(line.tva, vat=True), numbered(line.lei))
 
     def _compare_names(
         self, seen: LineSearch, more: Sequence[FoundRow], *, near: bool
@@ -337,7 +361,7 @@ class Matcher:
         # Words of a small country tell less: near names of a large one would precede an equal name of it.
         best = sorted(best, key=lambda each: (not each.is_whole, each.distance))
         farthest = min((each.distance for each in best), default=0.0) + _BEHIND
-        by_number = seen.numbered.places
+        by_number = seen.numbers.places
         # Rows found by a number are not cut by the distance of names.
         best = [
             each
@@ -366,7 +390,7 @@ class Matcher:
         """
         shard = self._arrays.shards[each.found.shard]
         company = record.company(shard.record(each.found.row, coordonnees=self._coordonnees))
-        further = evidence.beside_the_name(seen.line, company, each.place, seen.numbered)
+        further = evidence.beside_the_name(seen.line, company, each.place, seen.numbers)
         further |= contact_evidence.of_line(seen.line, company, self._tables.mail_providers)
         if each.compared is None:
             return WeighedCompany(company, {"sans_nom": 1.0} | further)
@@ -408,9 +432,9 @@ def _name_words(line: Line) -> tuple[str, ...]:
 _NO_FORMS: Final = (Forms(), Forms())
 
 
-def _candidate(note: float, weighed: WeighedCompany) -> Candidate:
+def _candidate(line: Line, note: float, weighed: WeighedCompany) -> Candidate:
     company = weighed.company
     return Candidate(
         company["iso2"], company["id"], company["nom"], company["ville"], company["code_postal"],
-        company["etat"], round(note, 4), evidence.reasons(weighed.evidence),
+        company["etat"], round(note, 4), evidence.reasons(weighed.evidence) + line.illisibles,
     )  # fmt: skip

@@ -15,9 +15,11 @@ from shards.codec.arrays import Rows
 from shards.codec.sparse_index import EvenPlaces, SparseIndex, probe
 from shards.codec.strings import END
 
-# Prefixes that are looked at, and bytes of an identifier in which one is looked for.
-_PREFIXES: Final = 1_000
-_PREFIX: Final = 12
+# How an identifier of a court begins: with a letter and four digits, once or twice, before the register.
+_COURT: Final = re.compile(rb"(?:[A-Z]\d{4}[A-Z]?){1,2}(?=HR|GN|VR|PR|GS)")
+# Codes with their next letters, and bytes of an identifier in which they are looked for.
+_MOST_COURTS: Final = 4_000
+_READ: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +47,22 @@ def rows_equal_to(index: IdLookup, whole: str) -> Rows:
     return index.rows[first:end]
 
 
-def rows_behind_prefixes(index: IdLookup, whole: str, prefix: re.Pattern[bytes]) -> list[int]:
-    """The rows whose folded identifier is `whole` behind something that `prefix` matches: the code of a court."""
-    return [
-        row
-        for found in _prefixes(index, prefix)
-        for row in rows_equal_to(index, found.decode() + whole).tolist()
-    ]
+def courts(index: IdLookup) -> list[str]:
+    """The codes of courts that identifiers begin with (XJustiz): of two where a company moved."""
+    return list(dict.fromkeys(code.decode() for code in _courts(index)))
 
 
-def _prefixes(index: IdLookup, prefix: re.Pattern[bytes]) -> Iterator[bytes]:
-    """The distinct beginnings of identifiers that `prefix` matches: a look-up for each, not one for each identifier."""
+def _courts(index: IdLookup) -> Iterator[bytes]:
+    """A look-up for each code and its next letter, not for each identifier."""
     folded, at = index.folded, 0
-    for _ in range(_PREFIXES):
+    for _ in range(_MOST_COURTS):
         if at >= len(folded.places):
             return
         place = int(folded.places[at])
-        text = bytes(folded.data[place : place + _PREFIX])
-        matched = prefix.match(text)
+        text = bytes(folded.data[place : place + _READ])
+        matched = _COURT.match(text)
         if matched:
             yield matched.group()
-        known = matched.group() if matched else text[:1]
+        # R3306HRB1 and R3306R3304HRB1 begin alike: only what has the next letter too is passed over.
+        known = text[: matched.end() + 1] if matched else text[:1]
         at = folded.end_of(known, at)

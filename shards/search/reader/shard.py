@@ -36,7 +36,7 @@ from shards.search.reader.shard_file import ShardFile
 # Cached properties, dropped at `close`.
 _CACHED: Final = (
     "layout", "facts", "turnover_facts", "website_turnover", "website_headcount",
-    "words", "idents", "sets", "phrases", "list_starts", "top_rows", "frames",
+    "words", "idents", "courts", "sets", "phrases", "list_starts", "top_rows", "frames",
     "statement_rows", "statements", "spellings", "ratio_years", "ratio_orders", "_ratios", "_steps",
 )  # fmt: skip
 
@@ -155,6 +155,11 @@ class Shard:
         rows = self.statement_rows
         number = int(rows.searchsorted(row))
         return number if number < len(rows) and rows[number] == row else None
+
+    @cached_property
+    def courts(self) -> list[str]:
+        """The codes of the courts that number the companies."""
+        return id_lookup.courts(self.idents) if self.rows else []
 
     @translate_errors()
     def rows_by_number(self, number: str) -> list[int]:

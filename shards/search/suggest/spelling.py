@@ -11,9 +11,7 @@ from shards.codec.folding import fold, fold_id
 from shards.errors import translate_errors
 from shards.query import Query
 from shards.search.matching import company_numbers
-from shards.search.matching.company_numbers import Derivation
-from shards.search.reader import id_lookup
-from shards.search.reader.shard import Shard
+from shards.search.matching.written_numbers import NumberNotation
 from shards.search.search import ShardSet, search
 
 MOST: Final = 3
@@ -44,14 +42,12 @@ class _NearWord(NamedTuple):
 
 
 @translate_errors()
-def nearest_texts(
-    base: ShardSet, query: Query, derivations: Sequence[Derivation] = ()
-) -> list[NearestText]:
+def nearest_texts(base: ShardSet, query: Query, notation: NumberNotation) -> list[NearestText]:
     """At most three texts that find something where `query` finds nothing: by distance, then by their totals.
 
     Each word of `q` is kept or replaced by a word of names (in the countries of the search) at a Damerau-Levenshtein
-    distance of at most 1 where it has 3 or 4 letters, 2 from 5 to 30 letters; in all, at most 2. Identifiers that
-    are written with other zeros, with the code of their country, or within a VAT number or a SIRET come first.
+    distance of at most 1 where it has 3 or 4 letters, 2 from 5 to 30 letters; in all, at most 2. Identifiers of
+    companies whose number is written otherwise (other zeros, a label, a VAT number) come first.
 
     Raises:
         CorruptError: a shard refers to what it does not have.
@@ -60,7 +56,7 @@ def nearest_texts(
     unknown = [
         not search(base, Query(pays=query.pays, q=word), offset=0, limit=0).total for word in words
     ]
-    nearest = [_count_meant(base, query, q) for q in _identifiers(base, query, derivations)]
+    nearest = [_count_meant(base, query, q) for q in _identifiers(base, query, notation)]
     farthest = FARTHEST - sum(unknown)
 
     # Mostly too few texts are found at the first distance: near words are looked up once, up to the last one.
@@ -175,25 +171,12 @@ def _neighbours(words: int, size: int) -> Iterator[Sequence[int]]:
             yield range(first, first + size)
 
 
-def _identifiers(base: ShardSet, query: Query, derivations: Sequence[Derivation]) -> list[str]:
-    """The identifiers that exist and differ from `q` by zeros or the code of a country, or that it contains."""
+def _identifiers(base: ShardSet, query: Query, notation: NumberNotation) -> list[str]:
+    """The identifiers of the companies whose number `q` is, where they are written otherwise."""
     given = fold_id(query.q or "")
-    if len(given) > company_numbers.LONGEST or not any(map(str.isdigit, given)):
+    if not any(map(str.isdigit, given)):
         return []
-    written = [
-        (iso2, spelling)
-        for iso2 in query.pays or tuple(base)
-        for spelling in company_numbers.spellings(iso2, given)
-    ]
-    written += company_numbers.contained_identifiers(given, derivations)
-    known = {
-        identifier
-        for iso2, identifier in written
-        if identifier != given and iso2 in base and _has(base[iso2], identifier)
-    }
-    return sorted(known, key=lambda one: (abs(len(one) - len(given)), one))[:MOST]
-
-
-def _has(shard: Shard, identifier: str) -> bool:
-    """Whether an identifier exists. Reads no record: this runs in a thread, and a decompressor is not for two."""
-    return shard.rows > 0 and len(id_lookup.rows_equal_to(shard.idents, identifier)) > 0
+    shards = {iso2: base[iso2] for iso2 in query.pays or tuple(base)}
+    places = company_numbers.in_any_spelling(shards, query.q or "", notation)
+    known = {fold_id(str(shards[iso2].company(row)["id"])) for iso2, row in set(places)}
+    return sorted(known - {given}, key=lambda one: (abs(len(one) - len(given)), one))[:MOST]

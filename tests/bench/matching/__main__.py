@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 from seeds import TABLES
 from serve.api.matching import rapprochement
-from serve.contract.seed_tables import derivations, match_weights, name_tables, rows
+from serve.contract.seed_tables import match_weights, name_tables, number_notation, rows
 from shards.generations import pointer
 from shards.search.matching.evidence import WeighedCompany
 from shards.search.matching.line import LIKELY, SURE
@@ -100,7 +100,7 @@ def _place(line: LabelledLine, weighed: Sequence[WeighedCompany]) -> int | None:
 def fit_weights(data: Path, work: Path, lines: int, declared: Path | None) -> None:
     """Write the weights, but the threshold of `sur` and weights of what no line has, and the curve of the notes."""
     base = open_base(data)
-    matcher = Matcher(base, name_tables(), match_weights(), derivations(), coordonnees=True)
+    matcher = Matcher(base, name_tables(), match_weights(), number_notation(), coordonnees=True)
     drawn = [
         line
         for noise in _NOISES
@@ -147,7 +147,7 @@ def measure(
     base = open_base(data)
     drawn = _labelled(base, work, noise, part).draw(lines, seed)
     matcher, known = (
-        Matcher(base, name_tables(), match_weights(), derivations(), coordonnees=True),
+        Matcher(base, name_tables(), match_weights(), number_notation(), coordonnees=True),
         match_weights(),
     )
     start = time.process_time()
@@ -194,7 +194,7 @@ def _judged(matcher: Matcher, lines: Sequence[LabelledLine]) -> list[Judged]:
 def measure_declared(data: Path, names: Path) -> None:
     """Print the same of names that French companies typed in other years (a file of Egapro), of the other half."""
     base = open_base(data)
-    matcher = Matcher(base, name_tables(), match_weights(), derivations(), coordonnees=True)
+    matcher = Matcher(base, name_tables(), match_weights(), number_notation(), coordonnees=True)
     lines = labelled.declared_lines(base, names, lambda siren: not _is_fitted_number(siren))
     judged = _judged(matcher, lines)
     _print("names declared in other years", judged, match_weights()[SURE_FROM])
@@ -287,7 +287,7 @@ def speed(data: Path, lines: int, seed: int) -> None:
     """Print lines a second of one core, for lines that mean companies of DATA, half of them misspelt."""
     base = open_base(data)
     drawn = [each.line for each in _labelled_of(base, lines, seed)]
-    matcher = Matcher(base, name_tables(), match_weights(), derivations(), coordonnees=True)
+    matcher = Matcher(base, name_tables(), match_weights(), number_notation(), coordonnees=True)
     for line in drawn[: len(drawn) // 10]:
         matcher.match(line, 3)
     gc.freeze()  # as a worker of the server does

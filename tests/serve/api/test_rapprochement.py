@@ -68,10 +68,10 @@ def test_lines_in_error_are_answered_in_their_place_and_cost_nothing(served: Ser
     customer = served.customer("data")
     wrong: list[tuple[Any, str]] = [
         ({"nom": "Sans clé"}, "cle"),
-        ({"cle": "1"}, "`nom`, `id` ou `tva`"),
-        ({"cle": "2", "nom": " ?! "}, "`nom`, `id` ou `tva`"),
-        ({"cle": "3", "nom": "A", "pays": "XX"}, "XX"),
-        ({"cle": "4", "nom": "A", "date_creation": "hier"}, "AAAA"),
+        ({"cle": "1"}, "`nom`, `id`, `tva` ou `lei`"),
+        ({"cle": "2", "nom": " ?! "}, "`nom`, `id`, `tva` ou `lei`"),
+        ({"cle": "3", "id": "voir annexe"}, "'voir annexe'"),
+        ({"cle": "4", "lei": "n/a"}, "`nom`, `id`, `tva` ou `lei`"),
         ({"cle": "5", "nom": ["A"]}, "nom"),
         ({"cle": "6", "nom": "A", "town": "B"}, "town"),
         ({"cle": "7", "nom": "A" * 301}, "300"),
@@ -153,12 +153,12 @@ def test_a_line_has_countries_by_name_and_dates_in_other_notations(served: Serve
     lines = [
         {**MULLER, "pays": "Allemagne"}, {**MULLER, "cle": "2", "pays": "Germany"},
         {**MULLER, "cle": "3", "pays": "DE", "date_creation": "13/12/1968"},
-        {**MULLER, "cle": "4", "date_creation": "03/04/1968"},
+        {**MULLER, "cle": "4", "pays": "DEU"}, {**MULLER, "cle": "5", "pays": 276},
+        {**MULLER, "cle": "6", "pays": "Niemcy, Tyskland"},
     ]  # fmt: skip
     found = results(served, customer, *lines)
 
-    assert [one["candidats"][0]["iso2"] for one in found[:3]] == ["DE"] * 3
-    assert "03/04/1968" in found[3]["erreur"]["message"]
+    assert [one["candidats"][0]["iso2"] for one in found] == ["DE"] * 6
 
 
 def test_a_line_has_countries_by_their_other_names_and_whole_numbers_as_floats(

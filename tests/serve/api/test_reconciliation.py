@@ -160,7 +160,7 @@ def test_a_query_without_anything_to_go_by_is_told_in_its_place(
 
 
 @pytest.mark.parametrize(
-    "queries", [[], {"q": 1}, {"q": {"query": "A", "properties": [{"pid": "couleur", "v": "bleu"}]}}]
+    "queries", [[], {"q": 1}, {"q": {"query": "A", "properties": ["couleur"]}}]
 )  # fmt: skip
 def test_what_is_no_batch_is_refused(served: Served, address: str, queries: Any) -> None:
     assert send(served, address, queries=queries).code == "parametre_invalide"

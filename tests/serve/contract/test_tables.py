@@ -21,6 +21,7 @@ NAMED = [path for path in TABLES if path.read_text(encoding="utf-8").startswith(
 VARIANTS = (
     errors.secteur_inconnu([], {}, ["X"]),
     errors.secteur_inconnu(["X"], {}),
+    errors.pays_inconnu(["germany"], {"germany": ["DE"]}),
     errors.societe_introuvable("", "1", ["FR:1"]),
     errors.societe_supprimee("FR", "1", None),
     errors.trop_de_requetes(QUOTA, 60, "jour"),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from serve.contract.seed_tables import number_notation
 from shards.query import Query, Range
 from shards.search.suggest import spelling
 from tests import oracle
@@ -33,7 +34,7 @@ def test_the_nearest_texts_are_those_of_the_oracle(
     assume(not oracle.search(found, query))
     with OpenShards(found) as world:
         for engine in ENGINES.values():
-            nearest = spelling.nearest_texts(world.bases[id(engine)], query)
+            nearest = spelling.nearest_texts(world.bases[id(engine)], query, number_notation())
             assert [tuple(one) for one in nearest] == oracle.meant(found, query)
 
 
@@ -119,8 +120,13 @@ def test_an_error_is_seen_through(q: str, expected: list[tuple[str, int]]) -> No
         company("UK", "SC012345", "Coal"),
     ]
     with OpenShards(found) as world:
-        nearest = [tuple(one) for one in spelling.nearest_texts(world.shards, Query(q=q))]
-        elsewhere = spelling.nearest_texts(world.shards, Query(q=q, pays=(COUNTRIES[0],)))
+        nearest = [
+            tuple(one)
+            for one in spelling.nearest_texts(world.shards, Query(q=q), number_notation())
+        ]
+        elsewhere = spelling.nearest_texts(
+            world.shards, Query(q=q, pays=(COUNTRIES[0],)), number_notation()
+        )
 
     assert nearest == expected
     assert elsewhere == []
@@ -135,8 +141,8 @@ def test_the_other_filters_are_kept() -> None:
     ]
     query = Query(q="orleanq", ranges=(Range("effectif", 1),))
     with OpenShards(found) as world:
-        nearest = spelling.nearest_texts(world.shards, query)
+        nearest = spelling.nearest_texts(world.shards, query, number_notation())
 
         assert [tuple(one) for one in nearest] == [("orleans", 1), ("orleant", 1)]
-        every = spelling.nearest_texts(world.shards, replace(query, ranges=()))
+        every = spelling.nearest_texts(world.shards, replace(query, ranges=()), number_notation())
         assert [tuple(one) for one in every] == [("orleant", 2), ("orleans", 1), ("orleanas", 1)]

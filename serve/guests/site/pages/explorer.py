@@ -45,7 +45,6 @@ from shards.search.matching import company_numbers
 ROWS: Final = 25  # of a page
 
 _SEARCH: Final = "/api/v1/societes"
-_NUMBER_DIGITS: Final = 6  # a number has as many at least
 _BESIDE: Final = frozenset({"q", "tri"})  # what stands in the address of a plain search
 _NEAR_MICROSECONDS: Final = 30_000.0  # to compare a number with its neighbours in 25 countries
 
@@ -103,21 +102,18 @@ async def figures(request: PageRequest) -> Response:
 def _by_number(request: PageRequest, generation: OpenGeneration) -> Sequence[Mapping[str, Any]]:
     """The companies whose number was typed alone in the box: identifier, VAT number, SIRET or LEI (X6).
 
-    Words are never looked up: a number has six digits at least and no fewer digits than letters, or is shaped as a LEI.
-    A look counts as a public list, since one that leads to a record is no search.
+    A text that is rather a name is never looked up. A look counts as a public list, since one that leads to a record
+    is no search.
 
     Raises:
         ApiError: 429.
     """
     filled = {name: value for name, value in request.pairs if value.strip()}
     typed = filled.get("q", "")
-    digits, letters = (sum(map(test, typed)) for test in (str.isdigit, str.isalpha))
-    is_number = digits >= max(_NUMBER_DIGITS, letters) or company_numbers.is_lei(typed)
-    if filled.keys() - _BESIDE or not is_number:
+    if filled.keys() - _BESIDE or not seed_tables.number_notation().read(typed).is_certain:
         return ()
     request.server.gate.lists(request.trace.address, request.now)
-    matches = company_numbers.find(generation.shards, typed, seed_tables.derivations())
-    return [generation.shards[iso2].company(row) for iso2, row in matches.places[:ROWS]]
+    return company_ids.by_number(generation.shards, typed, most=ROWS)
 
 
 def _normalise_numbers(request: PageRequest) -> PageRequest:
@@ -174,7 +170,8 @@ async def _near_companies(generation: OpenGeneration, query: Query) -> Sequence[
     chosen = query.pays or tuple(generation.shards)
     shards = {iso2: generation.shards[iso2] for iso2 in chosen}
     places = await generation.in_thread(
-        _NEAR_MICROSECONDS, lambda: company_numbers.nearest_companies(shards, q)
+        _NEAR_MICROSECONDS,
+        lambda: company_numbers.nearest_companies(shards, q, seed_tables.number_notation()),
     )
     return [shards[iso2].company(row) for iso2, row in places]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.synth import lexicon
 from pipeline.synth.identifiers import ids
-from serve.contract.seed_tables import derivations, match_weights, name_tables
+from serve.contract.seed_tables import match_weights, name_tables, number_notation
 from shards.codec.folding import fold_id
 from shards.search.matching.line import Line
 from shards.search.matching.matcher import Matcher
@@ -54,7 +54,7 @@ def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
         ]
         write_shard(folder / iso2, iso2, found)
         base[iso2] = Shard(folder / iso2)
-    yield Matcher(base, name_tables(), match_weights(), derivations(), coordonnees=True)
+    yield Matcher(base, name_tables(), match_weights(), number_notation(), coordonnees=True)
     for shard in base.values():
         shard.close()
 

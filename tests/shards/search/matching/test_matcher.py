@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from serve.contract.seed_tables import derivations, match_weights, name_tables
+from serve.contract.seed_tables import match_weights, name_tables, number_notation
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE, Line
 from shards.search.matching.matcher import Matcher
 from shards.search.reader.shard import Shard
@@ -80,7 +80,7 @@ def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
     for iso2, found in (("BG", BG), ("DE", DE), ("EE", []), ("UK", UK + FILLING)):
         write_shard(folder / iso2, iso2, found)
         base[iso2] = Shard(folder / iso2)
-    yield Matcher(base, name_tables(), match_weights(), derivations(), coordonnees=True)
+    yield Matcher(base, name_tables(), match_weights(), number_notation(), coordonnees=True)
     for shard in base.values():
         shard.close()
 

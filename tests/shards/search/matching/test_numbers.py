@@ -3,8 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serve.contract.seed_tables import derivations
+from serve.contract.seed_tables import number_notation
 from shards.search.matching import company_numbers
+from shards.search.matching.written_numbers import IDENTIFIER
 from tests import oracle
 from tests.shards.search.open_shards import OpenShards
 from tests.world import Company, company, lei
@@ -51,12 +52,12 @@ NUMBERS = (
 def test_a_number_finds_the_companies_of_the_oracle(found: list[Company], number: str) -> None:
     """X6"""
     with OpenShards(found) as world:
-        match = company_numbers.find(world.shards, number, derivations())
+        match = company_numbers.find(world.shards, number, number_notation())
         places = {(iso2, world.shards[iso2].company(row)["id"]) for iso2, row in match.places}
 
     kind, wanted = oracle.numbered(found, number)
     assert places == {(one["iso2"], one["id"]) for one in wanted}
-    assert match.type == (kind if wanted else company_numbers.IDENTIFIER)
+    assert match.type == (kind if wanted else IDENTIFIER)
 
 
 @given(companies(), NUMBERS | st.sampled_from(("-", "—")))
@@ -66,7 +67,7 @@ def test_a_spelling_means_one_company_of_a_country_or_that_which_is_written_so(
     """E2, X6"""
     with OpenShards(found) as world:
         asked = [(iso2, number) for iso2 in world.shards]
-        known = company_numbers.find_each(world.shards, asked, derivations())
+        known = company_numbers.find_each(world.shards, asked, number_notation())
 
     for (iso2, _), place in zip(asked, known, strict=True):
         of_country = [one for one in found if one["iso2"] == iso2]

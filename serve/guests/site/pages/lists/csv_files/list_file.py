@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from serve.contract import errors, seed_tables
 from serve.contract.errors import ApiError
 from serve.guests.site.pages.lists.csv_files import encodings, first_row
+from serve.request import line_list
 from shards.codec.folding import fold
 
 LARGEST: Final = 4 << 20  # bytes
@@ -25,7 +26,6 @@ SEPARATORS: Final = (";", ",", "\t", "|")
 _NONE: Final = "\x1f"
 _JUDGED: Final = 200  # rows that decide on the separator
 _EVEN: Final = 0.9  # share of rows as wide as the first one
-_TO_GO_BY: Final = ("nom", "id", "tva")
 # Words of a heading that say that the column has numbers: `N° SIREN`, `KRS nr`, `HRB-Nr.`; and words between.
 _NUMBER: Final = frozenset({"n", "no", "nr", "num", "numero", "number", "nummer", "numer"})
 _BETWEEN: Final = frozenset({"d", "de", "du", "des", "of"})
@@ -115,7 +115,7 @@ def read(
 
 def check_columns(table: ListFile) -> None:
     """Raise ApiError 400 if the list has no column of names or identifiers."""
-    if not any(field in table.columns for field in _TO_GO_BY):
+    if not any(field in table.columns for field in line_list.TO_GO_BY):
         if not table.is_headed:
             raise errors.corps_invalide(errors.why("sans_titres"))
         raise _nothing_to_go_by(table.headings)

@@ -12,9 +12,9 @@ from serve.contract import errors
 from serve.contract.limits import MOST_LINES
 from serve.guests.site.pages.lists.csv_files.list_file import ListFile
 from serve.request import line_list
+from serve.request.dates import without_time
 from serve.request.line_list import LineList, ListedLine
 from serve.request.place_names import PlaceNames
-from shards.codec.folding import fold
 
 # 03/04/2010: two days, unless the column tells which one.
 _TWO_NUMBERS: Final = re.compile(r"(\d\d?)[/ -](\d\d?)[/ -](\d{4})")
@@ -64,11 +64,10 @@ def _line(
         if place < len(row)
     }
     values = {"cle": str(number), **cells}
-    if values.get("pays"):
-        values["pays"] = names.pays_alike.get(fold(values["pays"]), values["pays"])
-    elif country:
+    if country and not values.get("pays"):
         values["pays"] = country
-    if month_first is not None and (two := _TWO_NUMBERS.fullmatch(values.get("date_creation", ""))):
+    given_date = without_time(values.get("date_creation", ""))
+    if month_first is not None and (two := _TWO_NUMBERS.fullmatch(given_date)):
         day, month = (two[2], two[1]) if month_first else (two[1], two[2])
         values["date_creation"] = f"{two[3]}-{month:0>2}-{day:0>2}"
     return values
@@ -81,7 +80,7 @@ def _is_month_first(table: ListFile) -> bool | None:
     for row in table.rows:
         if place is not None and place < len(row):
             cell = _KEPT.sub(r"\1\2", row[place].strip())
-            if two := _TWO_NUMBERS.fullmatch(cell):
+            if two := _TWO_NUMBERS.fullmatch(without_time(cell)):
                 told |= {False} if int(two[1]) > _LAST_MONTH else set()
                 told |= {True} if int(two[2]) > _LAST_MONTH else set()
     return told.pop() if len(told) == 1 else None
