@@ -146,15 +146,13 @@ def _line(given: Mapping[str, Any], names: PlaceNames) -> Line:
     texts |= {
         name: None for name, text in texts.items() if _is_evidence(name) and _is_nothing(text)
     }
-    for name in _NUMBERS:
-        if (text := texts[name]) and not notation.read(text).is_number:
-            unreadable.append(f"{name}_illisible")
-            texts[name] = None
-    if any(texts[name] for name in _NUMBERS) and _is_nothing(texts["nom"]):
-        texts["nom"] = (
-            None  # `n/a`: a company may be called so, but not where a number says which it is
-        )
-    if not fold(texts["nom"] or "") and not any(texts[name] for name in _NUMBERS):
+    numbers = [name for name in _NUMBERS if texts[name]]
+    readable = [name for name in numbers if notation.read(texts[name] or "").is_number]
+    # An identifier may be any text, so the others are looked up too; but they are no evidence against a company.
+    unreadable += [f"{name}_illisible" for name in numbers if name not in readable]
+    if readable and _is_nothing(texts["nom"]):
+        texts["nom"] = None  # a company may be called `n/a`, but a number says more
+    if not readable and not fold(texts["nom"] or ""):
         raise errors.ligne_invalide(_why_empty(given))
     if given_date := texts["date_creation"]:
         listed = listed_date(given_date)

@@ -24,8 +24,8 @@ _LONGEST_NAME: Final = 120  # characters of a name or a town
 _LINE_KEYS: Final = {
     "cle": "Key of the line, by which its answer is known; each once.",
     "nom": "Name (nom), with or without its legal form.",
-    "pays": "Its country by code or name in any language of the 25, or several as `FR,UK`; any if absent.",
-    "id": "Registration number, in any spelling: `RCS Versailles 542 065 479`, `FR7801.542065479`.",
+    "pays": "Its country by code or name, or several as `FR,UK`; any if absent.",
+    "id": "Registration number, in any spelling, as EUID too.",
     "tva": "VAT number.",
     "ville": "Town.",
     "code_postal": "Postcode.",

@@ -199,7 +199,7 @@ def of_identifiers(
             found["id_zeros"] = float(
                 any(_has_more_zeros(number, known) for number in numbers.id.numbers)
             )
-        elif vat or iso2 not in numbers.id.incomparable:
+        elif "id_illisible" not in line.illisibles and (vat or iso2 not in numbers.id.incomparable):
             found["id_different"] = 1.0
     if line.tva:
         given = [_core(number, iso2) for number in numbers.tva.numbers]
@@ -208,7 +208,11 @@ def of_identifiers(
             found["tva_identique"] = 1.0
         elif by_vat or any(_core(known, iso2) in number for number in given):
             found["id_corrige"] = 1.0
-        elif not line.id and (vat or iso2 not in numbers.tva.incomparable):
+        elif (
+            not line.id
+            and "tva_illisible" not in line.illisibles
+            and (vat or iso2 not in numbers.tva.incomparable)
+        ):
             found["id_different"] = 1.0
     if line.lei:
         if lei in numbers.lei.numbers:

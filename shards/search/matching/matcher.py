@@ -432,9 +432,15 @@ def _name_words(line: Line) -> tuple[str, ...]:
 _NO_FORMS: Final = (Forms(), Forms())
 
 
+def _unread(line: Line, weighed: WeighedCompany) -> tuple[str, ...]:
+    """The codes of the values that could not be read; but the text of an identifier that is the company's was."""
+    read = "id_illisible" if weighed.evidence.get("id_identique") else ""
+    return tuple(code for code in line.illisibles if code != read)
+
+
 def _candidate(line: Line, note: float, weighed: WeighedCompany) -> Candidate:
     company = weighed.company
     return Candidate(
         company["iso2"], company["id"], company["nom"], company["ville"], company["code_postal"],
-        company["etat"], round(note, 4), evidence.reasons(weighed.evidence) + line.illisibles,
+        company["etat"], round(note, 4), evidence.reasons(weighed.evidence) + _unread(line, weighed),
     )  # fmt: skip

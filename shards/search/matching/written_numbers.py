@@ -104,12 +104,15 @@ class WrittenNumber(NamedTuple):
     """The numbers of a text.
 
     Attributes:
-        whole: the text as one number; None where it is certainly none.
+        whole: the text as one number, which identifiers of some companies may be though it looks like none; None where
+            it is certainly none.
         numbers: the readings of each number, the closest first; the first with a company counts.
+        beside_words: they are beside words that no table has, which may be a name.
     """
 
     whole: Reading | None
     numbers: tuple[tuple[Reading, ...], ...]
+    beside_words: bool = False
 
     @property
     def is_number(self) -> bool:
@@ -119,7 +122,9 @@ class WrittenNumber(NamedTuple):
     @property
     def is_certain(self) -> bool:
         """Is the text rather a number than a name? With five digits, or three behind letters, and no more letters."""
-        return any(_is_certain(readings[0].folded) for readings in self.numbers)
+        return not self.beside_words and any(
+            _is_certain(readings[0].folded) for readings in self.numbers
+        )
 
     @property
     def all_numbers(self) -> frozenset[str]:
@@ -132,9 +137,6 @@ class WrittenNumber(NamedTuple):
     def is_labelled(self) -> bool:
         """Does the text say which kind of number, or of which country?"""
         return any(reading.isos or reading.type for group in self.numbers for reading in group)
-
-
-NOTHING: Final = WrittenNumber(None, ())
 
 
 class _Label(NamedTuple):
@@ -264,11 +266,12 @@ class NumberNotation:
     def read(self, text: str) -> WrittenNumber:
         """The numbers of a text; none where it has none, or is a placeholder."""
         plain = plain_text(text)
+        nothing = WrittenNumber(Reading(fold_id(plain)), ())
         if not any(map(str.isdigit, plain)) or self.is_placeholder(plain):
-            return NOTHING
+            return nothing
         if power := _POWER.fullmatch(plain):
             if len(power[2] or "") < int(power[3]):  # its last digits are lost
-                return NOTHING
+                return nothing
             plain = str(int(Decimal(power[1].replace(",", ".")).scaleb(int(power[3]))))
         decimal = _DECIMAL.search(plain)
         if decimal and decimal[1] != decimal[2]:
@@ -282,14 +285,13 @@ class NumberNotation:
         whole = Reading(folded)
         if _OF_COURT.fullmatch(folded) or (is_lei(folded) and _may_be_lei(folded)):
             return WrittenNumber(whole, ((whole,),))
-        numbers = self._euid(plain) or self._labelled(plain, whole)
-        return WrittenNumber(whole, numbers)
+        if euid := self._euid(plain):
+            return WrittenNumber(whole, euid)
+        return self._labelled(plain, whole)
 
     def _of_scheme(self, scheme: _Label, value: str) -> WrittenNumber:
-        if scheme.type == _OTHER:
-            return NOTHING
         readings = self._readings(scheme, fold_id(value))
-        return WrittenNumber(None, (tuple(readings),))
+        return WrittenNumber(None, () if scheme.type == _OTHER else (tuple(readings),))
 
     def _readings(self, label: _Label, folded: str) -> Iterator[Reading]:
         """A number under a label: as it is, and with the code of each of its countries where it is for VAT."""
@@ -316,26 +318,29 @@ class NumberNotation:
 
     # -- labels ------------------------------------------------------------------------------
 
-    def _labelled(self, plain: str, whole: Reading) -> tuple[tuple[Reading, ...], ...]:
+    def _labelled(self, plain: str, whole: Reading) -> WrittenNumber:
         """The numbers of a text by its labels; without labels, those that no other word can be a part of."""
         items = self._items(_pieces(plain))
         chunks = [item for item in items if isinstance(item, _Chunk)]
         words = [item for item in items if isinstance(item, str)]
         owned = _owned(items)
-        if not owned and any(isinstance(item, _Label) and item.type != _WORD for item in items):
-            return ()
-        if owned:
-            return tuple(
+        if owned or any(isinstance(item, _Label) and item.type != _WORD for item in items):
+            numbers = (
                 self._readings_of(label, chunk, words)
                 for label, chunk in owned
                 if label.type != _OTHER
             )
-        free = any(self._is_free(word) for word in words)
-        if free:
+            return WrittenNumber(whole, tuple(numbers))
+        if any(self._is_free(word) for word in words):
             chunks = [chunk for chunk in chunks if chunk.digits >= _ALONE]
-        elif len(chunks) == 1 and len(items) == 1:
-            return ((whole, *self._readings_of(_NO_LABEL, chunks[0], words)[1:]),)
-        return tuple(self._readings_of(_NO_LABEL, chunk, words) for chunk in chunks)
+            numbers = (self._readings_of(_NO_LABEL, chunk, words) for chunk in chunks)
+            return WrittenNumber(whole, tuple(numbers), beside_words=True)
+        if len(chunks) == 1 and len(items) == 1:
+            return WrittenNumber(
+                whole, ((whole, *self._readings_of(_NO_LABEL, chunks[0], words)[1:]),)
+            )
+        numbers = (self._readings_of(_NO_LABEL, chunk, words) for chunk in chunks)
+        return WrittenNumber(whole, tuple(numbers))
 
     def _is_free(self, word: str) -> bool:
         label = self.labels.get(_joined(word))

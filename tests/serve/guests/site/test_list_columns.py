@@ -60,8 +60,9 @@ def test_the_other_dates_of_a_column_tell_which_day_a_date_means(
 
 
 @pytest.mark.parametrize("cells", [("03/04/2010",), ("13/12/1968", "12/13/1968", "03/04/2010")])
-def test_a_date_that_nothing_explains_is_an_error_of_its_line(cells: tuple[str, ...]) -> None:
-    last = _lines(cells)[-1]
+def test_a_date_that_nothing_explains_counts_by_its_year(cells: tuple[str, ...]) -> None:
+    """X19"""
+    last = _lines(cells)[-1].line
 
-    assert last.line is None
-    assert last.error is not None
+    assert last is not None
+    assert (last.date_creation, last.illisibles) == ("2010", ("date_ambigue",))

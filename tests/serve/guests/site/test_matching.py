@@ -133,12 +133,12 @@ def test_the_file_of_verdicts_keeps_the_list_and_holds_no_formula(served: Served
 
 
 def test_a_row_that_is_no_line_has_its_error_and_costs_nothing(served: Served) -> None:
-    text = "nom;pays;date\nA;XX;\n;FR;\nA;FR;;trop\n" + "x" * 301 + ";;\n;;\n"
+    text = "nom;id;pays\n;voir annexe;\n;;FR\nA;;FR;trop\n" + "x" * 301 + ";;\n;;\n"
     visitor, account = member(served)
-    seen = matched(visitor, text.replace("date", "date_creation").encode())
+    seen = matched(visitor, text.encode())
 
     assert verdicts(seen) == ["en erreur"] * 4
-    for said in ("pays inconnu 'XX'", "il faut `nom`, `id` ou `tva`", "4 cellules", "300"):
+    for said in ("id 'voir annexe'", "il faut `nom`, `id`, `tva` ou `lei`", "4 cellules", "300"):
         assert said in html.unescape(seen.html)
     assert understood(seen)["Lignes"] == "4 et 1 vides"
     assert calls(served, account) == 0

@@ -25,7 +25,7 @@ USE = f"{PATH}/societes"
 UNKNOWN = "Wer;Wo;Was\nMueller Maschinenbau;DE;7\nFitlab;FR;8\n"
 # Of each verdict some, the doubtful ones last.
 LIST = "nom;pays\n" + "".join(
-    ("Société Générale d'Orléans;FR\n" * 60, "Żabka Ψ nirgends;\n", "A;XX\n", "Mueller;DE\n")
+    ("Société Générale d'Orléans;FR\n" * 60, "Żabka Ψ nirgends;\n", "?;FR\n", "Mueller;DE\n")
 )
 
 
