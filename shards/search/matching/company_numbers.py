@@ -67,7 +67,7 @@ def find(shards: Shards, number: str, notation: NumberNotation) -> Match:
     of any court.
     """
     read = notation.read(number)
-    if read.whole is not None:
+    if read.whole and read.whole.folded:
         match = _find_reading(shards, read.whole, notation.derivations)
         if match.places:
             return match
@@ -172,7 +172,7 @@ def in_any_spelling(
     def places(reading: Reading) -> list[CompanyPlace]:
         return list(_in_any_spelling(_of_countries(shards, reading), reading, notation))
 
-    if read.whole is not None and (whole := places(read.whole)):
+    if read.whole and read.whole.folded and (whole := places(read.whole)):
         yield from whole
         return
     for readings in read.numbers:
