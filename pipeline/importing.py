@@ -29,7 +29,7 @@ from blake3 import blake3
 
 from pipeline import canonical, console, seeds
 from pipeline.canonical import TEXT, InputError, Origin
-from pipeline.registers import REGISTERS, file_date
+from pipeline.registers import REGISTERS, file_date, file_set
 from pipeline.registers.register import LEAST_MEMORY, FileDate, Register, RegisterRows, RowCounts
 from pipeline.workers import isolation
 from pipeline.workers.isolation import IsolationError, Limits
@@ -122,6 +122,7 @@ def run(
     """
     register = _register(source)
     _check_files(files)
+    file_set.check(files, is_whole=register.table != "comptes")
     if memory is not None and memory < LEAST_MEMORY:
         raise InputError(
             f"{memory / (1 << 30):.3g} GiB are too few, an import needs {LEAST_MEMORY / (1 << 30)} GiB; "

@@ -1,8 +1,10 @@
 """Registers: one TOML file per register of companies, and one reader for all of them.
 
-Read `ee.toml`, a short one, then `toml_registers/` (the language and its reader), which uses `packing` (files and zips)
-and `record_stream` (records of JSON and XML). `register` is the interface of a source. `statements/` has the chart of
-accounts and the British filings, `annual_accounts/` the accounts that other countries publish as documents.
+Read `ee.toml`, a short one, then `toml_registers/` (the language and its reader), which uses `packing` (files
+and zips), `csv_rows` (rows that have all their fields) and `record_stream` (records of JSON and XML).
+`file_set` refuses files that are not the whole of an edition. `register` is the interface of a source.
+`statements/` has the chart of accounts and the British filings, `annual_accounts/` the accounts that other
+countries publish as documents.
 
 To add a register of companies:
 

@@ -10,8 +10,8 @@ not renewed, and holds.
 Level 2 names no one: a parent is known by its LEI alone.
 """
 
-import codecs
 import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +23,7 @@ import polars as pl
 
 from pipeline.canonical import RELATIONS, InputError
 from pipeline.registers import packing, record_stream
+from pipeline.registers.csv_rows import LEFT_OUT, CsvForm, CsvRows, RejectedRow
 from pipeline.registers.packing import Member
 from pipeline.registers.record_stream import LayoutError, RecordError
 from pipeline.registers.register import REJECTED, FileDate, Register, RegisterRows, RowCounts
@@ -48,6 +49,7 @@ _FIRST_YEAR: Final = 1000
 _LAST_YEAR: Final = 2999
 _LEI: Final = re.compile(r"[0-9A-Z]{18}[0-9]{2}")
 _CONTENT_DATE: Final = re.compile(rb"ContentDate>(\d{4}-\d\d-\d\d)")
+_COUNT: Final = re.compile(rb"RecordCount>(\d+)")
 _HEAD: Final = 1 << 16
 _RELATION: Final = "Relationship"
 _PERIODS: Final = 5  # of a row of the CSV
@@ -100,7 +102,11 @@ def read(files: Sequence[Path], work: Path, memory: int | None = None) -> Regist
     number = 0
     for name, line, record in _records(files):
         number += 1
-        if why := _reason_to_drop(record):
+        if isinstance(record, RejectedRow):
+            counts["rejected"][record.reason] += 1
+            rejected.append({"fichier": name, "ligne": line, "id": None, "nom": None,
+                             "motif": record.reason, "detail": record.detail})  # fmt: skip
+        elif why := _reason_to_drop(record):
             counts["dropped"][why] += 1
         elif why := _fault(record):
             counts["rejected"][why] += 1
@@ -176,27 +182,45 @@ def _day(moment: str) -> str | None:
     return day.isoformat() if _FIRST_YEAR <= day.year <= _LAST_YEAR else None
 
 
-def _records(files: Sequence[Path]) -> Iterator[tuple[str, int, RelationshipRecord]]:
+def _records(files: Sequence[Path]) -> Iterator[tuple[str, int, RelationshipRecord | RejectedRow]]:
     """Every record with the name of its file and its place there."""
     for file in files:
         for member in packing.members(file, SUFFIXES):
-            reader: Callable[[IO[bytes]], Iterator[RelationshipRecord]] | None = _reader(member)
+            reader: Callable[[IO[bytes]], Iterator[RelationshipRecord | RejectedRow]] | None = (
+                _reader(member)
+            )
             if reader is None:
                 raise InputError(
                     f"{member.name}: {SOURCE} reads {' and '.join(SUFFIXES)}; take one of these"
                 )
             try:
+                line = 0
                 with member.open() as stream:
                     for line, record in enumerate(reader(stream), start=1):
                         yield member.name, line, record
+                with member.open() as stream:
+                    _check_head(member.name, stream.read(_HEAD), line)
             except (RecordError, UnicodeDecodeError, csv.Error, OSError, *packing.BROKEN) as error:
                 raise InputError(
                     f"{member.name}: {error}; {record_stream.remedy(error)}"
                 ) from error
 
 
-def _reader(member: Member) -> Callable[[IO[bytes]], Iterator[RelationshipRecord]] | None:
+def _reader(
+    member: Member,
+) -> Callable[[IO[bytes]], Iterator[RelationshipRecord | RejectedRow]] | None:
     return {".xml": _from_xml, ".csv": _from_csv}.get(Path(member.name).suffix.lower())
+
+
+def _check_head(name: str, head: bytes, records: int) -> None:
+    """Hold the records of an XML file to the marks in its head."""
+    if b"DELTA" in head.partition(b"<rr:RelationshipRecord")[0]:
+        raise InputError(f"{name} has changes alone, by its head; give the golden copy")
+    if (stated := _COUNT.search(head)) and int(stated[1]) != records:
+        raise InputError(
+            f"{name} has {records:,} records, and its head says {int(stated[1]):,}: it is a part, or damaged;"
+            " download the whole again"
+        )
 
 
 def _from_xml(stream: IO[bytes]) -> Iterator[RelationshipRecord]:
@@ -221,23 +245,29 @@ def _from_xml(stream: IO[bytes]) -> Iterator[RelationshipRecord]:
         )  # fmt: skip
 
 
-def _from_csv(stream: IO[bytes]) -> Iterator[RelationshipRecord]:
-    # Not a reader of `codecs`, which takes a time quadratic in the length of a line.
-    rows = csv.DictReader(codecs.iterdecode(record_stream.lines(stream), "utf-8-sig"))
-    columns = rows.fieldnames or ()
+def _from_csv(stream: IO[bytes]) -> Iterator[RelationshipRecord | RejectedRow]:
+    head = stream.readline(_HEAD).decode("utf-8-sig")
+    columns = next(csv.reader([head]), [])
     if missing := [name for name in _USED if name not in columns]:
         raise RecordError(f"no column {missing[0]}")
     for name in columns:
         if name not in _USED and not _IGNORED.fullmatch(name) and not _PERIOD.fullmatch(name):
             raise LayoutError(f"unknown column {name}")
-    for row in rows:
-        values = {field: row[name] or "" for name, field in _USED.items()}
+    rejected: list[RejectedRow] = []
+    rows = CsvRows(stream, CsvForm(",", '"', len(columns), has_header=False), rejected.append)
+    lines = (line for block in rows.blocks() for line in io.StringIO(block.decode(), newline="\n"))
+    for values in csv.reader(lines):
+        if values[0] == LEFT_OUT:
+            yield rejected.pop(0)
+            continue
+        row = dict(zip(columns, values, strict=True))
         yield RelationshipRecord(
-            **values, periods=[_period(row, number) for number in range(1, _PERIODS + 1)]
+            **{field: row[name] for name, field in _USED.items()},
+            periods=[_period(row, number) for number in range(1, _PERIODS + 1)],
         )
 
 
-def _period(row: Mapping[str, str | None], number: int) -> tuple[str, str, str]:
+def _period(row: Mapping[str, str], number: int) -> tuple[str, str, str]:
     first, last, kind = (
         row.get(f"Relationship.Period.{number}.{name}") or ""
         for name in ("startDate", "endDate", "periodType")

@@ -1,26 +1,47 @@
-"""Published files out of their packing: plain, zip, gzip or bzip2, one stream per member.
+"""Published files out of their packing: plain, gzip, bzip2, xz, zstandard or zip, one stream per member.
+
+The packing is told by the first bytes, because people rename downloads. A zip may hold packed files and zips, one level
+deep. Files that a desktop leaves in a zip (`__MACOSX/`, `.DS_Store`) are not looked at. Text in UTF-16 is given as
+UTF-8.
 
 Memory holds two chunks of a member at most, whatever its size. Nothing is written to disk here.
 """
 
 import bz2
+import codecs
 import gzip
 import io
+import lzma
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, NamedTuple, cast
 
+import zstandard
+
 from pipeline.canonical import InputError
+from pipeline.errors import excerpt
 
 CHUNK: Final = 1 << 20  # bytes
 
 # What reading a damaged, locked or unknown packing raises, beside errors of the disk.
 BROKEN: Final = (
-    zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile, NotImplementedError, RuntimeError,
+    zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile, lzma.LZMAError, zstandard.ZstdError,
+    NotImplementedError, RuntimeError,
 )  # fmt: skip
+
+_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+_PACKED_SUFFIXES: Final = (".gz", ".bz2", ".xz", ".zst")
+_READABLE: Final = {
+    zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA
+}  # fmt: skip
+_METHODS: Final = {1: "Shrink", 6: "Implode", 9: "Deflate64", 93: "Zstandard", 95: "XZ", 98: "PPMd"}
+_ENCRYPTED: Final = 1  # a flag of a member of a zip; 99 is the method of those that WinZip encrypts
+_DESKTOP: Final = ("thumbs.db", "desktop.ini", "icon\r")
+_HEAD: Final = 1 << 10
 
 
 class Member(NamedTuple):
@@ -37,40 +58,137 @@ def members(file: Path, suffixes: Collection[str]) -> Iterator[Member]:
     Of a zip, only files with one of `suffixes` are taken: registers put a note beside them.
 
     Raises:
-        InputError: a .zip that is no zip, or a zip without such a file.
+        InputError: a file that its name calls packed and that is not, a zip without such a file, or one whose
+            members cannot be read here.
     """
-    if file.suffix != ".zip":
-        yield Member(_unpacked_name(file.name), stem(file), lambda: _open(file))
+    if not is_zip(file):
+        yield Member(
+            _unpacked_name(file.name), stem(file), lambda: unpack(file.open("rb", buffering=0))
+        )
         return
     with open_zip(file) as archive:
-        names = sorted(
-            name for name in archive.namelist() if name.lower().endswith(tuple(suffixes))
-        )
-        if not names:
+        found = list(_members_of(archive, file, suffixes))
+        if not found:
+            found = [
+                member
+                for info in entries(archive)
+                if info.filename.lower().endswith(".zip")
+                for member in _members_within(archive, info, file, suffixes)
+            ]
+        if not found:
             raise nothing_of(file, suffixes)
-        for name in names:
-            yield Member(
-                PurePosixPath(name).name,
-                stem(file),
-                lambda name=name: archive.open(name),  # type: ignore[misc]
-            )
+        yield from sorted(found, key=lambda member: member.name)
+
+
+def is_zip(file: Path) -> bool:
+    """Whether a published file is a zip, by its first bytes.
+
+    Raises:
+        InputError: its name says that it is packed, and it is not.
+    """
+    with file.open("rb") as stream:
+        head = stream.read(_HEAD)
+    is_named_so = file.suffix.lower() in (".zip", *_PACKED_SUFFIXES)
+    if is_named_so and not head.startswith(_ZIP) and _packing(head) is None:
+        raise InputError(f"{file} is no {file.suffix[1:]}: {_description(head)}; download it again")
+    return head.startswith(_ZIP)
+
+
+def _members_of(
+    archive: zipfile.ZipFile, file: Path, suffixes: Collection[str]
+) -> Iterator[Member]:
+    for info in entries(archive):
+        name = PurePosixPath(info.filename).name
+        if _unpacked_name(name.lower()).endswith(tuple(suffixes)):
+            refuse_unreadable(info, file)
+            yield Member(_unpacked_name(name), stem(file), partial(_open_entry, archive, info))
+
+
+def _open_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    return unpack(archive.open(info))
+
+
+def _members_within(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: Path, suffixes: Collection[str]
+) -> Iterator[Member]:
+    """The published files of a zip in the zip, which stays open as long as the outer one."""
+    refuse_unreadable(info, file)
+    try:
+        inner = zipfile.ZipFile(archive.open(info))
+    except zipfile.BadZipFile as error:
+        raise InputError(
+            f"{file}: {info.filename} is no zip ({error}); download it again"
+        ) from error
+    yield from _members_of(inner, file, suffixes)
+
+
+def entries(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """The members of a zip in the order of their names, without folders and what a desktop adds."""
+    infos = [info for info in archive.infolist() if not info.is_dir()]
+    return sorted(
+        (info for info in infos if not _is_of_desktop(info.filename)),
+        key=lambda info: info.filename,
+    )
+
+
+def _is_of_desktop(name: str) -> bool:
+    path = PurePosixPath(name)
+    last = path.name.lower()
+    return "__MACOSX" in path.parts or last.startswith((".", "~$")) or last in _DESKTOP
+
+
+def refuse_unreadable(info: zipfile.ZipInfo, file: Path) -> None:
+    """Refuse a member of a zip that is encrypted, or packed by a method that Python does not read.
+
+    Raises:
+        InputError: it is.
+    """
+    where = f"{file.name}: {info.filename}"
+    if info.flag_bits & _ENCRYPTED or info.compress_type == 99:
+        raise InputError(f"{where} is encrypted; unpack it with its password, and give that file")
+    if info.compress_type not in _READABLE:
+        method = _METHODS.get(info.compress_type, f"method {info.compress_type}")
+        raise InputError(
+            f"{where} is compressed with {method}, which is not read here; unpack it (7-Zip and most file"
+            " managers can), and give the unpacked file"
+        )
 
 
 def open_zip(file: Path) -> zipfile.ZipFile:
     """Open a published zip.
 
     Raises:
-        InputError: it is no zip.
+        InputError: it is no zip, or only the beginning of one.
     """
     try:
         return zipfile.ZipFile(file)
-    except zipfile.BadZipFile as error:
-        raise InputError(f"{file} is no zip ({error}); download it again") from error
+    except (zipfile.BadZipFile, NotImplementedError) as error:
+        with file.open("rb") as stream:
+            head = stream.read(_HEAD)
+        why = "it is cut" if head.startswith(_ZIP) else _description(head)
+        raise InputError(f"{file} is no zip: {why} ({error}); download it again") from error
+
+
+def _description(head: bytes) -> str:
+    """A few words on a file of another form."""
+    text = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if not text:
+        return "it is empty"
+    if text[:1] == b"<" and (b"<html" in text.lower() or b"<!doctype html" in text.lower()):
+        return "it is a web page, as servers send about an error"
+    return f"it begins with {excerpt(head, 20)!r}"
 
 
 def nothing_of(file: Path, suffixes: Collection[str]) -> InputError:
     """The error about a zip without any file that has one of `suffixes`."""
     return InputError(f"{file} holds no {' or '.join(suffixes)}; give a file of this register")
+
+
+def damage(where: str, error: BaseException) -> InputError:
+    """The error about a file of which the packing cannot be read to its end."""
+    return InputError(
+        f"{where} is damaged ({str(error) or type(error).__name__}); download it again"
+    )
 
 
 def stem(file: Path) -> str:
@@ -86,36 +204,73 @@ def stem(file: Path) -> str:
 
 
 def _unpacked_name(name: str) -> str:
-    return name.removesuffix(".gz").removesuffix(".bz2")
+    for suffix in _PACKED_SUFFIXES:
+        name = name.removesuffix(suffix)
+    return name
 
 
-def _open(file: Path) -> IO[bytes]:
-    if file.suffix == ".gz":
-        return io.BufferedReader(_ReadAhead(cast(IO[bytes], gzip.open(file, "rb"))), CHUNK)
-    if file.suffix == ".bz2":
-        return io.BufferedReader(_ReadAhead(bz2.open(file, "rb")), CHUNK)
-    return file.open("rb")
+# -- streams -------------------------------------------------------------------------
 
 
-class _ReadAhead(io.RawIOBase):
-    """A packed stream of which a thread unpacks the next chunk while the last one is used.
+# First bytes -> a decompressor, and the bytes that it is given at once: hostile ones become 32 MiB at most.
+_PACKINGS: Final[dict[bytes, tuple[Callable[[], Any], int]]] = {
+    b"\x1f\x8b": (lambda: zlib.decompressobj(wbits=31), 1 << 14),
+    b"BZh": (bz2.BZ2Decompressor, 1 << 10),
+    b"\xfd7zXZ\x00": (lzma.LZMADecompressor, 1 << 12),
+    b"\x28\xb5\x2f\xfd": (lambda: zstandard.ZstdDecompressor().decompressobj(), 1 << 9),
+}
 
-    Unpacking bzip2 takes as long as reading the records in it, and leaves the interpreter free.
-    """
+
+def _packing(head: bytes) -> tuple[Callable[[], Any], int] | None:
+    return next((found for magic, found in _PACKINGS.items() if head.startswith(magic)), None)
+
+
+def unpack(stream: IO[bytes]) -> IO[bytes]:
+    """The stream itself or the file that is packed in it, by its first bytes; text in UTF-16 as UTF-8."""
+    outer: IO[bytes] = io.BufferedReader(cast(io.RawIOBase, stream), CHUNK)
+    try:
+        if packing := _packing(_peek(outer)):
+            unpacked = io.BufferedReader(_Unpacked(outer, *packing), CHUNK)
+            outer = io.BufferedReader(_ReadAhead(unpacked), CHUNK)
+        if encoding := _wide_encoding(_peek(outer)):
+            outer = io.BufferedReader(_Utf8(outer, encoding), CHUNK)
+    except BaseException:
+        outer.close()
+        raise
+    return outer
+
+
+def _peek(stream: IO[bytes]) -> bytes:
+    return cast(io.BufferedReader, stream).peek(_HEAD)[:_HEAD]
+
+
+def _wide_encoding(head: bytes) -> str | None:
+    """UTF-16, if the text begins as such; XML names its encoding itself."""
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if head.startswith(mark):
+            return None if head[2:4].strip(b"\0") == b"<" else encoding
+    for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        if len(head) > 8 and not any(head[first:200:2]) and all(head[1 - first : 200 : 2]):
+            return None if b"<" in head[:2] else encoding
+    return None
+
+
+class _Readable(io.RawIOBase):
+    """A stream of the chunks that `_more` gives, until an empty one."""
 
     def __init__(self, source: IO[bytes]) -> None:
         self._source = source
-        self._thread = ThreadPoolExecutor(1)
-        self._next = self._thread.submit(source.read, CHUNK)
         self._left = memoryview(b"")
+
+    def _more(self) -> bytes:
+        raise NotImplementedError
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         if not self._left:
-            self._left = memoryview(self._next.result())
-            self._next = self._thread.submit(self._source.read, CHUNK)
+            self._left = memoryview(self._more())
         size = min(len(buffer), len(self._left))
         buffer[:size] = self._left[:size]
         self._left = self._left[size:]
@@ -123,6 +278,73 @@ class _ReadAhead(io.RawIOBase):
 
     def close(self) -> None:
         if not self.closed:
-            self._thread.shutdown()
             self._source.close()
         super().close()
+
+
+class _Unpacked(_Readable):
+    """A packed stream, which may be several after each other; zeros after the last are in order.
+
+    Anything else after the end is an error: the libraries ignore it, and it may be the rest of the file, damaged.
+    """
+
+    def __init__(self, source: IO[bytes], new: Callable[[], Any], piece: int) -> None:
+        super().__init__(source)
+        self._new = new
+        self._piece = piece
+        self._running: Any = None
+        self._packed = b""
+
+    def _more(self) -> bytes:
+        while True:
+            packed = self._packed or self._source.read(self._piece)
+            self._packed = b""
+            is_between = self._running is None
+            if not packed:
+                if is_between:
+                    return b""
+                raise EOFError("it ends before its end")
+            if is_between and not (packed := packed.lstrip(b"\0")):
+                continue
+            running = self._running = self._new() if is_between else self._running
+            unpacked = bytes(running.decompress(packed))
+            if running.eof:
+                self._packed, self._running = running.unused_data, None
+            if unpacked:
+                return unpacked
+
+
+class _ReadAhead(_Readable):
+    """A packed stream of which a thread unpacks the next chunk while the last one is used.
+
+    Unpacking bzip2 takes as long as reading the records in it, and leaves the interpreter free.
+    """
+
+    def __init__(self, source: IO[bytes]) -> None:
+        super().__init__(source)
+        self._thread = ThreadPoolExecutor(1)
+        self._next = self._thread.submit(source.read, CHUNK)
+
+    def _more(self) -> bytes:
+        chunk = self._next.result()
+        self._next = self._thread.submit(self._source.read, CHUNK)
+        return chunk
+
+    def close(self) -> None:
+        if not self.closed:
+            self._thread.shutdown()
+        super().close()
+
+
+class _Utf8(_Readable):
+    """Text of another encoding as UTF-8."""
+
+    def __init__(self, source: IO[bytes], encoding: str) -> None:
+        super().__init__(source)
+        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+
+    def _more(self) -> bytes:
+        while chunk := self._source.read(CHUNK):
+            if text := self._decoder.decode(chunk):
+                return text.encode()
+        return self._decoder.decode(b"", final=True).encode()

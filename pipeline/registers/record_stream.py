@@ -12,7 +12,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import IO, Any, Final, NoReturn
+from typing import IO, Any, Final, NamedTuple, NoReturn
 from xml.parsers import expat
 
 import orjson
@@ -45,39 +45,43 @@ def remedy(error: Exception) -> str:
     return "download it again"
 
 
-def lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file, with their ends.
+class Unreadable(NamedTuple):
+    """Stands for a line that is no JSON; the lines after it are read."""
 
-    Raises:
-        RecordError: naming the line that is longer than LONGEST.
-    """
-    for number, line in enumerate(iter(partial(stream.readline, LONGEST + 1), b""), start=1):
-        if len(line) > LONGEST:
-            raise RecordError(f"line {number} is {_TOO_LONG}")
-        yield line
+    line: bytes
 
 
 def json_lines(stream: IO[bytes]) -> Iterator[Any]:
-    """The value on each line that is not blank.
+    """The value on each line that is not blank; Unreadable where it is none.
 
     Raises:
-        RecordError: naming the line that is no JSON, or is longer than LONGEST.
+        RecordError: a line is longer than LONGEST, or the last is no JSON: the file is cut there.
     """
+    unread: tuple[Unreadable, str] | None = None
     blank = 0
-    for number, line in enumerate(lines(stream), start=1):
+    for number, line in enumerate(iter(partial(stream.readline, LONGEST + 1), b""), start=1):
+        if len(line) > LONGEST:
+            raise RecordError(f"line {number} is {_TOO_LONG}")
+        line = line.removeprefix(codecs.BOM_UTF8)
         if not line.strip():
             blank += len(line)
             if blank > _LONGEST_BLANK:
                 raise RecordError(f"over {_LONGEST_BLANK:,} bytes before line {number} are blank")
             continue
         blank = 0
+        if unread:
+            yield unread[0]
+            unread = None
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            raise RecordError(f"line {number} is no JSON ({error})") from error
+            unread = Unreadable(line), f"line {number} is no JSON, and the last ({error})"
+            continue
         if _is_too_deep(value, line.count(b"[") + line.count(b"{")):
             raise RecordError(f"line {number}: {_TOO_DEEP}")
         yield value
+    if unread:
+        raise RecordError(unread[1])
 
 
 def json_items(stream: IO[bytes], at: Sequence[str], envelope: Mapping[str, str]) -> Iterator[Any]:

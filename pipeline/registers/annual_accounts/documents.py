@@ -5,18 +5,16 @@ A document is open only while it is read. A damaged zip given to the command is 
 damaged one inside it a FilingError: the other filings are good.
 """
 
-import gzip
 import io
 import zipfile
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO, Final, NamedTuple, cast
+from typing import IO, Final, NamedTuple
 
 from pipeline.registers import packing
 from pipeline.registers.statements import filing
 from pipeline.registers.statements.filing import FilingError
 
-_GZIP: Final = b"\x1f\x8b"
 _DEEPEST: Final = 3  # zips in zips; Bolagsverket has two, and one that holds itself has no end
 BROKEN: Final = (*packing.BROKEN, OSError)
 
@@ -45,8 +43,10 @@ def documents(file: Path, suffixes: Collection[str]) -> Iterator[Document]:
     Raises:
         InputError: a .zip that is no zip, or one without any such file.
     """
-    if file.suffix.lower() != ".zip":
-        yield Document(file.name.removesuffix(".gz"), lambda: _unpack(file.open("rb")))
+    if not packing.is_zip(file):
+        yield Document(
+            file.name.removesuffix(".gz"), lambda: packing.unpack(file.open("rb", buffering=0))
+        )
         return
     with packing.open_zip(file) as archive:
         found = False
@@ -58,12 +58,12 @@ def documents(file: Path, suffixes: Collection[str]) -> Iterator[Document]:
 
 
 def _members(archive: zipfile.ZipFile, suffixes: Collection[str], depth: int) -> Iterator[Document]:
-    for name in sorted(info.filename for info in archive.infolist() if not info.is_dir()):
+    for info in packing.entries(archive):
         document = Document(
-            PurePosixPath(name).name,
-            lambda name=name: _unpack(archive.open(name)),  # type: ignore[misc]
+            PurePosixPath(info.filename).name,
+            lambda info=info: packing.unpack(archive.open(info)),  # type: ignore[misc]
         )
-        plain = name.lower().removesuffix(".gz")
+        plain = info.filename.lower().removesuffix(".gz")
         if plain.endswith(".zip"):
             yield from _inner_documents(document, suffixes, depth + 1)
         elif plain.endswith(tuple(suffixes)):
@@ -86,23 +86,3 @@ def _inner_documents(packed: Document, suffixes: Collection[str], depth: int) ->
 
 def _refuse(name: str) -> IO[bytes]:
     raise zipfile.BadZipFile(f"{name} is the zip number {_DEEPEST + 1} in one another")
-
-
-def _unpack(stream: IO[bytes]) -> IO[bytes]:
-    """The stream itself, or what is packed in it, by its first bytes."""
-    buffered = io.BufferedReader(cast(io.RawIOBase, stream))
-    if buffered.peek(2)[:2] == _GZIP:
-        return cast(IO[bytes], _Gzip(buffered))
-    return buffered
-
-
-class _Gzip(gzip.GzipFile):
-    """A gzip stream that closes what it reads from."""
-
-    def __init__(self, source: IO[bytes]) -> None:
-        super().__init__(fileobj=source)
-        self._source = source
-
-    def close(self) -> None:
-        super().close()
-        self._source.close()

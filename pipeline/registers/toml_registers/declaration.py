@@ -6,6 +6,7 @@
     [english]                             reason -> the words that commands print
     edition = { pattern, format }         the date in the head (64 KiB) of one of the files, for all of them; else
                                           it is in their names, or the newest `date_source` of their rows
+    changes = "pattern"                   in the head of one of the files: they have changes alone, and are refused
     newest = "column"                     of [columns], whose newest date is that of a file that has none of these
     max_rejected = { share, reason }      the share of rejected rows that is in order, where it is over that of all
                                           registers (`register.MAX_REJECTED`), and why
@@ -15,6 +16,7 @@
       suffix        of such files in a zip, where they are not those of the format
       required      an import without such a file is refused (the kinds of `main` always are)
       skip          the reason why files of this kind are not read
+      records       the pattern, in its head, of the number of records of the file, or of all files of its kind
       separator quote encoding            of a CSV; quote is "" for none, "unescaped" for `";"`
       header        the names of the columns of a CSV that has no header: `key` is its first row
       lowercase     true: the names of columns are read in lower case, however they are published
@@ -67,7 +69,6 @@ from pipeline.registers.register import MAX_REJECTED
 from pipeline.registers.toml_registers import json_paths
 
 Format = Literal["csv", "json", "jsonl", "xml"]
-UNESCAPED: Final = "unescaped"
 SUFFIXES: Final[Mapping[str, tuple[str, ...]]] = {
     "csv": (".csv", ".parquet"),
     "json": (".json",),
@@ -86,6 +87,7 @@ class FileKind:
     suffixes: tuple[str, ...]
     required: bool
     skip: str | None
+    records: str | None
     separator: str
     quote: str
     encoding: str | None
@@ -237,6 +239,7 @@ class Declaration:
     english: Mapping[str, str] = field(default_factory=dict)
     statements: FiledAccounts | None = None
     edition: EditionPattern | None = None
+    changes: str | None = None
     newest: str | None = None
     max_rejected: float = MAX_REJECTED
 

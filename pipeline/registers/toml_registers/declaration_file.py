@@ -62,6 +62,7 @@ def read(path: Path) -> Declaration:
         english=found.texts("english"),
         statements=_statements(found),
         edition=_edition(found),
+        changes=found.take("changes", str, None),
         newest=found.take("newest", str, None),
         max_rejected=_max_rejected(found.subtable("max_rejected")),
     )
@@ -132,6 +133,7 @@ def _file_kind(name: str, table: "_Table") -> FileKind:
         suffixes=table.names("suffix") or SUFFIXES[form],
         required=table.take("required", bool, False),
         skip=table.take("skip", str, None),
+        records=table.take("records", str, None),
         separator=table.text("separator", ","),
         quote=table.text("quote", '"'),
         encoding=table.take("encoding", str, None),

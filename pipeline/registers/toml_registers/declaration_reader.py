@@ -9,6 +9,7 @@ A failure inside the plan says nothing of its place, so the plan is then run pie
 message names the file, the row, the column and its expression.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,7 +19,7 @@ from typing import Literal
 import polars as pl
 
 from pipeline.canonical import InputError
-from pipeline.registers.register import Register, RegisterRows
+from pipeline.registers.register import Register, RegisterRows, reason_counts
 from pipeline.registers.toml_registers import (
     column_mapping,
     declaration_file,
@@ -68,6 +69,7 @@ def read(
         InputError: no file of a required kind, a file of another layout, or an expression that
             fails.
     """
+    edition.refuse_changes(declared.changes, files, declared.files)
     parts = source_file.unpack(files, declared.files, work)
     main = [part for part in parts if part.kind.name in declared.main]
     _check_kinds(declared, parts, main)
@@ -93,7 +95,8 @@ def read(
         if declared.statements:
             whole = [(part, pl.concat(pieces)) for part, pieces in rows]
             orphans = _orphans(declared, joins, [frame for _, frame in whole])
-            return accounts_reader.read(declared, whole, parts, work, orphans)
+            accounts = accounts_reader.read(declared, whole, parts, work, orphans)
+            return _add_rejected(accounts, parts)
         staged = entity.stage_rows(mapped, work)
         if declared.repeated:
             staged = entity.leave_out_repeated(staged, declared.repeated, work)
@@ -103,13 +106,33 @@ def read(
         dated = edition.COLUMN if edition.COLUMN in declared.columns else declared.newest
         staged, dates = edition.add_dates(staged, main, told, dated)
         read_rows = entity.register_rows(staged, main, detail=_orphans(declared, joins, [staged]))
-        return replace(read_rows, dates={file: told for file in files} | dates if told else dates)
+        dates = {file: told for file in files} | dates if told else dates
+        return _add_rejected(replace(read_rows, dates=dates), parts)
     except pl.exceptions.PolarsError as error:
         failure.locate_failure(declared, mapped)
         names = ", ".join(part.name for part in parts)
         raise InputError(
             f"{names}: cannot be read ({sql.first_line(error)}); download it again"
         ) from error
+
+
+def _add_rejected(rows: RegisterRows, parts: Sequence[FilePart]) -> RegisterRows:
+    """The rows with those that are no rows of any kind of file, which nothing else has counted."""
+    rejected = pl.concat(part.rejected for part in parts)
+    reasons = reason_counts(rejected, "motif")
+    if not reasons:
+        return rows
+    counts = Counter(rows.counts.rejected)
+    counts.update(reasons)
+    return replace(
+        rows,
+        rejected=pl.concat([rejected, rows.rejected]),
+        counts=replace(
+            rows.counts,
+            read=rows.counts.read + sum(reasons.values()),
+            rejected=dict(sorted(counts.items())),
+        ),
+    )
 
 
 def _check_kinds(

@@ -8,7 +8,7 @@ Where no date is, it is not known, and the column is null.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -16,6 +16,7 @@ from typing import Final
 import polars as pl
 
 from pipeline.canonical import TEXT, InputError
+from pipeline.errors import excerpt
 from pipeline.registers import file_date, packing
 from pipeline.registers.register import FileDate
 from pipeline.registers.toml_registers.declaration import EditionPattern, FileKind
@@ -35,16 +36,37 @@ def date_of_head(
     """
     if edition is None:
         return None
+    days = [
+        _day(found[1], edition, name)
+        for name, head in _heads(files, kinds)
+        if (found := re.search(edition.pattern, head))
+    ]
+    past = [day for day in days if day <= file_date.latest_date()]
+    return FileDate(min(past), "contenu") if past else None
+
+
+def refuse_changes(
+    pattern: str | None, files: Sequence[Path], kinds: Mapping[str, FileKind]
+) -> None:
+    """Refuse files of which one says in its head that they have changes alone.
+
+    Raises:
+        InputError: one does.
+    """
+    for name, head in _heads(files, kinds) if pattern else ():
+        if found := re.search(str(pattern), head):
+            raise InputError(
+                f"{name} has changes alone, by its head ({excerpt(found[0])}); give the whole files of the register"
+            )
+
+
+def _heads(files: Sequence[Path], kinds: Mapping[str, FileKind]) -> Iterator[tuple[str, str]]:
+    """The names of the published files, and the beginnings of their texts."""
     suffixes = dict.fromkeys(suffix for kind in kinds.values() for suffix in kind.suffixes)
-    days: list[str] = []
     for file in files:
         for member in packing.members(file, suffixes):
             with member.open() as stream:
-                head = stream.read(_HEAD).decode("utf-8", "replace")
-            if found := re.search(edition.pattern, head):
-                days.append(_day(found[1], edition, member.name))
-    past = [day for day in days if day <= file_date.latest_date()]
-    return FileDate(min(past), "contenu") if past else None
+                yield member.name, stream.read(_HEAD).decode("utf-8", "replace")
 
 
 def _day(text: str, edition: EditionPattern, name: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import polars as pl
 
 from pipeline.canonical import InputError
-from pipeline.registers.toml_registers import source_file, sql
+from pipeline.registers.toml_registers import sql
 from pipeline.registers.toml_registers.declaration import Declaration
 from pipeline.registers.toml_registers.entity import Entity
 from pipeline.registers.toml_registers.source_file import ROW, FilePart
@@ -26,7 +26,7 @@ def locate_failure(
     for part, frame, found in mapped:
         if message := _failure(part.rows):
             raise InputError(
-                f"{part.name}: no readable CSV ({_place(part)}{message}); mend it, or download it again"
+                f"{part.name}: no readable CSV ({message}); mend it, or download it again"
             )
         for place, read in _expressions(declared, found):
             plan = frame.select(ROW, value=read)
@@ -35,11 +35,6 @@ def locate_failure(
                 raise InputError(
                     f"{part.name} row {row}: {declared.source}.toml {place}: {message}; mend one of the two"
                 )
-
-
-def _place(part: FilePart) -> str:
-    row = source_file.ragged_row(part)
-    return f"row {row} has more fields than the header: " if row else ""
 
 
 def _expressions(declared: Declaration, entity: Entity) -> Iterator[tuple[str, pl.Expr]]:

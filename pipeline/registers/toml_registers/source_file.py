@@ -4,38 +4,53 @@ Rule (after OpenSanctions): every column of a header and every key of a record i
 a reason, or an error that names it. Columns are found by name, never by position; names are
 stripped, because Companies House publishes some with a leading space.
 
-Memory holds one chunk of each of two files, whatever their size: a CSV is copied to the work folder (`text_copy`) and
-scanned there, records become Parquet files of BATCH rows. A kind of file is told by its first bytes and its header, not
-by its name, because people rename downloads.
+Memory holds one chunk of each of two files, whatever their size: the rows of a CSV are copied to the work folder
+(`csv_rows`) and scanned there, records become Parquet files of BATCH rows. The first bytes and the header of a file
+tell its kind, not its name, because people rename downloads.
 """
 
 import codecs
 import csv
+import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Final, Literal
+from typing import IO, Any, Final
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.canonical import InputError
+from pipeline.errors import excerpt
 from pipeline.registers import packing, record_stream
+from pipeline.registers.csv_rows import (
+    CHUNK,
+    FIELD_END,
+    LEFT_OUT,
+    UNESCAPED,
+    CsvForm,
+    CsvRows,
+    RejectedRow,
+)
 from pipeline.registers.packing import Member
-from pipeline.registers.record_stream import RecordError
-from pipeline.registers.toml_registers import json_paths, text_copy
-from pipeline.registers.toml_registers.declaration import UNESCAPED, FileKind
+from pipeline.registers.record_stream import RecordError, Unreadable
+from pipeline.registers.register import REJECTED, row_count
+from pipeline.registers.toml_registers import json_paths
+from pipeline.registers.toml_registers.declaration import FileKind
 from pipeline.registers.toml_registers.json_paths import PathError
 
 BATCH: Final = 50_000  # records
 ROW: Final = "ligne"  # of the file, from 1; the column beside the published ones
 _THREADS: Final = 2  # files that are unpacked at once; zlib and the disk leave the interpreter free
+NOT_JSON: Final = "ligne qui n'est pas du JSON"
+NO_OBJECT: Final = "valeur qui n'est pas un objet"
 _RECORDS: Final = ("json", "jsonl", "xml")
 
 
@@ -47,9 +62,10 @@ class FilePart:
         name: the published name.
         stem: the name of the file it came in, without the suffixes of packing; see `packing.stem`.
         rows: the used columns as text, empty text as null, and ROW.
-        path: the copy in the work folder; null for records.
         header: the columns of the copy, as published; none for records.
         is_cp1252: whether the published text was Windows-1252 without a declaration.
+        rejected: its rows that cannot be read, in the columns of REJECTED.
+        records: the number of records in the head of the file, if there is one.
         file: the file that was given, which may be a zip of several.
     """
 
@@ -57,10 +73,11 @@ class FilePart:
     name: str
     stem: str
     rows: pl.LazyFrame
-    path: Path | None
     header: tuple[str, ...]
     is_cp1252: bool
+    rejected: pl.LazyFrame
     file: Path = Path()
+    records: int | None = None
 
 
 def unpack(
@@ -78,7 +95,23 @@ def unpack(
         found = threads.map(
             partial(_unpack_file, kinds), files, (work / str(place) for place in range(len(files)))
         )
-        return tuple(part for parts in found for part in parts)
+        parts = tuple(part for parts in found for part in parts)
+    for name in kinds:
+        _refuse_missing_records([part for part in parts if part.kind.name == name])
+    return parts
+
+
+def _refuse_missing_records(parts: Sequence[FilePart]) -> None:
+    """Hold the files of a kind to the numbers of records in their heads: each has its own, or all have the sum."""
+    if not any(part.records for part in parts):
+        return
+    counts = [row_count(part.rows) + row_count(part.rejected) for part in parts]
+    for part, count in zip(parts, counts, strict=True):
+        if part.records not in (None, count, sum(counts)):
+            raise InputError(
+                f"{part.name} has {count:,} records, and its head says {part.records:,}: it is a part, or damaged;"
+                " download the whole again"
+            )
 
 
 def _unpack_file(kinds: Mapping[str, FileKind], file: Path, path: Path) -> list[FilePart]:
@@ -96,15 +129,23 @@ def _unpack(
     file: Path, member: Member, kinds: Mapping[str, FileKind], path: Path
 ) -> FilePart | None:
     """`_part`, whose errors name the file and its member."""
-    where = file.name if file.name.startswith(member.name) else f"{file.name}: {member.name}"
-    try:
+    with _damage(file.name if file.name.startswith(member.name) else f"{file.name}: {member.name}"):
         return _part(member, kinds, path)
-    except (*packing.BROKEN, RecordError) as error:
-        raise InputError(f"{where} is damaged ({error}); download it again") from error
+
+
+@contextmanager
+def _damage(where: str) -> Iterator[None]:
+    """Name the file `where` in the errors about its packing and its form."""
+    try:
+        yield
+    except (RecordError, PathError) as error:
+        raise InputError(f"{where} is damaged ({error}); {record_stream.remedy(error)}") from error
+    except packing.BROKEN as error:
+        raise packing.damage(where, error) from error
     except OSError as error:
         if error.errno is not None:  # of the disk; bz2 raises one without a number
             raise
-        raise InputError(f"{where} is damaged ({error}); download it again") from error
+        raise packing.damage(where, error) from error
 
 
 def count_rows(file: Path, kinds: Mapping[str, FileKind]) -> int:
@@ -117,11 +158,8 @@ def count_rows(file: Path, kinds: Mapping[str, FileKind]) -> int:
         InputError: as `unpack`, but the keys of records are checked for the first batch alone.
     """
     suffixes = dict.fromkeys(suffix for kind in kinds.values() for suffix in kind.suffixes)
-    try:
+    with _damage(file.name):
         return sum(_count(member, kinds) for member in packing.members(file, suffixes))
-    except (OSError, *packing.BROKEN, RecordError, PathError) as error:
-        remedy = record_stream.remedy(error)
-        raise InputError(f"{file.name} is damaged ({error}); {remedy}") from error
 
 
 def _count(member: Member, kinds: Mapping[str, FileKind]) -> int:
@@ -133,12 +171,16 @@ def _count(member: Member, kinds: Mapping[str, FileKind]) -> int:
     with member.open() as stream:
         if _form(head) == "parquet":
             return int(pq.ParquetFile(stream).metadata.num_rows)
-        if kind.format not in _RECORDS:
-            lines = sum(
-                chunk.count(b"\n") for chunk in iter(partial(stream.read, text_copy.CHUNK), b"")
-            )
-            return 0 if kind.skip else max(0, lines - (not kind.header))
-        return _count_records(member, kind, stream)
+        if kind.skip:
+            while stream.read(CHUNK):
+                pass
+            return 0
+        if kind.format in _RECORDS:
+            return _count_records(member, kind, stream)
+        rows = CsvRows(stream, _csv_form(kind, header), lambda row: None)
+        for _ in rows.blocks():
+            pass
+        return rows.count
 
 
 def _count_records(member: Member, kind: FileKind, stream: IO[bytes]) -> int:
@@ -148,16 +190,6 @@ def _count_records(member: Member, kind: FileKind, stream: IO[bytes]) -> int:
         if number <= BATCH and (unknown := json_paths.unknown_key(record, known)):
             raise InputError(_unknown_key(member.name, kind, unknown, number))
     return number
-
-
-def ragged_row(part: FilePart) -> int | None:
-    """The first row of a CSV with more fields than its header; null if there is none."""
-    if part.path is None or part.path.suffix != ".csv" or part.kind.quote == UNESCAPED:
-        return None
-    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if part.kind.quote else csv.QUOTE_NONE
-    with part.path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file, delimiter=part.kind.separator, quoting=quoting)
-        return next((n for n, row in enumerate(rows) if len(row) > len(part.header)), None)
 
 
 def _part(member: Member, kinds: Mapping[str, FileKind], path: Path) -> FilePart | None:
@@ -171,7 +203,9 @@ def _part(member: Member, kinds: Mapping[str, FileKind], path: Path) -> FilePart
     if _form(head) == "parquet":
         return _parquet_part(member, kind, header, path.with_suffix(".parquet"))
     if kind.format in _RECORDS:
-        return _record_part(member, kind, path)
+        part = _record_part(member, kind, path)
+        stated = re.search(kind.records.encode(), head) if kind.records else None
+        return replace(part, records=int(stated[1]) if stated else None)
     return _csv_part(member, kind, header, path.with_suffix(".csv"))
 
 
@@ -219,31 +253,71 @@ def _form(head: bytes) -> str:
 
 
 def _csv_part(member: Member, kind: FileKind, header: tuple[str, ...], path: Path) -> FilePart:
-    quote = kind.quote if kind.quote != UNESCAPED else ""
-    is_cp1252 = text_copy.copy_as_utf8(member.open, path, kind.encoding, quote)
-    if kind.quote == UNESCAPED:
-        text_copy.mark_fields(path, kind.separator)
+    rejected = path.with_suffix(".rejected")
+    with (
+        member.open() as source,
+        path.open("wb") as target,
+        _rejected_rows(rejected) as reject,
+    ):
+        rows = CsvRows(source, _csv_form(kind, header), reject)
+        target.writelines(rows.blocks())
+    is_marked = kind.quote == UNESCAPED
     frame = pl.scan_csv(
         path,
-        separator=text_copy.FIELD_END if kind.quote == UNESCAPED else kind.separator,
-        quote_char=None if kind.quote in ("", UNESCAPED) else kind.quote,
+        separator=FIELD_END if is_marked else kind.separator,
+        quote_char=None if is_marked else kind.quote or None,
         has_header=not kind.header,
         infer_schema=False,
         new_columns=list(header),
         row_index_name=ROW,
         row_index_offset=1,
     )
-    # Polars counts the fields of a row only where it reads all columns; it would leave out the
-    # fields beyond the header without a word, and one too many means that the others are shifted.
-    frame = frame.map_batches(_identity, projection_pushdown=False, streamable=True)
+    if rejected.stat().st_size:
+        frame = frame.filter(pl.col(header[0]).ne_missing(pl.lit(LEFT_OUT)))
     return FilePart(
-        kind, member.name, member.stem, _used_columns(frame, kind, header), path, header, is_cp1252
+        kind,
+        member.name,
+        member.stem,
+        _used_columns(frame, kind, header),
+        header,
+        rows.is_cp1252,
+        _scan_rejected(rejected, member.name),
     )
+
+
+def _csv_form(kind: FileKind, header: tuple[str, ...]) -> CsvForm:
+    return CsvForm(
+        kind.separator,
+        kind.quote,
+        len(header),
+        has_header=not kind.header,
+        is_last_used=header[-1] in kind.used,
+        encoding=kind.encoding,
+    )
+
+
+@contextmanager
+def _rejected_rows(path: Path) -> Iterator[Callable[[RejectedRow], None]]:
+    """A function that writes rejected rows to `path`: they may be as many as the file has."""
+    with path.open("w", encoding="utf-8") as file:
+        yield lambda row: print(*row, sep=FIELD_END, file=file)
+
+
+def _scan_rejected(path: Path, name: str) -> pl.LazyFrame:
+    schema = {column: REJECTED[column] for column in ("ligne", "motif", "detail")}
+    rows = (
+        pl.scan_csv(path, separator=FIELD_END, quote_char=None, has_header=False, schema=schema)
+        if path.stat().st_size
+        else pl.LazyFrame(schema=schema)
+    )
+    beside = {"fichier": name, "id": None, "nom": None}
+    columns = {column: pl.lit(value, pl.String) for column, value in beside.items()}
+    return rows.with_columns(**columns).select(list(REJECTED))
 
 
 def _parquet_part(member: Member, kind: FileKind, header: tuple[str, ...], path: Path) -> FilePart:
     with member.open() as source, path.open("wb") as target:
-        shutil.copyfileobj(source, target, text_copy.CHUNK)
+        shutil.copyfileobj(source, target, CHUNK)
     published = pl.scan_parquet(path)
     names = published.collect_schema().names()
     frame = published.rename(dict(zip(names, header, strict=True)))
@@ -255,12 +329,14 @@ def _parquet_part(member: Member, kind: FileKind, header: tuple[str, ...], path:
     ]
     counted = frame.select(text).with_row_index(ROW, offset=1)
     return FilePart(
-        kind, member.name, member.stem, _used_columns(counted, kind, header), path, header, False
+        kind,
+        member.name,
+        member.stem,
+        _used_columns(counted, kind, header),
+        header,
+        False,
+        pl.LazyFrame(schema=dict(REJECTED)),
     )
-
-
-def _identity(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows
 
 
 def _header(first: str, kind: FileKind) -> tuple[str, ...]:
@@ -332,16 +408,19 @@ def _check_header(name: str, kind: FileKind, header: Sequence[str]) -> None:
 
 def _record_part(member: Member, kind: FileKind, path: Path) -> FilePart:
     path.mkdir()
+    rejected = path.with_suffix(".rejected")
     try:
-        with member.open() as stream:
-            written = _write_records(_records(stream, kind), kind, path)
+        with member.open() as stream, _rejected_rows(rejected) as reject:
+            written = _write_records(_records(stream, kind), kind, path, reject)
     except (RecordError, PathError, EOFError) as error:
         remedy = record_stream.remedy(error)
         raise InputError(f"{member.name} as {kind.name}: {error}; {remedy}") from error
     except _UnknownKeyError as error:
         raise InputError(_unknown_key(member.name, kind, *error.args)) from None
     rows = pl.concat([pl.LazyFrame(schema=_record_schema(kind)), *map(pl.scan_parquet, written)])
-    return FilePart(kind, member.name, member.stem, rows, None, (), False)
+    return FilePart(
+        kind, member.name, member.stem, rows, (), False, _scan_rejected(rejected, member.name)
+    )
 
 
 def _unknown_key(name: str, kind: FileKind, key: str, number: int) -> str:
@@ -371,20 +450,34 @@ def _record_schema(kind: FileKind) -> dict[str, pl.DataType]:
     return {ROW: pl.Int64(), **columns}
 
 
-def _write_records(records: Iterable[Any], kind: FileKind, folder: Path) -> list[Path]:
-    """Write the values under the paths of every record, BATCH records a file."""
+def _write_records(
+    records: Iterable[Any],
+    kind: FileKind,
+    folder: Path,
+    reject: Callable[[RejectedRow], None],
+) -> list[Path]:
+    """Write the values under the paths of every record, BATCH records a file; `reject` those that are no object."""
     known = json_paths.tree(kind.paths.values(), kind.ignored)
     readers = {name: path.reader() for name, path in kind.paths.items()}
-    left, number, written = iter(records), 0, list[Path]()
+    left, written = enumerate(records, start=1), list[Path]()
     while batch := list(islice(left, BATCH)):
-        for record in batch:
-            number += 1
-            if unknown := json_paths.unknown_key(record, known):
+        good: list[tuple[int, Any]] = []
+        for number, record in batch:
+            if not isinstance(record, dict):
+                reject(_rejected_record(number, record))
+            elif unknown := json_paths.unknown_key(record, known):
                 raise _UnknownKeyError(unknown, number)
-        rows = range(number - len(batch) + 1, number + 1)
-        columns: dict[str, Any] = {ROW: rows}
-        columns |= {name: [read(record) for record in batch] for name, read in readers.items()}
+            else:
+                good.append((number, record))
+        columns: dict[str, Any] = {ROW: [number for number, _ in good]}
+        columns |= {name: [read(record) for _, record in good] for name, read in readers.items()}
         written.append(folder / f"{len(written):05}.parquet")
         frame = pl.DataFrame(columns, schema=_record_schema(kind))
         frame.write_parquet(written[-1], compression="lz4")
     return written
+
+
+def _rejected_record(number: int, record: Any) -> RejectedRow:
+    if isinstance(record, Unreadable):
+        return RejectedRow(number, NOT_JSON, excerpt(record.line))
+    return RejectedRow(number, NO_OBJECT, excerpt(repr(record)))

@@ -20,7 +20,7 @@ EXCERPTS = {
     "ee": "ee/ettevotja_rekvisiidid__lihtandmed.csv.zip",
     "fi-prh": "fi/prh_v3_nokia_2026.json",
     "fr-rne": "fr/rne_formalites_2.json",
-    "gleif": "gleif/lei2-intra-day-20240505-0000.json.zip",
+    "gleif": "gleif/lei2-excerpt-20240505-0000.json.zip",
     "hr-sudreg": "hr/detalji_subjekta_ina.json",
     "ie-cro": "ie/companies.csv",
     "lt-jar": "lt/JAR_IREGISTRUOTI.csv",

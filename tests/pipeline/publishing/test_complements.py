@@ -122,7 +122,7 @@ def test_a_company_that_two_registers_have_still_stops_the_build(tmp_path: Path)
 
 def test_an_import_marks_its_file(tmp_path: Path) -> None:
     for source, file, expected in (
-        ("gleif", "gleif/lei2-intra-day-20240505-0000.json.zip", GLEIF),
+        ("gleif", "gleif/lei2-excerpt-20240505-0000.json.zip", GLEIF),
         ("fr-rne", "fr/rne_formalites_2.json", Origin("fr-rne", ("FR",))),
         ("ee", "ee/ettevotja_rekvisiidid__lihtandmed.csv.zip", Origin("ee")),
         ("uk-accounts", "uk/Accounts_Bulk_Data-sample.zip", Origin("uk-accounts")),
@@ -135,7 +135,7 @@ def test_an_import_marks_its_file(tmp_path: Path) -> None:
 def test_the_excerpts_of_gleif_and_a_register_make_one_company(tmp_path: Path) -> None:
     """The Estonian companies of the LEI excerpt, beside a register with their numbers."""
     report = importing.run(
-        "gleif", [RAW / "gleif" / "lei2-intra-day-20240505-0000.json.zip"], tmp_path / "lei"
+        "gleif", [RAW / "gleif" / "lei2-excerpt-20240505-0000.json.zip"], tmp_path / "lei"
     )
     published = pl.read_parquet(tmp_path / "lei" / report.output).filter(pl.col("iso2") == "EE")
     numbers = published["id"].to_list()

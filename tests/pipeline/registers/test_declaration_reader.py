@@ -11,7 +11,7 @@ import pytest
 
 from pipeline import console
 from pipeline.canonical import InputError
-from pipeline.registers import FOLDER, REGISTERS
+from pipeline.registers import FOLDER, REGISTERS, csv_rows
 from pipeline.registers.toml_registers import declaration_file, declaration_reader
 from pipeline.registers.toml_registers.declaration import Declaration
 from pipeline.registers.toml_registers.declaration_file import DeclarationError
@@ -125,13 +125,14 @@ def test_an_expression_that_fails_is_named_with_its_file_and_row(tmp_path: Path)
         declaration_reader.read(found, [_published(tmp_path)], tmp_path)
 
 
-def test_a_row_with_too_many_fields_is_named(tmp_path: Path) -> None:
+def test_a_row_with_too_many_fields_is_rejected_by_itself(tmp_path: Path) -> None:
     published = _published(tmp_path, CSV + "6,Rīga,2001-01-01,1,,more\n")
 
-    with pytest.raises(
-        InputError, match=r"companies\.csv: no readable CSV \(row 7 has more fields"
-    ):
-        declaration_reader.read(_declared(tmp_path), [published], tmp_path)
+    found = declaration_reader.read(_declared(tmp_path), [published], tmp_path)
+
+    [row] = found.rejected.filter(pl.col("motif") == csv_rows.TOO_MANY).collect().to_dicts()
+    assert (row["ligne"], row["id"]) == (7, None)
+    assert row["detail"].startswith("ligne 8 du fichier : 6 au lieu de 5, 6,Rīga")
 
 
 def test_a_page_of_html_is_no_register(tmp_path: Path) -> None:

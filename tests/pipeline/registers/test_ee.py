@@ -150,13 +150,20 @@ def damaged(packed: bytes, way: str) -> bytes:
     return bytes(changed)
 
 
-@pytest.mark.parametrize("way", ["data", "locked", "method"])
-def test_a_damaged_member_is_named(tmp_path: Path, way: str) -> None:
+@pytest.mark.parametrize(
+    ("way", "why"),
+    [
+        ("data", r"is damaged \(.*download"),
+        ("locked", "is encrypted; unpack it with its password"),
+        ("method", "is compressed with method 97, which is not read here; unpack it"),
+    ],
+)
+def test_a_member_that_cannot_be_unpacked_is_named(tmp_path: Path, way: str, why: str) -> None:
     whole = EE
     file = tmp_path / "paquet.zip"
     file.write_bytes(damaged(whole.read_bytes(), way))
 
-    with pytest.raises(InputError, match=r"^paquet\.zip: ettevotja.*\.csv is damaged \(.*download"):
+    with pytest.raises(InputError, match=r"^paquet\.zip: ettevotja.*\.csv " + why):
         read("ee", [file], tmp_path)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.pipeline.registers.reading import RAW, company, read, rejected
 
-GLEIF = RAW / "gleif" / "lei2-intra-day-20240505-0000.json.zip"
+GLEIF = RAW / "gleif" / "lei2-excerpt-20240505-0000.json.zip"
 
 
 def test_every_record_is_accounted_for(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from pipeline.canonical import InputError
 from pipeline.registers import REGISTERS
 from pipeline.registers.register import LEAST_MEMORY, RegisterRows
 from pipeline.registers.toml_registers import declaration_file, declaration_reader, main_rows
-from pipeline.registers.toml_registers.text_copy import RecordLength
 from seeds import TABLES
 
 TOML = """
@@ -167,23 +166,6 @@ def test_less_memory_makes_more_pieces_and_the_same_bytes(
 def test_too_little_memory_is_refused_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"needs 0\.5 GiB; give it more as --memory"):
         importing.run("ee", _with_joins()["ee"], tmp_path, memory=LEAST_MEMORY - 1)
-
-
-@given(
-    chunks=st.lists(st.text(alphabet='a"\n', max_size=8), max_size=6),
-    quote=st.sampled_from(['"', ""]),
-)
-def test_the_length_of_a_record_is_that_of_reading_each_character(
-    chunks: list[str], quote: str
-) -> None:
-    record = RecordLength(quote)
-    length, quoted = 0, False
-    for chunk in chunks:
-        record.add(chunk.encode())
-        for character in chunk:
-            quoted ^= character == quote
-            length = 0 if character == "\n" and not quoted else length + 1
-        assert record._length == length
 
 
 def _values(found: RegisterRows) -> tuple[pl.DataFrame, pl.DataFrame, object]:

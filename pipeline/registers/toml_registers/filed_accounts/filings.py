@@ -16,7 +16,7 @@ from pipeline.canonical import InputError
 from pipeline.registers.statements.statement import DAYS
 from pipeline.registers.toml_registers import column_mapping, sql
 from pipeline.registers.toml_registers.declaration import Declaration, FiledAccounts
-from pipeline.registers.toml_registers.entity import NO_ID
+from pipeline.registers.toml_registers.entity import NO_COMPANY, NO_ID, is_no_company
 from pipeline.registers.toml_registers.source_file import ROW, FilePart
 
 NO_CLOSE: Final = "date de clôture illisible"
@@ -70,7 +70,7 @@ def stage(
         pl.coalesce(_text(accounts.filing, "filing", declared, columns), row).alias("depot"),
         drop_reason=reasons["drop"][0],
         reject_reason=pl.coalesce(reasons["reject"][0], _fault()),
-        detail=reasons["reject"][1],
+        detail=pl.coalesce(reasons["reject"][1], pl.when(_is_no_company()).then("id")),
         note=reasons["note"][0],
         note_value=reasons["note"][1],
         **amounts,
@@ -132,9 +132,14 @@ def repeated_keys(rows: pl.LazyFrame) -> pl.Series:
     return pl.concat(found)[KEY]
 
 
+def _is_no_company() -> pl.Expr:
+    return is_no_company(pl.col("iso2"), pl.col("id"), pl.lit(None, pl.String))
+
+
 def _fault() -> pl.Expr:
     faults = {
         NO_ID: pl.col("id").is_null() | pl.col("iso2").is_null(),
+        NO_COMPANY: _is_no_company(),
         NO_CLOSE: pl.col("exercice").is_null(),
         NO_SCALE: ~(pl.col("echelle") > 0).fill_null(False),
         NO_CURRENCY: pl.col("devise").is_null(),
