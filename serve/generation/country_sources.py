@@ -72,6 +72,12 @@ def period(countries: Iterable[CountrySources]) -> tuple[str, str] | None:
     return (min(days), max(days)) if days else None
 
 
+def heaviest(countries: Iterable[CountrySources]) -> list[CountrySources]:
+    """The two countries with the most companies among those whose date is known."""
+    dated = [country for country in countries if country.date and country.n_societes]
+    return sorted(dated, key=lambda country: -country.n_societes)[:2]
+
+
 def edition_dates(countries: Iterable[CountrySources]) -> dict[str, datetime]:
     """The date of the edition of each source that tells one, at its first moment (UTC).
 

@@ -31,13 +31,6 @@ from serve.request.query_string import Pairs
 _NONCE: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
-@dataclass(slots=True)
-class LastAnswer:
-    """The time that the last search of this process took, for the front page; None before the first."""
-
-    milliseconds: float | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class PageContext:
     """The values that every page needs, one set per process.
@@ -47,7 +40,6 @@ class PageContext:
     Attributes:
         started: when this process started, for /statut.
         facets: the counts of recent searches.
-        last_answer: the time of the last search.
         outbox: sends mail; None where no mail server is set.
         stripe: takes payments; None where it is not set.
         exporter: makes files; None where this process makes none.
@@ -58,7 +50,6 @@ class PageContext:
     throttle: LoginThrottle
     started: datetime
     facets: FacetCounter = field(default_factory=FacetCounter)
-    last_answer: LastAnswer = field(default_factory=LastAnswer)
     outbox: Outbox | None = None
     stripe: StripeAccount | None = None
     exporter: Exporter | None = None

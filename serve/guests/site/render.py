@@ -29,7 +29,8 @@ HTML: Final = "text/html; charset=utf-8"
 # A page may load what this server sends, and nothing inline: no script or style in an attribute or an
 # element runs, whatever a name in the data contains.
 POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
+    "connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
@@ -70,6 +71,7 @@ def page(
         asset=assets.names(),
         credited=country_sources.attributions(sources),
         period=country_sources.period(sources),
+        heaviest=country_sources.heaviest(sources),
         canonical=_canonical_address(request),
         indexed=status == 200 and request.session is None,
         linked=partial(linked_text.link_routes, lang=request.lang, plans=request.server.plans),

@@ -149,9 +149,9 @@
         $("b", box.parentElement).textContent = text;
         box.closest("li").classList.toggle("zero", text === "0");
       }
-    const sections = new Map(all("#choix summary", found).map((one) =>
+    const sections = new Map(all("#choix .options summary", found).map((one) =>
       [$("span", one).textContent, $("b", one).textContent]));
-    for (const one of all("#filtres .picker summary"))
+    for (const one of all("#filtres .options summary"))
       $("b", one).textContent = sections.get($("span", one).textContent) ?? "";
     const kept = new Set(chosen("sous_secteur"));
     const fresh = $("#choix [data-list=sous_secteur]", found);
@@ -167,7 +167,7 @@
     field.addEventListener("input", () => {
       for (const item of all("li", picker))
         item.hidden = !fold(item.textContent).includes(fold(field.value));
-      for (const section of all("details", picker)) {
+      for (const section of all(".options details", picker)) {
         section.hidden = !$("li:not([hidden])", section);
         section.open = Boolean(field.value.trim() || $(":checked", section));
       }
@@ -181,6 +181,7 @@
   const enliven = () => {
     for (const button of all(".copy, [data-print]")) button.hidden = false;
     for (const field of all("[data-suggest]")) propose(field);
+    $("#tri")?.addEventListener("change", (event) => event.target.form.requestSubmit());
     $("#filtres")?.addEventListener("change", (event) => event.target.closest(".picker") && follow());
     for (const picker of all("#filtres [data-list=secteur]")) findable(picker);
     for (const place of all("[data-figures]")) figures(place);

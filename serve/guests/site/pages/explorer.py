@@ -7,7 +7,6 @@ it is the front page, which costs no call.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from time import perf_counter
 from typing import Any, Final
 
 from serve.access import admission, next_plan
@@ -182,10 +181,7 @@ async def _search(request: PageRequest) -> CallResult[SearchResult]:
     pairs = (*pairs_without(request.pairs, ["limit"]), ("limit", str(ROWS)))
     call = Call(_SEARCH, (), lambda: pairs, head=request.head)
     admitted = await admission.admit_caller(server, request.caller, trace)
-    begun = perf_counter()
-    result = await admission.perform(server, admitted, societes, call, trace)
-    request.context.last_answer.milliseconds = 1e3 * (perf_counter() - begun)
-    return result
+    return await admission.perform(server, admitted, societes, call, trace)
 
 
 def _known_bars(

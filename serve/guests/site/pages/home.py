@@ -5,7 +5,6 @@ lists are made once (decision 109).
 """
 
 from collections.abc import Mapping, Sequence
-from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -67,7 +66,6 @@ class CompanyLists(NamedTuple):
     employers: Sequence[Mapping[str, Any]]
     youngest: Sequence[Mapping[str, Any]]
     changed: Sequence[Mapping[str, Any]]
-    milliseconds: float
 
 
 async def home(request: PageRequest) -> Response:
@@ -100,7 +98,6 @@ async def home(request: PageRequest) -> Response:
             lists=lists,
             examples=[(request.t(one.fr, one.en), one.href, one.total) for one in lists.examples],
             fields=_field_names(request),
-            milliseconds=request.context.last_answer.milliseconds or lists.milliseconds,
         )
 
 
@@ -140,11 +137,7 @@ def _lists(generation: OpenGeneration, day: int) -> CompanyLists:
     """The lists, of the countries whose shards are whole."""
     base = generation.shards
     pays = tuple(base) if base.missing else ()
-    examples, spent = [], 0.0
-    for pairs, fr, en in _EXAMPLES:
-        begun = perf_counter()
-        examples.append(_example(generation, pairs, fr, en))
-        spent = 1e3 * (perf_counter() - begun)
+    examples = [_example(generation, pairs, fr, en) for pairs, fr, en in _EXAMPLES]
     return CompanyLists(
         [one for one in examples if one and one.total],
         _first_companies(generation, Query(pays, tri="ca_desc", avec_ca=True)),
@@ -156,7 +149,6 @@ def _lists(generation: OpenGeneration, day: int) -> CompanyLists:
             generation, Query(pays, tri="recent", ranges=(Range("creation", 1, day),))
         ),
         _recent_changes(generation),
-        spent,
     )
 
 

@@ -365,10 +365,11 @@ def test_a_plan_is_proposed_only_for_what_it_adds(served: Served) -> None:
     assert "en affiche" not in all_seen
 
 
-def test_a_row_has_the_state_the_town_and_the_identifier(served: Served) -> None:
+def test_a_row_has_the_town_and_the_identifier(served: Served) -> None:
+    """And a state only where it warns: a procedure, or the end"""
     seen = Visitor(served).get("/?q=orleans")
 
-    assert "Société Générale d'Orléans Active Orléans , France · 552100554" in seen.text
+    assert "Société Générale d'Orléans Orléans , France · 552100554" in seen.text
 
 
 def test_the_companies_come_before_the_filters_and_the_figures(served: Served) -> None:

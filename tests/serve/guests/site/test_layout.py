@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -161,10 +162,10 @@ def test_on_a_phone_a_verdict_is_a_card_as_wide_as_the_page(
 def test_sentences_are_parted_by_spaces(shop: Served, chromium: Browser) -> None:
     """Before: "Créer un compte10 000 lignes par liste"."""
     with window(chromium, base(shop)) as opened:
-        said = opened.open("/rapprochement").locator("main p.hides").first.inner_text()
+        said = opened.open("/rapprochement").locator("main p.note").first.inner_text()
         assert re.search(r"Créer un compte \d", said), said
         sign_up(opened)
-        said = opened.open("/rapprochement").locator("main p.hides").first.inner_text()
+        said = opened.open("/rapprochement").locator("main p.note").first.inner_text()
         assert re.search(r"\)\. \d", said), said
 
 
@@ -206,3 +207,46 @@ def test_a_record_is_printed_on_few_sheets_and_its_legend_in_colour(
         assert page.locator(".legend").first.evaluate(adjusted) == "exact"
         sheets = len(re.findall(rb"/Type ?/Page\b", page.pdf(format="A4")))
         assert sheets <= 3
+
+
+_STYLES = """() => {
+  const texts = [...document.querySelectorAll("body *")].filter(one => one.checkVisibility() && !one.closest("svg")
+    && [...one.childNodes].some(part => part.nodeType === 3 && part.data.trim()));
+  const buttons = [...document.querySelectorAll("button, .button")].filter(one => one.checkVisibility());
+  return [texts.map(one => getComputedStyle(one).fontSize), texts.map(one => getComputedStyle(one).fontWeight),
+    buttons.map(one => Math.round(one.getBoundingClientRect().height)),
+    texts.map(one => getComputedStyle(one).fontFamily.split(",")[0])].map(all => [...new Set(all)]);
+}"""
+
+
+def test_six_sizes_of_letters_three_weights_and_two_heights_of_buttons_are_used(
+    shop: Served, chromium: Browser
+) -> None:
+    styles: list[set[Any]] = [set(), set(), set(), set()]
+    with window(chromium, base(shop), viewport={"width": 1440, "height": 900}) as opened:
+        sign_up(opened)
+        for path in (
+            "/", "/?q=a&pays=DE", "/?q=rien+du+tout", RECORD, "/tarifs", "/statut", "/sources", "/compte",
+            "/rapprochement", "/rien", "/mentions-legales", "/connexion", "/docs", "/docs/guides/erreurs",
+        ):  # fmt: skip
+            page = opened.open(path)
+            for own, seen in zip(styles, page.evaluate(_STYLES), strict=True):
+                own.update(seen)
+
+    sizes, weights, heights, faces = styles
+    assert len(sizes) <= 6, sizes
+    assert weights <= {"400", "600", "700"}, weights
+    assert heights <= {32, 36}, heights
+    assert {face for face in faces if "mono" not in face.lower()} == {"Inter"}, faces
+
+
+def test_the_button_that_applies_filters_is_in_the_window(shop: Served, chromium: Browser) -> None:
+    for width, height in ((1440, 900), (1366, 768)):
+        with window(chromium, base(shop), viewport={"width": width, "height": height}) as opened:
+            page = opened.open("/?pays=FR&nace=62")  # further filters are unfolded
+            box = page.locator(".apply button").bounding_box()
+            order = page.locator("#tri").bounding_box()
+            head = page.locator("#resultats thead").bounding_box()
+            assert box and order and head
+            assert box["y"] + box["height"] <= height
+            assert 0 < head["y"] - order["y"] < 80

@@ -351,8 +351,12 @@ def test_a_record_credits_the_sources_of_what_it_shows(served: Served) -> None:
 
 
 def test_a_state_that_is_not_known_says_what_is_not_known(served: Served) -> None:
-    assert "État inconnu" in Visitor(served).get("/?q=fitlab").text
-    assert "State unknown" in Visitor(served).get("/?q=fitlab&lang=en").text
+    [company] = served.search(q="fitlab")["societes"]
+    page = f"/societes/{company['iso2']}/{company['id']}"
+
+    assert "état inconnu" in Visitor(served).get(page).text
+    assert "state unknown" in Visitor(served).get(f"{page}?lang=en").text
+    assert "inconnu " not in Visitor(served).get("/?q=fitlab").text.partition("Par pays")[0]
 
 
 def test_a_parent_that_is_not_served_is_linked_to_the_lei_data(served: Served) -> None:

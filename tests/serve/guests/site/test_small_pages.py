@@ -1,5 +1,6 @@
 """/tarifs, /statut, the assets, and errors as pages."""
 
+import hashlib
 import json
 import re
 import struct
@@ -57,9 +58,9 @@ def test_each_plan_says_what_it_has_more_than_the_one_that_it_contains(served: S
     assert (
         "Tout de Données, et 500 résultats par recherche 5000 appels par jour 60 exports par mois, "
         "de 5000 lignes 25000 crédits par mois, soit 5000 fiches complètes Analyse d’un marché "
-        "l’outil API, compris Sur demande" in text
+        "l’outil API, compris Pas en vente sur ce serveur" in text
     )
-    assert "Tout de Données, et les modules de votre choix Sur demande" in text
+    assert "Tout de Données, et les modules de votre choix Pas en vente sur ce serveur" in text
 
 
 @pytest.mark.parametrize("form", [{"offre": "data"}, {"pack": "1000"}, {}])
@@ -90,7 +91,7 @@ def test_the_age_of_the_data_is_that_of_the_files_and_not_of_the_build(served: S
     """X9"""
     seen = Visitor(served).get("/statut")
 
-    assert "Données des registres 1 nov. 2026 les plus anciennes : 15 janv. 2022" in seen.text
+    assert "Fichiers des registres janv. 2022 – nov. 2026 " in seen.text
     dates = re.findall(r'<a href="/sources#(..)">([^<]+)</a>', seen.html)
     assert dict(dates) == {"FR": "1 nov. 2026", "UK": "oct. 2026", "EE": "15 janv. 2022"}
 
@@ -125,12 +126,13 @@ def test_every_page_credits_its_sources(served: Served, path: str, lang: str, wo
     assert '<a href="/sources">' in footer
 
 
-def test_without_settings_the_legal_notice_names_those_that_are_missing(served: Served) -> None:
+def test_a_public_page_names_no_setting(served: Served) -> None:
+    """The operator reads of them at the start of the server"""
     missing = Visitor(served).get("/mentions-legales")
 
     assert missing.status == 200
-    assert "section [editeur]" in missing.text
-    assert "<code>hebergeur</code>" in missing.html
+    assert "ne s’est pas encore nommé" in missing.text
+    assert "editeur" not in missing.text
 
 
 @pytest.mark.parametrize(
@@ -317,14 +319,19 @@ def test_every_page_is_small_whole_and_of_one_language(served: Served) -> None:
 
 def test_an_asset_is_kept_for_ever_under_the_digest_of_its_bytes(served: Served) -> None:
     html = Visitor(served).get("/").html + Visitor(served).get("/rapprochement").html
+    style = served.ask(assets.names()["style.css"]).body.decode()
 
-    for name, path in assets.names().items():
-        assert path in html
+    for path in assets.names().values():
+        assert path in html + style
         seen = served.ask(path)
         assert (seen.status, "immutable" in seen.headers["Cache-Control"]) == (200, True)
-        assert seen.body == (assets.FOLDER / name).read_bytes()
+        assert hashlib.sha256(seen.body).hexdigest()[:8] == path.rpartition("/")[2][:8]
         assert Visitor(served).get(path.replace("-", "0-")).status == 404
     sizes = {path.name: path.stat().st_size for path in assets.FOLDER.iterdir()}
+    assert sizes.pop("inter-latin.woff2") < 50_000
+    for letters in ("latin-ext", "greek", "cyrillic"):  # only pages with such letters load them
+        assert sizes.pop(f"inter-{letters}.woff2") < 90_000
+    del sizes["inter-LICENSE.txt"]
     assert sizes.pop("share.png") < 50_000  # no page loads it
     assert sizes.pop("match.js") < 8_000  # the page of lists alone
     assert sum(sizes.values()) < 40_000

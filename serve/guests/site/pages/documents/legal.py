@@ -1,18 +1,16 @@
 """/mentions-legales: who operates the service, how to reach them, what is done with personal data; /confidentialite."""
 
-from dataclasses import MISSING, fields
 from datetime import timedelta
 
 from quota.ledger import activity, tickets
 from serve.access.call import Response
-from serve.guest_settings import EditorSettings
 from serve.guests.site import cookies, sessions
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.render import page, see_other
 
 
 async def legal_notice(request: PageRequest) -> Response:
-    """The legal notice from the section `[editeur]` of the settings; without it, which settings are missing.
+    """The legal notice from the section `[editeur]` of the settings.
 
     Cookies, and how long data are kept, are those of the program.
     """
@@ -26,7 +24,6 @@ async def legal_notice(request: PageRequest) -> Response:
         request, "legal.html",
         editor=config.editeur,
         contact=config.operator_address,
-        needed=[one.name for one in fields(EditorSettings) if one.default is MISSING],
         cookies={kind: (cookies.name(kind, secure=secure), last) for kind, last in days.items()},
         links={kind: seconds // 86_400 for kind, seconds in tickets.LASTS_S.items()},
         key_days=activity.KEPT_DAYS,
