@@ -273,6 +273,10 @@ _VERBS: Final = (
         [_ACCOUNT],
     ),
     _Verb(
+        "person confirm", commands.confirm, "let an address count that no mail reaches",
+        "zoe@exemple.fr", [_argument("email", metavar="EMAIL")],
+    ),
+    _Verb(
         "person password", commands.new_password, "replace a lost password, shown this once",
         "zoe@exemple.fr", [_argument("email", metavar="EMAIL")],
     ),

@@ -230,6 +230,12 @@ async def reset(store: LedgerStore, options: Namespace, plans: Plans, now: datet
     return ticket_members(ticket) | _link("mot-de-passe", token)
 
 
+async def confirm(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+    """Let the address of a person count, without the link that would be mailed to it."""
+    person = await _person(store, options.email)
+    return person_members(await store.accounts.confirm_person(person.id))
+
+
 async def set_role(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """Give a person another role."""
     person = await _person(store, options.email)

@@ -62,6 +62,7 @@ def person_members(person: Person) -> dict[str, Any]:
         "email": person.email,
         "created": person.created,
         "role": person.role,
+        "confirmed": person.confirmed,
     }
 
 

@@ -171,6 +171,14 @@ def revoke_key(txn: WriteTransaction, key_id: str, now: str, kind: KeyKind = KEY
     return key
 
 
+def revoke_keys(txn: WriteTransaction, account: str, now: str) -> None:
+    """Revoke all keys and reconciliation addresses of an account."""
+    for kind in (KEYS, ADDRESSES):
+        for key in keys_of(txn, account, kind):
+            if key.revoked is None:
+                revoke_key(txn, key.id, now, kind)
+
+
 def delete_keys(txn: WriteTransaction, account: str, kind: KeyKind = KEYS) -> None:
     """Delete all keys of an account."""
     for key in keys_of(txn, account, kind):

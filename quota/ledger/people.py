@@ -6,6 +6,9 @@ afterwards. The store has only the hash of a password (`passwords.py`) and the S
 token.
 
 Nobody can find out from outside whether an address is in use: `sign_up` writes as much if it is.
+
+An address counts once it is confirmed by a link that was mailed to it: anybody may sign up with that of somebody else.
+Where no mail is sent, addresses count as they are given. `disown` takes back from whoever was faster.
 """
 
 import hashlib
@@ -53,6 +56,7 @@ class Person:
         password: the argon2id hash.
         created: ISO 8601, UTC.
         role: one of ROLES; rows of older versions have none, and were all of administrators.
+        confirmed: whether the address counts; rows of older versions have none, and count.
     """
 
     id: str
@@ -61,6 +65,7 @@ class Person:
     password: str
     created: str
     role: str = ADMINISTRATOR
+    confirmed: bool = True
 
 
 def is_email(text: str) -> bool:
@@ -158,6 +163,23 @@ def add_person(txn: WriteTransaction, person: Person) -> Person:
     return _put(txn, person)
 
 
+def confirm(txn: WriteTransaction, person: str) -> Person:
+    """Let the address of a person count.
+
+    Raises:
+        UnknownError: there is no such person.
+    """
+    return _put(txn, replace(person_of(txn, person), confirmed=True))
+
+
+def is_alone(txn: ReadTransaction, person: Person) -> bool:
+    """Whether no other administrator of the account has confirmed an address: it is this person's."""
+    return not any(
+        other.confirmed and other.role == ADMINISTRATOR and other.id != person.id
+        for other in people_of(txn, person.account)
+    )
+
+
 def set_password(txn: WriteTransaction, person: str, password: str) -> Person:
     """Replace the password and end every session of the person.
 
@@ -232,7 +254,12 @@ def _end_sessions(txn: WriteTransaction, person: str) -> None:
 
 
 def _put(txn: WriteTransaction, person: Person) -> Person:
-    txn.put(row_format.join(row_format.PERSON, person.id), orjson.dumps(asdict(person)))
+    row = asdict(person)
+    if (
+        person.confirmed
+    ):  # as in rows of older versions, whose processes may read it during a take-over
+        del row["confirmed"]
+    txn.put(row_format.join(row_format.PERSON, person.id), orjson.dumps(row))
     index(txn, person)
     txn.put(_email_key(person.email), person.id.encode())
     return person

@@ -1,4 +1,4 @@
-"""Tickets: invitations to an organisation, and the right to choose another password (extension X10).
+"""Tickets: invitations, the right to choose another password, and confirmed addresses (extension X10).
 
 Whoever has the token of a ticket may use it once, before it expires. The store has only the SHA-256 of
 a token. Each link that is shown, and each attempt to send a mail, gets a token of its own, with an end
@@ -8,26 +8,32 @@ mail of the same ticket, so the link of the first one goes on working.
 A ticket that is to be mailed is its own place in the outbox: `claim` gives the next attempt to one
 process, and moves the one after it into the future, so that a process that dies delays it only. What is
 due is found by its moment (`agenda.py`), and a ticket by whom it is for: nothing here reads all tickets.
+
+A link that was mailed proves the address; a link that was shown does not, so a ticket has links of one sort. The first
+who proves an address that somebody else has used unproved takes it over: `_disown`.
 """
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from typing import Final
 
 import orjson
 
 from quota.errors import NotAllowedError, UnknownError
-from quota.ledger import agenda, people, row_format
+from quota.ledger import account_rows, agenda, people, row_format
 from quota.ledger.account_rows import account_of
 from quota.ledger.people import Person
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.periods import iso
 
 INVITATION: Final = "invitation"
 PASSWORD: Final = "mot_de_passe"
+CONFIRMATION: Final = "confirmation"
 
 # How long a ticket can be used, in seconds.
-LASTS_S: Final = {INVITATION: 7 * 86_400, PASSWORD: 86_400}
+LASTS_S: Final = {INVITATION: 7 * 86_400, PASSWORD: 86_400, CONFIRMATION: 86_400}
 
 # Seconds from one attempt to send a mail to the next; the last one repeats until the ticket expires.
 BACK_OFF_S: Final = (60, 300, 900, 3_600, 4 * 3_600)
@@ -55,9 +61,9 @@ class Ticket:
     """One use of a right.
 
     Attributes:
-        kind: INVITATION or PASSWORD.
-        person: of another password; "" if nobody has the address, and the ticket leads nowhere. There is
-            one such ticket at most, and nothing of the address is in it.
+        kind: INVITATION, PASSWORD or CONFIRMATION.
+        person: of another password, or of the address to confirm; "" if nobody has the address, and the ticket
+            leads nowhere. There is one such ticket at most, and nothing of the address is in it.
         role: of an invitation.
         lang: `fr` or `en`, of the mail.
         created, expires, next_attempt: seconds since 1970.
@@ -120,8 +126,9 @@ def _check_invitation(txn: ReadTransaction, ticket: Ticket) -> None:
         )
 
 
-def ask_for_password(txn: WriteTransaction, ticket: Ticket, token: bytes | None) -> Ticket:
-    """Store a ticket for another password, or mail the one there is once more, as ASKED_MOST allows.
+def ask_for_link(txn: WriteTransaction, ticket: Ticket, token: bytes | None) -> Ticket:
+    """Store a ticket for another password, or to confirm an address, or mail the one there is once more, as
+    ASKED_MOST allows.
 
     For an unknown address one row that leads nowhere is written again, without the address. So all cases
     write as much, and nobody can find out from outside whether an address is in use.
@@ -135,7 +142,8 @@ def ask_for_password(txn: WriteTransaction, ticket: Ticket, token: bytes | None)
     if before is None or before.expires <= ticket.created:
         first = (ticket.created,) if ticket.mail == WAITING else ()
         return issue(txn, replace(named, asked=first), token)
-    before = _without_old_links(txn, before, ticket.created)
+    was_shown = before.mail == NO_MAIL and ticket.mail == WAITING
+    before = _without_old_links(txn, before, ticket.expires if was_shown else ticket.created)
     if ticket.mail != WAITING:
         return _enter(txn, before, replace(before, mail=NO_MAIL, expires=ticket.expires), token)
     longest = max(seconds for seconds, _ in ASKED_MOST)
@@ -172,10 +180,15 @@ def open_ticket(txn: ReadTransaction, token: bytes, kind: str, now: int) -> Tick
     return ticket
 
 
-def accept(txn: WriteTransaction, token: bytes, person: Person, now: int) -> Person | None:
+def accept(
+    txn: WriteTransaction, token: bytes, person: Person, now: int, *, mails: bool = False
+) -> Person | None:
     """Use an invitation: add `person` with the address, organisation and role of the invitation.
 
-    None if it cannot be used.
+    None if it cannot be used. Somebody who has the address without having confirmed it loses it to a mailed link.
+
+    Args:
+        mails: whether this server sends mail, so that a link which was shown confirms no address.
 
     Raises:
         NotAllowedError: the address is in use; the invitation stays.
@@ -183,29 +196,72 @@ def accept(txn: WriteTransaction, token: bytes, person: Person, now: int) -> Per
     ticket = open_ticket(txn, token, INVITATION, now)
     if ticket is None:
         return None
-    member = replace(person, account=ticket.account, email=ticket.email, role=ticket.role)
+    is_mailed = ticket.mail != NO_MAIL
+    holder = people.by_email(txn, ticket.email)
+    if holder and is_mailed and not holder.confirmed and holder.account != ticket.account:
+        _disown(txn, holder, now)
+        end_links(txn, holder)
+        people.delete(txn, holder)
+    member = replace(
+        person, account=ticket.account, email=ticket.email, role=ticket.role, confirmed=is_mailed or not mails,
+    )  # fmt: skip
     people.add_person(txn, member)
     _drop(txn, ticket)
     return member
 
 
 def set_password(txn: WriteTransaction, token: bytes, password: str, now: int) -> Person | None:
-    """Use a ticket for another password, which ends all sessions; None if it cannot be used."""
+    """Use a ticket for another password, which ends all sessions; None if it cannot be used.
+
+    A link that was mailed confirms the address. If it was not confirmed before, others may have used it: `_disown`.
+    """
     ticket = open_ticket(txn, token, PASSWORD, now)
     if ticket is None:
         return None
     _drop(txn, ticket)
     try:
-        return people.set_password(txn, ticket.person, password)
+        person = people.set_password(txn, ticket.person, password)
     except UnknownError:  # removed since, or never there
         return None
+    if person.confirmed or ticket.mail == NO_MAIL:
+        return person
+    _disown(txn, person, now)
+    end_links(txn, person)
+    return people.confirm(txn, person.id)
+
+
+def confirm(txn: WriteTransaction, token: bytes, person: str, now: int) -> Person | None:
+    """Use a ticket to confirm the address of `person`, who has a session; None if it cannot be used.
+
+    Not without a session: whoever has the mail may not be the one who chose the password.
+    """
+    ticket = open_ticket(txn, token, CONFIRMATION, now)
+    if ticket is None or ticket.person != person:
+        return None
+    _drop(txn, ticket)
+    return people.confirm(txn, person)
+
+
+def _disown(txn: WriteTransaction, person: Person, now: int) -> None:
+    """Take from others the account of a person whose address they had: keys, addresses, invitations, people.
+
+    If another administrator has confirmed an address, the account is theirs, and stays as it is.
+    """
+    if not people.is_alone(txn, person):
+        return
+    account_rows.revoke_keys(txn, person.account, iso(datetime.fromtimestamp(now, UTC)))
+    end_all(txn, person.account)
+    for other in people.people_of(txn, person.account):
+        if other.id != person.id:
+            people.delete(txn, other)
 
 
 def end_links(txn: WriteTransaction, person: Person) -> None:
-    """End the links by which a person could choose another password."""
-    name = txn.get(row_format.join(row_format.TICKET_OF, person.account, person.id))
-    if ticket := _get(txn, (name or b"").decode()):
-        _drop(txn, ticket)
+    """End the links by which a person could choose another password, or confirm an address."""
+    for kind in (PASSWORD, CONFIRMATION):
+        name = txn.get(_key_of_person(person.account, person.id, kind))
+        if ticket := _get(txn, (name or b"").decode()):
+            _drop(txn, ticket)
 
 
 def end_all(txn: WriteTransaction, account: str) -> None:
@@ -215,8 +271,10 @@ def end_all(txn: WriteTransaction, account: str) -> None:
 
 
 def of_account(txn: ReadTransaction, account: str, now: int) -> Sequence[Ticket]:
-    """The tickets of an organisation that can be used, the newest first."""
-    found = (one for one in _of_account(txn, account) if one.expires > now)
+    """The tickets of an organisation that can be used, the newest first; those that confirm an address are its own."""
+    found = (
+        one for one in _of_account(txn, account) if one.expires > now and one.kind != CONFIRMATION
+    )
     return sorted(found, key=lambda ticket: (-ticket.created, ticket.id))
 
 
@@ -338,10 +396,15 @@ def _drop_link(txn: WriteTransaction, link: str) -> None:
 
 
 def _owner_key(ticket: Ticket) -> bytes:
-    owner = ticket.person
     if ticket.kind == INVITATION:
         owner = hashlib.sha256(people.fold_email(ticket.email).encode()).hexdigest()
-    return row_format.join(row_format.TICKET_OF, ticket.account, owner)
+        return row_format.join(row_format.TICKET_OF, ticket.account, owner)
+    return _key_of_person(ticket.account, ticket.person, ticket.kind)
+
+
+def _key_of_person(account: str, person: str, kind: str) -> bytes:
+    owner = f"{person}.{kind}" if kind == CONFIRMATION else person
+    return row_format.join(row_format.TICKET_OF, account, owner)
 
 
 def _key(ticket: str) -> bytes:

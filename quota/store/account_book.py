@@ -243,15 +243,23 @@ class AccountBook:
         return self._transactions.read(people.by_email, email)
 
     def sign_up(
-        self, nom: str, email: str, password: str, plans: Mapping[str, Plan], now: datetime
+        self,
+        nom: str,
+        email: str,
+        password: str,
+        plans: Mapping[str, Plan],
+        now: datetime,
+        *,
+        confirmed: bool = True,
     ) -> StoreFuture[bool]:
         """Create a free account with its first person; False if the address is in use.
 
-        Both outcomes take the same time, so that nobody can test which addresses are in use.
+        Where the server sends mail, the address is not `confirmed` yet. Both outcomes take the same time, so that
+        nobody can test which addresses are in use.
         """
         name = keys.make_id(keys.ACCOUNT_ID, secrets.randbelow)
         account = Account(name, nom, FREE, False, (), iso(now))
-        person = _person(name, email, password, now)
+        person = replace(_person(name, email, password, now), confirmed=confirmed)
         return self._transactions.submit(people.sign_up, account, person, plans)
 
     def add_person(
@@ -265,6 +273,14 @@ class AccountBook:
         """Add a person to an account; the future raises NotAllowedError if the address is in use."""
         person = replace(_person(account, email, password, now), role=role)
         return self._transactions.submit(people.add_person, person)
+
+    def confirm_person(self, person: str) -> StoreFuture[Person]:
+        """Let the address of a person count without a link, as an operator may decide."""
+        return self._transactions.submit(people.confirm, person)
+
+    def is_alone(self, person: Person) -> StoreResult[bool]:
+        """Whether no other administrator of the account has confirmed an address."""
+        return self._transactions.read(people.is_alone, person)
 
     def set_password(self, person: str, password: str) -> StoreFuture[Person]:
         """Replace a password; all sessions of the person, and links for another password, end."""

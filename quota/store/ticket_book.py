@@ -49,20 +49,39 @@ class TicketBook:
         ticket = _ticket(tickets.PASSWORD, "", email, "", lang, now, mail=mail)
         token = "" if mail else new_token()
         return self._transactions.submit(
-            lambda txn: (tickets.ask_for_password(txn, ticket, _digest(token)), token)
+            lambda txn: (tickets.ask_for_link(txn, ticket, _digest(token)), token)
         )
+
+    def ask_for_confirmation(
+        self, email: str, now: datetime, *, lang: str = "fr"
+    ) -> StoreFuture[Ticket]:
+        """Enter a mail with the link that confirms this address in the outbox."""
+        ticket = _ticket(tickets.CONFIRMATION, "", email, "", lang, now, mail=True)
+        return self._transactions.submit(tickets.ask_for_link, ticket, None)
+
+    def confirm(self, token: str, person: str, now: datetime) -> StoreFuture[Person | None]:
+        """Let the address of a person who has a session count; None if the link cannot be used."""
+        digest, moment = _sha256(token), int(now.timestamp())
+        return self._transactions.submit(tickets.confirm, digest, person, moment)
 
     def find(self, token: str, kind: str, now: datetime) -> StoreResult[Ticket | None]:
         """The ticket of a token, if it can still be used."""
         digest, moment = _sha256(token), int(now.timestamp())
         return self._transactions.read(tickets.open_ticket, digest, kind, moment)
 
-    def accept(self, token: str, password: str, now: datetime) -> StoreFuture[Person | None]:
-        """Use an invitation; None if it cannot be used, NotAllowedError if the address is in use."""
+    def accept(
+        self, token: str, password: str, now: datetime, *, mails: bool = False
+    ) -> StoreFuture[Person | None]:
+        """Use an invitation; None if it cannot be used, NotAllowedError if the address is in use.
+
+        Where the server `mails`, only a link that was mailed confirms the address.
+        """
         name = keys.make_id(keys.PERSON_ID, secrets.randbelow)
         person = Person(name, "", "", password, iso(now), people.MEMBER)
         digest, moment = _sha256(token), int(now.timestamp())
-        return self._transactions.submit(tickets.accept, digest, person, moment)
+        return self._transactions.submit(
+            lambda txn: tickets.accept(txn, digest, person, moment, mails=mails)
+        )
 
     def set_password(self, token: str, password: str, now: datetime) -> StoreFuture[Person | None]:
         """Use a ticket for another password; None if it cannot be used."""

@@ -31,7 +31,7 @@ def test_the_commands_of_the_manual_work_in_their_order(quota: Command, tmp_path
         if words[:2] == ["address", "create"]:
             ids["r_3nRb2sUyvQ7d"] = printed["address_id"]
 
-    assert len(lines) == 25
+    assert len(lines) == 26
 
 
 def test_the_tests_of_the_promises_of_several_hosts_exist() -> None:

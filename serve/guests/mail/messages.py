@@ -1,4 +1,4 @@
-"""The text of mails: an invitation, and a link for another password, in French and English.
+"""The text of mails: an invitation, a link for another password or to confirm an address, in French and English.
 
 A mail is plain text with one link. The name of the organisation stands in its body alone, because
 its members chose it.
@@ -16,6 +16,7 @@ from quota.ledger.tickets import Ticket
 _SUBJECTS: Final = {
     tickets.INVITATION: ("Invitation sur societes", "Invitation to societes"),
     tickets.PASSWORD: ("Votre nouveau mot de passe", "Your new password"),
+    tickets.CONFIRMATION: ("Confirmez votre adresse", "Confirm your address"),
 }
 _BODIES: Final = {
     tickets.INVITATION: (
@@ -34,15 +35,33 @@ _BODIES: Final = {
         "\n\n{lien}\n\nThis link works once, until {fin} UTC. If you did not ask, do nothing: "
         "your password stays as it is.\n",
     ),
+    tickets.CONFIRMATION: (
+        "Bonjour,\n\nLe compte de « {nom} » utilise cette adresse. Si c'est le vôtre, connectez-vous, puis "
+        "confirmez-la ici :\n\n{lien}\n\nCe lien sert une fois, jusqu'au {fin} UTC. Si vous n'avez pas de compte, "
+        "ne faites rien : « mot de passe oublié » vous donne le compte, et le retire à qui s'en est servi.\n",
+        "Hello,\n\nThe account of “{nom}” uses this address. If it is yours, log in, then confirm it here:"
+        "\n\n{lien}\n\nThis link works once, until {fin} UTC. If you have no account, do nothing: “lost password” "
+        "gives you the account, and takes it from whoever used it.\n",
+    ),
 }
+# Below a link for another password, where the address was never confirmed.
+_TAKES_OVER: Final = (
+    "\nCette adresse n'a jamais été confirmée. Ce mot de passe révoquera donc toutes les clés et adresses de "
+    "réconciliation de « {nom} », annulera ses invitations et retirera ses autres membres.\n",
+    "\nThis address was never confirmed. This password will therefore revoke all keys and reconciliation "
+    "addresses of “{nom}”, withdraw its invitations and remove its other members.\n",
+)
 
 
-def message(ticket: Ticket, nom: str, link: str, sender: str, now: datetime) -> EmailMessage:
+def message(
+    ticket: Ticket, nom: str, link: str, sender: str, now: datetime, *, takes_over: bool = False
+) -> EmailMessage:
     """The mail of a ticket.
 
     Args:
         nom: the name of the organisation.
         link: the address that uses the ticket.
+        takes_over: whether another password takes the account from others.
 
     Raises:
         ValueError: the address cannot stand in a mail.
@@ -59,6 +78,8 @@ def message(ticket: Ticket, nom: str, link: str, sender: str, now: datetime) -> 
     mail["Auto-Submitted"] = "auto-generated"  # RFC 3834: no replies of absent people
     mail["Content-Language"] = "en" if english else "fr"
     text = _BODIES[ticket.kind][english]
+    if takes_over and ticket.kind == tickets.PASSWORD:
+        text += _TAKES_OVER[english]
     mail.set_content(text.format(nom=nom, lien=link, fin=f"{end:%Y-%m-%d %H:%M}"))
     return mail
 

@@ -25,6 +25,7 @@ LOOK_SECONDS: Final = 15.0
 PATHS: Final[Mapping[str, str]] = {
     tickets.INVITATION: "invitation",
     tickets.PASSWORD: "mot-de-passe",
+    tickets.CONFIRMATION: "confirmation",
 }
 
 _log: Final = logging.getLogger("serve.guests.mail.outbox")
@@ -90,16 +91,26 @@ class Outbox:
             if ticket is None:  # another process was faster
                 return
             account = await accounts.get(ticket.account)
-            delivery = await self._send(ticket, account.nom or account.id, token)
+            person = await accounts.person_by_email(ticket.email)
+            takes_over = (
+                person is not None and not person.confirmed and await accounts.is_alone(person)
+            )
+            delivery = await self._send(
+                ticket, account.nom or account.id, token, takes_over=takes_over
+            )
             await accounts.tickets.settle(ticket.id, delivery.state, delivery.error)
             self._waiting = await accounts.tickets.waiting_mails(self._now())
             if delivery.error:
                 _log.warning("mail of %s: %s (%s)", ticket.id, delivery.error, delivery.state)
 
-    async def _send(self, ticket: Ticket, nom: str, token: str) -> smtp.Delivery:
+    async def _send(
+        self, ticket: Ticket, nom: str, token: str, *, takes_over: bool
+    ) -> smtp.Delivery:
         link = f"{self._base_url}/{PATHS[ticket.kind]}/{token}"
         try:
-            mail = messages.message(ticket, nom, link, self._settings.sender, self._now())
+            mail = messages.message(
+                ticket, nom, link, self._settings.sender, self._now(), takes_over=takes_over
+            )
         except ValueError as error:  # no mail can have such an address
             return smtp.Delivery(tickets.REFUSED, str(error))
         return await smtp.send(self._settings, mail)

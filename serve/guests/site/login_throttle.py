@@ -1,12 +1,12 @@
 """The limits of log-ins and sign-ups, and the threads in which passwords are hashed.
 
 A hash takes 64 MiB and a tenth of a second, so at most two are computed at once, in threads, and few
-wait; any further attempt is refused with 503. Attempts are limited by address, and by account and network
-(/24, /48), whether or not the account exists: who tries passwords of an account from one network does not
-lock its owner out from another. All attempts at an account together have a higher limit. Sign-ups are
-limited by address, by network and by host, since one customer of a provider may have 65 536 networks /64.
-A browser that has logged in to an account before has a place of its own there, whoever else tries.
-A refused attempt costs no hash.
+wait; any further attempt is refused with 503. Attempts are limited by address, network (/24, /48) and host, since
+one customer of a provider may have 65 536 networks /64, and by account and network, whether or not the account
+exists: who tries passwords of an account from one network does not lock its owner out from another. All attempts at
+an account together have a higher limit. Sign-ups are limited by address, by network and by host.
+A browser that has logged in to an account before has a limit of its own there, and places of its own among those
+that wait for a hash, whoever else tries. A refused attempt costs no hash.
 
 Whoever asks for another password, or uses a link, takes nothing from log-ins. How many mails one address
 gets is a rule of the ledger (`ASKED_MOST`), which refuses in silence. Invitations are limited by
@@ -33,11 +33,15 @@ T = TypeVar("T")
 
 AT_ONCE: Final = 2
 WAITING: Final = 16
+RESERVED: Final = 4  # of WAITING, for browsers and links that are known
 
 # Times the limit of an address.
 ACCOUNT_TIMES: Final = 10
 NETWORK_TIMES: Final = 2
+DEVICES_TIMES: Final = 3  # all known browsers of one account: each log-in makes one more of them
 HOST_TIMES: Final = 50
+# Attempts at passwords of a host a minute: fewer than the hashes that it has time for (480 or so).
+LOGINS_HOST_TIMES: Final = 20
 # Invitations and links per day: of an organisation that pays, and of a free one; a person may make half of
 # them. Mails that invite one address, whoever sends them.
 INVITATIONS: Final = 100
@@ -67,12 +71,14 @@ class LoginThrottle:
         """
         few, account = self._debit.connexions, f"connexion {fold_email(email)}"
         limits = (
-            ((f"appareil {device}", few),)
+            ((f"appareil {device}", few), (f"appareils {account}", DEVICES_TIMES * few))
             if device
             else (
                 (f"connexion {bucket(address)}", few),
+                (f"connexion {network_of(address)}", NETWORK_TIMES * few),
                 (f"{account} {network_of(address)}", few),
                 (account, ACCOUNT_TIMES * few),
+                ("connexion", LOGINS_HOST_TIMES * few),
             )
         )
         self._by_minute(limits, now)
@@ -146,20 +152,23 @@ class LoginThrottle:
             if wait:
                 raise _too_many(limit, "jour", wait, now)
 
-    async def hash_password(self, password: str) -> str:
-        """The hash of a new password. Raises ApiError 503."""
-        return await self._in_thread(lambda: passwords.hash_password(password))
+    async def hash_password(self, password: str, *, known: bool = False) -> str:
+        """The hash of a new password; of somebody `known` by a session or a link. Raises ApiError 503."""
+        return await self._in_thread(lambda: passwords.hash_password(password), known=known)
 
-    async def is_right(self, password: str, stored: str | None) -> bool:
+    async def is_right(self, password: str, stored: str | None, *, known: bool = False) -> bool:
         """Is it the password with the hash `stored`? None, for an unknown person, takes as long.
+
+        Args:
+            known: whether the browser has logged in to the account before.
 
         Raises:
             ApiError: 503.
         """
-        return await self._in_thread(lambda: passwords.is_right(password, stored))
+        return await self._in_thread(lambda: passwords.is_right(password, stored), known=known)
 
-    async def _in_thread(self, make: Callable[[], T]) -> T:
-        if self._waiting >= WAITING:
+    async def _in_thread(self, make: Callable[[], T], *, known: bool) -> T:
+        if self._waiting >= (WAITING if known else WAITING - RESERVED):
             raise errors.indisponible(errors.part("trop_de_connexions"))
         self._waiting += 1
         try:

@@ -180,6 +180,11 @@ class PageRequest:
         return self.context.mails
 
     @property
+    def is_unconfirmed(self) -> bool:
+        """Whether this server sends mail, and the person has not confirmed the address by the link of one."""
+        return self.mails and self.session is not None and not self.session.person.confirmed
+
+    @property
     def token_owner(self) -> str:
         """The value that form tokens are bound to: the session, or else the browser."""
         return self.session.token.hex() if self.session else self.nonce

@@ -81,6 +81,9 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
         "adresse-revocation", post=account.revoke_address, personal=True
     ),
     "/compte/mot-de-passe": WebRoute("mot-de-passe", post=account.change_password, personal=True),
+    "/compte/confirmation": WebRoute(
+        "envoi-confirmation", post=one_time_links.send_confirmation, personal=True
+    ),
     "/compte/membres": WebRoute("membres", members.show, members.change, personal=True),
     "/mot-de-passe": WebRoute(
         "mot-de-passe-perdu",
@@ -128,6 +131,9 @@ _ASSET: Final = WebRoute("asset", _asset)
 _LINKS: Final[Mapping[str, WebRoute]] = {
     "invitation": WebRoute(
         "invitation", one_time_links.show_invitation, one_time_links.accept, remembers=True
+    ),
+    "confirmation": WebRoute(
+        "confirmation", one_time_links.show_confirmation, one_time_links.confirm, personal=True
     ),
     "mot-de-passe": WebRoute(
         "lien-mot-de-passe", one_time_links.show_password, one_time_links.set_password,

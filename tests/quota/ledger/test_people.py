@@ -1,5 +1,6 @@
 """People of an organisation, their sessions, the last use of keys."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -204,7 +205,15 @@ def test_the_operator_adds_people_and_replaces_a_lost_password(
     replaced = quota.json("person", "password", "ZOÉ@exemple.fr")
     listed = quota.json("person", "list", account)
 
-    assert list(replaced) == ["account", "person", "email", "created", "role", "password"]
+    assert list(replaced) == [
+        "account",
+        "person",
+        "email",
+        "created",
+        "role",
+        "confirmed",
+        "password",
+    ]
     assert [one["person"] for one in listed] == [added["person"]]
     assert "password" not in listed[0]
     store = LmdbStore(quota.state)
@@ -260,4 +269,16 @@ def test_people_are_kept_by_a_centre_of_several_hosts_as_well(kind: str) -> None
         kept.set_password(person.id, "new").result(10)
         assert kept.in_session(person.id, b"token", NOW).result() is None
         assert [one.password for one in kept.people_of(person.account).result()] == ["new"]
+        taken = kept.sign_up("Squat", "o@exemple.fr", "hash", PLANS, NOW, confirmed=False)
+        assert taken.result(10)
+        owner = kept.person_by_email("o@exemple.fr").result()
+        assert owner
+        kept.add_person(owner.account, "b@exemple.fr", "hash", NOW, "membre").result(10)
+        _, text = kept.create_key(owner.account, PLANS, NOW).result(10)
+        kept.tickets.ask_for_password("o@exemple.fr", NOW, mail=True).result(10)
+        _, link = kept.tickets.claim(NOW).result(10)
+        confirmed = kept.tickets.set_password(link, "new", NOW).result(10)
+        assert confirmed == replace(owner, password="new", confirmed=True)
+        assert kept.people_of(owner.account).result() == [confirmed]
+        assert all(key.revoked for key in store.keys_of(owner.account).result())
         store.close()

@@ -1,12 +1,13 @@
 """Invitations, links for another password, and the outbox of their mails."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from quota.errors import NotAllowedError
 from quota.ledger import tickets
-from quota.ledger.people import MEMBER
+from quota.ledger.people import MEMBER, Person
 from quota.store import passwords
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.command import Command
@@ -207,3 +208,69 @@ def test_the_operator_invites_resets_and_gives_roles(quota: Command, account_: s
 def account_(quota: Command) -> str:
     name: str = quota.json("account", "create", "--plan", "free")["account"]
     return name
+
+
+# -- confirmed addresses -------------------------------------------------------------
+
+
+def squatted(store: DictStore) -> Person:
+    """Somebody who signed up with the address of another person."""
+    store.accounts.sign_up("Żabka", "zoé@exemple.fr", "hash", PLANS, NOW, confirmed=False).result()
+    person = store.accounts.person_by_email("zoé@exemple.fr").result()
+    assert person
+    return person
+
+
+def mailed(store: DictStore) -> str:
+    """The token of the mail that is due."""
+    ticket, token = store.accounts.tickets.claim(NOW).result()
+    assert ticket
+    store.accounts.tickets.settle(ticket.id, tickets.SENT).result()
+    return token
+
+
+def test_an_address_is_confirmed_once_by_the_person_it_was_mailed_for(store: DictStore) -> None:
+    person, book = squatted(store), store.accounts.tickets
+    book.ask_for_confirmation("ZOÉ@exemple.fr", NOW).result()
+    token = mailed(store)
+
+    assert book.confirm(token, "p_other", NOW).result() is None
+    assert book.confirm(token, person.id, NOW + timedelta(days=1)).result() is None
+    confirmed = book.confirm(token, person.id, NOW + timedelta(hours=23)).result()
+
+    assert confirmed == replace(person, confirmed=True)
+    assert book.confirm(token, person.id, NOW).result() is None
+    assert book.of_account(person.account, NOW).result() == []
+
+
+def test_a_password_and_an_address_have_a_ticket_each(store: DictStore) -> None:
+    person, book = squatted(store), store.accounts.tickets
+    book.ask_for_confirmation(person.email, NOW).result()
+    book.ask_for_password(person.email, NOW, mail=True).result()
+
+    assert {mailed(store) for _ in range(2)}
+    store.accounts.set_password(person.id, "new").result()
+    assert not [key for key in rows(store) if key.startswith((b"j/", b"T/", b"h/"))]
+
+
+def test_a_link_that_was_shown_ends_with_the_mail_that_replaces_it(store: DictStore) -> None:
+    """A ticket has links of one sort: an administrator would confirm the address of somebody else"""
+    person, book = squatted(store), store.accounts.tickets
+    _, shown = book.ask_for_password(person.email, NOW, mail=False).result()
+    book.ask_for_password(person.email, NOW, mail=True).result()
+
+    assert book.set_password(shown, "new", NOW).result() is None
+    changed = book.set_password(mailed(store), "new", NOW).result()
+
+    assert changed
+    assert changed.confirmed
+
+
+def test_the_row_of_a_confirmed_person_is_that_of_older_versions(store: DictStore) -> None:
+    """Their processes may read it during a take-over"""
+    person = squatted(store)
+    assert b"confirmed" in rows(store)[f"u/{person.id}".encode()]
+
+    store.accounts.confirm_person(person.id).result()
+
+    assert b"confirmed" not in rows(store)[f"u/{person.id}".encode()]

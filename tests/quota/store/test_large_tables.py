@@ -76,8 +76,8 @@ INVITED: Final = Ticket(
 )  # fmt: skip
 
 QUESTIONS: Final[dict[str, Callable[[Any], object]]] = {
-    "lost, known": lambda txn: tickets.ask_for_password(txn, asked("p7@exemple.fr"), b"1" * 32),
-    "lost, unknown": lambda txn: tickets.ask_for_password(txn, asked("nobody@b.fr"), b"2" * 32),
+    "lost, known": lambda txn: tickets.ask_for_link(txn, asked("p7@exemple.fr"), b"1" * 32),
+    "lost, unknown": lambda txn: tickets.ask_for_link(txn, asked("nobody@b.fr"), b"2" * 32),
     "invite": lambda txn: tickets.issue(txn, INVITED, b"3" * 32),
     "is due": lambda txn: tickets.is_due(txn, SECOND),
     "claim": lambda txn: tickets.claim(txn, b"4" * 32, SECOND),

@@ -46,6 +46,11 @@ def administrateurs_seulement() -> ApiError:
     return _page_error(403, "administrateurs_seulement")
 
 
+def adresse_non_confirmee(email: str) -> ApiError:
+    """403: a decision that needs an address which its owner has confirmed."""
+    return _page_error(403, "adresse_non_confirmee", email=email)
+
+
 def geste_inconnu(act: str) -> ApiError:
     """A form with an act that its page does not have."""
     return _page_error(400, "geste_inconnu", act=repr(act[:40]))

@@ -67,6 +67,8 @@ async def show(request: PageRequest) -> Response:
     news = _PASSWORD_CHANGED if last_value(request.pairs, _PASSWORD_CHANGED) is not None else ""
     if last_value(request.pairs, "paiement") == "recu":
         news = "paid"
+    if (confirmation := last_value(request.pairs, "confirmation")) in ("envoyee", "faite"):
+        news = f"confirmation_{confirmation}"
     return await _page(request, _Notice(news))
 
 
@@ -156,12 +158,13 @@ async def change_password(request: PageRequest) -> Response:
     email = session.person.email
     device = sessions.device(request.context, request.device, email)
     throttle.log_in(request.trace.address, email, request.now, device)
-    if not await throttle.is_right(request.form.get("actuel", ""), session.person.password):
+    current = request.form.get("actuel", "")
+    if not await throttle.is_right(current, session.person.password, known=True):
         return await _page(request, _Notice("wrong_password", 403))
     new = request.form.get("nouveau", "")
     if wrong_password(request, new):
         return await _page(request, _Notice("bad_password", 422))
-    hashed = await throttle.hash_password(new)
+    hashed = await throttle.hash_password(new, known=True)
     person = await request.accounts.set_password(session.person.id, hashed)
     _, cookie = await sessions.begin_session(request.context, person, request.now)
     return see_other(f"/compte?{_PASSWORD_CHANGED}=1#mot-de-passe", cookie)
@@ -206,6 +209,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         headers={"Set-Cookie": cookie} if cookie else {},
         account=account,
         person=session.person,
+        unconfirmed=request.is_unconfirmed,
         plan=plan,
         key_plan=effective_plan(account, plans),
         has_tool=has_tool(account, plans),

@@ -53,7 +53,12 @@ async def sign_up(request: PageRequest) -> Response:
     throttle.sign_up(request.trace.address, request.now)
     hashed = await throttle.hash_password(password)
     await request.accounts.sign_up(
-        given["organisation"], given["email"], hashed, plans, request.now
+        given["organisation"],
+        given["email"],
+        hashed,
+        plans,
+        request.now,
+        confirmed=not request.mails,
     )
     return page(request, "log_in.html", news="signed_up", email=given["email"], suite="")
 
@@ -85,7 +90,8 @@ async def log_in(request: PageRequest) -> Response:
     device = sessions.device(request.context, request.device, email)
     throttle.log_in(request.trace.address, email, request.now, device)
     person = await request.accounts.person_by_email(email)
-    is_right = await throttle.is_right(password, person.password if person else None)
+    stored = person.password if person else None
+    is_right = await throttle.is_right(password, stored, known=device is not None)
     if person is None or not is_right:
         return page(request, "log_in.html", status=403, news="refused", email=email, suite=suite)
     session, cookie = await sessions.begin_session(request.context, person, request.now)

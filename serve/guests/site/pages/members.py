@@ -55,6 +55,8 @@ async def change(request: PageRequest) -> Response:
         raise page_errors.administrateurs_seulement()
     if act not in _ACTS:
         raise page_errors.geste_inconnu(act)
+    if not leaves and request.is_unconfirmed:
+        raise page_errors.adresse_non_confirmee(session.person.email)
     try:
         return await _ACTS[act](request, session)
     except UnknownError as error:

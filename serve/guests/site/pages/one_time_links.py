@@ -1,9 +1,10 @@
-"""/invitation/<token> and /mot-de-passe/<token>: links that can be used once, and asking for one.
+"""/invitation/<token>, /mot-de-passe/<token>, /confirmation/<token>: links that can be used once, and asking for one.
 
 To show a link uses nothing up, because mail scanners open links; sending its form does. A link that was
 used, has expired or never existed gets one and the same page.
 """
 
+from functools import partial
 from typing import Final
 
 from quota.errors import NotAllowedError
@@ -50,6 +51,39 @@ async def set_password(request: PageRequest) -> Response:
     return await _use(request, tickets.PASSWORD)
 
 
+async def show_confirmation(request: PageRequest) -> Response:
+    """The form by which somebody who is logged in confirms their address; as `show_invitation`."""
+    return await _form(request, await _own_confirmation(request))
+
+
+async def confirm(request: PageRequest) -> Response:
+    """Let the address count: of the person who is logged in, and got the link by mail.
+
+    Raises:
+        ApiError: 404, 429.
+        StoreUnavailable
+    """
+    ticket = await _own_confirmation(request)
+    request.context.throttle.use_link(request.trace.address, ticket.id, request.now)
+    token, person = request.segments[0], ticket.person
+    if await request.accounts.tickets.confirm(token, person, request.now) is None:
+        raise page_errors.lien_perime()
+    return see_other(f"{_ACCOUNT}?confirmation=faite")
+
+
+async def send_confirmation(request: PageRequest) -> Response:
+    """Mail the person who is logged in a link that confirms their address, as often as the ledger allows."""
+    assert request.session  # the route is `personal`
+    person = request.session.person
+    if not request.mails or person.confirmed:
+        return see_other(_ACCOUNT)
+    await request.accounts.tickets.ask_for_confirmation(
+        person.email, request.now, lang=request.lang
+    )
+    request.context.outbox_wakes()
+    return see_other(f"{_ACCOUNT}?confirmation=envoyee")
+
+
 async def lost_form(request: PageRequest) -> Response:
     """The form that asks for a mail with a link, where this server sends mail.
 
@@ -86,9 +120,10 @@ async def _use(request: PageRequest, kind: str) -> Response:
     throttle.use_link(request.trace.address, ticket.id, request.now)
     if message := wrong_password(request, password):
         return await _form(request, ticket, status=422, wrong=message)
-    hashed = await throttle.hash_password(password)
+    hashed = await throttle.hash_password(password, known=True)
     book = request.accounts.tickets
-    use = book.accept if kind == tickets.INVITATION else book.set_password
+    accept = partial(book.accept, mails=request.mails)
+    use = accept if kind == tickets.INVITATION else book.set_password
     try:
         person = await use(request.segments[0], hashed, request.now)
     except NotAllowedError:
@@ -106,6 +141,21 @@ async def _ticket(request: PageRequest, kind: str) -> Ticket:
     return ticket
 
 
+async def _own_confirmation(request: PageRequest) -> Ticket:
+    ticket = await _ticket(request, tickets.CONFIRMATION)
+    if request.session is None or request.session.person.id != ticket.person:
+        raise page_errors.lien_perime()
+    return ticket
+
+
+async def _takes_over(request: PageRequest, ticket: Ticket) -> bool:
+    """Whether a link for another password takes the account from whoever used the address without confirming it."""
+    if ticket.kind != tickets.PASSWORD or ticket.mail == tickets.NO_MAIL:
+        return False
+    person = await request.accounts.person_by_email(ticket.email)
+    return person is not None and not person.confirmed and await request.accounts.is_alone(person)
+
+
 async def _form(
     request: PageRequest,
     ticket: Ticket,
@@ -118,4 +168,5 @@ async def _form(
     return page(
         request, "one_time_link.html",
         status=status, ticket=ticket, account=account, wrong=wrong, in_use=in_use,
+        takes_over=await _takes_over(request, ticket),
     )  # fmt: skip

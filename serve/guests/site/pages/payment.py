@@ -200,3 +200,5 @@ def _check(request: PageRequest, session: Session) -> None:
         raise page_errors.formulaire_refuse()
     if session.person.role != ADMINISTRATOR:
         raise page_errors.administrateurs_seulement()
+    if request.is_unconfirmed:
+        raise page_errors.adresse_non_confirmee(session.person.email)

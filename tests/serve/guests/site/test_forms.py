@@ -1,5 +1,8 @@
 """Forms that are refused: foreign forms, forged sessions, too many attempts, links to other sites."""
 
+import asyncio
+import itertools
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
@@ -22,7 +25,7 @@ from tests.serve.guests.site.visitor import PASSWORD, Visitor, address, member
 
 FORMS = ["/inscription", "/connexion"]
 INSIDE = ["/deconnexion", "/compte/cles", "/compte/cles/revocation", "/compte/mot-de-passe",
-          "/compte/adresses", "/compte/adresses/revocation"]  # fmt: skip
+          "/compte/adresses", "/compte/adresses/revocation", "/compte/confirmation"]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", FORMS + INSIDE)
@@ -190,6 +193,60 @@ def test_tries_of_a_password_from_many_networks_have_a_higher_limit(
     networks = [f"10.0.{number}.1" for number in range(30)]
 
     assert allowed(lambda one: throttle.log_in(one, "a@b.eu", now), networks) == 10
+
+
+def test_log_ins_of_unknown_browsers_are_limited_by_network_and_host(
+    throttle: LoginThrottle,
+) -> None:
+    """From one network /48, a /64 and an account each, nobody locks log-ins of others"""
+    now = utc_now()
+    near = [f"2001:db8:1:{number:x}::1" for number in range(60)]
+    v4 = [f"198.51.100.{number}" for number in range(1, 60)]
+    far = [f"2001:db8:{number:x}::1" for number in range(2, 90)]
+    accounts = map("{}@b.eu".format, itertools.count())
+
+    def attempt(one: str) -> None:
+        throttle.log_in(one, next(accounts), now)
+
+    assert allowed(attempt, near) == 2
+    assert allowed(attempt, v4) == 2
+    assert allowed(attempt, far) == login_throttle.LOGINS_HOST_TIMES - 4
+    throttle.log_in("203.0.113.7", "zoé@b.eu", now, "a known browser")
+
+
+def test_known_browsers_of_one_account_have_a_limit_together(throttle: LoginThrottle) -> None:
+    """Each log-in makes one more known browser"""
+    now = utc_now()
+    browsers = [f"browser {number}" for number in range(20)]
+
+    def attempt(browser: str) -> None:
+        throttle.log_in("198.51.100.1", "zoé@b.eu", now, browser)
+
+    assert allowed(attempt, browsers) == login_throttle.DEVICES_TIMES
+
+
+def test_places_for_hashes_are_reserved_for_known_browsers(
+    throttle: LoginThrottle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Event()
+    monkeypatch.setattr(passwords, "is_right", lambda *_: gate.wait(30))
+
+    async def judge() -> tuple[list[object], object]:
+        strangers = [
+            asyncio.ensure_future(throttle.is_right("x", None))
+            for _ in range(login_throttle.WAITING)
+        ]
+        await asyncio.sleep(0.05)
+        known = asyncio.ensure_future(throttle.is_right("x", None, known=True))
+        await asyncio.sleep(0.05)
+        gate.set()
+        return await asyncio.gather(*strangers, return_exceptions=True), await known
+
+    found, known = asyncio.run(judge())
+
+    refused = [one for one in found if isinstance(one, ApiError)]
+    assert [one.status for one in refused] == [503] * login_throttle.RESERVED
+    assert known is True
 
 
 def test_sign_ups_are_limited_by_network_and_host(throttle: LoginThrottle) -> None:

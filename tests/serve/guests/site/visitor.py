@@ -107,13 +107,14 @@ def address() -> str:
 
 
 def member(served: Served, plan: str = "free", *, api_tool: bool = False) -> tuple[Visitor, str]:
-    """Somebody logged in to a new account of that plan, and the account."""
+    """Somebody logged in to a new account of that plan, and the account; the address is confirmed."""
     email = address()
     visitor = Visitor(served)
     visitor.sign_up(email)
     visitor.log_in(email)
     person = served.store.accounts.person_by_email(email).result()
     assert person
+    served.store.accounts.confirm_person(person.id).result(10)
     if plan != "free":
         served.store.accounts.set_plan(person.account, plan, PLANS, api_tool=api_tool).result(10)
     return visitor, person.account
