@@ -30,6 +30,8 @@ _AND: Final = ((), ("und",), ("u",), ("and",), ("et",), ("e",), ("og",))
 # Words of fewer letters have no errors; from the second length on there may be two.
 _ONE_ERROR: Final = 3
 _TWO_ERRORS: Final = 7
+# Forms of so few letters lack one or have one too many: another letter would make another form, or a name.
+_SHORT: Final = 3
 # Letters of a form that may follow a name without a blank, and letters of what is before it.
 _ATTACHED: Final = 2
 _LONGEST_ATTACHED: Final = 12
@@ -73,6 +75,8 @@ class LegalForms:
         self._texts: dict[Words, set[str]] = {}
         self._single: dict[Words, set[str]] = {}
         self._misspelt: dict[tuple[str, Words], bool] = {}
+        self._near: dict[tuple[str, Words], bool] = {}
+        self._own: dict[str, set[Words]] = {}
         self._behind: dict[tuple[str, int, Words], tuple[Words, frozenset[LegalForm]]] = {}
         self._add(given, everywhere, _spellings)
         self._add(given, everywhere, self._of_parts)
@@ -98,6 +102,7 @@ class LegalForms:
             form = LegalForm(classe, self._name(text))
             texts = self._texts.setdefault(form.name, set())
             known = self._known.setdefault(iso2, {}) if iso2 else everywhere
+            self._own.setdefault(iso2, set()).add(form.name)
             for words in spellings(text):
                 known.setdefault(words, form)
                 if classe or len(words) > 1:
@@ -170,6 +175,27 @@ class LegalForms:
             known = self._misspelt[word, form.name] = near is not None and near[1] > 0
         return known
 
+    def is_own(self, form: LegalForm, iso2: str) -> bool:
+        """Whether a form is one of this country."""
+        return form.name in self._own.get(iso2, ())
+
+    def is_near(self, text: str, form: LegalForm) -> bool:
+        """Whether a text without blanks is a whole form with at most a typing error: `o` of oü, `gmbhckg`."""
+        known = self._near.get((text, form.name))
+        if known is None:
+            if len(self._near) >= _REMEMBERED:
+                self._near.clear()
+            texts = self._texts[form.name]
+            known = text in texts or any(
+                _lacks_a_letter(text, other) for other in texts if len(other) <= _SHORT
+            )
+            if not known and len(text) >= _SHORT:
+                long = [other for other in texts if len(other) > _SHORT]
+                most = 2 if len(text) >= _TWO_ERRORS else 1
+                known = bool(process.extractOne(text, long, scorer=OSA.distance, score_cutoff=most))
+            self._near[text, form.name] = known
+        return known
+
     def words_without_form(self, word: str, iso2: str) -> Iterator[str]:
         """A word without the form that is at its end, or a long one in front: siemens of siemensag."""
         known = self._known[iso2 if iso2 in self._known else ""]
@@ -238,6 +264,13 @@ def _form_at(
         if last or first or (letters >= _ANYWHERE and not foreign):
             return size
     return 0
+
+
+def _lacks_a_letter(text: str, other: str) -> bool:
+    """Whether one of two short texts lacks a letter of the other, or has its two letters exchanged."""
+    if len(text) == len(other):
+        return text != other and text == other[::-1]
+    return abs(len(text) - len(other)) == 1 and OSA.distance(text, other, score_cutoff=1) == 1
 
 
 def _longest_sizes(known: Mapping[Words, LegalForm]) -> dict[str, int]:

@@ -171,7 +171,7 @@ class Matcher:
         if best.compared is None:
             return SURE, 0
         doubtful = best.evidence.get("forme_autre") or best.evidence.get("faute_courte")
-        doubtful = doubtful or best.compared.initials
+        doubtful = doubtful or best.compared.initials or best.compared.short_form
         if (doubtful or self._is_sibling(best)) and not further - certainty.SHARED:
             return LIKELY, 0
         if not further and self._says_little(line):
@@ -349,7 +349,7 @@ class Matcher:
             bare = self._tables.bare_name(words, shard.iso2)
             sizes = self._rows.sizes(bare.words, number)
             told = {word: information(shard.rows, sizes[word]) for word in bare.words}
-            known = LineName(self._names.compared_name(number, bare, told, sizes), told)
+            known = self._names.line_name(number, words, bare, told, sizes)
             self._of_lines[words, number] = known
         return known
 

@@ -11,12 +11,14 @@ from typing import Final, NamedTuple
 from rapidfuzz.distance import OSA
 
 from shards.search.matching.candidate_rows import INITIALS
-from shards.search.matching.legal_forms import LegalForm
+from shards.search.matching.legal_forms import LegalForm, LegalForms
 from shards.search.matching.name_tables import ELIDED, NameTables, is_elided
 from shards.search.matching.near_words import BEGINNING, SHORT, Near, near_words
 
 # Names of fewer letters have no error where blanks are elsewhere.
 _LONG: Final = 8
+# A legal form of so few letters that it may be another word.
+SHORT_FORM: Final = 2
 # Words that tell less than this are in one name of two hundred or more.
 LIGHT: Final = 5.3
 _LEFT_OUT: Final = 3  # words of so many letters are mostly left out of initials: CAF, Caisse d'Allocations Familiales
@@ -37,7 +39,8 @@ class NameComparison:
         heavy_lacking, heavy_extra: of these the words that tell much.
         errors: typing errors in the words that are nearly the same.
         short_errors: those of them where a short word lacks a letter.
-        form_errors: 1 if a word of the line is a word of the legal form with a typing error.
+        form_errors: 1 if the legal form of the line is that of the company with a typing error.
+        short_form: the legal form with the error has so few letters that it may be another word.
         initials: one name is the initials of the other.
         inner_initials: words of one name that are the initials of neighbours in the other.
         known_errors: those of them where the word of the line is itself a word of the country.
@@ -57,6 +60,7 @@ class NameComparison:
     errors: int = 0
     short_errors: int = 0
     form_errors: int = 0
+    short_form: bool = False
     initials: bool = False
     inner_initials: int = 0
     known_errors: int = 0
@@ -116,6 +120,8 @@ class ComparedName(NamedTuple):
         ascii: no word is in another alphabet.
         articles: of these words, articles that lost their vowel, which are no numbers: l of l'oeuvre.
         known: of the name of a line, how many companies of the country have each word in their names.
+        written: all words of the name of a line, its legal forms too.
+        iso2: the country, of the name of a line.
     """
 
     told: Sequence[Told]
@@ -124,6 +130,8 @@ class ComparedName(NamedTuple):
     ascii: bool
     articles: Collection[str]
     known: Mapping[str, int]
+    written: Sequence[str] = ()
+    iso2: str = ""
 
 
 class _Pair(NamedTuple):
@@ -152,6 +160,8 @@ def compare(
         {word for pair in both for word, _ in pair.right},
     )
     for pair in pairs:
+        if pair.line.written:
+            _match_form_at_an_end(pair, near, tables.forms)
         if pair.left or pair.right:
             _compare_rest(pair, near, tables)
     return [pair.found for pair in pairs]
@@ -253,6 +263,40 @@ def _in_another_alphabet(
             if not set(ours).isdisjoint(theirs):
                 return place
     return None
+
+
+def _match_form_at_an_end(pair: _Pair, near: Near, forms: LegalForms) -> None:
+    """All that the line has behind the name, or before it, is the legal form of the company, misspelt.
+
+    Words that only the line has are a part of it, or a form that the country does not have: `AS` of SAS.
+    """
+    line, company, found, left, right, raw = pair
+    if not company.forms:
+        return
+    if not left and (
+        not line.forms.isdisjoint(company.forms)
+        or any(forms.is_own(form, line.iso2) for form in line.forms)
+    ):
+        return
+    rest = {raw.get(word, word) for word, _ in left}
+    for written, words in (
+        (line.written, [word for word, _ in line.told]),
+        (line.written[::-1], [word for word, _ in line.told[::-1]]),
+    ):
+        lacking = list(itertools.takewhile(rest.__contains__, reversed(words)))
+        if len(lacking) != len(rest) or len(lacking) == len(words):
+            continue
+        anchor = words[-1 - len(lacking)]
+        if anchor not in written:
+            continue
+        size = written[::-1].index(anchor)
+        end = written[len(written) - size :]
+        text = "".join(end if written is line.written else end[::-1])
+        is_word = any(word in near.get(other, ()) for other, _ in left for word, _ in right)
+        if text and not is_word and any(forms.is_near(text, form) for form in company.forms):
+            found.form_errors, found.short_form = 1, len(text) <= SHORT_FORM
+            left.clear()
+            return
 
 
 def _match_forms(pair: _Pair, near: Near, tables: NameTables) -> None:

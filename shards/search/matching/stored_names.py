@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from shards.format import FORMER_NAME
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.matching.candidate_rows import information
+from shards.search.matching.legal_forms import Words
 from shards.search.matching.name_comparison import ComparedName, Told, articles
 from shards.search.matching.name_tables import UMLAUTS, BareName, NameTables
 from shards.search.reader.shard import Shard
@@ -116,19 +117,30 @@ class StoredNames:
         number: int,
         bare: BareName,
         told: Mapping[str, float],
-        known: Mapping[str, int] = _UNKNOWN,
     ) -> ComparedName:
         """A name as it is compared in the country of a shard, from what its words tell there."""
-        return self._compared_name(number, bare, [(word, told[word]) for word in bare.words], known)
+        return self._compared_name(number, bare, [(word, told[word]) for word in bare.words])
+
+    def line_name(
+        self,
+        number: int,
+        written: Words,
+        bare: BareName,
+        told: Mapping[str, float],
+        sizes: Mapping[str, int],
+    ) -> LineName:
+        """The name of a line of which `written` are all words."""
+        name = self.compared_name(number, bare, told)
+        iso2 = self._shards[number].iso2
+        return LineName(name._replace(known=sizes, written=written, iso2=iso2), told)
 
     def _compared_name(
         self,
         number: int,
         bare: BareName,
         told: Sequence[Told],
-        known: Mapping[str, int] = _UNKNOWN,
     ) -> ComparedName:
         known_keys = self._keys[self._shards[number].iso2 in UMLAUTS]
         keys = [known_keys[word] for word in bare.words]
         is_ascii = "".join(bare.words).isascii()
-        return ComparedName(told, keys, bare.forms, is_ascii, articles(bare.words), known)
+        return ComparedName(told, keys, bare.forms, is_ascii, articles(bare.words), _UNKNOWN)
