@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from serve.contract import activities
 from serve.contract.seed_tables import match_weights, name_tables, number_notation
 from shards import format
 from shards.errors import CorruptError
@@ -151,7 +152,7 @@ def _market(base: ShardSet, query: Query) -> object:
 
 
 def _matches(base: ShardSet, line: Line) -> object:
-    return Matcher(base, *LEARNT, coordonnees=True).match(line, 5)
+    return Matcher(base, *LEARNT, activities=activities.classes, coordonnees=True).match(line, 5)
 
 
 def _shard(shard: Shard, row: int) -> object:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from serve.contract import seed_tables
+from serve.contract import activities, seed_tables
 from shards.publish.publication import Gates
 from shards.query import Query
 from shards.search.matching.line import Line
@@ -109,6 +109,7 @@ def test_no_line_of_a_list_is_dearer_than_its_bound(opened: OpenShards, words: l
         seed_tables.name_tables(),
         seed_tables.match_weights(),
         seed_tables.number_notation(),
+        activities=activities.classes,
         coordonnees=True,
     )
     line = Line(" ".join(words)[:300] or "A")

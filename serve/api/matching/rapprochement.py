@@ -16,7 +16,7 @@ from serve.access.call import (
     Request,
     in_language,
 )
-from serve.contract import errors, reasons, seed_tables
+from serve.contract import activities, errors, reasons, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.limits import LINES_PER_CALL, VISITOR_LINES
 from serve.contract.objects.common import Erreur
@@ -117,6 +117,7 @@ def _match(
         seed_tables.name_tables(),
         seed_tables.match_weights(),
         seed_tables.number_notation(),
+        activities=activities.classes,
         coordonnees=coordonnees,
     )
     return matcher.match_all(lines, limit)

@@ -6,7 +6,7 @@ something else than the name speaks for the company and not for its sibling. Wha
 (`seeds/parentes.csv`).
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from shards.search.matching.evidence import Evidence
@@ -44,6 +44,26 @@ def highest(evidence: Evidence) -> str:
     return LIKELY if is_other or is_elsewhere else SURE
 
 
+def of_number(evidence: Evidence, notes: Sequence[float]) -> str:
+    """The verdict on a company that is first by its number alone, whatever its name.
+
+    Args:
+        notes: those of all candidates, the best first.
+    """
+    has_rival = len(notes) > 1 and notes[1] >= notes[0] / 2
+    return AMBIGUOUS if has_rival else highest(evidence)
+
+
+def is_one_of_its_name(ranked: Sequence[Evidence]) -> bool:
+    """Whether the first of the companies, and no other, has the name of the line, its legal form aside."""
+    have_it = [_has_the_name(evidence) for evidence in ranked]
+    return any(have_it[:1]) and not any(have_it[1:])
+
+
+def _has_the_name(evidence: Evidence) -> bool:
+    return bool(evidence.get("nom_identique")) and not evidence.get("ancien_nom")
+
+
 def lower(verdict: str, highest_verdict: str) -> str:
     """The verdict, at most the highest one."""
     return min(verdict, highest_verdict, key=_VERDICTS.index)
@@ -75,6 +95,14 @@ def is_sibling(
     if compared.lacking_words or compared.errors or not compared.extra_words:
         return False
     return all(_is_kin(word, kin, is_town) for word in compared.extra_words)
+
+
+def names_a_sibling(
+    compared: NameComparison, kin: Collection[str], is_town: Callable[[str], bool]
+) -> bool:
+    """Whether a line has the whole name of a company and words of a sibling besides."""
+    lacking = compared.lacking_words
+    return bool(lacking) and all(_is_kin(word, kin, is_town) for word in lacking)
 
 
 def _is_kin(word: str, kin: Collection[str], is_town: Callable[[str], bool]) -> bool:

@@ -20,16 +20,20 @@ _LABELS: Final = ("activite", "secteur", "sous_secteur", "nace_libelle", "descri
 
 
 def of_line(
-    line: Line, company: Mapping[str, Any], mail_providers: Collection[str]
+    line: Line,
+    company: Mapping[str, Any],
+    mail_providers: Collection[str],
+    classes: Collection[str] = (),
 ) -> dict[str, float]:
     """The evidence; nothing where one side does not have a value.
 
     Args:
         mail_providers: domains that anybody may have an e-mail address of.
+        classes: the classes of the NACE that the words of the activity of the line name.
     """
     codes = [
         line.adresse and company["adresse"] and _address(line.adresse, company),
-        line.activite and _activity(line.activite, company),
+        line.activite and _activity(line.activite, company, classes),
         *(
             _domain(domain, company)
             for given in (line.site_web, line.email)
@@ -63,8 +67,8 @@ def _address(given: str, company: Mapping[str, Any]) -> str:
     return "" if any(len(word) >= _STEM for word in one & other) else "adresse_differente"
 
 
-def _activity(given: str, company: Mapping[str, Any]) -> str:
-    """A code is compared with the code, words with all labels of the company."""
+def _activity(given: str, company: Mapping[str, Any], classes: Collection[str]) -> str:
+    """A code is compared with the code, words with the classes that they name and all labels of the company."""
     if matched := _CODE.fullmatch(given.strip()):
         code = (company["nace_code"] or "").replace(".", "")
         asked = "".join(digit for digit in matched.groups() if digit)
@@ -74,6 +78,8 @@ def _activity(given: str, company: Mapping[str, Any]) -> str:
         if code[:length] == asked[:length]:
             return "activite_identique"
         return "" if code[:2] == asked[:2] else "activite_differente"
+    if company["nace_code"] in classes:
+        return "activite_identique"
     words = {word[:_STEM] for word in fold(given).split() if len(word) >= _STEM - 1}
     known = " ".join(str(company[field]) for field in _LABELS if company[field])
     stems = {word[:_STEM] for word in fold(known).split()}

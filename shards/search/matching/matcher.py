@@ -5,7 +5,7 @@ note of these is high, near spellings are tried; where nothing is likely in the 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -34,7 +34,12 @@ from shards.search.matching.legal_forms import Words
 from shards.search.matching.line import LIKELY, SURE, Candidate, Line, MatchResult
 from shards.search.matching.name_comparison import NameComparison, compare
 from shards.search.matching.name_tables import CYRILLIC, UMLAUTS, BareName, NameTables
-from shards.search.matching.probability import LIKELY_FROM, Weights
+from shards.search.matching.probability import (
+    LIKELY_FROM,
+    SURE_BY_NAME,
+    SURE_FROM,
+    Weights,
+)
 from shards.search.matching.stored_names import LineName, StoredNames
 from shards.search.matching.written_numbers import NumberNotation
 from shards.search.search import ShardSet
@@ -87,6 +92,7 @@ class LineSearch:
     words: tuple[str, ...]
     chosen: Sequence[int]
     numbers: LineNumbers
+    classes: Collection[str]
     compared: dict[Place, ComparedRow] = field(default_factory=dict)
     weighed: dict[tuple[Place, bool], WeighedCompany] = field(default_factory=dict)
 
@@ -101,10 +107,16 @@ class Matcher:
         weights: Weights,
         notation: NumberNotation,
         *,
+        activities: Callable[[str], Collection[str]],
         coordonnees: bool,
     ) -> None:
-        """Open a matcher; without the right `coordonnees` contacts are no evidence: a note would tell them."""
-        self._coordonnees = coordonnees
+        """Open a matcher.
+
+        Args:
+            activities: the classes of the NACE that words name.
+            coordonnees: the caller has the right to contacts; else they are no evidence, as a note would tell them.
+        """
+        self._activities, self._coordonnees = activities, coordonnees
         self._tables, self._weights, self._notation = tables, weights, notation
         self._arrays: GenerationArrays = base.own_session().arrays
         self._rows = CandidateRows(self._arrays)
@@ -148,8 +160,11 @@ class Matcher:
             zip(notes, weighed, strict=True),
             key=lambda pair: (-pair[0], pair[1].company["iso2"], pair[1].company["id"]),
         )
-        verdict = self._weights.verdict(notes)
-        if verdict in (SURE, LIKELY):
+        by_name = certainty.is_one_of_its_name([found.evidence for _, found in ranked])
+        verdict = self._weights.verdict(notes, SURE_BY_NAME if by_name else SURE_FROM)
+        if ranked and ranked[0][1].evidence.get("nom_different"):
+            verdict = certainty.of_number(ranked[0][1].evidence, [note for note, _ in ranked])
+        elif verdict in (SURE, LIKELY):
             highest, rival = self._certainty(line, [found for _, found in ranked])
             verdict = certainty.lower(verdict, highest)
             if rival >= limit > 1:
@@ -172,7 +187,8 @@ class Matcher:
             return SURE, 0
         doubtful = best.evidence.get("forme_autre") or best.evidence.get("faute_courte")
         doubtful = doubtful or best.compared.initials or best.compared.short_form
-        if (doubtful or self._is_sibling(best)) and not further - certainty.SHARED:
+        doubtful = doubtful or self._is_sibling(best) or self._means_a_sibling(best)
+        if doubtful and not further - certainty.SHARED:
             return LIKELY, 0
         if not further and self._says_little(line):
             return LIKELY, 0
@@ -195,12 +211,18 @@ class Matcher:
     def _is_sibling(self, other: WeighedCompany) -> bool:
         if other.compared is None:
             return False
-        shard = self._arrays.shards[self._arrays.numbers[other.company["iso2"]]]
+        return certainty.is_sibling(other.compared, self._tables.kin, self._towns_of(other))
 
-        def is_town(word: str) -> bool:
-            return place_of(shard.code_texts("ville"), word.encode()) >= 0
+    def _means_a_sibling(self, best: WeighedCompany) -> bool:
+        """Whether the line has words of a sibling that the company does not have; its own town is none."""
+        if best.compared is None or best.evidence.get("ville_dans_le_nom"):
+            return False
+        return certainty.names_a_sibling(best.compared, self._tables.kin, self._towns_of(best))
 
-        return certainty.is_sibling(other.compared, self._tables.kin, is_town)
+    def _towns_of(self, weighed: WeighedCompany) -> Callable[[str], bool]:
+        """Whether a word is a town of the country of a company."""
+        shard = self._arrays.shards[self._arrays.numbers[weighed.company["iso2"]]]
+        return lambda word: place_of(shard.code_texts("ville"), word.encode()) >= 0
 
     @translate_errors()
     def weigh(self, line: Line) -> list[WeighedCompany]:
@@ -240,7 +262,8 @@ class Matcher:
     def _weigh(self, line: Line, chosen: Sequence[int]) -> list[WeighedCompany]:
         """The companies of some countries that a line may mean."""
         numbers = self._numbers(line, chosen)
-        seen = LineSearch(line, _name_words(line), chosen, numbers)
+        classes = self._activities(line.activite) if line.activite else ()
+        seen = LineSearch(line, _name_words(line), chosen, numbers, classes)
         by_number = [FoundRow(0.0, *place) for place in sorted(numbers.places)]
         if not seen.words:
             alone = [ComparedRow(row, None, _NO_FORMS, {}) for row in by_number]
@@ -391,7 +414,9 @@ class Matcher:
         shard = self._arrays.shards[each.found.shard]
         company = record.company(shard.record(each.found.row, coordonnees=self._coordonnees))
         further = evidence.beside_the_name(seen.line, company, each.place, seen.numbers)
-        further |= contact_evidence.of_line(seen.line, company, self._tables.mail_providers)
+        further |= contact_evidence.of_line(
+            seen.line, company, self._tables.mail_providers, seen.classes
+        )
         if each.compared is None:
             return WeighedCompany(company, {"sans_nom": 1.0} | further)
         town_words = fold(company["ville"] or "").split()
@@ -406,10 +431,9 @@ class Matcher:
         if by_its_number:
             remarks = evidence.information_in(self._tables.remarks, each.compared, each.told)
             agrees = each.compared.agrees(town + remarks)
-            contradicts = named["forme_autre"]
             alone = {"sans_nom": 1.0} | further
-            if contradicts or not agrees:
-                other = {"nom_different": 1.0, "forme_autre": contradicts}
+            if named["forme_autre"] or not agrees:
+                other = {"nom_different": 1.0}
                 all_evidence, alone = all_evidence | other, alone | other
             if not agrees or self._weights.strength(alone) > self._weights.strength(all_evidence):
                 all_evidence = alone

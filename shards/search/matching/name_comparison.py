@@ -271,14 +271,14 @@ def _match_form_at_an_end(pair: _Pair, near: Near, forms: LegalForms) -> None:
     Words that only the line has are a part of it, or a form that the country does not have: `AS` of SAS.
     """
     line, company, found, left, right, raw = pair
-    if not company.forms:
+    missing = company.forms - line.forms
+    if not missing or (not left and line.forms & company.forms):
         return
-    if not left and (
-        not line.forms.isdisjoint(company.forms)
-        or any(forms.is_own(form, line.iso2) for form in line.forms)
-    ):
+    if not left and any(forms.is_own(form, line.iso2) for form in line.forms):
         return
     rest = {raw.get(word, word) for word, _ in left}
+    if any(word.isdigit() for word in rest):  # a number is no letter of a form
+        return
     for written, words in (
         (line.written, [word for word, _ in line.told]),
         (line.written[::-1], [word for word, _ in line.told[::-1]]),
@@ -293,7 +293,7 @@ def _match_form_at_an_end(pair: _Pair, near: Near, forms: LegalForms) -> None:
         end = written[len(written) - size :]
         text = "".join(end if written is line.written else end[::-1])
         is_word = any(word in near.get(other, ()) for other, _ in left for word, _ in right)
-        if text and not is_word and any(forms.is_near(text, form) for form in company.forms):
+        if text and not is_word and any(forms.is_near(text, form) for form in missing):
             found.form_errors, found.short_form = 1, len(text) <= SHORT_FORM
             left.clear()
             return

@@ -17,6 +17,8 @@ from shards.search.matching.evidence import Evidence
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 
 SURE_FROM: Final = "seuil_sur"
+# The same where the name of the line is the whole name of one company alone.
+SURE_BY_NAME: Final = "seuil_sur_nom"
 # The weights of what makes a probability: a constant, the log odds of the share, the lead.
 OF_SHARE: Final = ("part_constante", "part", "part_avance")
 LIKELY_FROM: Final = 0.5
@@ -71,10 +73,10 @@ class Weights(dict[str, float]):
         high, most = self.curve[at]
         return least + (most - least) * (probability - low) / (high - low)
 
-    def verdict(self, notes: Sequence[float]) -> str:
-        """The verdict on candidates with these notes, the best first."""
+    def verdict(self, notes: Sequence[float], sure_from: str = SURE_FROM) -> str:
+        """The verdict on candidates with these notes, the best first; `sure_from` is the threshold of `sur`."""
         best, whole = max(notes, default=0.0), sum(notes)
-        if best >= self[SURE_FROM]:
+        if best >= self[sure_from]:
             return SURE
         if best > LIKELY_FROM:  # of two that are alike, each has a half
             return LIKELY

@@ -6,7 +6,7 @@ python -m tests.bench.matching fit DATA WORK [--declared index-egalite-fh.csv]
 python -m tests.bench.matching measure DATA WORK [--lines 6000] [--seed 3] [--peers 300]
     [--noise first|lists] [--part all|other_half|other_countries]
 
-Weights are fitted on lines of both noises that mean one half of the companies of the three large registers, and on the
+Weights are fitted on lines of both noises that mean one half of the companies of the four large registers, and on the
 names that one half of the French companies typed; the other halves and the other countries are for measuring.
 python -m tests.bench.matching declared DATA index-egalite-fh.csv
 python -m tests.bench.matching speed DATA [--lines 2000]
@@ -23,12 +23,19 @@ from typing import Final, NamedTuple
 
 from seeds import TABLES
 from serve.api.matching import rapprochement
+from serve.contract import activities
 from serve.contract.seed_tables import match_weights, name_tables, number_notation, rows
 from shards.generations import pointer
 from shards.search.matching.evidence import WeighedCompany
 from shards.search.matching.line import LIKELY, SURE
 from shards.search.matching.matcher import Matcher
-from shards.search.matching.probability import OF_SHARE, SURE_FROM, Weights, shares
+from shards.search.matching.probability import (
+    OF_SHARE,
+    SURE_BY_NAME,
+    SURE_FROM,
+    Weights,
+    shares,
+)
 from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet
 from tests.bench.matching import labelled, peers
@@ -62,6 +69,18 @@ def open_base(data: Path) -> ShardSet:
     return base
 
 
+def _matcher(base: ShardSet) -> Matcher:
+    """A matcher as a caller with the right to contacts has it."""
+    return Matcher(
+        base,
+        name_tables(),
+        match_weights(),
+        number_notation(),
+        activities=activities.classes,
+        coordonnees=True,
+    )
+
+
 def _labelled(base: ShardSet, work: Path, noise: str = "first", part: str = "all") -> LabelledLines:
     known = NoiseTables.of_rows(rows("formes_juridiques.csv"), rows("abreviations.csv"))
     absent = labelled.absent_companies(work)
@@ -82,7 +101,7 @@ def _is_other_half(iso2: str, identifier: str) -> bool:
 
 
 _NOISES: Final[Mapping[str, type[Noise]]] = {"first": Noise, "lists": ListNoise}
-_FITTED: Final = frozenset(("UK", "DE", "EE"))
+_FITTED: Final = frozenset(("UK", "DE", "EE", "FR"))
 _PARTS: Final[Mapping[str, Chosen]] = {
     "all": lambda iso2, identifier: True,
     "fitted": _is_fitted,
@@ -100,20 +119,21 @@ def _place(line: LabelledLine, weighed: Sequence[WeighedCompany]) -> int | None:
 def fit_weights(data: Path, work: Path, lines: int, declared: Path | None) -> None:
     """Write the weights, but the threshold of `sur` and weights of what no line has, and the curve of the notes."""
     base = open_base(data)
-    matcher = Matcher(base, name_tables(), match_weights(), number_notation(), coordonnees=True)
+    matcher = _matcher(base)
     drawn = [
         line
         for noise in _NOISES
         for line in _labelled(base, work, noise, "fitted").draw(lines, _FIT_SEED)
     ]
     if declared:
-        drawn += labelled.declared_lines(base, declared, _is_fitted_number)
+        drawn += labelled.declared_lines(base, declared, _is_fitted_number, alike=True)
     examples = []
     for line in drawn:
         weighed = matcher.weigh(line.line)
         examples.append(Example([each.evidence for each in weighed], _place(line, weighed)))
     known = match_weights()
-    names = [name for name in known if name not in (CONSTANT, *OF_SHARE, SURE_FROM)]
+    set_by_hand = (SURE_FROM, SURE_BY_NAME)
+    names = [name for name in known if name not in (CONSTANT, *OF_SHARE, *set_by_hand)]
     met = {name for one in examples for evidence in one.candidates for name in evidence}
     fitted = fit(
         [one for one in examples if one.candidates], [name for name in names if name in met]
@@ -146,10 +166,7 @@ def measure(
     """Print precision, recall, calibration and speed."""
     base = open_base(data)
     drawn = _labelled(base, work, noise, part).draw(lines, seed)
-    matcher, known = (
-        Matcher(base, name_tables(), match_weights(), number_notation(), coordonnees=True),
-        match_weights(),
-    )
+    matcher, known = _matcher(base), match_weights()
     start = time.process_time()
     judged = _judged(matcher, drawn)
     took = time.process_time() - start
@@ -194,7 +211,7 @@ def _judged(matcher: Matcher, lines: Sequence[LabelledLine]) -> list[Judged]:
 def measure_declared(data: Path, names: Path) -> None:
     """Print the same of names that French companies typed in other years (a file of Egapro), of the other half."""
     base = open_base(data)
-    matcher = Matcher(base, name_tables(), match_weights(), number_notation(), coordonnees=True)
+    matcher = _matcher(base)
     lines = labelled.declared_lines(base, names, lambda siren: not _is_fitted_number(siren))
     judged = _judged(matcher, lines)
     _print("names declared in other years", judged, match_weights()[SURE_FROM])
@@ -287,7 +304,7 @@ def speed(data: Path, lines: int, seed: int) -> None:
     """Print lines a second of one core, for lines that mean companies of DATA, half of them misspelt."""
     base = open_base(data)
     drawn = [each.line for each in _labelled_of(base, lines, seed)]
-    matcher = Matcher(base, name_tables(), match_weights(), number_notation(), coordonnees=True)
+    matcher = _matcher(base)
     for line in drawn[: len(drawn) // 10]:
         matcher.match(line, 3)
     gc.freeze()  # as a worker of the server does

@@ -8,7 +8,7 @@ in the generation has the same words in its name, legal forms aside: otherwise a
 import random
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
@@ -41,7 +41,7 @@ _FIELDS: Final = (
 )
 PRESENT: Final = 0.65
 # How lines are spread over countries; the others share the rest by the number of their companies.
-_SHARES: Final = {"UK": 0.35, "DE": 0.35, "EE": 0.2}
+_SHARES: Final = {"UK": 0.3, "DE": 0.3, "EE": 0.2, "FR": 0.15}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class LabelledLines:
 
     def draw(self, count: int, seed: int) -> list[LabelledLine]:
         """`count` lines; the same seed draws the same ones."""
-        chance = random.Random(seed)
+        chance, kinds = random.Random(seed), random.Random(seed + 2)
         noise = self._kind(seed, self._noise)
         towns = [company["ville"] for company in self._absent if company["ville"]]
         found: list[LabelledLine] = []
@@ -128,6 +128,11 @@ class LabelledLines:
             line, changes = noise.line(company, towns)
             if truth is None and (line.id or line.tva or not line.nom):
                 continue  # what an identifier says of a company that is not there is no question of names
+            if line.nom and kinds.random() < self._kind.other_number:
+                iso2 = company["iso2"]
+                other = self._base[iso2].company(kinds.randrange(self._base[iso2].rows))
+                line = replace(line, id=noise.identifier(other), tva=None)
+                changes = (*changes, "other number")
             if SIBLING in changes and line.nom:
                 if self._with_words(company["iso2"], line.nom):
                     continue
@@ -174,11 +179,16 @@ def present_lines(base: ShardSet, tables: NoiseTables, count: int, seed: int) ->
     return found
 
 
-def declared_lines(base: ShardSet, path: Path, chosen: Callable[[str], bool]) -> list[LabelledLine]:
+def declared_lines(
+    base: ShardSet, path: Path, chosen: Callable[[str], bool], *, alike: bool = False
+) -> list[LabelledLine]:
     """Names that French companies declared in other years than the last one (Egapro, `index-egalite-fh*.csv`).
 
     Others typed these lists. Where a company is not in the base, its line is of one that is
     absent. Names that have no word or first letters in common with the last one are left out: a form alone, a new name.
+
+    Args:
+        alike: also the names that were typed alike in several years.
     """
     found = []
     shard = base["FR"]
@@ -187,10 +197,14 @@ def declared_lines(base: ShardSet, path: Path, chosen: Callable[[str], bool]) ->
         if not chosen(str(siren)):
             continue
         row = shard.find(str(siren))
-        *others, last = dict.fromkeys(fold(name) for name in rows["Raison Sociale"])
+        typed = [fold(name) for name in rows["Raison Sociale"]]
+        *others, last = dict.fromkeys(typed)
         known = fold(shard.company(row)["nom"]) if row is not None else last
         for name in others:
             if name != known and set(name.split()) & set(known.split()):
                 truth = ("FR", str(siren)) if row is not None else None
                 found.append(LabelledLine(Line(name, ("FR",)), truth, (), 0))
+        if alike and typed.count(known) > 1:
+            truth = ("FR", str(siren)) if row is not None else None
+            found.append(LabelledLine(Line(known, ("FR",)), truth, (), 0))
     return found

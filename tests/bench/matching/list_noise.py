@@ -34,6 +34,7 @@ ADDRESS: Final = 0.3
 ACTIVITY: Final = 0.15
 OTHER_ACTIVITY: Final = 0.3  # whoever keeps a list calls the activity something else
 OTHER_NAME: Final = 0.2  # of the lines with an identifier
+OTHER_NUMBER: Final = 0.02  # that of another company
 SIBLING: Final = "sibling"
 OTHER_BRAND: Final = "other_brand"
 # Kinds after which a line may mean several companies: how many is counted in the register.
@@ -69,6 +70,8 @@ _COMPANY: Final = re.compile(r"(?i)\b(company|co\.?)(?= (?:limited|ltd)\b)")
 
 class ListNoise(Noise):
     """Draws lines as lists have them."""
+
+    other_number = OTHER_NUMBER
 
     def __init__(self, seed: int, tables: NoiseTables) -> None:
         super().__init__(seed, tables)
@@ -156,7 +159,29 @@ class ListNoise(Noise):
     def wrong_form(self, name: str, company: Mapping[str, Any]) -> str:
         """A typing error in the legal form."""
         words, form = self._split_form(name, company["iso2"])
-        return f"{words} {self._error(form)}" if len(form) > 3 else name
+        return f"{words} {self._error(form)}" if len(form) > 1 else name
+
+    def other_form(self, name: str, company: Mapping[str, Any]) -> str:
+        """Another legal form: the company changed it, or the keeper of the list guessed."""
+        words, form = self._split_form(name, company["iso2"])
+        classes = self._tables.forms.get(company["iso2"], {})
+        others = [group[0] for group in classes.values() if form not in map(fold, group)]
+        return f"{words} {self._draw.choice(others)}" if form and others else name
+
+    def errors(self, name: str, company: Mapping[str, Any]) -> str:
+        """One or two typing errors."""
+        for _ in range(self._draw.randint(1, 2)):
+            name = self.typo(name, company)
+        return name
+
+    def left_out(self, name: str, company: Mapping[str, Any]) -> str:
+        """Without a word."""
+        words, form = self._split_form(name, company["iso2"])
+        parts = words.split()
+        if len(parts) < 3:
+            return name
+        del parts[self._draw.randrange(len(parts))]
+        return " ".join([*parts, form]).rstrip()
 
     def short_word(self, name: str, company: Mapping[str, Any]) -> str:
         """A letter lost in a word of three to five letters, or added."""
@@ -251,6 +276,9 @@ KINDS: Final[Mapping[str, tuple[float, Kind]]] = {
     "whole": (0.11, ListNoise.whole),
     "form_of_parts": (0.14, ListNoise.form_of_parts),
     "wrong_form": (0.05, ListNoise.wrong_form),  # [nk]
+    "other_form": (0.02, ListNoise.other_form),
+    "errors": (0.06, ListNoise.errors),
+    "left_out": (0.04, ListNoise.left_out),
     "lost_letters": (0.04, ListNoise.lost_letters),
     # [egapro] 24 % words at an end, 12 % some words; [edq E430-E450] "contains", "starts with"; [b2b] branches
     "brand": (0.13, ListNoise.brand),

@@ -52,7 +52,13 @@ class NoiseTables:
 
 
 class Noise:
-    """Draws lines."""
+    """Draws lines.
+
+    Attributes:
+        other_number: the share of lines with the number of another company.
+    """
+
+    other_number = 0.0
 
     def __init__(self, seed: int, tables: NoiseTables) -> None:
         self._random = random.Random(seed)
@@ -67,10 +73,10 @@ class Noise:
         wrong_town = self._random.choice(towns) if towns else None
         identifier = None
         if draw() < IDENTIFIER:
-            identifier = self._identifier(company)
+            identifier = self.identifier(company)
         only = draw() < ONLY_IDENTIFIER
         if only:
-            identifier = self._identifier(company)
+            identifier = self.identifier(company)
         has_town = company["ville"] and "town" not in changes and draw() < TOWN
         town = (wrong_town if draw() < WRONG else company["ville"]) if has_town else None
         postcode = company["code_postal"] if draw() < POSTCODE else None
@@ -222,7 +228,7 @@ class Noise:
 
     # -- other fields ------------------------------------------------------------------------
 
-    def _identifier(self, company: Mapping[str, Any]) -> str:
+    def identifier(self, company: Mapping[str, Any]) -> str:
         """The identifier as lists have it: without zeros, with a prefix, with blanks; seldom wrong."""
         found: str = company["id"]
         draw = self._random.random()

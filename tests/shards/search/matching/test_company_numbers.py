@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.synth import lexicon
 from pipeline.synth.identifiers import ids
+from serve.contract import activities
 from serve.contract.seed_tables import match_weights, name_tables, number_notation
 from shards.codec.folding import fold_id
 from shards.search.matching.line import Line
@@ -54,7 +55,14 @@ def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
         ]
         write_shard(folder / iso2, iso2, found)
         base[iso2] = Shard(folder / iso2)
-    yield Matcher(base, name_tables(), match_weights(), number_notation(), coordonnees=True)
+    yield Matcher(
+        base,
+        name_tables(),
+        match_weights(),
+        number_notation(),
+        activities=activities.classes,
+        coordonnees=True,
+    )
     for shard in base.values():
         shard.close()
 

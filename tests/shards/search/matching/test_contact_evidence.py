@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from serve.contract import activities
 from shards.search.matching.contact_evidence import of_line
 from shards.search.matching.line import Line
 
@@ -37,6 +38,14 @@ COMPANY: dict[str, Any] = {
 )
 def test_what_a_line_says_of_a_company(line: Line, codes: set[str]) -> None:
     assert set(of_line(line, COMPANY, {"gmail.com"})) == codes
+
+
+def test_words_of_an_activity_are_compared_by_the_classes_that_they_name() -> None:
+    """In the words of another language than the labels of the company"""
+    bakery = activities.classes("bakery")
+
+    assert of_line(Line(activite="bakery"), COMPANY, set(), bakery) == {"activite_identique": 1.0}
+    assert of_line(Line(activite="bakery"), COMPANY | {"nace_code": "46.90"}, set(), bakery) == {}
 
 
 def test_a_company_whose_contacts_are_not_shown_has_its_name_alone() -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from seeds import TABLES
-from serve.contract.seed_tables import derivations, match_weights, name_tables
+from serve.contract import activities
+from serve.contract.seed_tables import match_weights, name_tables, number_notation
 from shards.codec.folding import fold
 from shards.search.matching.line import LIKELY, SURE, Line
 from shards.search.matching.matcher import Matcher
@@ -43,7 +44,14 @@ def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
         ]
         write_shard(folder / iso2, iso2, companies)
         base[iso2] = Shard(folder / iso2)
-    yield Matcher(base, name_tables(), match_weights(), derivations(), coordonnees=True)
+    yield Matcher(
+        base,
+        name_tables(),
+        match_weights(),
+        number_notation(),
+        activities=activities.classes,
+        coordonnees=True,
+    )
     for shard in base.values():
         shard.close()
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from serve.contract import activities
 from serve.contract.seed_tables import match_weights, name_tables, number_notation
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE, Line
 from shards.search.matching.matcher import Matcher
@@ -80,7 +81,14 @@ def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
     for iso2, found in (("BG", BG), ("DE", DE), ("EE", []), ("UK", UK + FILLING)):
         write_shard(folder / iso2, iso2, found)
         base[iso2] = Shard(folder / iso2)
-    yield Matcher(base, name_tables(), match_weights(), number_notation(), coordonnees=True)
+    yield Matcher(
+        base,
+        name_tables(),
+        match_weights(),
+        number_notation(),
+        activities=activities.classes,
+        coordonnees=True,
+    )
     for shard in base.values():
         shard.close()
 

@@ -5,6 +5,7 @@ from typing import Final
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from serve.contract import activities
 from serve.contract.seed_tables import match_weights, name_tables, number_notation
 from shards.search.matching.line import NONE, SURE, Line
 from shards.search.matching.matcher import Matcher
@@ -77,7 +78,12 @@ def test_whom_a_line_says_in_full_is_a_candidate_and_alone_is_sure(
     found, line = case
     with OpenShards(found) as world:
         matcher = Matcher(
-            world.shards, name_tables(), match_weights(), number_notation(), coordonnees=True
+            world.shards,
+            name_tables(),
+            match_weights(),
+            number_notation(),
+            activities=activities.classes,
+            coordonnees=True,
         )
         answer = matcher.match(line, 20)
 
