@@ -28,7 +28,7 @@ _VOWELS: Final = frozenset("aeiouy")
 
 
 # A number of the line is a number of the company.
-_NUMBERS: Final = frozenset(("id_identique", "id_corrige", "tva_identique"))
+_NUMBERS: Final = frozenset(("id_identique", "id_corrige", "tva_identique", "lei_identique"))
 _VERDICTS: Final = (NONE, AMBIGUOUS, LIKELY, SURE)
 
 
@@ -55,9 +55,13 @@ def of_number(evidence: Evidence, notes: Sequence[float]) -> str:
 
 
 def is_one_of_its_name(ranked: Sequence[Evidence]) -> bool:
-    """Whether the first of the companies, and no other, has the name of the line, its legal form aside."""
-    have_it = [_has_the_name(evidence) for evidence in ranked]
-    return any(have_it[:1]) and not any(have_it[1:])
+    """Whether the first of the companies, and no other, has the name of the line, its legal form aside.
+
+    A legal form that may be another word is none to leave aside.
+    """
+    if not ranked or ranked[0].get("faute_de_forme") or not _has_the_name(ranked[0]):
+        return False
+    return not any(map(_has_the_name, ranked[1:]))
 
 
 def _has_the_name(evidence: Evidence) -> bool:

@@ -71,6 +71,11 @@ class ComparedRow(NamedTuple):
         return self.found.shard, self.found.row
 
     @property
+    def likeness(self) -> tuple[bool, float]:
+        """How near the name is: an equal one is nearer than any other."""
+        return self.compared is not None and self.compared.has_same_words, -self.distance
+
+    @property
     def is_whole(self) -> bool:
         """Has the company all that the line says, and no more?"""
         one = self.compared
@@ -358,7 +363,7 @@ class Matcher:
             for place, name in enumerate(names_of_row):
                 one = next(compared)
                 distance = one.lacking + one.extra + 3 * one.errors - one.common
-                if nearest is None or distance < nearest.distance:
+                if nearest is None or (one.has_same_words, -distance) > nearest.likeness:
                     forms = line.compared.forms, name.forms
                     nearest = ComparedRow(row, one, forms, line.told, distance, place > 0)
             assert nearest is not None  # a row has a name

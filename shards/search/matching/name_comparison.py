@@ -25,6 +25,8 @@ _LEFT_OUT: Final = 3  # words of so many letters are mostly left out of initials
 _ALIKE: Final = 0.7
 # Names agree where the words of both say so many times as much as those that only the line has.
 _OUTWEIGHS: Final = 2.0
+# Words that say so much are in one name of three thousand: a part of a long name may be its brand.
+_RARE: Final = 8.0
 _ROMAN: Final = frozenset(("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"))
 
 Told = tuple[str, float]  # a word, and how much it tells
@@ -91,7 +93,7 @@ class NameComparison:
         if self.initials or self.are_alike or not (self.lacking_words or self.extra_words):
             return True
         lacking = max(0.0, self.lacking - explained)
-        if lacking and self.extra > self.common:
+        if self.extra > self.common and (lacking or self.common < _RARE):
             return False
         return self.common >= LIGHT and self.common >= _OUTWEIGHS * lacking
 

@@ -273,25 +273,25 @@ class ListNoise(Noise):
 Kind = Callable[[ListNoise, str, Mapping[str, Any]], str]
 KINDS: Final[Mapping[str, tuple[float, Kind]]] = {
     # [egapro] 34 % form alone, less the forms that the first noise takes out or changes; [han] [edq E040]
-    "whole": (0.11, ListNoise.whole),
-    "form_of_parts": (0.14, ListNoise.form_of_parts),
+    "whole": (0.10, ListNoise.whole),
+    "form_of_parts": (0.12, ListNoise.form_of_parts),
     "wrong_form": (0.05, ListNoise.wrong_form),  # [nk]
     "other_form": (0.02, ListNoise.other_form),
     "errors": (0.06, ListNoise.errors),
     "left_out": (0.04, ListNoise.left_out),
     "lost_letters": (0.04, ListNoise.lost_letters),
     # [egapro] 24 % words at an end, 12 % some words; [edq E430-E450] "contains", "starts with"; [b2b] branches
-    "brand": (0.13, ListNoise.brand),
-    "remark": (0.10, ListNoise.remark),
-    "truncated": (0.06, ListNoise.truncated),
-    SIBLING: (0.07, ListNoise.sibling),  # [b2b] a subsidiary that is not in the register
+    "brand": (0.11, ListNoise.brand),
+    "remark": (0.08, ListNoise.remark),
+    "truncated": (0.05, ListNoise.truncated),
+    SIBLING: (0.06, ListNoise.sibling),  # [b2b] a subsidiary that is not in the register
     # [egapro] 18 % share no word: mostly new names, which the register has as former ones, and forms alone
     OTHER_BRAND: (0.04, ListNoise.other_brand),
     # [egapro] 8 % typing errors: the first noise has those of long words
-    "short_word": (0.08, ListNoise.short_word),
+    "short_word": (0.06, ListNoise.short_word),
     # [egapro] 2 % blanks; [nk] words joined, words split
     "no_blanks": (0.04, ListNoise.no_blanks),
-    "parted": (0.03, ListNoise.parted),
+    "parted": (0.02, ListNoise.parted),
     # [egapro] 2 % initials; [sas], [edq] acronyms
     "initials": (0.02, ListNoise.initials),
     "inner_initials": (0.02, ListNoise.inner_initials),

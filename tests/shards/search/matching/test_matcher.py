@@ -49,6 +49,7 @@ UK = [
     company("UK", "01000029", "CAF DE LA COTE D'OPALE"),
     company("UK", "01000030", "VOLTAIQUE ILE DE FRANCE"),
     company("UK", "01000031", "CREDIT FLUVIAL CIB"),
+    company("UK", "01000034", "SALTMARSH FORGE LTD", noms_anterieurs=["SALTTMARSH FORGE LTD"]),
     company("UK", "01000033", "CINNABAR ORCHARDS LTD", lei="213800WSKXQ2B5PQHK86"),
     company("UK", "01000032", "ZENITH QUARTZ KILNS LTD", ville="YORK"),
     *(
@@ -343,6 +344,16 @@ def test_a_name_alone_is_not_sure_where_it_says_little_or_has_a_sibling(
     assert both <= {one.id for one in found.candidats}
 
 
+@pytest.mark.parametrize("word", ["Group", "Holdings", "Leeds", "2"])
+def test_a_line_that_names_a_sibling_is_not_sure_by_a_town_they_share(
+    matcher: Matcher, word: str
+) -> None:
+    """X19: the group of a company is often in its town"""
+    line = Line(f"Smithson Brothers International {word}", ville="Hull")
+
+    assert matcher.match(line, 2).verdict != SURE
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -353,6 +364,20 @@ def test_a_name_alone_is_not_sure_where_it_says_little_or_has_a_sibling(
 )  # fmt: skip
 def test_something_else_than_the_name_makes_it_sure(matcher: Matcher, line: Line) -> None:
     assert matcher.match(line, 2).verdict == SURE
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Blue Heron Diving", "BLUE HERON DIVING LIMITED", "east lodge joinery", "Zephyr Trading",
+        "l'oeuvre des jardins", "L'ŒUVRE DES JARDINS", "Credit Fluvial CIB",
+        "Heavenly Coffee Company Ltd", "Pelagonia Hellas",
+        "Saltmarsh Forge",  # a former name with a rarer word is no nearer
+    ],
+)  # fmt: skip
+def test_the_name_of_one_company_alone_is_sure(matcher: Matcher, name: str) -> None:
+    """X19: its legal form, case, accents and articles aside"""
+    assert matcher.match(Line(name, ("UK",)), 2).verdict == SURE
 
 
 def test_an_article_without_its_vowel_is_no_number(matcher: Matcher) -> None:
