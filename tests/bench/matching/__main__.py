@@ -132,7 +132,8 @@ def fit_weights(data: Path, work: Path, lines: int, declared: Path | None) -> No
         weighed = matcher.weigh(line.line)
         examples.append(Example([each.evidence for each in weighed], _place(line, weighed)))
     known = match_weights()
-    set_by_hand = (SURE_FROM, SURE_BY_NAME)
+    # A number with zeros added is written otherwise: more weight than that would rank it before an exact one.
+    set_by_hand = (SURE_FROM, SURE_BY_NAME, "id_zeros")
     names = [name for name in known if name not in (CONSTANT, *OF_SHARE, *set_by_hand)]
     met = {name for one in examples for evidence in one.candidates for name in evidence}
     fitted = fit(
