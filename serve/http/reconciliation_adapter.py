@@ -69,10 +69,12 @@ async def respond(request: HttpRequest) -> Response:
             raise errors.route_inconnue(request.target.path)
     elif part not in _SHOWN and "queries" not in given and "extend" not in given:
         origin = request.context.config.base_url or f"http://{request.header('Host') or ''}"
-        place = f"{RECONCILIATION_PATH}/{token}"
+        place, open_place = f"{RECONCILIATION_PATH}/{token}", f"{RECONCILIATION_PATH}/{OPEN}"
         # A key in the header has an account at the open address, too.
         visitor = admitted.caller.account is None
-        return _tagged_response(request, reconciliation.manifest(origin, place, visitor=visitor))
+        return _tagged_response(
+            request, reconciliation.manifest(origin, place, open_place, visitor=visitor)
+        )
     posted = request.message.method == "POST"
 
     def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:

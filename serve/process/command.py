@@ -1,12 +1,14 @@
 """The command `python -m serve`: read the settings, bind the port, run the workers."""
 
 import argparse
+import logging
 import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Thread
+from typing import Final
 
 from quota import open_store
 from quota.errors import QuotaError
@@ -19,6 +21,8 @@ from serve.process import port as ports
 from serve.process.handover import HandoverError, Predecessor
 from serve.process.port import PortError
 from serve.process.workers import WorkersError
+
+_log: Final = logging.getLogger("serve.process.command")
 
 _EXAMPLE = """example:
   python -m serve --data build/data --state build/state --port 8080 --workers 2
@@ -58,6 +62,11 @@ def _serve(config: Config) -> None:
     assert state
     _make(state)
     log.set_up()
+    if config.operator_address is None:
+        _log.warning(
+            "nobody can buy or object here, for the pages have no address of the operator; "
+            "give --contact, or [editeur] in the settings"
+        )
     if config.new_store:
         open_store.forget_store(state)
     predecessor = None

@@ -53,12 +53,13 @@ class JsonContent(NamedTuple):
         return orjson.dumps(self.value)
 
 
-def manifest(origin: str, place: str, *, visitor: bool) -> dict[str, Any]:
+def manifest(origin: str, place: str, open_place: str, *, visitor: bool) -> dict[str, Any]:
     """The manifest of the service.
 
     Args:
         origin: the address of this server.
         place: the path of the service, with the token of the caller.
+        open_place: its path for callers without one.
         visitor: the caller has no account: batches have no more queries than are answered.
     """
     url = f"{origin}{place}"
@@ -72,7 +73,8 @@ def manifest(origin: str, place: str, *, visitor: bool) -> dict[str, Any]:
         "documentation": f"{origin}/docs",
         "defaultTypes": [TYPE],
         "batchSize": VISITOR_LINES if visitor else _BATCH,
-        "view": {"url": f"{url}/view/{{{{id}}}}"},
+        # Without the token of the caller: each cell of a project that is shared has this address.
+        "view": {"url": f"{origin}{open_place}/view/{{{{id}}}}"},
         "preview": {"url": f"{url}/preview/{{{{id}}}}", **_PREVIEW},
         "suggest": {
             what: {"service_url": url, "service_path": f"/suggest/{what}"}

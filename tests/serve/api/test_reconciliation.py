@@ -60,7 +60,7 @@ def test_the_manifest_describes_the_service_of_its_own_address(
         found = valid(served.ask(path), "manifest")
 
         assert found["versions"] == ["0.2"]
-        assert found["view"]["url"].endswith(f"{place}/view/{{{{id}}}}")
+        assert found["view"]["url"].endswith("/reconciliation/visiteur/view/{{id}}")
         assert found["suggest"]["entity"]["service_url"].endswith(place)
         assert found["batchSize"] == (2 if path == PATH else 50)
         assert served.ask(f"{path}/").json == found
