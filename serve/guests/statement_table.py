@@ -12,23 +12,26 @@ from serve.contract import seed_tables
 from shards.codec.record import ETATS
 
 _SMALL: Final = 1_000
+_GROUP: Final = "Consolidated"  # ends the code of a line of group accounts
 _DETAIL: Final = "dont "  # a line that is a part of the one above it
 
 Lines = Sequence[Mapping[str, Any]]
 
 NOT_SIGNIFICANT: Final = "n. s."
 MOST_PERCENT: Final = 9.995  # 999 %, rounded; above it the multiple is said
+_MOST_MULTIPLE: Final = 100  # above it the figure of before was next to nothing
 
 
 def change(new: float, old: float) -> float | str:
     """The change from `old` to `new`, in parts of `old`, or the words that stand for it.
 
-    A share of nothing or of a loss says nothing, nor does one through zero; a long percentage is said as a multiple.
+    A share of nothing or of a loss says nothing, nor does a change through zero or by more than 100 times; a long
+    percentage is said as a multiple.
 
-    >>> change(110, 100), change(1200, 100), change(5, -2), change(-163, 2.5), change(1, 0)
-    (0.1, '× 12', 'n. s.', 'n. s.', 'n. s.')
+    >>> change(110, 100), change(1200, 100), change(5, -2), change(-163, 2.5), change(1, 0), change(129_022, 6)
+    (0.1, '× 12', 'n. s.', 'n. s.', 'n. s.', 'n. s.')
     """
-    if old <= 0 or new < 0:
+    if old <= 0 or new < 0 or new > _MOST_MULTIPLE * old:
         return NOT_SIGNIFICANT
     part = round(new / old - 1, 12)
     return f"× {new / old:.0f}" if part >= MOST_PERCENT else part
@@ -80,6 +83,14 @@ def rows_by_section(lines: Lines) -> dict[str, list[StatementRow]]:
     for row in sorted(rows.values(), key=lambda row: row.ordre):
         sections[row.etat].append(row)
     return sections
+
+
+def by_scope(lines: Lines) -> dict[str, Lines]:
+    """The lines of the company (`societe`) and those of its group (`groupe`); a scope without a line is left out."""
+    scopes: dict[str, list[Mapping[str, Any]]] = {"societe": [], "groupe": []}
+    for line in lines:
+        scopes["groupe" if (line["code"] or "").endswith(_GROUP) else "societe"].append(line)
+    return {scope: own for scope, own in scopes.items() if own}
 
 
 def label_of(line: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from serve.contract import notation
-from serve.guests.statement_table import MOST_PERCENT
+from serve.guests.statement_table import MOST_PERCENT, NOT_SIGNIFICANT
 
 NONE: Final = "–"
 
@@ -138,6 +138,16 @@ class Formatting:
         ['+25%', '−25%', '0%']
         """
         return ("+" if part > 0 else "") + self.percent(part)
+
+    def change(self, part: float | str) -> str:
+        """A change as `statement_table.change` has it: a signed percentage, a multiple, or that it means nothing.
+
+        >>> [Formatting("en").change(part) for part in (0.25, "× 12", "n. s.")]
+        ['+25%', '× 12', 'n.m.']
+        """
+        if isinstance(part, str):
+            return "n.m." if part == NOT_SIGNIFICANT and not self._french else part
+        return self.signed_percent(part)
 
     def ratio(self, value: float, unit: str) -> str:
         """A ratio in its unit (`seeds/ratios.csv`).

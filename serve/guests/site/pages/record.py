@@ -30,11 +30,15 @@ from serve.guests.site.record import key_figures, linked_data, peer_ranks
 from serve.guests.site.record.key_figures import KeyFigures
 from serve.guests.site.render import page
 from serve.guests.site.search import facet_bars
-from serve.guests.statement_table import currencies_of, rows_by_section
+from serve.guests.statement_table import by_scope, currencies_of, rows_by_section
 from serve.request import reader
 from shards.generations.register_sources import RegisterImport
 
 _NEAR: Final = 5  # comparable companies
+_SCOPES: Final = {
+    "societe": ("Comptes sociaux", "Company accounts"),
+    "groupe": ("Comptes consolidés", "Consolidated accounts"),
+}
 
 C = TypeVar("C", bound=Content)
 
@@ -125,7 +129,11 @@ def _record_values(
         "sub_sectors": facet_bars.sub_sector_names(request, reference),
         "slugs": {one.secteur: one.slug for one in reference.secteurs},
         "registers": {one.iso2: one.registre for one in reference.pays},
-        "sections": {name: rows for name, rows in rows_by_section(lines).items() if rows},
+        "sections": {
+            scope: {name: rows for name, rows in rows_by_section(own).items() if rows}
+            for scope, own in by_scope(lines).items()
+        },
+        "scopes": _SCOPES,
         "english": key_figures.english_label,
         "figures": figures,
         "figure_names": key_figures.NAMES,

@@ -25,7 +25,7 @@ YEARS = {
 }  # fmt: skip
 # Each text of an SVG that leaves its picture, each pair of texts that lie over each other, and each text of a chart or
 # of the table below it that meets a bar.
-_MEASURE = """selector => [...document.querySelectorAll(selector)].flatMap(svg => {
+MEASURE_LABELS = """selector => [...document.querySelectorAll(selector)].flatMap(svg => {
   const meet = (a, b, most) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > most
     && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > most;
   const own = svg.getBoundingClientRect();
@@ -89,12 +89,12 @@ def test_labels_of_charts_stay_inside_their_picture_at_every_width_and_on_paper(
         page.locator("svg.chart").wait_for()
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
-            assert page.evaluate(_MEASURE, "svg.chart, svg.hist") == [], width
+            assert page.evaluate(MEASURE_LABELS, "svg.chart, svg.hist") == [], width
             assert is_within(page), width
         page.emulate_media(media="print")
         for width in (794, 680):  # A4 with and without margins
             page.set_viewport_size({"width": width, "height": 900})
-            assert page.evaluate(_MEASURE, "svg.chart, svg.hist") == [], width
+            assert page.evaluate(MEASURE_LABELS, "svg.chart, svg.hist") == [], width
         assert page.locator("details.export").is_hidden()
 
 

@@ -12,7 +12,7 @@ from tests.serve import world
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.guests.site.visitor import Visitor, member
 from tests.serve.world import CONTACT
-from tests.world import company
+from tests.world import Company, company
 
 COMPANY = "/societes/FR/552100554"
 OTHER = "/societes/UK/08209948"
@@ -73,7 +73,7 @@ def test_a_record_without_statements_says_that_it_costs_no_credits(served: Serve
     assert not any("Afficher la fiche complète" in text for text in told)
     assert ["Afficher les coordonnées (1 appel)" in text for text in told] == [False, True]
     assert CONTACT in opened.html
-    assert "0 crédits débités ·" in opened.text
+    assert "0 crédit débité ·" in opened.text
     assert used(served, account, "data") == (1, 0)
 
 
@@ -292,6 +292,75 @@ def test_statements_have_changes_shares_and_labels_in_english(tmp_path: Path) ->
         "data version",
     ):
         assert told in " ".join([seen.text, *re.findall(r'aria-label="([^"]*)"', seen.html)])
+
+
+def _statement(code: str, label: str, year: int, value: float, devise: str) -> dict[str, Any]:
+    return {"etat": "compte_resultat", "code": code, "libelle": label, "valeur": value, "devise": devise,
+            "exercice": year, "ordre": 1}  # fmt: skip
+
+
+def _paid_page(tmp_path: Path, published: Company, lines: list[dict[str, Any]], lang: str) -> str:
+    """The text of the full record of a company with these lines."""
+    place = (published["iso2"], published["id"])
+    world.publish(tmp_path, [published | {"a_comptes": True}], {place: lines})
+    with serving(tmp_path) as served:
+        visitor, _ = member(served)
+        path = f"/societes/{'/'.join(place)}"
+        visitor.get(f"{path}?lang={lang}")
+        return visitor.send(path).text
+
+
+def test_a_turnover_has_one_tile_with_its_own_currency_first(tmp_path: Path) -> None:
+    """Before: two tiles, `277 k GBP` and `316 k€`; and 21 504 times six pounds as a growth."""
+    lines = [
+        _statement("TurnoverRevenue", "Chiffre d'affaires", 2024, 277_000.0, "GBP"),
+        _statement("TurnoverRevenue", "Chiffre d'affaires", 2023, 6.0, "GBP"),
+    ]
+    published = company(
+        "UK", "1", "Lid", ca_eur=316_000.0, ca_last=277_000.0, ca_devise="GBP", ca_year=2024
+    )
+
+    seen = [_paid_page(tmp_path / lang, published, lines, lang) for lang in ("fr", "en")]
+
+    french, english = (re.sub(r"[\u00a0\u202f]", " ", text) for text in seen)
+    assert "Chiffre d’affaires 2024 277 k GBP 316 k€ n. s." in french
+    assert "Turnover 2024 GBP 277k €316k n.m." in english
+    assert french.count("316 k€") == 1
+    assert "Chiffre d'affaires" not in english  # no French label under a British line
+
+
+def test_accounts_of_the_group_are_apart_from_those_of_the_company(tmp_path: Path) -> None:
+    """Before: two bold lines `Total de l'actif` after each other."""
+    lines = [
+        _statement("TurnoverRevenue", "Chiffre d'affaires", 2024, 100.0, "EUR"),
+        _statement(
+            "TurnoverRevenueConsolidated", "Chiffre d'affaires (groupe)", 2024, 900.0, "EUR"
+        ),
+    ]
+
+    both = _paid_page(tmp_path / "both", company("EE", "1", "Emaettevõte"), lines, "fr")
+    alone = _paid_page(tmp_path / "alone", company("EE", "1", "Emaettevõte"), lines[:1], "fr")
+
+    own, _, group = both.rpartition("Comptes consolidés")
+    assert "900" not in own.rpartition("Comptes sociaux")[2]
+    assert "900" in group
+    assert "Comptes sociaux" not in alone
+
+
+def test_nouns_and_years_follow_their_number(tmp_path: Path) -> None:
+    """Before: `1 personnes`, `comptes 2024–2024`."""
+    one = {"division": "62", "groupe": "62.0", "secteur": world.IT, "effectif": 1}
+    pair = [company("EE", number, f"Osaühing {number}", **one) for number in "12"]
+    world.publish(
+        tmp_path, [pair[0] | {"a_comptes": True}, pair[1]], {("EE", "1"): world.STATEMENTS}
+    )
+    with serving(tmp_path) as served:
+        visitor, _ = member(served)
+        visitor.get("/societes/EE/1")
+        seen = visitor.send("/societes/EE/1").text
+
+    assert "1 personne ·" in seen
+    assert "comptes 2024 tels que déposés" in seen
 
 
 def test_a_list_marks_the_companies_that_are_not_active(served: Served) -> None:

@@ -1,0 +1,165 @@
+"""Records and analyses measured in Chromium: 60 records on a phone, 40 charts, sheets of paper."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from quota.ledger.purchase import Purchase
+from shards.generations.groups import Relationship
+from tests import world as worlds
+from tests.serve import world
+from tests.serve.client import Served, serving
+from tests.serve.guests.site import browser as browsers
+from tests.serve.guests.site.browser import window
+from tests.serve.guests.site.test_browser import base
+from tests.serve.guests.site.test_layout import MEASURE_LABELS, is_within
+from tests.serve.guests.site.visitor import member
+from tests.world import Company, company
+
+NUMBER: Final = 60
+CHARTS: Final = 40
+_NAMES: Final = (
+    "Société {} & Fils", "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft{}",
+    "Ψυχή {} OÜ", "X" * 160 + "{}", "A very long name of a company with many words in it, number {}, limited",
+)  # fmt: skip
+_LEI: Final = {number: worlds.lei(10_000 + number) for number in range(NUMBER) if number % 2}
+_LINES: Final = (
+    ("compte_resultat", "TurnoverRevenue", "Chiffre d'affaires"),
+    ("compte_resultat", "ProfitLoss", "Résultat"),
+    ("bilan_actif", "TotalAssets", "Total de l'actif"),
+    ("bilan_actif", "CurrentAssets", "Actif circulant"),
+    ("bilan_passif", "Equity", "Capitaux propres"),
+    ("bilan_passif", "CreditorsDueWithinOneYear", "Dettes à un an au plus"),
+)
+
+
+def _company(number: int) -> Company:
+    long = "w" * 90
+    given: dict[str, Any] = {
+        "division": "62", "groupe": "62.0", "secteur": world.IT, "nace_code": "62.01",
+        "ca_eur": 1000.0 * (number + 1), "ca_last": 1000.0 * (number + 1), "ca_devise": "EUR", "ca_year": 2024,
+        "a_comptes": True, "lei": _LEI.get(number), "etat": ("active", "procedure", "cessee")[number % 3],
+        "ville": long if number % 7 == 0 else "Orléans", "code_postal": "45000",
+    }  # fmt: skip
+    if number % 4 == 0:
+        given |= {"site_web": f"https://{long}.fr/{long}", "email": f"{long}@{long}.fr"}
+        given |= {"adresse": long, "forme": long, "statut": long, "noms_anterieurs": [long, long]}
+        given |= {"description": long, "url_registre": f"https://{long}.fr", "tva": long}
+    if number % 5 == 0:
+        given |= {"effectif": 1, "capital_social": 1e12, "capital_devise": "EUR"}
+    return company("FR", f"{number:09}", _NAMES[number % len(_NAMES)].format(number), **given)
+
+
+def _years(number: int) -> Mapping[int, tuple[float, ...]]:
+    """Two to six years: gains, losses, profits above the turnover, one euro to hundreds of billions."""
+    scale = 10.0 ** (number % 12)
+    return {
+        2024 - back: (
+            scale * (1 + (number * 7 + back * 3) % 9),
+            scale * (((number * 5 + back * 11) % 13) - 6) * (1.5 if number % 4 else 0.01),
+            scale * 12, scale * 4, scale * (((number + back) % 5) - 1), scale * 3,
+        )
+        for back in range(2 + number % 5)
+    }  # fmt: skip
+
+
+def _statements(number: int) -> list[dict[str, Any]]:
+    codes = _LINES[2:] if number % 6 == 5 else _LINES  # balance sheets alone
+    return [
+        {"etat": etat, "code": code, "libelle": label, "valeur": values[_LINES.index((etat, code, label))],
+         "devise": "EUR", "exercice": year, "ordre": order}
+        for year, values in _years(number).items()
+        for order, (etat, code, label) in enumerate(codes, 1)
+    ]  # fmt: skip
+
+
+def _relationships() -> Iterator[Relationship]:
+    """Parents that are served, and others with a LEI alone."""
+    for number, lei in _LEI.items():
+        parent = _LEI[1] if number % 3 == 0 else worlds.lei(20_000 + number)
+        if parent != lei:
+            yield Relationship(lei, parent, "directe", "2000-01-10", None)
+            yield Relationship(lei, worlds.lei(30_000 + number), "ultime", "2017-12-31", None)
+            yield Relationship(worlds.lei(40_000 + number), lei, "directe", "2023-11-27", None)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    data: Path = tmp_path_factory.mktemp("records") / "data"
+    data.mkdir()
+    statements = {("FR", f"{number:09}"): _statements(number) for number in range(NUMBER)}
+    companies = [_company(number) for number in range(NUMBER)]
+    world.publish(data, companies, statements, relationships=list(_relationships()))
+    with serving(data) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browsers.browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def reader(shop: Served, chromium: Browser) -> Iterator[Page]:
+    """The page of a member of the dearest plan, who has paid for every record and the first ten analyses."""
+    visitor, account = member(shop, "integral")
+    for number in range(NUMBER):
+        subjects = [f"FR/{number:09}"] + [f"entreprise/FR/{number:09}"] * (number < 10)
+        for subject in subjects:
+            shop.store.take_and_charge(
+                Purchase(account, 100_000, subject, 1, 100_000), shop.context.now()
+            ).result()
+    with window(chromium, base(shop)) as opened:
+        opened.page.context.add_cookies(
+            [{"name": n, "value": v, "url": base(shop)} for n, v in visitor.cookies.items()]
+        )
+        yield opened.page
+
+
+def _open(shop: Served, page: Page, number: int, more: str = "") -> None:
+    page.goto(f"{base(shop)}/societes/FR/{number:09}{more}")
+
+
+def test_sixty_records_have_nothing_beside_the_screen_of_a_phone(
+    shop: Served, reader: Page
+) -> None:
+    """Names of 160 letters without a blank, groups, addresses without a break, in both languages."""
+    reader.emulate_media(media="screen")
+    wide = []
+    for number in range(NUMBER):
+        reader.set_viewport_size({"width": 390 if number % 3 else 320, "height": 844})
+        _open(shop, reader, number, "?lang=en" if number % 2 else "?lang=fr")
+        if not is_within(reader):
+            wide.append(number)
+
+    assert wide == []
+
+
+def test_no_label_of_forty_charts_meets_a_bar(shop: Served, reader: Page) -> None:
+    reader.emulate_media(media="screen")
+    faults = {}
+    for number in range(CHARTS):
+        _open(shop, reader, number, "?lang=fr")
+        for width in (390, 820, 1440):
+            reader.set_viewport_size({"width": width, "height": 900})
+            assert reader.locator("svg.chart").count() == 1, number
+            if found := reader.evaluate(MEASURE_LABELS, "svg.chart, svg.hist"):
+                faults[number, width] = found
+
+    assert faults == {}
+
+
+def test_a_record_is_printed_on_two_sheets(shop: Served, reader: Page) -> None:
+    reader.set_viewport_size({"width": 1280, "height": 900})
+    for number in (2, 6, 9):
+        _open(shop, reader, number, "?lang=fr")
+        reader.emulate_media(media="print")
+        sheets = len(
+            re.findall(rb"/Type ?/Page\b", reader.pdf(format="A4", prefer_css_page_size=True))
+        )
+        assert sheets <= 2, number
