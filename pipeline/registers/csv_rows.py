@@ -185,19 +185,22 @@ class CsvRows:
             self.count += text.count(b"\n")
             self._line += text.count(b"\n")
             return text, b""
-        separator, others = self._separator, self._form.fields - 1
-        has_quotes = bool(self._form.quote)
-        is_suspect = self._is_special_block(text) or not others
+        is_suspect = self._is_special_block(text)
         written: list[bytes] = []
         place = unchanged = 0  # the text from `unchanged` to `place` is written as it is
+        refused = 0  # the end of a run of lines that has another row
         while place < len(text):
+            if place >= refused and not is_suspect:
+                run = self._unquoted_lines(text, place)
+                if run > place and self._are_unquoted_rows(text[place:run]):
+                    self.count += text.count(b"\n", place, run)
+                    self._line += text.count(b"\n", place, run)
+                    place = run
+                    continue
+                refused = run
             end = text.find(b"\n", place) + 1
             line = text[place:end]
-            if (
-                not is_suspect
-                and line.count(separator) == others
-                and not (has_quotes and b'"' in line)
-            ):
+            if not is_suspect and (self._are_unquoted_rows(line) or self._is_quoted_row(line)):
                 self.count += 1
                 self._line += 1
             elif not is_end and self._is_open(text, place):
@@ -216,6 +219,7 @@ class CsvRows:
         """Whether no line of the block may be passed on by its counts."""
         return bool(
             self._extra
+            or self._form.fields == 1
             or self._form.quote == UNESCAPED
             or b"\0" in text
             or (self._header and self._header in text)
@@ -223,22 +227,32 @@ class CsvRows:
 
     def _is_plain_block(self, text: bytes) -> bool:
         """Whether each line is a row that needs no change, by counts alone."""
-        others = self._form.fields - 1
-        if self._is_special_block(text) or not others:
+        if self._is_special_block(text):
             return False
-        lines = text.split(b"\n")[:-1]
-        if not self._form.quote or b'"' not in text:
-            return set(map(methodcaller("count", self._separator), lines)) == {others}
-        # All fields are quoted and no quote is within: no other row has as many quotes and as many of `","`.
-        if not text.startswith(b'"') or set(map(methodcaller("count", self._between), lines)) != {
-            others
-        }:
+        if self._unquoted_lines(text, 0) == len(text):
+            return self._are_unquoted_rows(text)
+        return text.startswith(b'"') and all(map(self._is_quoted_row, text.splitlines(True)))
+
+    def _unquoted_lines(self, text: bytes, place: int) -> int:
+        """The end of the whole lines from `place` before the next quote."""
+        quote = text.find(b'"', place) if self._form.quote else -1
+        return text.rfind(b"\n", place, quote if quote >= 0 else len(text)) + 1
+
+    def _are_unquoted_rows(self, text: bytes) -> bool:
+        """Whether whole lines are rows of all their fields without any quote."""
+        if not text.endswith(b"\n") or (self._form.quote and b'"' in text):
             return False
-        end = b'"\r\n' if lines[-1].endswith(b"\r") else b'"\n'
+        counts = map(methodcaller("count", self._separator), text.split(b"\n")[:-1])
+        return set(counts) == {self._form.fields - 1}
+
+    def _is_quoted_row(self, line: bytes) -> bool:
+        """Whether a line is a row of quoted fields without a quote inside: no other has as many quotes and `","`."""
         return (
-            set(map(methodcaller("count", b'"'), lines)) == {2 * self._form.fields}
-            and text.endswith(end)
-            and text.count(end + b'"') == len(lines) - 1
+            line.startswith(b'"')
+            and line.endswith((b'"\n', b'"\r\n'))
+            and line.count(self._between) == self._form.fields - 1
+            and line.count(b'"') == 2 * self._form.fields
+            and bool(self._form.quote)
         )
 
     def _special_row(self, text: bytes, place: int, end: int) -> tuple[int, bytes]:

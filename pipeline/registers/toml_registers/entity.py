@@ -162,8 +162,7 @@ def kept_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
 def rejected_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
     """The rows that cannot be kept, or have no identifier or name, in the columns of REJECTED."""
     faulty = rows.filter(pl.col("drop_reason").is_null() & _fault().is_not_null())
-    shown = pl.when(_fault() == NO_COMPANY).then("id").otherwise("detail")
-    return faulty.with_columns(motif=_fault(), detail=shown).select(list(REJECTED))
+    return faulty.with_columns(motif=_fault()).select(list(REJECTED))
 
 
 def count_rows(
@@ -212,7 +211,14 @@ def _map_rows(part: FilePart, rank: int, frame: pl.LazyFrame, entity: Entity) ->
     unread = {_UNREAD + reason: value.cast(pl.String) for reason, value in entity.unread.items()}
     order = {f"{_ORDER}{n}": rank for n, rank in enumerate(entity.order)}
     repeated = {_SHOWN: entity.repeated.cast(pl.String)} if order else {}
-    return frame.select(**canonical, **typed, **unread, **order, **repeated)
+    mapped = frame.select(**canonical, **typed, **unread, **order, **repeated)
+    is_other = pl.col("reject_reason").is_null() & is_no_company(
+        pl.col("iso2"), pl.col("id"), pl.col("nom")
+    )
+    return mapped.with_columns(
+        reject_reason=pl.when(is_other).then(pl.lit(NO_COMPANY)).otherwise("reject_reason"),
+        detail=pl.when(is_other).then("id").otherwise("detail"),
+    )
 
 
 def _shared_ids(staged: pl.LazyFrame) -> pl.DataFrame:
@@ -235,8 +241,6 @@ def _fault() -> pl.Expr:
         .then(pl.lit(NO_ID))
         .when(pl.col("nom").is_null())
         .then(pl.lit(NO_NAME))
-        .when(is_no_company(pl.col("iso2"), pl.col("id"), pl.col("nom")))
-        .then(pl.lit(NO_COMPANY))
     )
 
 
