@@ -205,8 +205,14 @@ class Reconciliation:
 
 @part("Un trait.", "A feature.")
 class Trait:
-    id: Annotated[str, Text("Le trait : `note`.", "The feature: `note`.")]
-    value: Annotated[float, Text("Sa valeur.", "Its value.")]
+    id: Annotated[
+        str,
+        Text(
+            "Le trait : `note`, ou le code de `raisons_codes` d’une valeur qui n’a pu être lue.",
+            "The feature: `note`, or the code of `raisons_codes` of a value that could not be read.",
+        ),
+    ]
+    value: Annotated[float | bool, Text("Sa valeur.", "Its value.")]
 
 
 @component(

@@ -127,7 +127,7 @@ def test_pages_lead_to_the_last_company_and_tags_tell_the_windows_apart(served: 
 
 def test_rows_of_a_call_grow_too_and_exports_keep_those_of_the_plan(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    numbers = [f"{number:06}" for number in range(510)]
+    numbers = [f"{number:06}" for number in range(1, 511)]
     world.publish(data, [company("DE", one, f"Betrieb {int(one)}") for one in numbers], {})
     with serving(data) as served:
         customer = served.customer("corporate")  # 1 000 of a search, 500 of a call
