@@ -65,6 +65,7 @@ def number_notation() -> NumberNotation:
         rows("valeurs_absentes.csv"),
         rows("tribunaux.csv"),
         rows("pays.csv"),
+        rows("noms_de_pays.csv"),
     )
 
 

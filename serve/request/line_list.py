@@ -143,9 +143,7 @@ def _line(given: Mapping[str, Any], names: PlaceNames) -> Line:
     notation = seed_tables.number_notation()
     texts = {name: _text(given, name) for name in FIELDS}
     countries, unreadable = _countries(texts.pop("pays"), names)
-    texts |= {
-        name: None for name, text in texts.items() if _is_evidence(name) and _is_nothing(text)
-    }
+    texts |= {name: None for name, text in texts.items() if _is_absent(name, text)}
     numbers = [name for name in _NUMBERS if texts[name]]
     readable = [name for name in numbers if notation.read(texts[name] or "").is_number]
     # An identifier may be any text, so the others are looked up too; but they are no evidence against a company.
@@ -163,9 +161,13 @@ def _line(given: Mapping[str, Any], names: PlaceNames) -> Line:
     return Line(pays=countries, illisibles=tuple(unreadable), **values)
 
 
-def _is_evidence(name: str) -> bool:
-    """Can a value of this field be a placeholder? A key may be any text, and so may a name."""
-    return name not in ("cle", "nom")
+def _is_absent(name: str, text: str | None) -> bool:
+    """Is a value a placeholder? A key may be any text, and so may a name."""
+    if name in ("cle", "nom") or text is None:
+        return text is None
+    if name in _NUMBERS:
+        return seed_tables.number_notation().is_no_number(text)
+    return _is_nothing(text)
 
 
 def _is_nothing(text: str | None) -> bool:
@@ -176,7 +178,7 @@ def _why_empty(given: Mapping[str, Any]) -> Text:
     """Why a line has nothing to go by, with the number that cannot be read."""
     for name in _NUMBERS:
         text = _text(given, name)
-        if text and not _is_nothing(text):
+        if text and not _is_absent(name, text):
             return errors.why("numero_illisible", name=name, shown=repr(text[:50]))
     return errors.why("ligne_vide")
 

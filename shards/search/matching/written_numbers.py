@@ -48,11 +48,11 @@ _DECIMAL: Final = re.compile(
 )
 _POWER: Final = re.compile(r"(\d(?:[.,](\d+))?)[eE]\+?0?(\d{1,2})")
 # The scheme of a Peppol participant and its value: iso6523-actorid-upis::0208:0403227515
-_SCHEME: Final = re.compile(r"(?:.*[:/])?(\d{4}):(?=[^:]*\d)([^:]+)", re.DOTALL)
+_SCHEME: Final = re.compile(r"(?:.*[:/])?(\d{4}):+(?=[^:]*\d)([^:]+)", re.DOTALL)
 # Regulation (EU) 2021/1042: country, register, `.`, number, and `_` with a check digit. Some leave the point out.
 # Behind a register of digits the number has no further point: `BE 0403.227.515` is none.
 _EUID: Final = re.compile(
-    r"([A-Z]{2})(?:([A-Z]{2,}|[A-Z]\d{4}[A-Z]?|\d+(?=\.[^.]*$))\.\s?|([A-Z]{3,14})(?=\d))"
+    r"(?:EUID\W+)?([A-Z]{2})(?:([A-Z]{2,}|[A-Z]\d{4}[A-Z]?|\d+(?=\.[^.]*$))\.\s?|([A-Z]{3,14})(?=\d))"
     r"([A-Z]{0,3}[\d ./–-]*\d ?[A-Z]?(?:_[0-9A-Z])?)"
 )
 _CHECKED: Final = re.compile(r"(.+)_[0-9A-Z]")
@@ -213,14 +213,21 @@ class NumberNotation:
         placeholders: Iterable[Row],
         courts: Iterable[Row],
         countries: Sequence[Row],
+        names: Iterable[Row],
     ) -> "NumberNotation":
-        """The rows of numeros.csv, mentions.csv, icd.csv, valeurs_absentes.csv, tribunaux.csv and pays.csv."""
+        """Read the tables of `seeds/`: numeros, mentions, icd, valeurs_absentes, tribunaux, pays, noms_de_pays."""
         codes = {row["iso2"]: row["iso2"] for row in countries}
         lettered = (row for row in countries if re.search("[A-Z]", row["id_regex"]))
         courts_by_words = [(frozenset(fold(row["nom"]).split()), row["code"]) for row in courts]
         return cls(
             Derivation.of_rows(derivations),
             {
+                # `Luxembourg B 82454`: the name of a country is a word that says which.
+                _joined(row["nom"]): _Label(_WORD, frozenset((row["iso2"],)))
+                for row in names
+                if row["iso2"] in codes and len(_joined(row["nom"])) > _LETTERS
+            }
+            | {
                 _joined(row["mention"]): _Label(
                     row["type"], frozenset(row["iso2"].split()), row["prefixe"]
                 )
@@ -234,18 +241,22 @@ class NumberNotation:
         )
 
     def is_placeholder(self, text: str) -> bool:
-        """Does a text stand for no value: `n/a`, `-`, `NULL`, `SIREN : néant`, or nothing but zeros?"""
+        """Does a text stand for no value: `n/a`, `-`, `NULL`, or nothing but zeros?"""
         plain = plain_text(text)
         if digits := {char for char in plain if char.isdigit()}:
             return digits == {"0"}
         joined = _joined(plain)
-        if not joined or joined in self.placeholders or not joined.strip("x"):
+        return not joined.strip("x") or joined in self.placeholders
+
+    def is_no_number(self, text: str) -> bool:
+        """Is a text a placeholder, alone or behind a label: `SIREN : néant`?"""
+        if self.is_placeholder(text):
             return True
-        items = self._items(_pieces(plain))
-        words = [item for item in items if isinstance(item, str)]
-        return len(words) < len(items) and (
-            not words or "".join(map(_joined, words)) in self.placeholders
-        )
+        items = self._items(_pieces(plain_text(text)))
+        labels = [item for item in items if isinstance(item, _Label) and item.type != _WORD]
+        words = "".join(_joined(item) for item in items if isinstance(item, str))
+        is_empty = not any(isinstance(item, _Chunk) for item in items)
+        return bool(labels) and is_empty and (not words or words in self.placeholders)
 
     def incomparable(self, text: str, *, vat: bool = False) -> frozenset[str]:
         """The countries whose identifiers say nothing of this number: its VAT numbers have other digits.
@@ -283,7 +294,8 @@ class NumberNotation:
             return self._of_scheme(self.schemes[scheme[1]], scheme[2])
         folded = fold_id(plain)
         whole = Reading(folded)
-        if _OF_COURT.fullmatch(folded) or (is_lei(folded) and _may_be_lei(folded)):
+        is_labelled = bool(self._label_length(_pieces(plain), 0))
+        if _OF_COURT.fullmatch(folded) or (not is_labelled and _may_be_lei(folded)):
             return WrittenNumber(whole, ((whole,),))
         if euid := self._euid(plain):
             return WrittenNumber(whole, euid)
@@ -331,15 +343,15 @@ class NumberNotation:
                 if label.type != _OTHER
             )
             return WrittenNumber(whole, tuple(numbers))
+        countries = [item.isos for item in items if isinstance(item, _Label)]
+        label = _Label("", frozenset().union(*countries))
         if any(self._is_free(word) for word in words):
             chunks = [chunk for chunk in chunks if chunk.digits >= _ALONE]
-            numbers = (self._readings_of(_NO_LABEL, chunk, words) for chunk in chunks)
+            numbers = (self._readings_of(label, chunk, words) for chunk in chunks)
             return WrittenNumber(whole, tuple(numbers), beside_words=True)
         if len(chunks) == 1 and len(items) == 1:
-            return WrittenNumber(
-                whole, ((whole, *self._readings_of(_NO_LABEL, chunks[0], words)[1:]),)
-            )
-        numbers = (self._readings_of(_NO_LABEL, chunk, words) for chunk in chunks)
+            return WrittenNumber(whole, ((whole, *self._readings_of(label, chunks[0], words)[1:]),))
+        numbers = (self._readings_of(label, chunk, words) for chunk in chunks)
         return WrittenNumber(whole, tuple(numbers))
 
     def _is_free(self, word: str) -> bool:
@@ -359,7 +371,7 @@ class NumberNotation:
         before = chunk.before
         if not isos:  # GB-COH-00944111: a country and a register
             code = next((text for text in (*before[:1], *chunk.after[-1:])), "")
-            isos = frozenset(filter(None, (self.countries.get(code),)))
+            isos = frozenset(filter(None, (self.countries.get(code.upper()),)))
         beside = (*words, *before, *chunk.after)
         courts = self._courts_of(beside) if label.prefix and "DE" in isos else ()
         if label.prefix:
@@ -389,7 +401,7 @@ class NumberNotation:
         every = isos or frozenset(self.countries.values())
         short = [text for text in dropped if len(text) < _GLUED]
         if not short or (
-            len(isos) == 1 and all(self.countries.get(text) in isos for text in short)
+            len(isos) == 1 and all(self.countries.get(text.upper()) in isos for text in short)
         ):
             return every
         return every - self.lettered
@@ -419,11 +431,7 @@ class NumberNotation:
             items += _chunks(run)
             run = []
             label = self.labels["".join(_joined(one.text) for one in pieces[at : at + length])]
-            if label.type == _WORD:
-                # A word that says nothing; its letters may name a court: `Bad Homburg v. d. H.`
-                items.append(_NOTHING_SAID)
-            else:
-                items.append(label)
+            items.append(label)
             at += length
         return items + _chunks(run)
 
@@ -440,14 +448,10 @@ class NumberNotation:
             joined += _joined(pieces[at + length - 1].text)
             gap = pieces[at + length].gap if at + length < len(pieces) else " "
             is_short = len(joined) < _GLUED and (not gap or pieces[at].glued)
-            is_country = gap in _JOINTS and pieces[at].text in self.countries
+            is_country = gap in _JOINTS and pieces[at].text.upper() in self.countries
             if joined in self.labels and not (is_short or is_country):
                 longest = length
         return longest
-
-
-_NO_LABEL: Final = _Label("", frozenset())
-_NOTHING_SAID: Final = _Label(_WORD, frozenset())
 
 
 def plain_text(text: str) -> str:
@@ -483,9 +487,10 @@ def _is_certain(number: str) -> bool:
 
 
 def _may_be_lei(folded: str) -> bool:
-    """Is this a LEI rather than a label and a number of as many letters: by its first digit, or its check digits?"""
-    value = int("".join(str(int(char, 36)) for char in folded))
-    return folded[0].isdigit() or value % 97 == 1
+    """Is this a LEI rather than a word and a number of as many letters: by its first digit, or its check digits?"""
+    if not is_lei(folded):
+        return False
+    return folded[0].isdigit() or int("".join(str(int(char, 36)) for char in folded)) % 97 == 1
 
 
 def _joined(text: str) -> str:
