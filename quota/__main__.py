@@ -23,7 +23,7 @@ from quota.accounts import INCLUDED, check_plan
 from quota.command_line import commands, output
 from quota.command_line.commands import Result
 from quota.command_line.output import Plans
-from quota.errors import QuotaError
+from quota.errors import NumberTakenError, QuotaError
 from quota.ledger.calls import PACK_MOST
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
 from quota.open_store import open_ledger
@@ -57,11 +57,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             result = asyncio.run(options.command(store, options, plans, datetime.now(UTC)))
         finally:
             store.close()
+    except NumberTakenError:
+        return _run_in_child(arguments)
     except (QuotaError, OSError) as error:
         print(f"quota: {error}", file=sys.stderr)
         return 1
     _print(result, as_json=options.json)
     return 0
+
+
+def _run_in_child(arguments: Sequence[str] | None) -> int:
+    """Run the command in another process, which has another number, and so on until no container has the same."""
+    sys.stdout.flush()
+    child = os.fork()  # no thread and no file of the store is open
+    if child == 0:
+        code = main(arguments)
+        sys.stdout.flush()
+        os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def _check(parser: argparse.ArgumentParser, options: argparse.Namespace, plans: Plans) -> None:

@@ -36,6 +36,13 @@ class StoreUnavailable(QuotaError):  # noqa: N818 - a temporary state, not a mis
         self.maybe_done = maybe_done
 
 
+class NumberTakenError(StoreUnavailable):
+    """Another process of the store has the number (pid) of this one, in another container: another process may open it.
+
+    LMDB tells the processes of a file apart by their numbers, and each container counts from 1.
+    """
+
+
 def unreadable_row(where: str, error: Exception) -> StoreUnavailable:
     """The refusal of one operation that met a row it cannot read; the log has the place."""
     remedy = "`quota audit` names what is wrong; restore a backup"

@@ -7,6 +7,7 @@ server, and a host uses the one that it knows until it is started with `--new-st
 
 import logging
 import os
+import secrets
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +28,7 @@ def remember(state: Path, identity: bytes) -> None:
     """Store the identity; where the disk is full, this process alone knows it."""
     if recall(state) == identity:
         return
-    partial = state / f"{FILE}.{os.getpid()}.partial"
+    partial = state / f"{FILE}.{secrets.token_hex(8)}.partial"
     try:
         with partial.open("wb") as file:
             file.write(identity + b"\n")

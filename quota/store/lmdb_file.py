@@ -7,10 +7,16 @@ all; a process opens the file once, after it was started, and never inherits it;
 
 Each read is a transaction of its own, so it sees all that other processes committed before. No read
 transaction outlives its call, because LMDB cannot reuse the pages that an open one can see.
+
+LMDB marks the process of a reader by a lock at its number (pid) in the lock file. A process of another container may
+have that number; then the lock is held, and this process is a NumberTakenError: whoever opens the file does so in
+another process (`serve/process/workers.py`, `quota/__main__.py`).
 """
 
 import contextlib
+import errno
 import os
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +26,14 @@ from typing import Any, BinaryIO, Final, TypeVar
 import lmdb
 from lmdb.verify import VerifyError, verify
 
-from quota.errors import UNREADABLE, QuotaError, StoreUnavailable, WrongStoreError, unreadable_row
+from quota.errors import (
+    UNREADABLE,
+    NumberTakenError,
+    QuotaError,
+    StoreUnavailable,
+    WrongStoreError,
+    unreadable_row,
+)
 from quota.ledger import row_format
 from quota.ledger.transaction import WriteTransaction
 from quota.store.group_commit import Operation
@@ -194,14 +207,7 @@ class LmdbFile:
     def _open(self) -> None:
         if not self._path.exists():
             _create(self._path, self._map_size)
-        self._env = lmdb.open(
-            str(self._path),
-            subdir=False,
-            map_size=self._map_size,
-            max_readers=READERS,
-            max_spare_txns=8,
-            mode=0o600,
-        )
+        self._env = _open_env(self._path, self._map_size)
         try:
             self._write_lock = WriteLock(self._path)
             self._env.reader_check()
@@ -270,8 +276,7 @@ def _create(path: Path, map_size: int) -> None:
     LMDB writes its first pages in place, and a power cut between them would leave a file that cannot
     be opened. If two processes create the file at once, the first one wins.
     """
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    partial.unlink(missing_ok=True)
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(8)}.partial")
     try:
         with (
             lmdb.open(str(partial), subdir=False, map_size=map_size, mode=0o600, lock=False) as env,
@@ -296,6 +301,30 @@ def _check_whole(env: lmdb.Environment, path: Path) -> None:
     size = (env.info()["last_pgno"] + 1) * env.stat()["psize"]
     if size > path.stat().st_size and (damage := damage_of(path)):
         raise lmdb.CorruptedError(f"it was cut: {damage}")
+
+
+def _open_env(path: Path, map_size: int) -> lmdb.Environment:
+    """Open the file, which marks this process as a reader.
+
+    Raises:
+        NumberTakenError: a process of another container has its number.
+    """
+    try:
+        return lmdb.open(
+            str(path),
+            subdir=False,
+            map_size=map_size,
+            max_readers=READERS,
+            max_spare_txns=8,
+            mode=0o600,
+        )
+    except lmdb.Error as error:
+        if os.strerror(errno.EAGAIN) not in str(error):
+            raise
+        raise NumberTakenError(
+            f"{path}: a process of another container has the number {os.getpid()} of this process, by which LMDB "
+            "tells them apart; start it again, or run it inside that container (`podman exec`)"
+        ) from error
 
 
 def _bring_up(env: lmdb.Environment, lock: WriteLock) -> None:

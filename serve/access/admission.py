@@ -256,8 +256,7 @@ def unavailable_response(
 ) -> Response:
     """503 for a call that the store could not count; the log and a metric report it (G9)."""
     context.metrics.store_error()
-    fields = {"request_id": trace.request_id}
-    _log.error("the counters cannot be kept: %s", error, extra={"fields": fields})
+    context.holder.note_failure(error, trace.request_id)
     if isinstance(error, UnchargedError):
         return error.result.response(lang)
     refusal = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)

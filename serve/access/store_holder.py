@@ -7,6 +7,7 @@ it from starting: it tries again each second. Once open, the store recovers by i
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -16,12 +17,14 @@ from typing import Final
 
 from quota import keys
 from quota.accounts import Account
-from quota.errors import QuotaError, StoreUnavailable
+from quota.errors import NumberTakenError, QuotaError, StoreUnavailable
 from quota.keys import is_well_formed
 from quota.store.future import StoreFuture
 from quota.store.interface import Store
 
 PAUSE_SECONDS: Final = 1.0
+# Between two lines of the log about the same failure of the store.
+LOG_SECONDS: Final = 60.0
 
 # Between two additions of the calls of keys to the store.
 ADD_SECONDS: Final = 60.0
@@ -41,6 +44,9 @@ class StoreHolder:
     def __init__(self, opener: Callable[[], Store]) -> None:
         self._opener = opener
         self._store: Store | None = None
+        self._refused = 0  # calls, since the last line of the log about them
+        self._failure = ""
+        self._logged = -LOG_SECONDS
 
     @property
     def store(self) -> Store:
@@ -69,25 +75,50 @@ class StoreHolder:
 
         Raises:
             WrongStoreError: another version of this code wrote it.
+            NumberTakenError: another process of this server can open it.
         """
         try:
             self._store = self._opener()
+        except NumberTakenError:
+            raise
         except StoreUnavailable as error:
             _log.error("keys are answered with 503 until the store opens: %s", error)
 
     async def keep_open(self) -> None:
-        """Try again until the store is open, whatever the opener raises."""
+        """Try again until the store is open, whatever the opener raises.
+
+        Raises:
+            NumberTakenError: another process of this server can open it.
+        """
         logged = ""
         while self._store is None:
             await asyncio.sleep(PAUSE_SECONDS)
             try:
                 self._store = await asyncio.to_thread(self._opener)
-                _log.info("the store is open")
+                _log.info("the store is open; %d calls were answered with 503", self._refused)
+                self._refused = 0
+            except NumberTakenError:
+                raise
             except Exception as error:  # noqa: BLE001 - nobody awaits this task before the end
                 shown = str(error) if isinstance(error, QuotaError) else repr(error)
                 if shown != logged:
                     _log.error("the store cannot be opened: %s", shown)
                 logged = shown
+
+    def note_failure(self, error: StoreUnavailable, request_id: str) -> None:
+        """Log a call that the store failed: each new failure at once, the same one every LOG_SECONDS with a count.
+
+        A store that is not open is in the log already; the line that it is open has the number of calls.
+        """
+        self._refused += 1
+        now = time.monotonic()
+        if self._store is None or (
+            str(error) == self._failure and now < self._logged + LOG_SECONDS
+        ):
+            return
+        fields = {"request_id": request_id, "calls": self._refused}
+        _log.error("the counters cannot be kept: %s", error, extra={"fields": fields})
+        self._failure, self._logged, self._refused = str(error), now, 0
 
     def close(self) -> None:
         if self._store is not None:

@@ -105,6 +105,8 @@ async def _serve(
     runner = web.ServerRunner(server, shutdown_timeout=DRAIN_SECONDS)
     sites = await _start_sites(runner, listeners)
     opener = asyncio.create_task(store.keep_open())
+    # It ends once the store is open, or with an error that another process of this server does not have.
+    opener.add_done_callback(lambda task: stop.set() if _has_failed(task) else None)
     follower = asyncio.create_task(current.follow())
     others = [
         asyncio.create_task(context.key_usage.run(store)),
@@ -140,8 +142,13 @@ async def _serve(
         store.close()
         limiter.close()
         stderr.end()
-    if not follower.cancelled():
-        follower.result()
+    for task in (follower, opener):
+        if not task.cancelled():
+            task.result()
+
+
+def _has_failed(task: asyncio.Task[None]) -> bool:
+    return not task.cancelled() and task.exception() is not None
 
 
 def _start_generation(data: Path, state: Path, relieving: bool, doubted: bool) -> CurrentGeneration:

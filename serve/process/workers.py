@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Final
 
-from quota.errors import QuotaError
+from quota.errors import NumberTakenError, QuotaError
 from serve.config import Config
 from serve.observe import log, metrics
 from serve.process import port as ports
@@ -34,6 +34,9 @@ _MEMORY_FAULTS: Final = (signal.SIGBUS, signal.SIGSEGV, signal.SIGABRT)
 _FAULTS: Final = 2
 _FAULT_SECONDS: Final = 60.0
 
+# The exit code of a worker whose number a process of another container has in the store: the next one has another.
+_NUMBER_TAKEN: Final = 75  # EX_TEMPFAIL
+_OTHER_CONTAINER: Final = "the store has a process {} of another container, so this worker ends"
 _FAILED: Final = "a worker {} before it was ready; {}"
 _LOGGED: Final = "see the log above"
 _COMPARED: Final = (
@@ -120,6 +123,8 @@ def work(
             relieving=relieving,
             doubted=doubted,
         )
+    except NumberTakenError as error:
+        raise SystemExit(_NUMBER_TAKEN) from error
     except (HandoverError, OSError, QuotaError) as error:
         if is_ready:
             raise
@@ -200,6 +205,11 @@ def _keep(crew: _WorkerSet, signals: int, ready: Callable[[], None]) -> None:
         for place, worker in enumerate(workers):
             if worker.process.sentinel in happened:
                 code, words = worker.end()
+                if code == _NUMBER_TAKEN:
+                    _log.info("%s; starting another", _OTHER_CONTAINER.format(worker.process.pid))
+                    worker.pipe.close()
+                    workers[place] = crew.start_again(place)
+                    continue
                 faulty = crew.note_end(code, ready=worker.ready)
                 if not announced and (worker.doubted or not faulty):
                     raise WorkersError(_FAILED.format(words, _COMPARED if faulty else _LOGGED))

@@ -50,7 +50,7 @@ def load(state: Path) -> Signer:
 def _make(path: Path) -> None:
     """Write a whole secret under another name, then link it; of several processes the first wins."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    unfinished = path.with_name(f"{path.name}.{secrets.token_hex(8)}.partial")
     try:
         unfinished.touch(0o600)
         with unfinished.open("wb") as file:

@@ -1,5 +1,6 @@
 """An unusable store of counters: 503 for keys, service for visitors, recovery by itself (G9)."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,11 +9,12 @@ from typing import Any
 import pytest
 
 from quota import keys
-from quota.errors import StoreUnavailable
+from quota.errors import NumberTakenError, StoreUnavailable
 from quota.store.future import StoreFuture, resolve
 from quota.store.interface import Store
 from quota.store.lmdb_store import LmdbStore
 from serve.access import store_holder
+from serve.access.store_holder import StoreHolder
 from serve.api import societes
 from tests.serve import world
 from tests.serve.client import Served, serving
@@ -265,3 +267,63 @@ def test_a_store_that_opens_late_is_taken_up(
     assert set(statuses) == {503, 401}
     assert len(attempts) == 4
     assert "KeyError('redis_version')" in caplog.text
+
+
+def errors_of(told: pytest.LogCaptureFixture) -> list[str]:
+    return [one.getMessage() for one in told.records if one.levelname == "ERROR"]
+
+
+def test_a_store_that_is_not_open_is_one_line_however_many_calls_it_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """AA.10: each call wrote a line"""
+    monkeypatch.setattr(store_holder, "PAUSE_SECONDS", 0)
+    caplog.set_level("INFO")
+    attempts = iter([StoreUnavailable("no room"), StoreUnavailable("no room")])
+
+    def opener() -> Store:
+        if (error := next(attempts, None)) is not None:
+            raise error
+        return LmdbStore(tmp_path)
+
+    holder = StoreHolder(opener)
+    holder.start()
+    for number in range(50):
+        holder.note_failure(StoreUnavailable("the store is not open yet"), str(number))
+    asyncio.run(holder.keep_open())
+    holder.close()
+
+    assert len(errors_of(caplog)) == 2  # it is not open; it could not be opened again
+    assert "the store is open; 50 calls were answered with 503" in caplog.messages
+
+
+def test_an_open_store_that_fails_is_a_line_for_each_failure_and_a_count_each_minute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    holder = StoreHolder(lambda: LmdbStore(tmp_path))
+    holder.start()
+    for number in range(20):
+        holder.note_failure(StoreUnavailable("a full disk"), str(number))
+    holder.note_failure(StoreUnavailable("a bad disk"), "20")
+    holder.note_failure(StoreUnavailable("a bad disk"), "21")
+    monkeypatch.setattr(store_holder, "LOG_SECONDS", 0)
+    holder.note_failure(StoreUnavailable("a bad disk"), "22")
+    holder.close()
+
+    said = [(one.getMessage().rpartition(": ")[2], one.fields["calls"]) for one in caplog.records]  # type: ignore[attr-defined]
+    assert said == [("a full disk", 1), ("a bad disk", 20), ("a bad disk", 2)]
+
+
+def test_a_process_whose_number_is_taken_leaves_the_store_to_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(store_holder, "PAUSE_SECONDS", 0)
+
+    def opener() -> Store:
+        raise NumberTakenError("process 3 of another container")
+
+    holder = StoreHolder(opener)
+    with pytest.raises(NumberTakenError):
+        holder.start()
+    with pytest.raises(NumberTakenError):
+        asyncio.run(holder.keep_open())

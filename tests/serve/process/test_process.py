@@ -273,6 +273,18 @@ def cannot_start(*given: Any) -> None:
     sys.exit(1)
 
 
+def has_a_number_that_is_taken(config: Config, *given: Any) -> None:
+    """The first two workers end as those do whose number another container has; a file counts them."""
+    assert config.state
+    tries = config.state / "tries"
+    with tries.open("a") as file:
+        file.write("x")
+    if tries.stat().st_size <= 2:
+        sys.exit(75)
+    given[-1].send("")
+    given[-1].poll(None)
+
+
 @pytest.fixture
 def crew_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., None]]:
     """Runs `workers` whose main function is another one, until they are ready."""
@@ -308,6 +320,14 @@ def test_a_worker_that_dies_although_it_compared_ends_the_start_with_the_signal(
         WorkersError, match=r"ended by the signal SIGBUS before it was ready; the shards have"
     ):
         crew_of(dies, 1)
+
+
+def test_a_worker_whose_number_is_taken_is_replaced_until_one_has_another(
+    crew_of: Callable[..., None], tmp_path: Path
+) -> None:
+    crew_of(has_a_number_that_is_taken, 1)
+
+    assert (tmp_path / "tries").read_text() == "xxx"
 
 
 def test_the_error_of_a_worker_that_cannot_start_is_that_of_the_command(
