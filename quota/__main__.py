@@ -8,7 +8,6 @@ import argparse
 import asyncio
 import logging
 import os
-import re
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -27,7 +26,7 @@ from quota.errors import NumberTakenError, QuotaError
 from quota.ledger.calls import PACK_MOST
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
 from quota.open_store import open_ledger
-from quota.plans import SLUGS, load
+from quota.plans import MODULES, SLUGS, load
 from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_file import FILE
 from seeds.command_line import add_common_options
@@ -38,7 +37,6 @@ MONTHS_MOST: Final = 1_200
 UNUSED_DAYS: Final = 365
 UNUSED_DAYS_LEAST: Final = 30  # longer than a session or a link lasts
 
-_MODULE: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _EXAMPLE: Final = "example: python -m quota --state demo-data/state"
 
 Command = Callable[[LedgerStore, argparse.Namespace, Plans, datetime], Awaitable[Result]]
@@ -159,8 +157,10 @@ def _month(text: str) -> str:
 def _modules(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     for name in names:
-        if not _MODULE.fullmatch(name):
-            raise argparse.ArgumentTypeError(f"{name!r} is not a module; write a,b in lower case")
+        if name not in MODULES:
+            raise argparse.ArgumentTypeError(
+                f"{name!r} is no module; use one or both of {', '.join(MODULES)}"
+            )
     return names
 
 

@@ -273,10 +273,11 @@ def _make_counting(
 
 
 def _with_bad_key(result: CallResult[T]) -> CallResult[T]:
-    """401 with the complete result of a visitor."""
+    """401 with the complete result of a visitor, if that is JSON: a page has no place for the error."""
     error = errors.cle_invalide()
+    content = None if "Content-Type" in result.headers else result.content
     headers = NO_STORE | _true_of_401(result.headers) | error.headers
-    return result._replace(status=error.status, headers=headers, error=error)
+    return result._replace(status=error.status, content=content, headers=headers, error=error)
 
 
 def _bad_key(error: ApiError) -> ApiError:

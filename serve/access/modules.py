@@ -1,12 +1,14 @@
 """The modules of §8 that make analyses (extension X11): who has them, who may try, what they cost. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from quota.accounts import Account
 from quota.plans import Plan
 from serve.access.caller import Caller
 from serve.contract import errors
 from serve.contract.prices import analysis_credits
+from serve.contract.text import Text
 
 
 class AnalysisTerms(NamedTuple):
@@ -23,12 +25,21 @@ def terms(caller: Caller, module: str, plans: Mapping[str, Plan]) -> AnalysisTer
         ApiError: 403 `module_non_inclus`.
     """
     plan = caller.plan
-    bought = caller.account.modules if plan.sur_mesure and caller.account else plan.modules
-    if module in bought:
+    if module in _modules(plan, caller.account):
         return AnalysisTerms(analysis_credits()[module])
     if plan.essais_par_mois:
         return AnalysisTerms(0, plan.essais_par_mois)
+    if caller.souscrit is not None:
+        plan = plans[caller.souscrit]
+        if module in _modules(plan, caller.account) or plan.essais_par_mois:
+            tool = (Text(plan.nom, plan.nom_en), plan.outil_api_eur)
+            raise errors.module_non_inclus(module, plan.slug, tool)
     raise errors.module_non_inclus(module, first_plan_with(module, plan, plans))
+
+
+def _modules(plan: Plan, account: Account | None) -> Sequence[str]:
+    """The modules of a plan, or those that its account has bought."""
+    return account.modules if plan.sur_mesure and account else plan.modules
 
 
 def first_plan_with(module: str, plan: Plan, plans: Mapping[str, Plan]) -> str:

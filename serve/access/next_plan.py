@@ -54,24 +54,21 @@ def monthly_price(plan: Plan) -> Decimal:
 def remedy(
     caller: Caller, plans: Mapping[str, Plan], figure: Callable[[Plan], Text], otherwise: Text
 ) -> Text:
-    """The remedies of a reached limit: the API tool, or the next plan.
+    """The remedy of a reached limit: the API tool for a plan that is paid for without it, else the next plan.
 
     Args:
         figure: what a plan allows: `1000 appels par jour`, `1000 calls a day`.
         otherwise: the text where there is no remedy.
     """
-    offers = []
     if caller.souscrit is not None:
         paid = plans[caller.souscrit]
-        name = (paid.nom, paid.nom_en)
-        offers.append(errors.part("offre_payee", plan=name, allowed=figure(paid)))
+        name, price = (paid.nom, paid.nom_en), paid.outil_api_eur
+        return errors.part("offre_payee", plan=name, price=price, allowed=figure(paid))
     following = plans.get(caller.plan.suivant)
-    if following is not None and following.slug != caller.souscrit:  # not the one already paid for
-        name = (following.nom, following.nom_en)
-        offers.append(errors.part("offre_suivante", plan=name, allowed=figure(following)))
-    if not offers:
+    if following is None:
         return otherwise
-    return Text(". ".join(one.fr for one in offers), ". ".join(one.en for one in offers))
+    name = (following.nom, following.nom_en)
+    return errors.part("offre_suivante", plan=name, allowed=figure(following))
 
 
 def _number(amount: Decimal) -> int | float:

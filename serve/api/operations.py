@@ -196,14 +196,15 @@ RECONCILIATION: Final = (
     ),
     _reconciliation(
         "suggestEntities", f"{_AT_ADDRESS}/suggest/{{quoi}}", "reconciliation-suggestions",
-        matching.ReconciliationSuggestions, parameters=(parameters.PREFIX,), refusals=[404],
+        matching.ReconciliationSuggestions, parameters=parameters.RECONCILIATION_SUGGESTIONS, refusals=[404],
     ),
     _reconciliation(
         "previewEntity", f"{_AT_ADDRESS}/preview/{{societe}}", "reconciliation-apercu",
-        media=["text/html"], refusals=[404],
+        media=["text/html"], refusals=[404], parameters=parameters.PINNED,
     ),
     _reconciliation(
-        "viewEntity", f"{_AT_ADDRESS}/view/{{societe}}", "reconciliation-vue", headers=(), refusals=[404]
+        "viewEntity", f"{_AT_ADDRESS}/view/{{societe}}", "reconciliation-vue", headers=(), refusals=[404],
+        parameters=parameters.PINNED,
     ),
 )  # fmt: skip
 

@@ -251,7 +251,12 @@ def credits_epuises(cout: int, solde: int, reinitialisation: str) -> ApiError:
     return _error("credits_epuises", {"credits": credits}, **credits)
 
 
-def module_non_inclus(module: str, offre: str) -> ApiError:
+def module_non_inclus(module: str, offre: str, tool: tuple[Text, object] | None = None) -> ApiError:
+    """`tool`: the name of `offre` and the price of its API tool, where the caller has that plan without it (A7)."""
+    if tool is not None:
+        names, price = tool
+        beside = {"module": module, "offre": offre, "outil_api": False}
+        return _error("module_sans_outil", beside, module=module, plan=names, price=price)
     extra = {"module": module, "offre": offre}
     return _error("module_non_inclus", extra, **extra)
 

@@ -338,7 +338,8 @@ SUGGESTIONS: Final = (Q_REQUIS, PAYS, VERSION)
 RECORD: Final = (ISO, ID)
 # The variable parts of paths.
 PATH: Final = (*RECORD, VALEUR, JETON, QUOI, SOCIETE)
-RECONCILIATION: Final = (QUERIES, EXTEND)
+RECONCILIATION: Final = (QUERIES, EXTEND, VERSION)
+RECONCILIATION_SUGGESTIONS: Final = (PREFIX, VERSION)
 COMPARABLES: Final = (N, VERSION)
 MARCHE: Final = (*SCOPE, *FILTERS, VERSION)
 # Routes whose only parameter is the generation: countries, a record, its analysis, its group, a number.

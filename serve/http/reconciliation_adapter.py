@@ -22,12 +22,13 @@ from serve.access.caller import Caller
 from serve.access.etag import etag, matches
 from serve.api.matching import reconciliation
 from serve.api.operations import RECONCILIATION_PATH
-from serve.contract import errors
+from serve.contract import errors, parameters
 from serve.contract.errors import ApiError
+from serve.contract.parameters import VERSION, Parameter, names
 from serve.generation.open_generation import OpenGeneration
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
-from serve.request import json_body, line_list, query_string
+from serve.request import json_body, line_list, query_string, reader, values
 
 _FORM: Final = "application/x-www-form-urlencoded"
 # Fields of a form; the protocol has two.
@@ -41,6 +42,18 @@ _FRAMED: Final = "default-src 'none'; frame-ancestors *"
 # In the place of a token, for paths below the service of a caller without one.
 OPEN: Final = "visiteur"
 
+# Parameters of the protocol, and those that OpenRefine and its widgets add: they change nothing here.
+_OF_CLIENTS: Final = frozenset((
+    "callback", "_", "cursor", "lang", "type", "type_strict", "all_types", "exact", "spell", "filter", "key",
+    "html_escape", "indent", "output", "mql_output", "limit", "start", "user_lang", "domain", "flyout",
+))  # fmt: skip
+# The parameters of the parts of the service; the others take those of the queries.
+_ALLOWED: Final[Mapping[str, tuple[Parameter, ...]]] = {
+    "champs": (parameters.CHAMPS,),
+    "suggestions": parameters.RECONCILIATION_SUGGESTIONS,
+    "vue": parameters.PINNED,
+    "apercu": parameters.PINNED,
+}
 # The parts of the service that show one company.
 _SHOWN: Final = ("vue", "apercu")
 
@@ -54,9 +67,14 @@ async def respond(request: HttpRequest) -> Response:
     """
     assert request.target.route
     part = request.target.route.name.removeprefix("reconciliation").removeprefix("-")
+    allowed = _ALLOWED.get(part, parameters.RECONCILIATION)
     token, *rest = request.target.segments or (OPEN,)
     admitted = await _admit(request, token)
     given, sent = await _parameters(request, admitted)
+    # Nothing unknown is ignored, but what the protocol and its clients send beside it.
+    reader.check_names(
+        [pair for pair in given.items() if pair[0] not in _OF_CLIENTS], names(allowed)
+    )
     if part == "champs":
         return _tagged_response(request, reconciliation.proposed_fields(_limit(given.get("limit"))))
     if part == "suggestions":
@@ -78,6 +96,9 @@ async def respond(request: HttpRequest) -> Response:
     posted = request.message.method == "POST"
 
     def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
+        if VERSION.name in given:
+            version = values.value((given[VERSION.name],), VERSION, generation.names)
+            generation = generation.at_version(version)
         if part in _SHOWN:
             return _company(part, rest[0], generation)
         if part == "suggestions":
@@ -136,16 +157,16 @@ async def _parameters(
 ) -> tuple[Mapping[str, str], int]:
     """The parameters, of the query string or of a form, and their bytes. Clients send more than the service reads."""
     message = request.message
-    parameters = _without_empty(query_string.pairs(request.target.query))
+    sent = _without_empty(query_string.pairs(request.target.query))
     if message.method != "POST":
-        return parameters, len(request.target.query)
+        return sent, len(request.target.query)
     kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind != _FORM:
         raise errors.type_non_supporte(kind[:100], _FORM)
     largest = line_list.LARGEST
     raw = await body_reader.body(message, largest, admitted.largest_body(largest))
     fields = await body_reader.form_fields(raw, _FIELDS)
-    return parameters | _without_empty(fields), len(raw)
+    return sent | _without_empty(fields), len(raw)
 
 
 def _without_empty(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -154,7 +175,7 @@ def _without_empty(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _company(what: str, identifier: str, generation: OpenGeneration) -> PreparedCall[Content]:
-    """The page of a company, or a preview of it: one call each.
+    """The page of a company, or a preview of it. Both are free: a client asks for previews by itself (X0).
 
     Raises:
         ApiError: 404.
@@ -178,7 +199,7 @@ def _company(what: str, identifier: str, generation: OpenGeneration) -> Prepared
     async def run() -> CallResult[Content]:
         return CallResult(status, EncodedContent(body), headers)
 
-    return PreparedCall(run, tag, headers)
+    return PreparedCall(run, tag, headers, calls=0)
 
 
 def _tagged_response(request: HttpRequest, value: Any) -> Response:

@@ -25,7 +25,7 @@ from tests.quota.small import NOON
         (["data", "--api-tool"], "data", True),
         (["integral"], "integral", True),
         (["integral", "--api-tool"], "integral", True),
-        (["carte", "--api-tool", "--modules", "bourse,bilans"], "carte", True),
+        (["carte", "--api-tool", "--modules", "entreprise,marche"], "carte", True),
     ],
 )
 def test_account_create_prints_account_plan_and_tool(
@@ -65,7 +65,9 @@ def test_key_create_prints_the_key_once(quota: Command, account: str) -> None:
 def test_account_show_and_list_tell_the_plan_that_is_served(quota: Command) -> None:
     made = quota.json("account", "create", "--plan", "corporate", "--nom", "Société Générale")
     shown = quota.json("account", "show", made["account"])
-    quota.json("account", "create", "--plan", "carte", "--api-tool", "--modules", "bourse,,bilans")
+    quota.json(
+        "account", "create", "--plan", "carte", "--api-tool", "--modules", "entreprise,,marche"
+    )
     listed = quota.json("account", "list")
 
     assert shown == listed[0] or shown == listed[1]
@@ -75,7 +77,7 @@ def test_account_show_and_list_tell_the_plan_that_is_served(quota: Command) -> N
         False,
     )
     assert shown["nom"] == "Société Générale"
-    assert sorted(one["modules"] for one in listed) == [[], ["bourse", "bilans"]]
+    assert sorted(one["modules"] for one in listed) == [[], ["entreprise", "marche"]]
     assert "Société Générale" in quota("account", "show", made["account"])
     assert len(quota("account", "list").splitlines()) == 2
 

@@ -16,11 +16,11 @@ from tests.quota.command import Capture, Command
         (["account", "create", "--plan", "free", "--api-tool"], "--api-tool cannot be had"),
         (["account", "create", "--plan", "integral", "--no-api-tool"], "--no-api-tool cannot be"),
         (
-            ["account", "create", "--plan", "data", "--modules", "bourse,bilans"],
-            "--modules bourse,bilans cannot be had with the plan 'data', which is as it is: "
+            ["account", "create", "--plan", "data", "--modules", "marche"],
+            "--modules marche cannot be had with the plan 'data', which is as it is: "
             "leave it out, or take the plan carte",
         ),
-        (["account", "set-plan", "a_", "free", "--modules", "bourse"], "plan 'free'"),
+        (["account", "set-plan", "a_", "free", "--modules", "marche"], "plan 'free'"),
         (["account", "create"], "--plan"),
         (["account", "create", "--plan", "free", "--nom", "Żabka\nÉcole"], "'Żabka\\nÉcole'"),
         (["key", "create", "a_", "--label", "CRM\x1b[2J"], "'CRM\\x1b[2J'"),
@@ -30,6 +30,10 @@ from tests.quota.command import Capture, Command
         (["account", "list", "--js"], "arguments: --js\n"),
         (["--quot", "lmdb", "account", "list"], "'lmdb'"),
         (["account", "create", "--plan", "carte", "--modules", "Bourse!"], "'Bourse!'"),
+        (
+            ["account", "create", "--plan", "carte", "--modules", "marche,foo"],
+            "'foo' is no module; use one or both of entreprise, marche",
+        ),
         (["credits", "add", "a_", "0"], "from 1 to 1000000000"),
         (
             ["credits", "add", "a_", "1000000001"],

@@ -42,4 +42,5 @@ class ChangesEnvelope(NamedTuple):
             "restantes": self.total - self.visibles,
             "offre_suivante": orjson.Fragment(request.offer),
             "suivant": self.suivant,
+            "plafond_atteint": self.suivant is None and self.visibles < self.total,
         }

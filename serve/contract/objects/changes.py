@@ -46,6 +46,18 @@ class Modification:
     ] = ABSENT
 
 
+PlafondAtteint = Annotated[
+    bool,
+    Text(
+        "Vrai sur la dernière page d’un parcours que l’offre arrête avant la fin : `restantes` "
+        "changements ne sont sur aucune page. Demandez de nouveau par `pays` et par `nature`, "
+        "ou relisez les sociétés.",
+        "Whether this is the last page of a walk that the plan ends too early: `restantes` changes "
+        "are on no page. Ask again by `pays` and by `nature`, or read the companies again.",
+    ),
+]
+
+
 @part("Une page de changements.", "A page of changes.")
 class ChangesPage(AnswerObject):
     """What both pages of changes have, before their changes."""
@@ -127,6 +139,7 @@ class ListeModifications(ChangesPage):
         EncodedJson(Sequence[Modification]),
         Text("Les changements : disparues, nouvelles, modifiées.", "Changes: gone, new, changed."),
     ]
+    plafond_atteint: PlafondAtteint = False
 
 
 @component(
@@ -193,6 +206,7 @@ class ModificationsSuivies(ChangesPage):
         ),
     ] = ABSENT
     activites_comprises: ActivitesComprises = ABSENT
+    plafond_atteint: PlafondAtteint = False
 
     def json(self) -> bytes:
         """The answer as JSON; its changes lack the keys that are absent, too."""

@@ -244,6 +244,13 @@ class DetailsErreur:
     quota: Quota
     module: Annotated[str, Text("Le module que l’offre n’a pas.", "Module that the plan lacks.")]
     offre: Annotated[str, Text("L’offre qui ouvre le module.", "Plan that opens the module.")]
+    outil_api: Annotated[
+        bool,
+        Text(
+            "Faux si c’est la vôtre, et qu’il y manque l’outil API.",
+            "False where it is your own plan, and the API tool is missing.",
+        ),
+    ]
     version: Annotated[str, Text("La génération demandée.", "Generation that was asked for.")]
     versions: Annotated[
         Sequence[str],

@@ -300,6 +300,26 @@ def test_a_plan_without_the_module_is_told_which_one_has_it(
     assert served.usage(customer).calls.used == 0
 
 
+@pytest.mark.parametrize(
+    ("plan", "module", "offer", "tool"),
+    [("corporate", "entreprise", "corporate", True), ("data", "entreprise", "data", True),
+     ("corporate", "marche", "integral", False)],
+)  # fmt: skip
+def test_a_plan_without_the_api_tool_is_told_that_the_tool_is_missing(
+    served: Served, plan: str, module: str, offer: str, tool: bool
+) -> None:
+    """X11: nobody is told to buy the plan that they have"""
+    customer = served.customer(plan, api_tool=False)
+    asked_path = path(*FIRM) if module == "entreprise" else "/api/v1/analyses/marche"
+
+    reply = served.ask(asked_path, headers={**customer.headers, "Accept-Language": "en"})
+
+    assert (reply.status, reply.code) == (403, "module_non_inclus")
+    assert (reply.json["module"], reply.json["offre"]) == (module, offer)
+    assert reply.json.get("outil_api") == (False if tool else None)
+    assert ("With the API tool (€250 a year" in reply.json["erreur"]["message"]) == tool
+
+
 def test_a_visitor_needs_an_account(served: Served) -> None:
     assert served.ask(path(*FIRM)).code == "compte_requis"
     assert served.ask(path("UK", "none")).code == "compte_requis"

@@ -119,6 +119,8 @@ def test_the_cap_of_the_plan_holds_for_what_came_and_not_for_what_went(
     body = asked(served, customer, depuis=names[1])
     assert (body["total"], body["visibles"], body["restantes"]) == (260, 200, 60)
     assert (body["tronque"], body["plafond_resultats"], body["limit"]) == (True, 200, 50)
+    assert (body["suivant"] is None, body["plafond_atteint"]) == (False, False)
+
     assert len(walk(served, customer, depuis=names[1], limit="1000")) == 200
 
     free = served.customer("free")
@@ -126,6 +128,24 @@ def test_the_cap_of_the_plan_holds_for_what_came_and_not_for_what_went(
     assert (body["total"], body["visibles"], body["limit"]) == (40, 25, 5)
     found = walk(served, free, depuis=names[0])
     assert [one["nature"] for one in found] == ["supprimee"] * 20 + ["modifiee"] * 5
+
+
+def test_the_last_page_says_that_the_plan_ended_the_walk(served: Served, names: list[str]) -> None:
+    """Who keeps a copy must not go on to `jusque` (/docs/guides/suivi)"""
+    customers = [served.customer(plan) for plan in ("data", "integral")]
+    pages = []
+    for customer in customers:
+        page = asked(served, customer, depuis=names[1])
+        while page["suivant"] is not None:
+            assert page["plafond_atteint"] is False
+            page = asked(served, customer, depuis=names[1], curseur=page["suivant"])
+        pages.append(page)
+
+    assert [(page["restantes"], page["plafond_atteint"]) for page in pages] == [
+        (60, True),
+        (0, False),
+    ]
+    assert list(pages[0])[-1] == "plafond_atteint"
 
 
 def test_a_page_costs_a_call_and_a_304_none(served: Served, names: list[str]) -> None:

@@ -258,18 +258,58 @@ def test_a_company_is_shown_in_a_few_lines_and_on_its_page(served: Served, addre
     assert served.ask(f"{address}/preview/FR:absente").code == "societe_introuvable"
 
 
-def test_a_preview_and_a_view_count_as_a_call_each(served: Served) -> None:
+def test_previews_and_views_are_free(served: Served) -> None:
+    """X0.6: a client asks for previews by itself"""
     customer = served.customer("data")
     path = made(served, customer)
 
-    used = []
-    for shown in ("preview", "view", "preview"):
-        reply = served.ask(f"{path}/{shown}/{GENERALE}")
-        used.append(int(reply.headers["X-Quota-Used"]))
-    missing = served.ask(f"{path}/preview/FR:absente")
+    statuses = [
+        served.ask(f"{path}/{shown}").status
+        for shown in (f"preview/{GENERALE}", f"view/{GENERALE}", "preview/FR:absente")
+    ]
 
-    assert used == [1, 2, 3]
-    assert missing.status == 404
+    assert statuses == [200, 303, 404]
+    assert served.used(customer) == 0
+
+
+@pytest.mark.parametrize("shown", ["preview", "view"])
+def test_an_invalid_key_is_told_as_json_where_the_answer_is_none(
+    served: Served, shown: str
+) -> None:
+    """§7: all errors have the shape of 2.6"""
+    refused = {"Authorization": "Bearer soc_live_x"}
+
+    reply = served.ask(f"{PATH}/visiteur/{shown}/{GENERALE}", headers=refused)
+
+    assert (reply.status, reply.code, list(reply.json)) == (401, "cle_invalide", ["erreur"])
+    assert reply.headers["Content-Type"].startswith("application/json")
+    assert "Location" not in reply.headers
+
+
+@pytest.mark.parametrize(
+    "path", ["?foo=bar", "/properties?foo=1", "/suggest/entity?prefix=roy&pays=zz",
+             f"/preview/{GENERALE}?x=1", f"/view/{GENERALE}?x=1", "/suggest/type?foo=1"]
+)  # fmt: skip
+def test_an_unknown_parameter_is_refused(served: Served, address: str, path: str) -> None:
+    """B6: nothing is ignored, but what clients of the protocol send beside"""
+    assert served.ask(f"{address}{path}").code == "parametre_inconnu"
+
+
+def test_an_answer_can_be_pinned_to_a_generation(served: Served, address: str) -> None:
+    """X0.2"""
+    current = served.ask("/readyz").json["generation"]
+    queries = quote(orjson.dumps({"q0": {"query": "Fitlab"}}).decode())
+    extend = quote('{"ids": ["FR:552100554"], "properties": [{"id": "ville"}]}')
+    paths = [
+        f"?queries={queries}", f"?extend={extend}", "/suggest/entity?prefix=fitl&callback=f",
+        f"/preview/{GENERALE}",
+    ]  # fmt: skip
+
+    for path in paths:
+        pinned = f"{address}{path}{'&' if '?' in path else '?'}version="
+        assert served.ask(f"{pinned}{current}").body == served.ask(f"{address}{path}").body
+        assert served.ask(f"{pinned}0123456789abcdef").code == "version_expiree"
+        assert served.ask(f"{pinned}x").code == "parametre_invalide"
 
 
 def test_an_address_can_be_revoked_opens_nothing_else_and_is_never_logged(served: Served) -> None:

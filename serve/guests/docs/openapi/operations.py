@@ -11,6 +11,7 @@ from serve.contract.objects.bodies import EXAMPLES as BODY_EXAMPLES
 from serve.contract.objects.declaration import component_name
 from serve.contract.objects.json_schema import Schema, component_schema, schema
 from serve.contract.operation import Operation
+from serve.contract.parameters import VERSION
 from serve.contract.text import Lang
 from serve.guests.docs.openapi import headers
 from serve.guests.docs.openapi.answers import (
@@ -156,6 +157,13 @@ def _counters(operation: Operation) -> tuple[str, ...]:
     return (*headers.CALLS, *(headers.CREDITS if operation.credits else ()))
 
 
+def _is_pinnable(operation: Operation) -> bool:
+    """Can the operation be asked of a generation that is not open any more?"""
+    if operation.kind != "reconciliation":
+        return operation.kind != "account"
+    return VERSION in operation.parameters or operation.body is not None
+
+
 def _statuses(operation: Operation) -> set[int]:
     """The statuses of its errors, but for those that every path has."""
     statuses = set(operation.refusals)
@@ -167,7 +175,7 @@ def _statuses(operation: Operation) -> set[int]:
         }
     if operation.kind not in ("check", "metrics", "document"):
         # Neither the account nor the protocol is of a generation that a caller names.
-        statuses |= {429, 503, *([] if operation.kind in ("account", "reconciliation") else [409])}
+        statuses |= {429, 503, *([409] if _is_pinnable(operation) else [])}
     if operation.key:
         statuses |= {401, *([402] if operation.credits else [])}
     if operation.kind == "analysis":
