@@ -1,9 +1,9 @@
 """Content codings of answers: Zstandard (RFC 8878) and gzip (RFC 1952), as the client accepts them (X0).
 
-Answers to GET and HEAD of more than 1 000 bytes are compressed, but not pages that no cache may keep: such a page
-may contain a secret of its reader (the token of a form) beside text that an attacker chose, whose browser sends the
-session by itself, and its compressed length would give the secret away (BREACH). Answers of the API have no such
-secret, and no browser adds a key by itself. MCP answers are those of a POST, at most 64 KiB, and are sent as they are.
+Answers of more than 1 000 bytes are compressed, errors of the API and its answers to POST too, but not pages that no
+cache may keep: such a page may contain a secret of its reader (the token of a form) beside text that an attacker
+chose, whose browser sends the session by itself, and its compressed length would give the secret away (BREACH).
+Answers of the API have no such secret, and no browser adds a key by itself. Files of an export are sent as they are.
 
 A tag names exact bytes, so each coding has its own: `"abc"`, `"abc-gzip"`, `"abc-zstd"` (RFC 9110 §8.8.3.3).
 Routes know only the first; here the others are made of it, and recognised in If-None-Match.
@@ -109,7 +109,9 @@ async def compress_response(
     """
     headers = response.headers
     policy = headers.get("Cache-Control", "no-store")
-    if message.method not in ("GET", "HEAD") or response.file is not None:
+    if message.method not in ("GET", "HEAD") and not (of_api and message.method == "POST"):
+        return response
+    if response.file is not None:
         return response
     if "no-store" in policy and not of_api:
         return response
@@ -117,7 +119,8 @@ async def compress_response(
         return response._replace(
             headers=_headers_of_304(headers, message.headers.get("If-None-Match"), by)
         )
-    if response.status != 200 or not headers.get("Content-Type", _KINDS[1]).startswith(_KINDS):
+    answered = response.status == 200 or (of_api and response.status >= 400)
+    if not answered or not headers.get("Content-Type", _KINDS[1]).startswith(_KINDS):
         return response
     varied = {**headers, "Vary": f"{headers['Vary']}, {_VARY}" if "Vary" in headers else _VARY}
     coding, body = by.best_coding, response.body

@@ -234,7 +234,7 @@ _WORDS_OF_TOOLS: Final = {
     "`1`: only": "true: only",
     " Several are separated by commas.": "",
     " Several are separated by `|`.": "",
-    " which is understood as in the path of a record": "",
+    ", which is understood as in the path of a record": "",
     " (of a file: the header `X-Export-Ids-Inconnus`)": "",
     " If your account has matched all of them (`sur` or `probable`), a search shows all, whatever the plan.":
         " All are shown if match_companies found them.",

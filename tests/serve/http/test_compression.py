@@ -100,7 +100,6 @@ def test_an_answer_with_a_secret_of_its_caller_is_not_compressed(served: Served)
     visitor, _ = member(served)
 
     bodies = [
-        served.ask("/api/v1/societes", headers={"Authorization": "Bearer soc_live_x"} | wanted),
         served.ask("/connexion", headers=wanted),
         served.ask("/inscription", headers=wanted),
         served.ask("/compte", headers={**visitor._headers(), **wanted}),
@@ -150,3 +149,32 @@ def test_what_is_the_same_for_everybody_is_compressed_once(
     monkeypatch.setattr(compression, "_COMPRESS", {"zstd": refuse, "gzip": refuse})
 
     assert served.ask("/openapi.json", headers=codings("zstd")).body == first.body
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [("GET", "/api/v1/export?colonnes=xx&q=steel", None, 400),
+     ("POST", "/api/mcp", b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}', 200)],
+)  # fmt: skip
+def test_errors_of_the_api_and_answers_to_tools_are_compressed(
+    served: Served, method: str, path: str, body: bytes | None, status: int
+) -> None:
+    """X0.5"""
+    headers = served.customer("data").headers | {"Content-Type": "application/json"}
+
+    plain = served.ask(path, method, headers, body=body or b"")
+    packed = served.ask(path, method, {**headers, "Accept-Encoding": "gzip"}, body=body or b"")
+
+    assert (plain.status, packed.status, len(plain.body) > 1_000) == (status, status, True)
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.body) == plain.body
+    assert "Accept-Encoding" in packed.headers["Vary"]
+
+
+def test_the_answer_to_an_invalid_key_is_compressed(served: Served) -> None:
+    """X0.5: it repeats no text of the request"""
+    headers = {"Authorization": "Bearer soc_live_x"}
+
+    packed = served.ask("/api/v1/societes", headers=headers | codings("gzip"))
+
+    assert (packed.status, packed.headers["Content-Encoding"]) == (401, "gzip")

@@ -257,9 +257,12 @@ def _type(schema: Mapping[str, Any]) -> TypeName:
     TypeName(kinds=(), objects=('Offre',), many=False, nullable=True)
     >>> _type({"type": ["integer", "null"]}).kinds, _type({"type": "array", "items": {}}).many
     (('integer',), True)
+    >>> _type({"type": ["array", "null"], "items": {"type": ["string", "null"]}}).nullable
+    True
     """
     if "items" in schema:
-        return _type(schema["items"])._replace(many=True)
+        nullable = "null" in schema.get("type", ())
+        return _type(schema["items"])._replace(many=True, nullable=nullable)
     parts = [_type(part) for part in schema.get("anyOf", ())]
     stated = schema.get("type", [])
     kinds = [stated] if isinstance(stated, str) else stated

@@ -76,8 +76,9 @@ without, and {exports} exports at once of one organisation. `X-Quota-*`, `RateLi
 
 ## Values
 
-Blanks around a value and empty values do not matter; codes and slugs may be in any case. A list may
-also be sent as a repeated parameter. Anything unknown is an error that names it.
+Blanks around a value and empty values do not matter. Codes of countries, slugs of sectors and `ids` may
+be in any case; other values (`etat`, `tri`, `format`, `lang`, `par`, `colonnes`) are written as they are
+listed. A list may also be sent as a repeated parameter. Anything unknown is an error that names it.
 
 ## Errors
 
