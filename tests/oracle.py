@@ -112,10 +112,10 @@ def former_name(company: Company, q: str) -> str | None:
 
 @lru_cache(1 << 16)  # the same texts are asked for example after example
 def folded(text: str) -> str:
-    """B15, one character after the other."""
+    """B15, one character after the other; a soft hyphen parts no word."""
     out = ""
     for char in unicodedata.normalize("NFKD", text):
-        if unicodedata.category(char).startswith("M"):
+        if unicodedata.category(char).startswith("M") or unicodedata.category(char) == "Cf":
             continue
         for small in char.casefold():
             out += LIGATURES.get(small, small) if small.isalnum() else " "

@@ -8,7 +8,8 @@ it as a link, and an e-mail address that is none (several in one field, "n/a"). 
 a user before the host is left out (RFC 3986 §3.2.1): `https://bank.fr@evil.com` reads as another site,
 and a password is nobody's business. The texts of a list
 are cleaned likewise; a list without any text is null. Cleaning is idempotent. What no one sees at an end of a
-text is trimmed. Identifiers become NFC and are trimmed; `rejections` refuses those that are not printable inside.
+text is trimmed, and within a word it is left out (a soft hyphen). Identifiers become NFC and are trimmed; `rejections`
+refuses those that are not printable inside.
 """
 
 from collections.abc import Mapping
@@ -64,6 +65,8 @@ _EMAIL: Final = (
     rf"^{_NAME}(?:\.{_NAME})*@(?:{_LABEL}\.)+(?:[\p{{L}}\p{{M}}]{{2,}}|xn--[A-Za-z0-9-]+)$"
 )
 _CONTROL: Final = r"[\p{Cc}\p{Zl}\p{Zp}]+"
+# Characters without a width within a word: a soft hyphen, a zero-width space.
+_UNSEEN: Final = r"\p{Cf}+"
 # Blanks, controls and format characters, such as the zero-width space and the mark at the head of a file.
 INVISIBLE_ENDS: Final = r"^[\p{Z}\p{Cc}\p{Cf}]+|[\p{Z}\p{Cc}\p{Cf}]+$"
 # A text of these characters only, without a blank at an end, is already clean: NFC never changes
@@ -125,10 +128,10 @@ def _clean_untidy(texts: pl.Series, kept_inside: bool) -> pl.Series:
 
 def _clean_text(text: pl.Expr, kept_inside: bool = False) -> pl.Expr:
     """The cleaned text, null for a blank one; controls inside it stay if `kept_inside`."""
-    found = text.str.normalize("NFC")
+    found = text
     if not kept_inside:
-        found = found.str.replace_all(_CONTROL, " ")
-    found = found.str.replace_all(INVISIBLE_ENDS, "")
+        found = found.str.replace_all(_CONTROL, " ").str.replace_all(_UNSEEN, "")
+    found = found.str.normalize("NFC").str.replace_all(INVISIBLE_ENDS, "")
     return pl.when(found != "").then(found)
 
 

@@ -1,7 +1,8 @@
 """Folding of names and identifiers for comparison (contract B15).
 
 The build folds each name once and the server folds `q`; both use this one function, because the results must agree to
-the letter. Folding is idempotent. It knows no language (`ä` is `a`, not `ae`), no abbreviations and no stop words.
+the letter. Folding is idempotent. Characters without a width, such as a soft hyphen, part no word. It knows no language
+(`ä` is `a`, not `ae`), no abbreviations and no stop words.
 """
 
 import re
@@ -21,12 +22,12 @@ _WORD: Final = re.compile(r"[^\W_]+")
 
 
 def fold(text: str) -> str:
-    """The text without case, accents, ligatures and punctuation; words are separated by one blank.
+    r"""The text without case, accents, ligatures and punctuation; words are separated by one blank.
 
     >>> fold("  Société L'Œuvre & Fils")
     'societe l oeuvre fils'
-    >>> fold("ＡＢＣ Łódź-Straße 2²")
-    'abc lodz strasse 22'
+    >>> fold("ＡＢＣ Łódź-Straße 2²"), fold("Bau\u00adhaus\u200b AG")
+    ('abc lodz strasse 22', 'bauhaus ag')
     """
     if text.isascii():
         lower = text.lower()
@@ -48,15 +49,17 @@ class _FoldedCharacters(dict[int, str]):
     """What each code point becomes, in the order of contract B15: none of these steps looks at its neighbours."""
 
     def __missing__(self, point: int) -> str:
-        bare = (c for c in unicodedata.normalize("NFKD", chr(point)) if not _is_mark(c))
+        bare = (c for c in unicodedata.normalize("NFKD", chr(point)) if not _is_unseen(c))
         folded = "".join(bare).casefold().translate(_LIGATURES)
         if len(self) < _REMEMBERED:
             self[point] = folded
         return folded
 
 
-def _is_mark(char: str) -> bool:
-    return unicodedata.category(char)[0] == "M"
+def _is_unseen(char: str) -> bool:
+    """Whether a character is a mark, or formats others: a soft hyphen, a zero-width space."""
+    category = unicodedata.category(char)
+    return category[0] == "M" or category == "Cf"
 
 
 _FOLDED: Final = _FoldedCharacters()

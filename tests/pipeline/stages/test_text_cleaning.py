@@ -54,9 +54,9 @@ def test_an_address_has_no_user_before_its_host(published: str, expected: str) -
         ("Rue A\r\nBât. B", "Rue A Bât. B"),
         ("Ża\x00bka\x07", "Ża bka"),
         ("\x85\u2028", None),
-        ("\ufeff\u200bŻabka\u200d \u00ad", "Żabka"),
+        ("\ufeffŻabka\u200d \u00ad", "Żabka"),
         ("\u200b", None),
-        ("Ża\u200bbka", "Ża\u200bbka"),
+        ("Ża\u200bbka", "Żabka"),
         ("", None),
         (None, None),
         ("ＡＢＣ Ψ 😀", "ＡＢＣ Ψ 😀"),
@@ -248,3 +248,10 @@ def test_what_is_no_email_address_is_null_and_counted(text: str, kept: bool) -> 
 
     assert found["email"].to_list() == [text if kept else None, None]
     assert found[text_cleaning.NO_EMAIL].to_list() == [not kept, False]
+
+
+@pytest.mark.parametrize("unseen", ["\u00ad", "\u200b", "\u2060", "\ufeff"])
+def test_a_word_keeps_no_character_without_a_width(unseen: str) -> None:
+    frame = companies(company("EE", "7", f"Bau{unseen}haus e\u200b\u0301"))
+
+    assert frame.pipe(text_cleaning.clean).collect()["nom"].item() == "Bauhaus é"

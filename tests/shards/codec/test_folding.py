@@ -2,6 +2,7 @@
 
 import sys
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,3 +44,10 @@ def test_ligatures_are_spelt_out() -> None:
 def test_a_run_of_other_characters_is_one_blank() -> None:
     """B15"""
     assert fold("  A&B--(C)\u00a0«D»_E ") == "a b c d e"
+
+
+@pytest.mark.parametrize("unseen", ["\u00ad", "\u200b", "\u200d", "\u2060", "\ufeff"])
+def test_a_character_without_a_width_parts_no_word(unseen: str) -> None:
+    text = f"Bau{unseen}haus"
+
+    assert fold(text) == oracle.folded(text) == "bauhaus"
