@@ -37,6 +37,7 @@ class NameComparison:
 
     Attributes:
         common, lacking, extra: what the words tell that both have, only the line has, only the company has.
+        common_words: how many words both have.
         lacking_words, extra_words: these words.
         heavy_lacking, heavy_extra: of these the words that tell much.
         errors: typing errors in the words that are nearly the same.
@@ -53,6 +54,7 @@ class NameComparison:
     """
 
     common: float = 0.0
+    common_words: int = 0
     lacking: float = 0.0
     extra: float = 0.0
     lacking_words: Sequence[str] = ()
@@ -76,6 +78,7 @@ class NameComparison:
     def add_common(self, told: float) -> None:
         """Count words that both have."""
         self.common += told
+        self.common_words += 1
 
     @property
     def are_alike(self) -> bool:
@@ -93,6 +96,8 @@ class NameComparison:
         if self.initials or self.are_alike or not (self.lacking_words or self.extra_words):
             return True
         lacking = max(0.0, self.lacking - explained)
+        if lacking and self.common_words == 1:
+            return False
         if self.extra > self.common and (lacking or self.common < _RARE):
             return False
         return self.common >= LIGHT and self.common >= _OUTWEIGHS * lacking

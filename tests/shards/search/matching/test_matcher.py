@@ -218,6 +218,7 @@ def test_a_company_named_by_its_number_stays_whatever_its_name(matcher: Matcher)
         (Line("Control Systems SRL", ("UK",), id="00944111"), "00944111"),
         (Line("Fine Instruments Tools GmbH", id="GB00944111"), "00944111"),
         (Line("Royal Tool Control AG", id="00944111"), "00944111"),
+        (Line("Cinnabar Services", id="01000033"), "01000033"),
         (Line("NBG Plumbing and Roofing", tva="GB444555666"), "15615189"),
         (Line("Healthcare Zipfelhuber", id="15615189"), "15615189"),
         (Line("Nord Energie AG", id="B1204_HRB260632"), "B1204_HRB260632"),
