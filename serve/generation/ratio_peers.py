@@ -3,20 +3,25 @@
 Peers are those whose own last year is one of the last three of the data. The last year of the data is
 the latest one that at least one company in a hundred ended with, so that a date in the future that a
 register let pass moves nothing. Of fewer than `FEWEST` known values in the country, the sector of all
-countries is taken.
+countries is taken. Among fewer than `LEAST_QUANTILES` values quantiles say nothing of a sector, and among fewer
+than `LEAST_RANKED` a rank says nothing.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shards.ratios.distribution import FEWEST, Figures, Quantiles, quantiles
+from shards.ratios.ratio_table import ratios
 from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet
 
 YEARS: Final = 3
+LEAST_QUANTILES: Final = 10
+LEAST_RANKED: Final = 5
 # The last year of the data is that of at least one company in so many.
 _SHARE: Final = 100
 
@@ -28,7 +33,8 @@ class Peers(NamedTuple):
 
     Attributes:
         pays: the country, None for all countries.
-        rang: the place of the compared value, the greatest first; None without a value.
+        rang: the place of the compared value, the best first (`Ratio.sens`); None without a value or a direction,
+            and among fewer than `LEAST_RANKED`.
     """
 
     pays: str | None
@@ -46,10 +52,11 @@ class _Slice(NamedTuple):
     def figures(self, code: str) -> Figures:
         return self.shard.ratio(code)[self.part][self.recent]
 
-    def count_above(self, code: str, value: float) -> int:
-        """How many have a ratio above `value`; none of these is copied."""
-        above = self.shard.ratio(code)[self.part] > value
-        return int(np.count_nonzero(np.logical_and(above, self.recent, out=above)))
+    def count_better(self, code: str, value: float, sens: str) -> int:
+        """How many have a better ratio than `value`; none of these is copied."""
+        figures = self.shard.ratio(code)[self.part]
+        better = figures > value if sens == "haut" else figures < value
+        return int(np.count_nonzero(np.logical_and(better, self.recent, out=better)))
 
 
 def newest_year(shards: ShardSet) -> int:
@@ -79,7 +86,12 @@ class SectorPeers:
         country = self._quantiles(self._iso2, code)
         if country.n >= FEWEST:
             return Peers(self._iso2, country, _rank(self._country, code, value))
-        return Peers(None, self._quantiles("", code), _rank(self._all_slices(), code, value))
+        everywhere = self._quantiles("", code)
+        ranked = everywhere.n >= LEAST_RANKED
+        rank = _rank(self._all_slices(), code, value) if ranked else None
+        if everywhere.n < LEAST_QUANTILES:
+            everywhere = replace(everywhere, values=(None,) * len(everywhere.values))
+        return Peers(None, everywhere, rank)
 
     def _all_slices(self) -> Sequence[_Slice]:
         if self._everywhere is None:
@@ -110,9 +122,10 @@ def _slices(shards: Sequence[Shard], division: str, oldest: int) -> list[_Slice]
 
 
 def _rank(slices: Sequence[_Slice], code: str, value: float | None) -> int | None:
-    if value is None:
+    sens = ratios()[code].sens
+    if value is None or sens is None:
         return None
-    return sum(one.count_above(code, value) for one in slices) + 1
+    return sum(one.count_better(code, value, sens) for one in slices) + 1
 
 
 class TurnoverRank(NamedTuple):

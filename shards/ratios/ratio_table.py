@@ -17,6 +17,7 @@ from shards.ratios.formula import Formula, FormulaError, parse
 # Units of values: parts of 1, times, days, euros, an index, persons, an amount of the accounts.
 UNITS: Final = ("part", "fois", "jours", "EUR", "indice", "personnes", "montant")
 AMOUNTS: Final = ("montant", "personnes")
+_DIRECTIONS: Final = ("haut", "bas", "")
 # The line with the months of a fiscal year, where these are not twelve.
 MONTHS: Final = "PeriodMonths"
 YEAR_MONTHS: Final = 12
@@ -33,6 +34,7 @@ class Ratio:
         annual: 1 where a flow is compared with a stock, -1 where a stock is with a flow: the flow counts as
             that of twelve months. 0 for others, in which the length of the year makes no difference.
         formule: the formula as the table states it, for people.
+        sens: the better value: `haut` (the greatest), `bas` (the smallest), None where neither is.
         source: a textbook or a standard.
     """
 
@@ -43,6 +45,7 @@ class Ratio:
     factor: float
     annual: int
     unite: str
+    sens: str | None
     formule: str
     source: str
 
@@ -99,6 +102,8 @@ def chart_lines() -> frozenset[str]:
 def _ratio(row: Mapping[str, str]) -> Ratio:
     if row["unite"] not in UNITS:
         raise FormulaError(f"{row['code']}: unit {row['unite']!r}; known: {', '.join(UNITS)}")
+    if row["sens"] not in _DIRECTIONS:
+        raise FormulaError(f"{row['code']}: direction {row['sens']!r}; known: haut, bas, or empty")
     quotient = f"({row['numerateur']}) / ({row['denominateur']})"
     shown = quotient if row["denominateur"] else row["numerateur"]
     return Ratio(
@@ -109,6 +114,7 @@ def _ratio(row: Mapping[str, str]) -> Ratio:
         float(row["facteur"] or 1),
         int(row["annuel"] or 0),
         row["unite"],
+        row["sens"] or None,
         shown + (f" × {row['facteur']}" if row["facteur"] else "") + _ANNUAL[row["annuel"]],
         row["source"],
     )

@@ -99,6 +99,13 @@ def entreprise(
     return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)
 
 
+def count_computable(shard: Shard, row: int) -> tuple[int, int]:
+    """How many ratios the statements of a company give in some year, of how many."""
+    years = _company(shard, row).values.values()
+    codes = [code for code, ratio in ratios().items() if not ratio.is_amount]
+    return sum(any(year[code].value is not None for year in years) for code in codes), len(codes)
+
+
 def _company(shard: Shard, row: int) -> _Company:
     by_year = accounts.by_year(codec.lines(shard.comptes(row)))
     values = accounts.values(by_year, shard.withheld_codes(row))
@@ -142,6 +149,7 @@ def _ratios(company: _Company, generation: OpenGeneration, newest: int) -> list[
             **ratio_texts(ratio),
             valeurs=[_value(year, of_year[code]) for year, of_year in company.values.items()],
             secteur=_sector_figures(company, code, peers, newest),
+            sens=ratio.sens,
         )
         for code, ratio in ratios().items()
         if not ratio.is_amount
@@ -187,9 +195,18 @@ def _sector_figures(
         perimetre=scope,
         n=n,
         **quantiles,
-        rang=comparison.rang if n else None,
-        motif_code=None if n else "aucun_ratio",
+        rang=comparison.rang,
+        motif_code=_peers_reason(code, n),
     )
+
+
+def _peers_reason(code: str, n: int) -> str | None:
+    """Why the sector has no quantiles, or else no rank; None where it has both."""
+    if not n:
+        return "aucun_ratio"
+    if n < ratio_peers.LEAST_QUANTILES:
+        return "trop_peu_de_pairs"
+    return None if ratios()[code].sens else "sans_sens"
 
 
 def _ranks(company: _Company, generation: OpenGeneration) -> Rangs:

@@ -120,8 +120,9 @@ class ReperesDuSecteur:
         int | None,
         with_keywords(minimum=1),
         Text(
-            "La place, le plus grand d’abord ; null sans valeur, et si `n` vaut 0.",
-            "Place, the greatest first; null without a value, and where `n` is 0.",
+            "La place, le meilleur d’abord selon `sens` ; null sans valeur, sans `sens`, et si `n` est "
+            "inférieur à 5.",
+            "Place, the best first by `sens`; null without a value or a `sens`, and where `n` is under 5.",
         ),
     ]
     motif: Motif = None
@@ -129,9 +130,12 @@ class ReperesDuSecteur:
         str | None,
         Text(
             "Le code de `motif` : `aucun_ratio` : aucune société n’a de valeur, donc ni "
-            "quantiles ni rang.",
+            "quantiles ni rang ; `trop_peu_de_pairs` : moins de 10 sociétés, donc pas de quantiles "
+            "(ni de rang, à moins de 5) ; `sans_sens` : aucune valeur n’est meilleure qu’une autre, "
+            "donc pas de rang.",
             "Code of `motif`: `aucun_ratio`: no company has a value, so there are no quantiles "
-            "and no rank.",
+            "and no rank; `trop_peu_de_pairs`: under 10 companies, so there are no quantiles (and "
+            "under 5 no rank); `sans_sens`: no value is better than another, so there is no rank.",
         ),
     ]
 
@@ -165,6 +169,14 @@ class RatioAnalyse(RatioDecrit):
     ]
     secteur: ReperesDuSecteur | None
     formule_code: FormuleCode
+    sens: Annotated[
+        str | None,
+        Text(
+            "La meilleure valeur : `haut` (la plus grande), `bas` (la plus petite) ; null : ni l’une "
+            "ni l’autre.",
+            "The better value: `haut` (the greatest), `bas` (the smallest); null: neither.",
+        ),
+    ]
 
 
 @part("La société.", "The company.")

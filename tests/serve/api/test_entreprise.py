@@ -33,6 +33,11 @@ def peer(iso2: str, number: int) -> Company:
 
 
 # 40 companies in the United Kingdom with an equity ratio of 0.00, 0.01, … 0.39; 3 of Estonia.
+# 40 builders: gearing of 1, 2, …, 40, and as many days of payables.
+BUILDERS = [
+    company("UK", f"L{number}", f"Builder {number}", division="41", groupe="41.2", a_comptes=True)
+    for number in range(40)
+]
 PEERS = [
     *(peer("UK", number) for number in range(40)),
     *(peer("EE", number) for number in range(3)),
@@ -44,7 +49,7 @@ COMPANIES = [
     company("EE", "11", "Tühi OÜ", division="62", groupe="62.0", secteur=world.IT),
     company("EE", "12", "Sektorita OÜ", a_comptes=True),
     company("EE", "13", "Lühike OÜ", a_comptes=True),
-    *PEERS,
+    *PEERS, *BUILDERS,
 ]  # fmt: skip
 STATEMENTS = {
     FIRM: lines({2024: (800.0, -20.0, -5.0, 100.0, 50.0), 2023: (1_000.0, -10.0, 25.0, 100.0, None)}),
@@ -58,6 +63,16 @@ STATEMENTS = {
 } | {
     (one["iso2"], one["id"]): lines({2023: (None, None, float(one["id"][1:]), 100.0, None)})
     for one in PEERS
+} | {
+    (one["iso2"], one["id"]): [
+        {"etat": "annexe", "code": code, "libelle": code, "valeur": value, "devise": "EUR",
+         "exercice": 2023, "ordre": order}
+        for order, (code, value) in enumerate({
+            "Liabilities": 10.0 * (number + 1), "Equity": 10.0, "CostSales": 365.0,
+            "TradeCreditorsTradePayables": number + 1.0,
+        }.items())
+    ]
+    for number, one in enumerate(BUILDERS)
 }  # fmt: skip
 
 
@@ -176,7 +191,47 @@ def test_there_is_no_rank_among_nobody_and_quantiles_say_why(served: Served) -> 
         assert [one[name] for name in ("p10", "p25", "mediane", "p75", "p90", "rang")] == [None] * 6
         assert one["motif_code"] == "aucun_ratio"
         assert one["motif"] == "aucune société comparée n'a publié les postes nécessaires"
-    assert all(one["motif"] is None for one in beside if one["n"])
+    assert all(one["motif"] is None for one in beside if one["n"] >= 10 and one["rang"])
+
+
+def test_a_rank_is_by_merit_and_debts_and_delays_are_best_when_small(served: Served) -> None:
+    """Before: the company with the most debts was number 1 of its sector."""
+    headers = served.customer("integral").headers
+    found = served.ask(path("UK", "L0"), headers=headers).json
+    worst = served.ask(path("UK", "L39"), headers=headers).json
+
+    gearing, payables = ratio(found, "endettement"), ratio(found, "delai_fournisseurs")
+    assert (gearing["sens"], gearing["secteur"]["rang"], gearing["secteur"]["n"]) == ("bas", 1, 40)
+    assert ratio(worst, "endettement")["secteur"]["rang"] == 40
+    assert ratio(found, "autonomie_financiere")["sens"] == "haut"
+    assert payables["valeurs"][0]["valeur"] is not None
+    assert (payables["sens"], payables["secteur"]["rang"]) == (None, None)
+    assert payables["secteur"]["mediane"] is not None
+    assert payables["secteur"]["motif_code"] == "sans_sens"
+
+
+@pytest.mark.parametrize(
+    ("size", "has_rank", "has_quartiles"), [(4, 0, 0), (5, 1, 0), (9, 1, 0), (10, 1, 1)]
+)
+def test_few_peers_have_no_rank_and_no_quartiles(
+    tmp_path: Path, size: int, has_rank: int, has_quartiles: int
+) -> None:
+    """Before: `5,7 % 5,7 % 5,7 %`, the quartiles of a single company, and rank 1 of 1."""
+    firms = [peer("UK", number) for number in range(size)]
+    filed = {
+        ("UK", f"P{n}"): lines({2023: (None, None, 1.0 + n, 100.0, None)}) for n in range(size)
+    }
+    world.publish(tmp_path, firms, filed)
+    with serving(tmp_path) as served:
+        reply = served.ask(path("UK", "P0"), headers=served.customer("corporate").headers)
+
+    beside = ratio(reply.json, "autonomie_financiere")["secteur"]
+    assert beside["n"] == size
+    assert beside["rang"] == (size if has_rank else None)
+    assert [beside[name] is not None for name in ("p10", "p25", "mediane", "p75", "p90")] == [
+        bool(has_quartiles)
+    ] * 5
+    assert beside["motif_code"] == (None if has_quartiles else "trop_peu_de_pairs")
 
 
 def test_a_ratio_stands_beside_its_sector_in_the_country(analysed: Any) -> None:

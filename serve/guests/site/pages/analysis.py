@@ -27,6 +27,7 @@ async def show(request: PageRequest) -> Response:
     with request.server.published.lease() as generation:
         prepared, asked = _prepare(request, generation)
         subject = prepared.company
+        paid = prepared.cost
         if prepared.is_charged and subject:
             if not await counting.store.is_charged(counting.account.id, subject, counting.now):
                 return see_other(formatting.record_path(*request.segments))
@@ -40,6 +41,7 @@ async def show(request: PageRequest) -> Response:
             "analysis.html",
             outcome=result.outcome,
             found=result.content,
+            paid=paid,
             names=facet_bars.labels(request, generation.reference),
         )
 

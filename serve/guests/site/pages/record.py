@@ -16,7 +16,7 @@ from serve.access.envelope import Record
 from serve.access.modules import AnalysisTerms
 from serve.access.rights import VISITOR
 from serve.api.analyses.comparables import comparables
-from serve.api.analyses.entreprise import ENTREPRISE
+from serve.api.analyses.entreprise import ENTREPRISE, count_computable
 from serve.api.analyses.groupe import groupe
 from serve.api.societe import locate, path_of, societe
 from serve.contract.errors import ApiError
@@ -178,6 +178,7 @@ async def _side_values(
         "cost": RECORD_CREDITS if has_accounts else 0,
         "credit_of": _credits(generation.sources[shard.iso2].imports, company, has_accounts),
         "peers": peers,
+        "computable": count_computable(shard, row) if request.session and has_accounts else (0, 0),
         "histogram_height": histogram.HEIGHT,
         **await _comparable_companies(request, generation),
         "group": await _group(request, generation),

@@ -135,14 +135,13 @@ def test_the_analysis_is_charged_as_that_of_the_api_and_only_by_a_form(served: S
     visitor, account = member(served, "corporate")
     free, _ = member(served)
     path = f"{COMPANY}/analyse"
-    offered = visitor.get(COMPANY).text
+    visitor.get(COMPANY)
     free.get(COMPANY)
 
     linked = visitor.get(path)
     made, again = visitor.send(path), visitor.send(path)
     shown, reloaded = visitor.get(path), visitor.get(path)
 
-    assert "Analyser (10 crédits, une fois par mois)" in offered
     assert linked.headers["Location"] == COMPANY
     assert [(one.status, one.headers["Location"]) for one in (made, again)] == [(303, path)] * 2
     assert "Médiane" in shown.text
@@ -151,6 +150,40 @@ def test_the_analysis_is_charged_as_that_of_the_api_and_only_by_a_form(served: S
     refused = free.send(path)
     assert (refused.status, "Analyse non comprise" in refused.text) == (403, True)
     assert Visitor(served).get(path).headers["Location"].startswith("/connexion")
+
+
+def test_an_analysis_says_how_many_ratios_it_has_before_it_is_bought(tmp_path: Path) -> None:
+    """Before: ten credits for two ratios of 21, and a button where there was nothing to analyse."""
+    bare = company("EE", "2", "Tühi OÜ", division="62", groupe="62.0", secteur=world.IT)
+    some = company(
+        "EE", "1", "Pool OÜ", division="62", groupe="62.0", secteur=world.IT, a_comptes=True
+    )
+    none = company("EE", "3", "Ainult vara OÜ", a_comptes=True)
+    lines = [
+        _statement("TurnoverRevenue", "Chiffre d'affaires", 2024, 100.0, "EUR"),
+        _statement("ProfitLoss", "Résultat", 2024, 7.0, "EUR"),
+    ]
+    filed = {("EE", "1"): lines, ("EE", "3"): world.STATEMENTS}
+    world.publish(tmp_path, [bare, some, none], filed)
+    with serving(tmp_path) as served:
+        rich, _ = member(served, "corporate")
+        trying, _ = member(served, "data")
+        offers = [rich.get(f"/societes/EE/{number}").text for number in "123"]
+        for visitor in (rich, trying):
+            visitor.get("/societes/EE/1")
+            visitor.send("/societes/EE/1/analyse")
+        paid, tried, nothing = (
+            rich.get("/societes/EE/1/analyse").text,
+            trying.get("/societes/EE/1/analyse").text,
+            rich.get("/societes/EE/2/analyse").text,
+        )
+
+    assert "1 ratio sur 21 calculable." in offers[0]
+    assert "Analyser (10 crédits, une fois par mois)" in offers[0]
+    assert ["Analyser" in offer for offer in offers] == [True, False, False]
+    assert ["Payée" in text for text in (paid, tried, nothing)] == [True, False, False]
+    assert "Comptée comme un essai" in tried
+    assert "20 ratios ne peuvent pas être calculés" in paid
 
 
 def test_a_link_never_charges(served: Served) -> None:

@@ -163,3 +163,16 @@ def test_a_record_is_printed_on_two_sheets(shop: Served, reader: Page) -> None:
             re.findall(rb"/Type ?/Page\b", reader.pdf(format="A4", prefer_css_page_size=True))
         )
         assert sheets <= 2, number
+
+
+def test_an_analysis_is_printed_with_its_ranks(shop: Served, reader: Page) -> None:
+    _open(shop, reader, 4, "/analyse?lang=fr")
+    reader.emulate_media(media="print")
+    reader.set_viewport_size({"width": 1020, "height": 700})  # A4 across, without its margins
+    rank = reader.locator(".ratios thead th").last
+    box = rank.bounding_box()
+    assert rank.inner_text() == "Rang"
+    assert box is not None and box["x"] + box["width"] <= 1020
+    assert is_within(reader)
+    sheets = len(re.findall(rb"/Type ?/Page\b", reader.pdf(format="A4", prefer_css_page_size=True)))
+    assert sheets <= 2
