@@ -337,6 +337,35 @@ def test_ids_and_the_page_of_lists_understand_it(
     assert len(rows) == len(texts(iso2)) and not wrong, wrong
 
 
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("sc95000", "UK/SC095000"),
+        ("413516", "PL/0000413516"),
+        ("B 82454", "LU/B82454"),
+        ("FN 258571", "AT/FN258571b"),
+    ],
+)
+def test_a_short_number_of_one_company_leads_to_it(served: Served, text: str, path: str) -> None:
+    """X4, X6: with lost zeros, or with the letters of its register"""
+    seen = Visitor(served).get(f"/?{urlencode({'q': text})}")
+
+    assert (seen.status, seen.headers.get("Location")) == (303, f"/societes/{path}")
+
+
+@pytest.mark.parametrize("word", ["germany", "Allemagne", "Deutschland", "DEU", "276", "Niemcy"])
+def test_the_name_of_a_country_as_a_filter_is_an_error_that_names_its_code(
+    served: Served, word: str
+) -> None:
+    """B3"""
+    reply = served.ask("/api/v1/societes", params={"pays": word})
+
+    assert (reply.status, reply.code) == (400, "pays_inconnu")
+    assert reply.json["suggestions"] == {word: ["DE"]}
+    assert "Vouliez-vous dire : Allemagne (DE) ?" in reply.json["erreur"]["message"]
+    assert "Allemagne (DE)" in Visitor(served).get(f"/?{urlencode({'pays': word})}").text
+
+
 def test_two_companies_of_one_number_are_both_named_and_none_is_picked(
     served: Served, customer: Customer
 ) -> None:
