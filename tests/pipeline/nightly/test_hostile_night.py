@@ -110,7 +110,7 @@ CASES = {
         "gleif", "l.xml", lambda: [LEI, ' x="', *["A" * MIB] * 100], "a tag or a text is longer"
     ),
     "blank lines": Hostile(
-        "lv-ur", "register.csv", lambda: [CSV, *["\n" * MIB] * 100], "MiB of the file are blank"
+        "lv-ur", "register.csv", lambda: [CSV, *["\n" * MIB] * 100], "of the file are blank"
     ),
     # Their kinds, in every reader.
     "a scale below": Hostile(
@@ -175,7 +175,7 @@ CASES = {
         "gleif-rr", "r.xml", lambda: ["<RelationshipRecord/>"], "none of 1 is kept"
     ),
     "a line without end": Hostile(
-        "gleif-rr", "r.csv", lambda: [RELATIONS, *["A" * MIB] * 60], "line 2 is longer"
+        "gleif-rr", "r.csv", lambda: [RELATIONS, *["A" * MIB] * 60], "a line is longer than 16 MiB"
     ),
     "dimensions in one another": Hostile(
         "dk-comptes",
