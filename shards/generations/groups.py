@@ -106,14 +106,31 @@ def read(path: Path) -> Groups:
         CorruptError: the file is damaged, or is none of this format.
     """
     try:
-        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+        with np.errstate(over="raise"):  # the size of a number of rows that the file does not have
+            rows = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         return NO_GROUPS
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ArithmeticError, EOFError) as error:
         raise CorruptError(f"{path} cannot be read ({error}); build or fetch it again") from error
     if rows.dtype != _ROW or rows.ndim != 1:
         raise CorruptError(f"{path} has rows of {rows.dtype}, not of this format; build it again")
     return Groups(rows)
+
+
+def check_values(groups: Groups) -> None:
+    """Check that each row refers to rows and kinds that there are, and has ASCII identifiers; not the order.
+
+    Raises:
+        CorruptError: one does not.
+    """
+    rows = groups.rows
+    identifiers = np.concatenate([rows["child"], rows["parent"]]).view(np.uint8)
+    if (
+        (rows["by_parent"] >= len(rows)).any()
+        or (rows["nature"] >= len(NATURES)).any()
+        or (identifiers >= 0x80).any()
+    ):
+        raise CorruptError(f"{GROUPS} has a row that refers to nothing; build or fetch it again")
 
 
 def check(groups: Groups) -> None:

@@ -4,11 +4,14 @@ The build writes them from `seeds/` into `reference.json`, and the server reads 
 shards beside them. Codes are NACE divisions and groups; labels are what callers see and send.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
+
+_CODE: Final = re.compile("[A-Z]{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,10 @@ def dump(reference: Reference) -> bytes:
 def load(packed: bytes) -> Reference:
     """The reference lists that these bytes encode."""
     document: dict[str, Any] = orjson.loads(packed)
+    # A code becomes the name of a file.
+    for entry in document["pays"]:
+        if not _CODE.fullmatch(entry["iso2"]) or entry["iso2"] not in document["counts"]:
+            raise ValueError(f"{entry['iso2']!r} is no code of a country, or is not counted")
     return Reference(
         pays=tuple(Pays(**entry) for entry in document["pays"]),
         secteurs=tuple(Secteur(**entry) for entry in document["secteurs"]),

@@ -19,7 +19,14 @@ import orjson
 
 from shards.changes import change_steps
 from shards.errors import ShardError
-from shards.generations import atomic_files, generation_files, locks, pointer
+from shards.generations import (
+    atomic_files,
+    generation_files,
+    groups,
+    locks,
+    pointer,
+    register_sources,
+)
 from shards.generations import manifest as manifests
 from shards.generations.generation_files import MANIFEST, REFERENCE
 from shards.generations.manifest import Manifest
@@ -318,11 +325,34 @@ def _publish(
         atomic_files.write(staged / name, content)
     # Without this, a server would be the first to find a shard that cannot be opened.
     with _translate_errors(manifest.generation):
-        generation_files.open_folder(staged, manifest).close()
+        with generation_files.open_folder(staged, manifest) as opened:
+            _load_documents(staged, manifest)
+            opened.shards.own_session()
         if _has_new_objections(data, staged, manifest):
             (data / BLOBS).mkdir(exist_ok=True)
             (data / BLOBS / _WITHDRAWN).touch()
     publication.adopt(data, staged, manifest, keep=wanted.keep)
+
+
+def _load_documents(staged: Path, manifest: Manifest) -> None:
+    """Load the documents beside the shards as a server does, which would refuse them, or answer 500.
+
+    Raises:
+        ValueError, …: one has another shape.
+    """
+    for name in (register_sources.SOURCES, groups.GROUP_SOURCES):
+        if name in manifest.files:
+            register_sources.load((staged / name).read_bytes())
+    if groups.GROUPS in manifest.files:
+        groups.check_values(groups.read(staged / groups.GROUPS))
+        if groups.GROUP_SOURCES not in manifest.files:
+            raise KeyError(groups.GROUP_SOURCES)
+    if generation_files.QUALITY in manifest.files:
+        report = orjson.loads((staged / generation_files.QUALITY).read_bytes())
+        for country in report.get("pays", {}).values():
+            for number in country.get("renseignees", {}).values():
+                if type(number) is not int:
+                    raise TypeError(f"{number!r} is no number of companies")
 
 
 def _has_new_objections(data: Path, staged: Path, manifest: Manifest) -> bool:

@@ -9,9 +9,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from shards.errors import CorruptError, GenerationError
+from shards.errors import CorruptError, GenerationError, ShardError
 from shards.format import FORMAT_VERSION
-from shards.generations import generation_files, locks, manifest, pointer
+from shards.generations import generation_files, groups, locks, manifest, pointer, reference
 from shards.publish import publication
 from shards.query import Query
 from shards.search.search import search
@@ -465,3 +465,51 @@ def test_a_report_of_another_shape_counts_no_objections(tmp_path: Path, report: 
     (tmp_path / "quality.json").write_bytes(report)
 
     assert not any(mirror_module._objections(tmp_path).values())
+
+
+def groups_with(shape: str) -> bytes:
+    head = f"{{'descr': {groups._ROW.descr!r}, 'fortran_order': False, 'shape': {shape}, }}"
+    head = head.ljust(117 + 64 * 4) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("sources.json", b"null"),
+        ("sources.json", b'{"EE": [{"source": 7}]}'),
+        ("sources.json", b'{"EE": 7}'),
+        ("quality.json", b"null"),
+        ("quality.json", b'{"pays": {"EE": {"renseignees": {"nom": "x"}}}}'),
+        ("groups.npy", groups_with("(1152921504606846976,)")),
+        ("groups.npy", groups_with("(5,)")),
+        ("groups.npy", b"\x80\x04N."),
+    ],
+)
+def test_a_document_that_a_server_cannot_load_is_not_published(
+    source: Path, data: Path, name: str, content: bytes
+) -> None:
+    """The fourth attack (L1): a mirror published it, and its server answered 500"""
+    old = str(pointer.current_name(source))
+    known = generation_files.read_manifest(source / old)
+    (source / old / name).unlink(missing_ok=True)
+    (source / old / name).write_bytes(content)
+    files = {**known.files, name: manifest.digest(source / old / name)}
+    forged = manifest.make(files, (), known.counts, known.secteurs)
+    (source / old / "manifest.json").write_bytes(manifest.dump(forged))
+    (source / old).rename(source / forged.generation)
+    pointer.point_to(source, forged.generation)
+
+    with pytest.raises(ShardError):
+        mirror(Downloader(Folder(source)), data, MirrorOptions())
+    assert pointer.current_name(data) is None
+
+
+@pytest.mark.parametrize("code", ["../XX", "ee", "EEE", ""])
+def test_a_code_of_a_country_that_is_none_is_no_reference(code: str) -> None:
+    entry = dict.fromkeys(("slug", "nom_fr", "nom_en", "devise", "registre"), "x")
+    document = {"pays": [{"iso2": code, **entry}], "counts": {code: []}}
+    packed = orjson.dumps({**document, "secteurs": [], "sous_secteurs": []})
+
+    with pytest.raises(ValueError, match="no code of a country"):
+        reference.load(packed)
