@@ -41,9 +41,14 @@ class Keywords:
 
 
 class KnownValues(NamedTuple):
-    """The values that a text has today. No enum: a client made of this must survive a new one (X0)."""
+    """The values that a text has today. No enum: a client made of this must survive a new one (X0).
+
+    Attributes:
+        closed: there are no others (X19).
+    """
 
     values: tuple[str, ...]
+    closed: bool = False
 
 
 class KnownKeys(NamedTuple):

@@ -36,6 +36,7 @@ _TODAY: Final = Text(
     "{text} Today {values}; others may come.",
 )
 
+_CLOSED: Final = Text("{text} L’un de {values}.", "{text} One of {values}.")
 _DEFAULT: Final = Text("{text} Par défaut `{value}`.", "{text} By default `{value}`.")
 
 
@@ -106,7 +107,8 @@ def _value(kind: Any, lang: Lang, notes: Sequence[Any]) -> Schema:
         described["description"] = text.in_language(lang)
     if values := _note(notes, KnownValues):
         listed = ", ".join(f"`{value}`" for value in values.values)
-        described["description"] = _TODAY.in_language(lang).format(
+        sentence = _CLOSED if values.closed else _TODAY
+        described["description"] = sentence.in_language(lang).format(
             text=described["description"], values=listed
         )
         described["examples"] = list(values.values)

@@ -52,7 +52,7 @@ class Candidat:
         Sequence[
             Annotated[
                 str,
-                KnownValues(tuple(RAISONS)),
+                KnownValues(tuple(RAISONS), closed=True),
                 Text("Le code d’une raison.", "Code of a reason."),
             ]
         ],

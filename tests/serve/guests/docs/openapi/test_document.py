@@ -205,6 +205,15 @@ def test_no_text_of_the_document_breaks_the_source_code_of_a_client(lang: Lang) 
     assert not [one for one in texts if re.search(r"\\u20(28|29)|\\[rnvft0]", one)]
 
 
+def test_the_codes_of_reasons_are_a_closed_list() -> None:
+    """X19"""
+    found = [one["raisons_codes"] for one in nodes(DOCUMENT) if "raisons_codes" in one]
+    described = [one["items"]["description"] for one in found if isinstance(one, dict)]
+
+    assert described
+    assert all(" One of `" in one and "others may come" not in one for one in described)
+
+
 def test_no_field_is_a_text_or_a_list() -> None:
     """Generators of clients cannot write such a union of types."""
     types = [one["type"] for one in nodes(DOCUMENT) if isinstance(one.get("type"), list)]
