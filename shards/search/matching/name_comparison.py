@@ -278,6 +278,8 @@ def _match_form_at_an_end(pair: _Pair, near: Near, forms: LegalForms) -> None:
     Words that only the line has are a part of it, or a form that the country does not have: `AS` of SAS.
     """
     line, company, found, left, right, raw = pair
+    if not left and not line.forms:
+        return
     missing = company.forms - line.forms
     if not missing or (not left and line.forms & company.forms):
         return
