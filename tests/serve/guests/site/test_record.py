@@ -396,6 +396,22 @@ def test_nouns_and_years_follow_their_number(tmp_path: Path) -> None:
     assert "comptes 2024 tels que déposés" in seen
 
 
+def test_a_comparable_company_of_another_size_says_so(tmp_path: Path) -> None:
+    """Before: 168 M€ beside 32 M€ as `les plus proches`, without a word."""
+    cell = {"division": "62", "groupe": "62.0", "secteur": world.IT}
+    pair = [
+        company("EE", n, f"OÜ {n}", ca_eur=ca, **cell)
+        for n, ca in (("1", 100.0), ("2", 524.0), ("3", 390.0))
+    ]
+    world.publish(tmp_path, pair, {})
+    with serving(tmp_path) as served:
+        small, large = (Visitor(served).get(f"/societes/EE/{number}").text for number in "12")
+
+    assert "524 € · 5 × plus grande · EE" in small
+    assert "390 € · EE" in small
+    assert "100 € · 5 × plus petite · EE" in large
+
+
 def test_a_list_marks_the_companies_that_are_not_active(served: Served) -> None:
     """Extension X1"""
     seen = Visitor(served).get("/?q=Tarkvara&lang=en")
