@@ -14,7 +14,6 @@ from serve.api.analyses import marche
 from serve.contract.errors import ApiError
 from serve.generation.current_generation import CurrentGeneration
 from serve.generation.open_generation import OpenGeneration
-from serve.process import worker
 from shards.errors import CorruptError
 from shards.generations import pointer
 from shards.publish import publication
@@ -114,7 +113,6 @@ def test_without_a_generation_there_is_nothing_to_lease(
         with pytest.raises(ApiError, match="indisponible"), published.lease():
             pass
         assert published.generation is None
-        await worker._prepare_first(published)
         published.close()
 
     asyncio.run(scenario())

@@ -61,7 +61,7 @@ def test_requests_take_turns_often_while_activities_are_indexed(
 
     monkeypatch.setattr(activities, "activity_index", index)
     with pytest.raises(MemoryError):
-        asyncio.run(worker._prepare_first(CurrentGeneration(tmp_path)))
+        asyncio.run(worker._prepare_first())
 
     assert seen == [pytest.approx(worker._GIVEN_WAY)]
     assert sys.getswitchinterval() == usual > seen[0]
