@@ -1,6 +1,6 @@
 """Content codings of answers: Zstandard (RFC 8878) and gzip (RFC 1952), as the client accepts them (X0).
 
-Answers of more than 1 000 bytes are compressed, errors of the API and its answers to POST too, but not pages that no
+Answers of more than 1 000 bytes are compressed, errors of the API and answers of /api/mcp too, but not pages that no
 cache may keep: such a page may contain a secret of its reader (the token of a form) beside text that an attacker
 chose, whose browser sends the session by itself, and its compressed length would give the secret away (BREACH).
 Answers of the API have no such secret, and no browser adds a key by itself. Files of an export are sent as they are.
@@ -109,7 +109,7 @@ async def compress_response(
     """
     headers = response.headers
     policy = headers.get("Cache-Control", "no-store")
-    if message.method not in ("GET", "HEAD") and not (of_api and message.method == "POST"):
+    if message.method not in ("GET", "HEAD") and message.path != "/api/mcp":
         return response
     if response.file is not None:
         return response
