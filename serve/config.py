@@ -40,7 +40,11 @@ class ConfigError(Exception):
 class BurstLimits:
     """Calls per minute before 429 `trop_de_requetes`, and per day for a visitor (contract D7).
 
-    `exports`: exports that one organisation may run at once. `connexions`: attempts to log in per
+    `pages`: pages and forms of one address, whoever is logged in, and addresses where nothing is; `fichiers`: what is
+    sent as it is (documents, stylesheets), and the handshakes of MCP. `simultanes`: requests without an account that
+    one address has answered at the same time, by each process.
+    `exports`: exports that one organisation may run at once. `exports_abandonnes`: those that it may leave in an hour
+    before they are made; each further one counts as an export of the month. `connexions`: attempts to log in per
     minute, for one address, and for one account from one network; ten times as many for an account.
     `inscriptions_jour`: sign-ups per day and address; twice as many for a network (/24, /48), fifty
     times as many for the host.
@@ -54,8 +58,12 @@ class BurstLimits:
     marches: int = 300
     integral: int = 600
     listes: int = 300
+    pages: int = 300
+    fichiers: int = 1_200
+    simultanes: int = 2
     visiteur_jour: int = 1_000
     exports: int = 2
+    exports_abandonnes: int = 2
     connexions: int = 10
     inscriptions_jour: int = 20
 

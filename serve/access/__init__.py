@@ -7,5 +7,6 @@ refuses what is used up: 402, 403, 429), `own_matches` (what an account sees bey
 search and record: `comptes_message` A6, `droits` D12, an error beside a preview A1, D10). `counter_headers` writes a
 counter as headers and as the `quota` of a 429 (D3, D4, A10), `next_plan` the plan that is proposed and the remedy of a
 limit (C1, F10), `modules` who may make analyses (X11), `etag` entity tags (G8). `store_holder` opens the counters;
-`context` holds what they all need. `body_thread` parses bodies.
+`context` holds what they all need. `visitor_lanes` lets requests of one network wait for one another, `body_thread`
+parses bodies.
 """

@@ -125,6 +125,8 @@ async def admit_caller(
     """
     trace.plan = caller.plan.slug
     trace.account = caller.account.id if caller.account else None
+    if caller.account is None:
+        await context.lanes.enter(trace)
     now = context.now()
     try:
         left = context.gate.count_call(caller, trace.address, now)
@@ -221,6 +223,8 @@ async def free_list(
     caller = await identify(authorization, context.plans, context.holder.find)
     trace.plan = caller.plan.slug
     trace.account = caller.account.id if caller.account else None
+    if caller.account is None:
+        await context.lanes.enter(trace)
     with context.published.lease() as generation:
         trace.generation = generation.id
         try:

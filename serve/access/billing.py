@@ -359,6 +359,13 @@ async def count_export(
     return export_headers(counting, meter)
 
 
+async def count_abandoned_export(
+    store: Store, reservation: Reservation, export: CountedExport, now: datetime
+) -> None:
+    """Count an export that its client did not wait for, though nothing was made. Raises StoreUnavailable."""
+    await store.commit(reservation, now, export)
+
+
 async def release_export(store: Store, account: str, reservation: str) -> None:
     """Give back an export that was not made. Raises StoreUnavailable: it is held until it expires."""
     await store.release(account, reservation)

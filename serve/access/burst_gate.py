@@ -1,7 +1,7 @@
 """The burst limits of D7, checked before anything else of a request is read.
 
 A bucket belongs to an organisation, however many keys it has (A8), or else to an address. An address
-has one bucket for searches and records, with a limit per day, and one for the public lists. A caller
+has one bucket for searches and records, with a limit per day, and one each for public lists, pages and files. A caller
 with an invalid key counts as a visitor here too (A1), so that keys cannot be tried at will. A refused
 call takes nothing from any counter (D1).
 """
@@ -16,11 +16,12 @@ from quota.bursts.gcra import Wait
 from serve.access import counter_headers
 from serve.access.caller import Caller
 from serve.access.counter_headers import BurstRemaining, PlanLimits
+from serve.config import BurstLimits
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.request.client_address import bucket
 
-# Bytes of a list that count as one more: the largest list counts as 65, of 300 a minute.
+# Bytes of a form that count as one more: the largest list counts as 65, of 300 a minute.
 SENT: Final = 64 << 10
 
 
@@ -36,11 +37,11 @@ class Limiter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BurstGate:
-    """The burst limits of each plan, by slug, and that of the public lists (calls per minute)."""
+    """The burst limits of each plan, by slug, and those of what is no call (per minute and address)."""
 
     limiter: Limiter
     limits: Mapping[str, PlanLimits]
-    listes: int
+    debit: BurstLimits
 
     def count_call(self, caller: Caller, address: str | None, now: datetime) -> BurstRemaining:
         """Count a search, a record or a look at the account.
@@ -63,14 +64,32 @@ class BurstGate:
                 raise _too_fast(window, limit, wait.seconds, now, headers)
         return BurstRemaining(minute.remaining, day.remaining)
 
-    def lists(self, address: str | None, now: datetime, sent: int = 0) -> None:
-        """Count a public list; one that was sent counts once more for each SENT of its bytes.
+    def lists(self, address: str | None, now: datetime) -> None:
+        """Count a public list.
 
         Raises:
             ApiError: 429 `trop_de_requetes`.
         """
-        who = f"listes {bucket(address)}"
-        self._minute(who, self.listes, now, counter_headers.UNMETERED, 1 + sent // SENT)
+        self._other(f"listes {bucket(address)}", self.debit.listes, now)
+
+    def pages(self, address: str | None, now: datetime, sent: int = 0) -> None:
+        """Count a page, or a form, which counts once more for each SENT of its bytes.
+
+        Raises:
+            ApiError: 429 `trop_de_requetes`.
+        """
+        self._other(f"pages {bucket(address)}", self.debit.pages, now, 1 + sent // SENT)
+
+    def files(self, address: str | None, now: datetime) -> None:
+        """Count an answer that is sent as it is.
+
+        Raises:
+            ApiError: 429 `trop_de_requetes`.
+        """
+        self._other(f"fichiers {bucket(address)}", self.debit.fichiers, now)
+
+    def _other(self, who: str, limit: int, now: datetime, calls: int = 1) -> None:
+        self._minute(who, limit, now, counter_headers.UNMETERED, calls)
 
     def _minute(
         self, who: str, limit: int, now: datetime, headers: Mapping[str, str], calls: int = 1

@@ -13,6 +13,7 @@ from serve.access import counter_headers
 from serve.access.burst_gate import BurstGate, Limiter
 from serve.access.next_plan import offers
 from serve.access.store_holder import KeyUsage, StoreHolder
+from serve.access.visitor_lanes import VisitorLanes
 from serve.config import Config
 from serve.generation.current_generation import CurrentGeneration
 from serve.observe.metrics import Metrics
@@ -42,6 +43,7 @@ class ServerContext:
     metrics: Metrics
     now: Clock
     key_usage: KeyUsage
+    lanes: VisitorLanes
 
 
 def make_context(
@@ -58,10 +60,11 @@ def make_context(
         config,
         published,
         holder,
-        BurstGate(limiter, limits, config.debit.listes),
+        BurstGate(limiter, limits, config.debit),
         plans,
         offers(plans),
         Metrics(),
         now,
         KeyUsage(),
+        VisitorLanes(config.debit.simultanes),
     )

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from serve.contract import seed_tables, tables
+from serve.contract.secret_mask import mask_keys
 from serve.contract.text import Text
 
 Suggestions = Mapping[str, Sequence[str]]
@@ -65,6 +66,8 @@ class ApiError(Exception):
 
     Attributes:
         texts: the message in French and in English.
+
+    It repeats what was sent, but for keys: one may be there by mistake (A5).
     """
 
     def __init__(
@@ -76,11 +79,11 @@ class ApiError(Exception):
         **extra: Any,
     ) -> None:
         self.status = CODES[code].status
-        super().__init__(f"{self.status} {code}: {texts.fr}")
+        self.texts = Text(*map(mask_keys, texts))
+        super().__init__(f"{self.status} {code}: {self.texts.fr}")
         self.code = code
-        self.texts = texts
         self.headers = dict(headers or {})
-        self.extra = extra
+        self.extra: dict[str, Any] = mask_keys(extra)
 
     @property
     def message(self) -> str:

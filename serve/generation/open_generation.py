@@ -7,6 +7,8 @@ the bodies of the public lists, open files of changes. Its threads read its shar
 import asyncio
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -49,6 +51,11 @@ _DOCUMENTS: Final = 64
 # more, so that lists, which take two where nothing else runs, always leave one to searches.
 EXPENSIVE_MICROSECONDS: Final = 1_000.0
 THREADS: Final = 3
+# Of these, those that callers without an account have at the same time: one is always left to others.
+VISITS: Final = 2
+
+# Whether the caller of the request that this task answers has no account (serve/access/visitor_lanes.py).
+VISIT: Final[ContextVar[bool]] = ContextVar("visit", default=False)
 
 
 class GroupsRead(NamedTuple):
@@ -82,6 +89,7 @@ class OpenGeneration:
     _documents: dict[Hashable, Any] = field(default_factory=dict)
     _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)
     _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)
+    _visits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(VISITS))
     _lists: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     _running: "set[asyncio.Future[Any]]" = field(default_factory=set)
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS))
@@ -190,7 +198,15 @@ class OpenGeneration:
         """
         if cost < EXPENSIVE_MICROSECONDS:
             return make()
+        async with self._visit():
+            return await self._in_thread(make)
+
+    async def _in_thread(self, make: Callable[[], T]) -> T:
         return await run_in(self._threads, partial(self._make, make), self._running)
+
+    def _visit(self) -> AbstractAsyncContextManager[None]:
+        """One of the threads that callers without an account may have; for others, nothing to wait for."""
+        return self._visits if VISIT.get() else nullcontext()
 
     def _make(self, make: Callable[[], T]) -> T:
         try:
@@ -200,8 +216,8 @@ class OpenGeneration:
 
     async def in_shared_thread(self, make: Callable[[], T]) -> T:
         """Like `in_thread`, for long jobs: they share one thread, so that searches keep the others."""
-        async with self._lists:
-            return await self.in_thread(EXPENSIVE_MICROSECONDS, make)
+        async with self._visit(), self._lists:
+            return await self._in_thread(make)
 
     async def in_shared_threads(self, jobs: Iterator[Callable[[], T]]) -> list[T]:
         """The results of long jobs: one after the other as in `in_shared_thread`, two at a time while no thread works.

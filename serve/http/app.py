@@ -62,6 +62,7 @@ class _App:
         target = self._router.read(raw if raw.startswith("/") else str(message.rel_url))
         trace = RequestTrace(headers.request_id(message.headers.get("X-Request-Id")), target.path)
         trace.address = message.remote
+        message[body_reader.SENDER] = self._context.lanes, trace
         request = HttpRequest(message, target, trace, self._context)
         try:
             response = await self._respond(request)
@@ -70,6 +71,7 @@ class _App:
             response = await self._error_response(request, errors.erreur_interne(trace.request_id))
         finally:
             body_reader.give_back(message)
+            self._context.lanes.leave(trace)
         response = await compression.compress_response(
             message, response, request.accepted_codings, of_api=target.opened
         )
@@ -100,21 +102,32 @@ class _App:
         if trusted := request.context.config.trusted_proxies:
             forwarded = message.headers.getall("X-Forwarded-For", [])
             trace.address = client_address.caller(message.remote, forwarded, trusted)
+        if not _may_be_known(request):
+            await request.context.lanes.enter(trace)
         if message.method == "CONNECT":  # its target is a host (RFC 9110 §9.3.6); this is no proxy
+            self._count_file(request)
             raise errors.methode_non_autorisee("CONNECT", ALLOW)
         if request.header("Expect") and not body_reader.waits(message):
+            self._count_file(request)
             raise errors.attente_refusee(request.header("Expect") or "")
         if route is None and not request.target.opened:
             return await self._site.respond(request)
         trace.route = route.name if route else None
-        if message.method == "OPTIONS":
+        if message.method == "OPTIONS":  # as cheap as a refusal
             return Response(204, b"", headers.preflight(route))
         if route is None:  # its preflight was answered, so that a page may read this error (G2)
+            self._count_file(request)
             raise errors.route_inconnue(request.target.path)
         operation = route.operations.get(message.method)
         if operation is None:
+            self._count_file(request)
             raise errors.methode_non_autorisee(message.method, route.allow)
         return await self._handlers[operation.id](request)
+
+    @staticmethod
+    def _count_file(request: HttpRequest) -> None:
+        context = request.context
+        context.gate.files(request.trace.address, context.now())
 
     async def _error_response(self, request: HttpRequest, error: ApiError) -> Response:
         """`_refusal`, as a page for the person who is logged in."""
@@ -127,3 +140,17 @@ class _App:
         if request.target.route or request.target.opened:
             return of_error(error, request.lang)
         return self._site.error_response(request, error)
+
+
+def _may_be_known(request: HttpRequest) -> bool:
+    """Whether the caller may have an account: it sends a key, a capability or a cookie where these are read.
+
+    Whoever turns out to have none waits in its lane from then on (serve/access/visitor_lanes.py).
+    """
+    route, fields = request.target.route, request.message.headers
+    if route is None:
+        return not request.target.opened and "Cookie" in fields
+    operation = route.operations.get(request.message.method)
+    if operation is None or not operation.key:
+        return False
+    return "Authorization" in fields or operation.kind == "reconciliation"

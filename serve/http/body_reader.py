@@ -1,16 +1,20 @@
 """The body of a request, bounded in size and time."""
 
 import asyncio
+from collections import Counter
 from email.message import Message
 from functools import partial
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 from urllib.parse import parse_qsl
 
 from aiohttp import content_disposition_filename, parse_content_disposition, web
 
 from serve.access import body_thread
+from serve.access.visitor_lanes import VisitorLanes
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.observe.request_trace import RequestTrace
+from serve.request.client_address import network_of
 from serve.request.json_body import LARGEST, check_kind
 
 # A body is 64 KiB, or 1 MiB of lines, at most: a client that takes longer is not really sending it.
@@ -21,6 +25,8 @@ FILE_SECONDS: Final = 40.0
 FILE_BYTES: Final = 16 << 10
 # Bytes of bodies that one process receives at the same time; slow clients would fill its memory with them.
 MOST_AT_ONCE: Final = 64 << 20
+# Of these, the bytes of one network (/24, /48): one that sends slowly leaves room for others.
+MOST_OF_NETWORK: Final = 16 << 20
 # Bytes of the headers of a part.
 _LONGEST_HEAD: Final = 8 << 10
 
@@ -116,12 +122,17 @@ async def body(
     Raises:
         ApiError: 413: it is too large; 400: it does not arrive, or cannot be read; 503: too many arrive at once.
     """
-    room = _BodyMemory(message, largest if allowed is None else allowed, largest)
+    lanes, trace = message[SENDER]
+    allowed = largest if allowed is None else allowed
+    room = _BodyMemory(message, network_of(trace.address) or "", allowed, largest)
     room.check(message.content_length or 0)
     if waits(message):
         await message.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     raw = bytearray()
     pace = None
+    # Who is slow keeps nobody of the same network waiting.
+    waits_in_lane = trace.lane is not None
+    lanes.leave(trace)
     try:
         async with asyncio.timeout(BODY_SECONDS) as bound:
             pace = _Pace(bound, seconds or BODY_SECONDS)
@@ -133,6 +144,8 @@ async def body(
         raise _late_error(pace.seconds if pace else BODY_SECONDS) from None
     except web.RequestPayloadError as error:
         raise errors.corps_invalide(errors.why("corps_illisible", count=len(raw))) from error
+    if waits_in_lane:
+        await lanes.enter(trace)
     return bytes(raw)
 
 
@@ -149,11 +162,13 @@ def give_back(message: web.BaseRequest) -> None:
 
 
 class _BodyMemory:
-    """The room of a body, of that of the process, from its first byte until its request is answered."""
+    """The room of a body, of that of the process and of its network, until its request is answered."""
 
     _taken = 0
+    _of_networks: ClassVar[Counter[str]] = Counter()
 
-    def __init__(self, message: web.BaseRequest, allowed: int, largest: int) -> None:
+    def __init__(self, message: web.BaseRequest, network: str, allowed: int, largest: int) -> None:
+        self._network = network
         self._allowed = allowed
         self._largest = largest
         self._own = 0
@@ -161,6 +176,10 @@ class _BodyMemory:
 
     def give_back(self) -> None:
         _BodyMemory._taken -= self._own
+        of_networks = _BodyMemory._of_networks
+        of_networks[self._network] -= self._own
+        if not of_networks[self._network]:
+            del of_networks[self._network]
         self._own = 0
 
     def check(self, size: int) -> None:
@@ -172,12 +191,14 @@ class _BodyMemory:
         """Take room for so many bytes more.
 
         Raises:
-            ApiError: 413: the body is too large; 503: all bodies together are.
+            ApiError: 413: the body is too large; 503: all bodies together are, or those of its network.
         """
         self._own += size
         _BodyMemory._taken += size
+        _BodyMemory._of_networks[self._network] += size
         self.check(self._own)
-        if _BodyMemory._taken > MOST_AT_ONCE:
+        of_network = _BodyMemory._of_networks[self._network]
+        if _BodyMemory._taken > MOST_AT_ONCE or of_network > MOST_OF_NETWORK:
             raise errors.indisponible(errors.NO_ROOM)
 
 
@@ -204,8 +225,9 @@ class _Pace:
             self._bound.reschedule(min(self._window + BODY_SECONDS, self._since + self._longest))
 
 
-# The place of a body's room among the values of its request.
+# The places of a body's room, and of who sends it, among the values of its request.
 _ROOM: Final = web.RequestKey("room", _BodyMemory)
+SENDER: Final = web.RequestKey("sender", tuple[VisitorLanes, RequestTrace])
 
 
 async def form_fields(raw: bytes, most: int) -> list[tuple[str, str]]:

@@ -44,6 +44,9 @@ _READ: Final = re.compile(r"\n  b[\"']([^:'\"]{1,40})")
 # connection is closed.
 LINGERING_SECONDS: Final = 1.0
 
+# Bytes of a connection since its last request began. Whoever sends on after a refusal would have them all read.
+MOST_RECEIVED: Final = 16 << 20
+
 _POLL_SECONDS: Final = 0.05
 
 _log: Final = logging.getLogger("serve.http.connection")
@@ -72,9 +75,29 @@ def make_server(
 
 
 class _Connection(web.RequestHandler):
-    """A connection that answers unreadable requests in JSON."""
+    """A connection that answers unreadable requests in JSON, and takes no bytes without end."""
 
-    __slots__ = ()
+    __slots__ = ("_received",)
+
+    def __init__(self, manager: "Server", **options: Any) -> None:
+        super().__init__(manager, **options)
+        self._received = 0
+
+    def begin(self) -> None:
+        """Take the bytes of the next request."""
+        was_paused, self._received = self._received > MOST_RECEIVED, 0
+        if was_paused and not (self._reading_paused or self._buffer_paused):
+            self._resume_transport_reading()
+
+    def data_received(self, data: bytes) -> None:
+        self._received += len(data)
+        if self._received > MOST_RECEIVED:
+            self._pause_transport_reading()
+        super().data_received(data)
+
+    def _resume_transport_reading(self) -> None:
+        if self._received <= MOST_RECEIVED:
+            super()._resume_transport_reading()
 
     def handle_error(
         self,
@@ -134,6 +157,9 @@ class Server(web.Server):
             await asyncio.sleep(_POLL_SECONDS)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        connection = request.protocol
+        assert isinstance(connection, _Connection)
+        connection.begin()
         reply = await self._handler(request)
         if self._ending and isinstance(reply, Reply):
             reply.end()

@@ -135,6 +135,7 @@ def _check(operation: Operation) -> RouteHandler:
 
 async def _metrics(request: HttpRequest) -> Response:
     context = request.context
+    context.gate.files(request.trace.address, context.now())
     dates = country_sources.edition_dates(context.published.sources.values())
     mirrored = pointer.mirrored_at(context.published.data) if context.config.mirror else None
     text = context.metrics.text(context.published.status, context.now(), dates, mirrored)

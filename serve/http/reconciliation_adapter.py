@@ -70,6 +70,8 @@ async def respond(request: HttpRequest) -> Response:
     allowed = _ALLOWED.get(part, parameters.RECONCILIATION)
     token, *rest = request.target.segments or (OPEN,)
     admitted = await _admit(request, token)
+    if part in _SHOWN and admitted.caller.refused:
+        raise errors.cle_invalide()  # no page of a company has an error in it
     given, sent = await _parameters(request, admitted)
     # Nothing unknown is ignored, but what the protocol and its clients send beside it.
     reader.check_names(
@@ -147,6 +149,8 @@ async def _admit(request: HttpRequest, token: str) -> AdmittedCaller:
     accounts = context.holder.store.accounts  # an edge has none
     account = await accounts.by_address(token) if accounts else None
     if account is None:
+        await context.lanes.enter(trace)
+        context.gate.files(trace.address, context.now())
         raise errors.cle_invalide()
     caller = Caller(effective_plan(account, context.plans), account=account)
     return await admission.admit_caller(context, caller, trace)

@@ -6,40 +6,16 @@ into the URL by mistake (A5, `query_fields`). Addresses are cut to /24 or /48 (s
 """
 
 import logging
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
 
+from serve.contract.secret_mask import redact
 from serve.observe.log_writer import LogWriter
 
-
-def _pattern(text: str) -> str:
-    """A pattern for `text`, of which any character may be percent-encoded, once or more often."""
-    return "".join(
-        f"(?:{char}|%(?:25)*{ord(char):02x}|%(?:25)*{ord(char.upper()):02x})" for char in text
-    )
-
-
-# A key, which has a fixed prefix (A11), and any bearer token.
-_SECRET: Final = re.compile(
-    rf"({_pattern('soc_live_')}|{_pattern('soc_rec_')}|{_pattern('soc_lien_')}|{_pattern('bearer')}(?:\s|\+|%(?:25)*20)+)"
-    r"[^\s\"'\\&;,]+",
-    re.IGNORECASE,
-)
-
 _AS_A_LINE: Final = orjson.OPT_APPEND_NEWLINE
-
-
-def redact(text: str) -> str:
-    """`text` without anything that could be a key.
-
-    >>> redact("GET /x?cle=soc_live_abcDEF123")
-    'GET /x?cle=soc_live_…'
-    """
-    return _SECRET.sub(r"\1…", text)
 
 
 def line(level: str, event: str, fields: Mapping[str, Any]) -> bytes:

@@ -14,7 +14,16 @@ from quota.store.lmdb_store import LmdbStore
 from tests.bench.load import Server, running
 
 _LIMITS: Final = "[debit]\n" + "".join(
-    f"{plan} = 100000000\n" for plan in ("integral", "visiteur", "visiteur_jour", "listes")
+    f"{plan} = 100000000\n"
+    for plan in (
+        "integral",
+        "visiteur",
+        "visiteur_jour",
+        "listes",
+        "pages",
+        "fichiers",
+        "simultanes",
+    )
 )
 
 Headers = Mapping[str, str]

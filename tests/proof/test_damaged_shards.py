@@ -21,7 +21,7 @@ from tests.world import company
 
 DAMAGES = int(os.environ.get("PROOF_DAMAGES", "3000"))
 COMPANIES = 3_000
-GENEROUS = "[debit]\nvisiteur = 100000000\nvisiteur_jour = 100000000\nlistes = 100000000\n"
+GENEROUS = "[debit]\nvisiteur = 100000000\nvisiteur_jour = 100000000\nlistes = 100000000\nsimultanes = 100000000\n"
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 + DAMAGES // 10)]
 

@@ -30,7 +30,7 @@ READS = int(os.environ.get("PROOF_READS", "20000"))
 FLIPS = int(os.environ.get("PROOF_FLIPS", "1000"))
 CONNECTIONS = 8
 EXPORTED = 1_000  # companies: their export lasts longer than a swap
-GENEROUS = "[debit]\nvisiteur = 100000000\nvisiteur_jour = 100000000\nlistes = 100000000\n"
+GENEROUS = "[debit]\nvisiteur = 100000000\nvisiteur_jour = 100000000\nlistes = 100000000\nsimultanes = 100000000\n"
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(200 + SWAPS * 5 + READS // 300)]
 

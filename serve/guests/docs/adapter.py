@@ -15,9 +15,11 @@ async def respond(request: HttpRequest) -> Response:
     """The document that a request asks for, or 304.
 
     Raises:
-        ApiError: 404: there is no such file; 400: a query string.
+        ApiError: 404: there is no such file; 400: a query string; 429.
     """
-    target, config = request.target, request.context.config
+    target, context = request.target, request.context
+    context.gate.files(request.trace.address, context.now())
+    config = context.config
     assert target.route
     path = "/".join(part or target.segments[0] for part in target.route.segments)
     pages = documents(config.base_url, config.debit)

@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 from quota.errors import StoreUnavailable
 from quota.periods import iso
 from quota.plans import Plan
-from quota.results import CountedExport
+from quota.results import CountedExport, Reservation
 from serve.access import admission, billing, rights
 from serve.access.admission import AdmittedCaller
 from serve.access.billing import Counting
@@ -46,6 +46,9 @@ _LONGEST_NAMED: Final = 2_000
 
 # The attributions that the licences of the data demand, for files that have no place for them (X9).
 _LICENCES: Final = '</sources>; rel="license"'
+
+# Of an export that was left.
+_NOTHING_MADE: Final = ExportResult(0, 0, 0)
 
 _log: Final = logging.getLogger("serve.guests.files.export")
 
@@ -144,6 +147,9 @@ async def export(
         except BaseException:
             file.file.close()
             raise
+    except ClientGoneError as error:
+        await _end_abandoned(exporter, wanted, reservation, call.key, counting)
+        raise errors.indisponible(errors.NO_WORKBOOK) from error
     except BaseException:
         # The release is submitted before it is awaited: it is done even if this task is being
         # cancelled. If it cannot be done, the reservation expires.
@@ -172,10 +178,36 @@ async def _make(
 ) -> ExportFile:
     try:
         return await exporter.makers.make(wanted, is_gone)
-    except (MakingError, ClientGoneError) as error:
+    except ClientGoneError as error:
+        _log.info("no file: %s", error, extra={"fields": {"request_id": wanted.request_id}})
+        raise
+    except MakingError as error:
         fields = {"request_id": wanted.request_id}
         _log.error("no file: %s", error, extra={"fields": fields})
         raise errors.indisponible(errors.NO_WORKBOOK) from error
+
+
+async def _end_abandoned(
+    exporter: Exporter,
+    wanted: ExportRequest,
+    reservation: Reservation,
+    key: str,
+    counting: Counting,
+) -> None:
+    """Release an export whose client has left, or count it after several in one hour.
+
+    Each ends a process that makes files, which others then wait for (attack 4, L7).
+    """
+    now = exporter.now()
+    who = f"abandon {reservation.account} {now:%H}"
+    with suppress(StoreUnavailable):
+        if exporter.limiter.day(who, exporter.abandoned, now.timestamp()).seconds:
+            name = file_name(wanted.query, wanted.now.date(), wanted.file.extension)
+            listed = _counted_export(wanted, _NOTHING_MADE, name, key)
+            await billing.count_abandoned_export(counting.store, reservation, listed, now)
+        else:
+            await billing.release_export(counting.store, reservation.account, reservation.id)
+        exporter.makers.forget(reservation.account, reservation.id)
 
 
 def _counted_export(

@@ -22,6 +22,7 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from serve.access.burst_gate import Limiter
 from serve.guests.files import worker as export_process
 from serve.guests.files.temp_files import TempFiles
 from serve.guests.files.workbook.export_request import ExportRequest, ExportResult
@@ -248,8 +249,15 @@ class _PoolWorker:
 
 @dataclass(frozen=True, slots=True)
 class Exporter:
-    """The parts of the export route. `at_once`: exports of one organisation at a time (contract D7)."""
+    """The parts of the export route.
+
+    Attributes:
+        at_once: exports of one organisation at a time (contract D7).
+        abandoned: exports that an organisation may leave in an hour before they are made; each other counts.
+    """
 
     makers: WorkerPool
+    limiter: Limiter
     at_once: int
+    abandoned: int
     now: Callable[[], datetime]

@@ -15,6 +15,7 @@ from quota.errors import StoreUnavailable
 from serve.access import admission, body_thread
 from serve.access.admission import Call
 from serve.access.call import NO_STORE, Response
+from serve.access.caller import identify
 from serve.access.context import ServerContext
 from serve.contract import VERSION, errors
 from serve.contract.errors import ApiError
@@ -62,6 +63,10 @@ class RpcPost(NamedTuple):
 async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) -> Response:
     """The response to a message, or to a batch of them; errors are responses too."""
     try:
+        caller = await identify(post.authorization, context.plans, context.holder.find)
+        if caller.account is None:
+            await context.lanes.enter(trace)
+            context.gate.files(trace.address, context.now())
         value = await body_thread.parse(len(post.raw), partial(messages.document, post.raw))
         if isinstance(value, list) and versions.has_batches(post.headers):
             return await _answer_batch(context, post, messages.batch(value), trace)
@@ -89,6 +94,8 @@ async def _answer(
     found_id = messages.legible_id(value)
     try:
         message = messages.message(value)
+        if caller.account and message.method != "tools/call":  # a call has the limits of its route
+            context.gate.files(trace.address, context.now())
         modern = versions.is_modern(message, post.headers)
         if message.id is None:
             versions.check_legacy({} if modern else post.headers)

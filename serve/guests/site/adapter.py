@@ -1,12 +1,14 @@
 """The HTTP side of the website: a request becomes a `PageRequest`, an error becomes a page.
 
-The checks are made here, in this order: path 404 → method 405 → session → origin of a form 403 → body 413, 415 →
-token of a form 403 → log-in for personal pages. The pages themselves are in serve/guests/site.
+The checks are made here, in this order: session → burst 429 → path 404 → method 405 → origin of a form 403 → body 413,
+415 → token of a form 403 → log-in for personal pages. The pages themselves are in serve/guests/site.
 """
 
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from html import escape
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote, urlsplit
@@ -19,6 +21,7 @@ from serve.access.context import ServerContext
 from serve.access.rights import VISITOR
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.contract.secret_mask import mask_keys
 from serve.guests import static_pages
 from serve.guests.site import (
     cookies,
@@ -31,14 +34,18 @@ from serve.guests.site import (
 )
 from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageContext, PageRequest, Session
-from serve.guests.site.routes import WebRoute
+from serve.guests.site.routes import PageHandler, WebRoute
 from serve.http.body_reader import body, form_error, form_fields, form_parts
 from serve.http.http_request import HttpRequest
-from serve.request import query_string
+from serve.request import json_body, query_string
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _FORM_WITH_FILE: Final = "multipart/form-data"
 _LOG_IN: Final = "/connexion"
+
+# Errors whose pages show nothing of the request, but for its id.
+_PLAIN_ERRORS: Final = ("route_inconnue", "trop_de_requetes", "formulaire_refuse")
+_REQUEST_ID: Final = "{request-id}"
 
 _NO_FORM: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -58,14 +65,17 @@ class Website:
         """
         message, target, trace = request.message, request.target, request.trace
         resolution = routes.resolve(target.path)
+        session = await self._session(request)
+        if session is None:
+            await request.context.lanes.enter(trace)
+        self._count(request, resolution and resolution[0])
         if resolution is None:
             raise errors.route_inconnue(target.path)
         route, segments = resolution
         trace.route = route.name
         if message.method not in route.methods:
             raise errors.methode_non_autorisee(message.method, ", ".join(route.methods))
-        trace.pairs = query_string.pairs(target.query)
-        session = await self._session(request)
+        trace.pairs = query_string.pairs(target.query, route.pairs)
         form, file = _NO_FORM, b""
         if message.method == "POST":
             if route.guarded and not _is_same_origin(request):
@@ -74,7 +84,8 @@ class Website:
         page = self._page_request(
             request, segments=segments, form=form, session=session, remembers=route.remembers
         )
-        page = replace(page, file=file, is_gone=request.is_gone)
+        linked = tuple(pair for pair in page.pairs if pair[0] in route.parameters)
+        page = replace(page, file=file, is_gone=request.is_gone, linked=linked)
         if message.method == "POST" and route.guarded and not render.is_token_valid(page):
             raise page_errors.formulaire_refuse()
         if route.personal and session is None:
@@ -84,7 +95,33 @@ class Website:
             self._pages.throttle.page(session.person.id, page.now)
         handler = route.post if message.method == "POST" else route.get
         assert handler  # the method is one of the route's
+        if route.kept and handler is route.get and session is None and not page.pairs:
+            return await self._kept_page(page, handler)
         return await handler(page)
+
+    def _count(self, request: HttpRequest, route: WebRoute | None) -> None:
+        """Count a page, or a file of pages, in the limit of its address, before its body is read."""
+        message, trace, context = request.message, request.trace, request.context
+        if route is routes.ASSET:
+            context.gate.files(trace.address, context.now())
+            return
+        sent = 0
+        if message.method == "POST":  # a body of unknown length may be as large as there may be
+            largest = route.file or json_body.LARGEST if route else 0
+            length = message.content_length
+            sent = largest if length is None else min(length, largest)
+        context.gate.pages(trace.address, context.now(), sent)
+
+    async def _kept_page(self, page: PageRequest, handler: PageHandler) -> Response:
+        """A page that is the same for all who are not logged in; its address without `base_url` is that of the host."""
+        generation = page.server.published.generation
+        key = (page.path, page.segments, page.lang, page.origin, page.markdown)
+        kept = self._pages.kept.find(generation, key)
+        if kept is None:
+            kept = await handler(replace(page, keep=None))
+            if kept.status == HTTPStatus.OK:
+                self._pages.kept.keep(generation, key, kept)
+        return render.with_visit(page, kept)
 
     async def error_for_person(self, request: HttpRequest, error: ApiError) -> Response:
         """`error_response`, whose page shows a person who is logged in as such."""
@@ -105,9 +142,28 @@ class Website:
     ) -> Response:
         """An error as a page, or as JSON for a client that does not prefer HTML."""
         with suppress(ApiError):  # the query string itself may be the error
-            request.trace.pairs = query_string.pairs(request.target.query)
+            request.trace.pairs = query_string.pairs(request.target.query, routes.PAIRS)
         page = replace(self._page_request(request, session=session), is_known=is_known)
-        return error_pages.error_page(page, error) if page.html else of_error(error, request.lang)
+        if not page.html:
+            return of_error(error, request.lang)
+        if session or is_known or error.code not in _PLAIN_ERRORS:
+            return error_pages.error_page(page, error)
+        return self._kept_error_page(page, error)
+
+    def _kept_error_page(self, page: PageRequest, error: ApiError) -> Response:
+        """The page of an error that anybody can cause at will, made once: each has a request id of its own."""
+        context = page.context
+        generation = page.server.published.generation
+        key = (error_pages.text_of(page, error), page.lang)
+        kept = context.kept.find(generation, key)
+        if kept is None:
+            trace = replace(page.trace, request_id=_REQUEST_ID)
+            plain = replace(page, trace=trace, path="", pairs=(), keep=None)
+            kept = error_pages.error_page(plain, error)
+            context.kept.keep(generation, key, kept)
+        body = kept.body.replace(_REQUEST_ID.encode(), escape(page.trace.request_id).encode())
+        headers = {**kept.headers, **error.headers}
+        return render.with_visit(page, kept._replace(body=body, headers=headers))
 
     async def _session(self, request: HttpRequest) -> Session | None:
         """The session of the request's cookie.
@@ -153,7 +209,10 @@ class Website:
             context=pages,
             path=target.path,
             segments=segments,
-            pairs=page_request.pairs_without(trace.pairs, ["lang"]),
+            # A search form repeats what was sent.
+            pairs=tuple(
+                (mask_keys(name), mask_keys(value)) for name, value in trace.pairs if name != "lang"
+            ),
             form=form,
             lang=lang,
             caller=caller,

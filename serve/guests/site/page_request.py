@@ -5,7 +5,7 @@
 
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -15,6 +15,7 @@ from quota.ledger.people import Person
 from quota.store.account_book import AccountBook
 from quota.store.interface import Store
 from serve.access.burst_gate import Limiter
+from serve.access.call import Response
 from serve.access.caller import Caller
 from serve.access.context import ServerContext
 from serve.guests.files.worker_pool import Exporter, WorkerPool
@@ -31,6 +32,27 @@ from serve.request.query_string import Pairs
 _NONCE: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
+class KeptPages:
+    """Pages that were made, for the next who asks; those of one generation, and few enough to be a few megabytes."""
+
+    MOST: Final = 256
+
+    def __init__(self) -> None:
+        self._generation: str | None = None
+        self._pages: dict[Hashable, Response] = {}
+
+    def find(self, generation: str | None, key: Hashable) -> Response | None:
+        """The page, if it was kept while this generation was served."""
+        return self._pages.get(key) if generation == self._generation else None
+
+    def keep(self, generation: str | None, key: Hashable, page: Response) -> None:
+        """Keep a page of the generation that is served."""
+        if generation != self._generation or len(self._pages) >= self.MOST:
+            self._pages.clear()
+        self._generation = generation
+        self._pages[key] = page
+
+
 @dataclass(frozen=True, slots=True)
 class PageContext:
     """The values that every page needs, one set per process.
@@ -40,6 +62,7 @@ class PageContext:
     Attributes:
         started: when this process started, for /statut.
         facets: the counts of recent searches.
+        kept: pages that are the same for all who are not logged in.
         outbox: sends mail; None where no mail server is set.
         stripe: takes payments; None where it is not set.
         exporter: makes files; None where this process makes none.
@@ -50,6 +73,7 @@ class PageContext:
     throttle: LoginThrottle
     started: datetime
     facets: FacetCounter = field(default_factory=FacetCounter)
+    kept: KeptPages = field(default_factory=KeptPages)
     outbox: Outbox | None = None
     stripe: StripeAccount | None = None
     exporter: Exporter | None = None
@@ -104,7 +128,12 @@ def make_page_context(
     server.metrics.exports = pool
     throttle = LoginThrottle(limiter, config.debit)
     stripe = StripeAccount(config.paiement, config.base_url) if config.paiement else None
-    exporter = Exporter(pool, config.debit.exports, server.now) if pool else None
+    debit = config.debit
+    exporter = (
+        Exporter(pool, limiter, debit.exports, debit.exports_abandonnes, server.now)
+        if pool
+        else None
+    )
     return PageContext(
         server, signer, throttle, server.now(), outbox=outbox, stripe=stripe, exporter=exporter
     )
@@ -125,7 +154,8 @@ class PageRequest:
 
     Attributes:
         segments: the variable parts of the path, decoded.
-        pairs: the query string without `lang`.
+        pairs: the query string without `lang`, and without keys.
+        linked: those of them that the page has, and repeats in links to itself.
         form: the fields of a form that was sent; of two with one name the last.
         file: the file of that form; empty where there is none.
         device: the cookie of a browser that has logged in; "" if there is none.
@@ -160,6 +190,7 @@ class PageRequest:
     is_gone: Callable[[], bool] = lambda: False
     device: str = ""
     is_known: bool = False
+    linked: Pairs = ()
 
     @property
     def server(self) -> ServerContext:

@@ -114,22 +114,31 @@ def _headers(request: PageRequest, *, has_form: bool) -> dict[str, str]:
         "Cache-Control": "no-store" if request.session or has_form else "private, no-cache",
         "Vary": "Accept-Language, Cookie",
     }
-    if request.keep is not None:
-        headers["Set-Cookie"] = cookies.set_cookie(
-            cookies.VISIT, request.keep, cookies.VISIT_SECONDS, secure=request.context.is_secure
-        )
-    return headers
+    return headers | _visit_cookie(request)
+
+
+def with_visit(request: PageRequest, kept: Response) -> Response:
+    """A page that was made for somebody else, with the cookie of this visitor."""
+    cookie = _visit_cookie(request)
+    return kept._replace(headers={**kept.headers, **cookie}) if cookie else kept
+
+
+def _visit_cookie(request: PageRequest) -> dict[str, str]:
+    if request.keep is None:
+        return {}
+    seconds, secure = cookies.VISIT_SECONDS, request.context.is_secure
+    return {"Set-Cookie": cookies.set_cookie(cookies.VISIT, request.keep, seconds, secure=secure)}
 
 
 def _other_language(request: PageRequest) -> str:
     """The address of the same page in the other language."""
     other = request.t("en", "fr")
-    return f"?{urlencode([*request.pairs, ('lang', other)])}"
+    return f"?{urlencode([*request.linked, ('lang', other)])}"
 
 
 def _canonical_address(request: PageRequest) -> str:
     """The address of the page without its language, which search engines and shared links name."""
-    query = urlencode(request.pairs, quote_via=quote, safe=",")
+    query = urlencode(request.linked, quote_via=quote, safe=",")
     return f"{request.origin}{request.path}{'?' if query else ''}{query}"
 
 

@@ -1,11 +1,12 @@
 """The paths of the website: a table from a path to the functions of its page."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
 from serve.access.call import Response
+from serve.contract import parameters
 from serve.contract.limits import MOST_LINES
 from serve.guests.site import assets, crawlers
 from serve.guests.site.page_request import PageRequest
@@ -26,6 +27,10 @@ from serve.guests.site.pages.lists import chosen_companies, matching
 from serve.guests.site.pages.lists.csv_files import list_file
 
 FIELDS: Final = 32
+PAIRS: Final = 64
+# A search by the form may name every country and sector, each by a parameter of its own.
+_SEARCH_PAIRS: Final = 512
+_SEARCHED: Final = frozenset(parameters.names(parameters.SEARCH))
 PageHandler = Callable[[PageRequest], Awaitable[Response]]
 
 
@@ -40,6 +45,9 @@ class WebRoute:
         remembers: has a form for visitors, whose browser must be recognized when it is sent.
         file: the largest form with a file, in bytes; 0 where no form has one.
         fields: as many as a form may have.
+        parameters: those of its query that its links to itself repeat.
+        pairs: as many parameters as a query may have.
+        kept: the page is the same for all who are not logged in, until the next generation.
         signature: the header with the signature of a message that is no form; "" for forms.
         guarded: a form must come from a page of this server (all but those that do nothing).
     """
@@ -51,6 +59,9 @@ class WebRoute:
     remembers: bool = False
     file: int = 0
     fields: int = FIELDS
+    parameters: Collection[str] = ()
+    pairs: int = PAIRS
+    kept: bool = False
     signature: str = ""
     guarded: bool = True
 
@@ -66,12 +77,14 @@ async def _asset(request: PageRequest) -> Response:
 
 
 _PLAIN: Final[Mapping[str, WebRoute]] = {
-    "/": WebRoute("explorateur", explorer.explorer),
-    "/chiffres": WebRoute("chiffres", explorer.figures),
+    "/": WebRoute("explorateur", explorer.explorer, parameters=_SEARCHED, pairs=_SEARCH_PAIRS),
+    "/chiffres": WebRoute("chiffres", explorer.figures, parameters=_SEARCHED, pairs=_SEARCH_PAIRS),
     "/propositions": WebRoute("propositions", suggestions.suggestions),
-    "/tarifs": WebRoute("tarifs", payment.prices, payment.buy, guarded=False),
+    "/tarifs": WebRoute("tarifs", payment.prices, payment.buy, guarded=False, kept=True),
     "/inscription": WebRoute("inscription", login.sign_up_form, login.sign_up, remembers=True),
-    "/connexion": WebRoute("connexion", login.log_in_form, login.log_in, remembers=True),
+    "/connexion": WebRoute(
+        "connexion", login.log_in_form, login.log_in, remembers=True, parameters=("suite",)
+    ),
     "/deconnexion": WebRoute("deconnexion", post=login.log_out),
     "/compte": WebRoute("compte", account.show, personal=True),
     "/compte/cles": WebRoute("cle", post=account.create_key, personal=True),
@@ -112,21 +125,21 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/sitemap.xml": WebRoute("plan-du-site", crawlers.index),
     "/export": WebRoute("export-page", post=export_form.download, personal=True),
     "/statut": WebRoute("statut", status.status),
-    "/sources": WebRoute("sources", sources.sources),
-    "/docs": WebRoute("docs", manual.contents),
-    "/mentions-legales": WebRoute("mentions-legales", legal.legal_notice),
+    "/sources": WebRoute("sources", sources.sources, kept=True),
+    "/docs": WebRoute("docs", manual.contents, parameters=("q",), kept=True),
+    "/mentions-legales": WebRoute("mentions-legales", legal.legal_notice, kept=True),
     "/confidentialite": WebRoute("confidentialite", legal.privacy),
 }
 # By the second part of the path; the third is variable.
 _MANUAL: Final[Mapping[str, WebRoute]] = {
-    "guides": WebRoute("docs-guide", manual.guide),
-    "routes": WebRoute("docs-route", manual.operation),
-    "objets": WebRoute("docs-objet", manual.described_object),
+    "guides": WebRoute("docs-guide", manual.guide, kept=True),
+    "routes": WebRoute("docs-route", manual.operation, kept=True),
+    "objets": WebRoute("docs-objet", manual.described_object, kept=True),
 }
 _RECORD: Final = WebRoute("fiche", record.record, record.full_record)
 _ANALYSIS: Final = WebRoute("analyse", analysis.show, analysis.buy, personal=True)
 _SITEMAP: Final = WebRoute("plan-du-site", crawlers.sitemap)
-_ASSET: Final = WebRoute("asset", _asset)
+ASSET: Final = WebRoute("asset", _asset)
 # Followed by a token.
 _LINKS: Final[Mapping[str, WebRoute]] = {
     "invitation": WebRoute(
@@ -148,7 +161,7 @@ def examples() -> Mapping[str, WebRoute]:
         "/societes/FR/552100554": _RECORD,
         "/societes/FR/552100554/analyse": _ANALYSIS,
         "/sitemap/pages.xml": _SITEMAP,
-        assets.names()["style.css"]: _ASSET,
+        assets.names()["style.css"]: ASSET,
         **{f"/{name}/x": route for name, route in _LINKS.items()},
         "/docs/guides/debuter": _MANUAL["guides"],
         "/docs/routes/searchCompanies": _MANUAL["routes"],
@@ -178,7 +191,7 @@ def resolve(raw: str) -> tuple[WebRoute, tuple[str, ...]] | None:
     if len(parts) == 3 and parts[0] == "docs" and parts[1] in _MANUAL:
         return _MANUAL[parts[1]], (parts[2],)
     if len(parts) == 2 and parts[0] == assets.PREFIX and parts[1] in assets.by_path():
-        return _ASSET, (parts[1],)
+        return ASSET, (parts[1],)
     if len(parts) == 2 and parts[0] in _LINKS:
         return _LINKS[parts[0]], (parts[1],)
     return None

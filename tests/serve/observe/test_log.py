@@ -5,8 +5,9 @@ import logging
 import orjson
 import pytest
 
+from serve.contract.secret_mask import redact
 from serve.http.headers import request_id
-from serve.observe.log import JsonLines, redact
+from serve.observe.log import JsonLines
 from serve.observe.query_fields import query_fields
 from serve.request.client_address import network_of
 

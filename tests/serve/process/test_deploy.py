@@ -157,7 +157,11 @@ def test_nginx_hides_the_metrics_in_every_spelling(tmp_path: Path, served: Serve
             target: spelled(nginx, target) for target in map("".join, product(begins, words, ends))
         }
         page = spelled(nginx, "/docs")
-        lines = {"Content-Type": "application/json", "Content-Length": str(1 << 20)}
+        lines = {
+            "Content-Type": "application/json",
+            "Content-Length": str(1 << 20),
+            **served.customer().headers,
+        }
         accepted = spelled(nginx, "/api/v1/rapprochement", lines, b" " * (1 << 20))
         refused = spelled(nginx, "/api/v1/export", lines, b" " * (1 << 20))
 
@@ -195,6 +199,32 @@ def test_nginx_writes_no_address_that_is_a_key_and_no_referer(
     assert '"GET /mot-de-passe/-"' in logs["societes.log"]
     assert len(logs["societes.log"].splitlines()) == len(targets) + 1
     assert [name for name, text in logs.items() if secret in text] == []
+
+
+@pytest.mark.parametrize(
+    ("address", "network", "client"),
+    [
+        ("192.0.2.77", "192.0.2.0/24", "192.0.2.77"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1::/48", "2001:db8:1:2"),
+        ("2001:db8:1:2::9", "2001:db8:1::/48", "2001:db8:1:2"),
+        ("2001:db8::9", "2001:db8::/48", "2001:db8"),
+        ("::ffff:192.0.2.77", "192.0.2.0/24", "192.0.2.77"),
+    ],
+)
+def test_nginx_logs_networks_and_counts_clients_as_the_server_does(
+    tmp_path: Path, served: Served, address: str, network: str, client: str
+) -> None:
+    """L4, L5: /confidentialite says that addresses are cut; a /64 is one client"""
+    nginx = configured(tmp_path, tmp_path / "data", served.port)
+    example = tmp_path / "example.conf"
+    real = "set_real_ip_from 127.0.0.1; real_ip_header X-Forwarded-For;\n"
+    shown = 'location = /client { return 200 "<$societes_client>"; }\n    location / {'
+    example.write_text(real + example.read_text().replace("location / {", shown, 1))
+    with running(nginx):
+        answer = spelled(nginx, "/client", {"X-Forwarded-For": address})
+
+    assert answer.endswith(f"<{client}>".encode())
+    assert (tmp_path / "societes.log").read_text().startswith(f"{network} [")
 
 
 def test_nginx_takes_what_the_server_takes_and_refuses_in_its_words(

@@ -173,9 +173,11 @@ def _statuses(operation: Operation) -> set[int]:
             400,
             *([404] if operation.variables and operation.kind != "reconciliation" else []),
         }
+    if operation.kind != "check":
+        statuses.add(429)
     if operation.kind not in ("check", "metrics", "document"):
         # Neither the account nor the protocol is of a generation that a caller names.
-        statuses |= {429, 503, *([409] if _is_pinnable(operation) else [])}
+        statuses |= {503, *([409] if _is_pinnable(operation) else [])}
     if operation.key:
         statuses |= {401, *([402] if operation.credits else [])}
     if operation.kind == "analysis":

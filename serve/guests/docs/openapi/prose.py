@@ -69,8 +69,10 @@ is answered with 401 and what a visitor gets. Fields and formats are the same on
 
 Calls are counted by the UTC day, exports and credits by the UTC month. Calls a minute are those of
 an organisation, whatever the number of its keys; a visitor's are those of an address (of IPv6: a
-/64). Further limits: {lists} calls of public lists a minute from one address, with a key or
-without, and {exports} exports at once of one organisation. `X-Quota-*`, `RateLimit` and
+/64). Further limits, with a key or without: from one address {lists} calls of public lists a minute,
+{pages} pages, {files} documents and whatever else is no call; and {exports} exports at once of one
+organisation, which may leave {abandoned} in an hour before they are made: each further one counts.
+Without a key, {places} requests of an address are answered at the same time. `X-Quota-*`, `RateLimit` and
 `X-Credits-*` tell what is left. A call that is answered with 304, 400, 401, 403, 405, 409, 429 or
 5xx costs nothing.
 
@@ -122,7 +124,11 @@ def description(plans: Mapping[str, Plan], debit: BurstLimits) -> str:
     return _DESCRIPTION.format(
         plans=_plans(plans, debit),
         lists=debit.listes,
+        pages=debit.pages,
+        files=debit.fichiers,
+        places=debit.simultanes,
         exports=debit.exports,
+        abandoned=debit.exports_abandonnes,
         errors=_errors(),
         attributions=_attributions(),
     )

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from serve.contract.errors import ApiError
+from serve.contract.secret_mask import mask_keys
 from serve.request import json_body
 
 # Codes and statuses: MCP 2026-07-28, "Error Codes" and "Streamable HTTP, Server Validation".
@@ -30,11 +31,11 @@ class RpcError(Exception):
     """An error response; `status` is that of its HTTP response."""
 
     def __init__(self, status: int, code: int, message: str, data: Any = None) -> None:
-        super().__init__(message)
         self.status = status
         self.code = code
-        self.message = message
-        self.data = data
+        self.message: str = mask_keys(message)
+        self.data = mask_keys(data)
+        super().__init__(self.message)
 
     @property
     def error(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.contract.secret_mask import mask_keys
 from serve.contract.tables import read_texts
 from serve.contract.text import Text
 
@@ -22,11 +23,11 @@ class PageError(ApiError):
     """
 
     def __init__(self, status: int, code: str, texts: Text, page: Text | None = None) -> None:
-        Exception.__init__(self, f"{status} {code}: {texts.fr}")
         self.status = status
         self.code = code
-        self.texts = texts
-        self.page = page or texts
+        self.texts = Text(*map(mask_keys, texts))
+        self.page = Text(*map(mask_keys, page)) if page else self.texts
+        Exception.__init__(self, f"{status} {code}: {self.texts.fr}")
         self.headers = {}
         self.extra = {}
 

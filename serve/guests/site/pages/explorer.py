@@ -78,7 +78,6 @@ async def figures(request: PageRequest) -> Response:
     Raises:
         ApiError: 400, 429, 503.
     """
-    request.server.gate.lists(request.trace.address, request.now)
     request = _normalise_numbers(request)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id

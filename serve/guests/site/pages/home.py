@@ -74,7 +74,6 @@ async def home(request: PageRequest) -> Response:
     Raises:
         ApiError: 429, 503.
     """
-    request.server.gate.lists(request.trace.address, request.now)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
         reference, day = generation.reference, int(f"{request.now:%Y%m%d}")

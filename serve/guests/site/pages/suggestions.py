@@ -33,7 +33,6 @@ async def suggestions(request: PageRequest) -> Response:
     Raises:
         ApiError: 400, 429, 503.
     """
-    request.server.gate.lists(request.trace.address, request.now)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
         call = Call("/api/v1/suggestions", (), lambda: request.pairs)

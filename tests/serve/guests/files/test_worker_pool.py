@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from http.client import HTTPException
 from multiprocessing import active_children
@@ -24,10 +24,11 @@ from quota.errors import StoreUnavailable
 from quota.results import Meter, Reservation
 from quota.store.future import StoreFuture
 from quota.store.lmdb_store import LmdbStore
+from serve.config import BurstLimits
 from serve.guests.files import worker_pool
 from serve.http import reply
 from tests.serve import world
-from tests.serve.client import Customer, Reply, Served, serving
+from tests.serve.client import GENEROUS, Customer, Reply, Served, serving
 from tests.serve.clock import Clock
 from tests.serve.exports import PATH, exports, get, left_behind
 from tests.serve.processes import eventually
@@ -73,13 +74,16 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 @contextmanager
 def serving_exports(
-    folder: Path, opener: Callable[[Path], LmdbStore] = LmdbStore, makers: int = 2
+    folder: Path,
+    opener: Callable[[Path], LmdbStore] = LmdbStore,
+    makers: int = 2,
+    debit: BurstLimits = GENEROUS,
 ) -> Iterator[Place]:
     """A server of the small world; at its end no process and no file of it may be left."""
     data, state, clock = folder / "data", folder / "state", Clock("2026-11-21T12:00:00")
     world.publish(data)
     others = frozenset(active_children())
-    with serving(data, state=state, now=clock, opener=opener, makers=makers) as served:
+    with serving(data, state=state, now=clock, opener=opener, makers=makers, debit=debit) as served:
         place = Place(served, state, clock, others)
         yield place
     assert not list((state / "exports").iterdir())
@@ -177,6 +181,25 @@ def test_a_client_that_goes_ends_the_work(place: Place) -> None:
         assert eventually(lambda: not place.workers())
 
     assert place.is_clean()
+
+
+def test_the_third_export_that_is_left_in_an_hour_counts(tmp_path: Path) -> None:
+    """Each ends a process that others wait for; two in an hour are those of a bad line"""
+    debit = replace(GENEROUS, exports_abandonnes=2)
+    with serving_exports(tmp_path, debit=debit) as place:
+        served, customer = place.served, place.served.customer("data")
+        for minutes, counted in ((0, 0), (1, 0), (1, 1), (60, 1)):
+            place.clock.pass_by(60 * minutes)
+            with stopped(place, customer):
+                before = exports(served, customer)
+                with socket.create_connection(("127.0.0.1", served.port)) as connection:
+                    connection.sendall(request(customer))
+                    assert eventually(lambda: exports(served, customer) == before + 1)  # noqa: B023
+                assert eventually(lambda: not place.workers())
+            # A reservation that was neither counted nor released has ended after the hour.
+            assert eventually(lambda: exports(served, customer) == counted)  # noqa: B023
+
+        assert place.is_clean()
 
 
 def test_a_workbook_that_takes_too_long_is_given_up(

@@ -13,7 +13,6 @@ async def sources(request: PageRequest) -> Response:
     Raises:
         ApiError: 429, 503.
     """
-    request.server.gate.lists(request.trace.address, request.now)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
         known = sorted(generation.sources.values(), key=lambda country: -country.n_societes)

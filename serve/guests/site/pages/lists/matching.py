@@ -61,7 +61,6 @@ async def show(request: PageRequest) -> Response:
         ApiError: 429, 503.
         StoreUnavailable
     """
-    request.server.gate.lists(request.trace.address, request.now)
     return await _page(request)
 
 
@@ -94,7 +93,6 @@ async def _answer(request: PageRequest) -> Response:
         raise errors.parametre_invalide("debut", why)
     chosen, is_headed = columns.chosen_fields(form), columns.is_headed(form)
     sent = _sent(request)
-    request.server.gate.lists(request.trace.address, request.now, sent)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
         table = await body_thread.parse(sent, partial(_read, request, chosen, is_headed))

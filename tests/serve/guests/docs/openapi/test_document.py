@@ -247,7 +247,7 @@ def test_every_limit_is_described_as_the_server_keeps_it() -> None:
     """D7: numeric everywhere"""
     debit = BurstLimits(
         visiteur=31, free=32, data=33, carte=34, corporate=35, marches=36, integral=37, listes=38,
-        visiteur_jour=39, exports=41,
+        pages=40, visiteur_jour=39, exports=41, fichiers=42, simultanes=43,
     )  # fmt: skip
 
     text = document.document(debit=debit)["info"]["description"]
@@ -258,6 +258,8 @@ def test_every_limit_is_described_as_the_server_keeps_it() -> None:
     assert "39 an address" in text
     assert "38 calls of public lists a minute" in text
     assert "41 exports at once" in text
+    assert "40 pages, 42 documents" in text
+    assert "43 requests of an address" in text
 
 
 # -- how it is served ---------------------------------------------------------------------

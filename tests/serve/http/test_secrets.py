@@ -1,0 +1,80 @@
+"""Errors that repeat what was sent, but for the keys in it (contract A5; SECURITY.md)."""
+
+from collections.abc import Mapping
+
+import orjson
+import pytest
+
+from tests.serve.client import Served
+from tests.serve.guests.site.visitor import FORM, HTML
+
+SECRET = "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z"
+KEYS = [f"soc_live_{SECRET}", f"soc_rec_{SECRET}", f"soc_lien_{SECRET}", f"SOC%5Flive%5F{SECRET}"]
+ASKED = [
+    "/api/v1/identifiants/{}", "/api/v1/societes/FR/{}", "/api/v1/societes/{}/1", "/api/v1/{}", "/{}", "/docs/{}",
+    "/api/v1/reconciliation/{}/x", "/api/v1/reconciliation/{}", "/invitation/{}/x", "/invitation/{}",
+    "/mot-de-passe/{}", "/api/v1/reconciliation/visiteur/view/{}", "/api/v1/societes?{}=1",
+    "/api/v1/societes?pays={}", "/api/v1/societes?secteur={}", "/api/v1/societes?ca_min={}", "/api/v1/societes?tri={}",
+    "/api/v1/societes?version={}", "/api/v1/societes?ids={}", "/api/v1/societes?forme={}&{}=2",
+    "/api/v1/societes?nace={}", "/api/v1/suggestions?q=a&lang={}",
+    "/api/v1/sous-secteurs?secteur=edition&sous_secteur={}",
+    "/api/v1/reconciliation?queries={}", "/api/v1/reconciliation?extend={}", "/api/v1/repartition?par={}",
+    "/openapi.json?{}=1", "/?pays={}", "/?{}=1", "/tarifs?{}={}", "/statut?{}=1", "/connexion?suite=x&{}=1",
+]  # fmt: skip
+BODIES = [
+    ("/api/v1/export", {"{}": 1}), ("/api/v1/export", {"pays": "{}"}), ("/api/v1/export", {"format": "{}"}),
+    ("/api/v1/rapprochement", {"{}": 1, "lignes": []}), ("/api/v1/rapprochement", {"lignes": [{"{}": "a"}]}),
+    ("/api/v1/rapprochement", {"lignes": [], "colonnes": "{}"}),
+    ("/api/v1/rapprochement", {"lignes": [], "version": "{}"}), ("/api/v1/modifications", {"{}": "a"}),
+    ("/api/v1/modifications", {"depuis": "{}", "recherche": {}}),
+    ("/api/mcp", {"jsonrpc": "2.0", "id": 1, "method": "{}"}), ("/api/mcp", {"jsonrpc": "{}"}),
+    ("/api/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "{}"}}),
+    ("/api/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                  "params": {"name": "search_companies", "arguments": {"{}": 1}}}),
+    ("/api/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                  "params": {"name": "search_companies", "arguments": {"pays": ["{}"]}}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("path", ASKED)
+@pytest.mark.parametrize("accepted", [{}, HTML])
+def test_no_error_of_an_address_repeats_a_key(
+    served: Served, path: str, key: str, accepted: Mapping[str, str]
+) -> None:
+    reply = served.ask(path.replace("{}", key), headers=accepted)
+
+    texts = (reply.body, *(value.encode() for value in reply.headers.values()))
+    if reply.status >= 400:
+        assert [text for text in texts if SECRET.encode()[:8] in text] == []
+
+
+@pytest.mark.parametrize(("path", "body"), BODIES)
+def test_no_error_of_a_body_repeats_a_key(
+    served: Served, path: str, body: Mapping[str, object]
+) -> None:
+    customer = served.customer("integral", api_tool=True)
+    for key in KEYS[:3]:
+        sent = orjson.dumps(body).replace(b"{}", key.encode())
+        kind = {**customer.headers, "Content-Type": "application/json"}
+
+        reply = served.ask(path, "POST", kind, body=sent)
+
+        assert b"err" in reply.body.lower()
+        assert SECRET.encode()[:8] not in reply.body
+
+
+@pytest.mark.parametrize("path", ["/compte/cles/revocation", "/compte/membres", "/inscription"])
+def test_no_error_of_a_form_repeats_a_key(served: Served, path: str) -> None:
+    body = f"cle={KEYS[0]}&geste={KEYS[1]}&{KEYS[2]}=1".encode()
+
+    reply = served.ask(path, "POST", {"Content-Type": FORM, **HTML}, body=body)
+
+    assert SECRET.encode()[:8] not in reply.body
+
+
+def test_an_error_still_says_what_else_was_sent(served: Served) -> None:
+    refused = served.refused(soc_live_abc="1", payz="FR")
+
+    assert refused["parametres_inconnus"] == ["soc_live_…", "payz"]
+    assert "soc_live_…, payz" in refused["erreur"]["message"]
