@@ -45,5 +45,5 @@ def mask_keys(value: Any) -> Any:
     if isinstance(value, dict):
         return {mask_keys(name): mask_keys(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [mask_keys(part) for part in value]
+        return type(value)(map(mask_keys, value))
     return value

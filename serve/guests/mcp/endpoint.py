@@ -72,6 +72,8 @@ async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) ->
             return await _answer_batch(context, post, messages.batch(value), trace)
     except RpcError as error:
         return of_rpc_error(error)
+    except StoreUnavailable as error:
+        return _unavailable_response(context, error, trace)
     return await _answer(context, post, value, trace)
 
 
@@ -94,7 +96,7 @@ async def _answer(
     found_id = messages.legible_id(value)
     try:
         message = messages.message(value)
-        if caller.account and message.method != "tools/call":  # a call has the limits of its route
+        if message.method != "tools/call":  # a call has the limits of its route
             context.gate.files(trace.address, context.now())
         modern = versions.is_modern(message, post.headers)
         if message.id is None:
@@ -112,9 +114,18 @@ async def _answer(
     except MissingCountryError as error:
         return of_error(errors.pays_endommage(error.iso2), found_id)
     except StoreUnavailable as error:
-        admission.unavailable_response(context, error, trace, "en")
-        refusal = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
-        return of_error(refusal, found_id)
+        return _unavailable_response(context, error, trace, found_id)
+
+
+def _unavailable_response(
+    context: ServerContext,
+    error: StoreUnavailable,
+    trace: RequestTrace,
+    found_id: Id | None = None,
+) -> Response:
+    admission.unavailable_response(context, error, trace, "en")
+    refusal = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
+    return of_error(refusal, found_id)
 
 
 def of_error(error: ApiError, found_id: Id | None = None) -> Response:

@@ -97,21 +97,30 @@ async def _answer(request: PageRequest) -> Response:
         request.trace.generation = generation.id
         table = await body_thread.parse(sent, partial(_read, request, chosen, is_headed))
         try:
-            columns.check(chosen)
-            list_file.check_columns(table)
-        except ApiError as error:
-            return await _page(
-                request, table=table, error=request.t(*error.texts), status=error.status
-            )
-        if output == _READING:
-            return await _page(request, table=table, pieces=await _pieces(request, table))
-        country = form.get("pays", "")
-        asked = await body_thread.parse(
-            sent, partial(table_lines.lines, table, generation.names, _CANDIDATES, country)
-        )
-        matched, outcome = await _match(request, asked)
+            return await _answer_to_table(request, generation, table, output, int(first))
+        finally:
+            await body_thread.parse(sent, table.free)
+
+
+async def _answer_to_table(
+    request: PageRequest, generation: OpenGeneration, table: ListFile, output: str, first: int
+) -> Response:
+    """The response to a list that was read, whose rows are a piece that begins with row `first`."""
+    sent = _sent(request)
+    try:
+        columns.check(columns.chosen_fields(request.form))
+        list_file.check_columns(table)
+    except ApiError as error:
+        return await _page(request, table=table, error=request.t(*error.texts), status=error.status)
+    if output == _READING:
+        return await _page(request, table=table, pieces=await _pieces(request, table))
+    country = request.form.get("pays", "")
+    asked = await body_thread.parse(
+        sent, partial(table_lines.lines, table, generation.names, _CANDIDATES, country)
+    )
+    matched, outcome = await _match(request, asked)
     text = await body_thread.parse(
-        sent, partial(match_csv.write, table, matched.resultats, heading=first == "1")
+        sent, partial(match_csv.write, table, matched.resultats, heading=first == 1)
     )
     if output == _CSV:
         headers = {
@@ -122,7 +131,7 @@ async def _answer(request: PageRequest) -> Response:
         return Response(200, text, headers, outcome)
     beyond = sum(map(_is_beyond, matched.resultats))  # lines after those that a visitor may have
     answered = list(zip(table.rows, matched.resultats, strict=True))[: len(table.rows) - beyond]
-    results = [(number, *one) for number, one in enumerate(answered, int(first))]
+    results = [(number, *one) for number, one in enumerate(answered, first)]
     counts = _count_verdicts(matched)
     return await _page(
         request,
