@@ -6,7 +6,8 @@ promise what the code does not keep.
 
 What a route costs (D1, X0) is its kind and `credits` in serve/api/operations.py, with the figures of `prices` and
 `limits`. `reasons` words why a figure is null or a candidate is one, `notation` numbers and dates, `activities` finds
-classes of NACE by words, `export_tables` has the columns of files, `seed_tables` reads `seeds/`. `Text` is in `text`.
+classes of NACE by words, `export_tables` has the columns of files, `seed_tables` reads `seeds/`. `Text` is in `text`;
+`secret_mask` masks keys in errors and in the log.
 """
 
 from typing import Final
