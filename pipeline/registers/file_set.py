@@ -15,7 +15,7 @@ from pipeline.registers import file_date, packing
 
 _PART: Final = re.compile(
     r"(?<![a-z])(?:(?:part|partie|teil|chunk)[-_ ]?0*(\d{1,3})(?:[-_ ]?(?:of|sur|von|de)[-_ ]?|[-_])"
-    r"|(?<!\d)0*(\d{1,3})[-_ ]?(?:of|sur|von)[-_ ]?)0*(\d{1,3})(?!\d)",
+    r"|(?<!\d)0*(\d{1,3})[-_ ]?(?:of|sur|von)[-_ ]?)0*(\d{1,3})(?!\d|[-_ ]*[a-z])",  # "5 of 22 columns" is no part
     re.IGNORECASE,
 )
 # Words by which registers and people call a file of changes; a word of a longer name is no mark.

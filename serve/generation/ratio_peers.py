@@ -61,8 +61,12 @@ class _Slice(NamedTuple):
 
 def newest_year(shards: ShardSet) -> int:
     """The last year of the data; 0 without statements."""
-    years = np.concatenate([shard.ratio_years for shard in shards.values()] or [np.empty(0, int)])
-    counts = np.bincount(years[years > 0])
+    counts = np.zeros(1, int)
+    for shard in shards.values():
+        own = np.bincount(np.maximum(shard.ratio_years, 0))
+        own[:1] = 0
+        longer, shorter = sorted((counts, own), key=len, reverse=True)
+        counts = longer + np.pad(shorter, (0, len(longer) - len(shorter)))
     (frequent,) = np.nonzero(counts * _SHARE >= max(1, counts.sum()))
     return int(frequent[-1]) if len(frequent) else 0
 

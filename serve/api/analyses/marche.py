@@ -142,7 +142,10 @@ async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche
     Its parts are made beside each other, in the threads of the generation.
     """
     base = generation.shards
-    newest = generation.get_or_make("newest year", lambda: ratio_peers.newest_year(base))
+    newest = await generation.in_thread(
+        _MICROSECONDS,
+        lambda: generation.get_or_make("newest year", lambda: ratio_peers.newest_year(base)),
+    )
     oldest = newest - ratio_peers.YEARS + 1
     halves = await asyncio.gather(
         *(
