@@ -109,7 +109,7 @@ OPERATIONS: Final = (
         "watchChanges", "/api/v1/modifications", "modifications", "body", "Companies",
         prepare_watch, changes.ModificationsSuivies,
         method="POST", account=True, body=bodies.DemandeModifications, largest=json_body.LARGEST,
-        headers=["Vary", "X-Donnees-Version"],
+        headers=["X-Donnees-Version"],
     ),
     Operation(
         "readCompany", _RECORD, "societe", "call", "Companies",
