@@ -24,10 +24,10 @@ class FetchError(BuildError):
 
 
 def excerpt(value: bytes | str, most: int = _EXCERPT) -> str:
-    """The beginning of a published value, as one printable line.
+    r"""The beginning of a published value, as one printable line.
 
     >>> excerpt(b"Soci\xc3\xa9t\xc3\xa9\0;1"), excerpt("abcdef", 3)
-    ('Société\ufffd;1', 'abc…')
+    ('Société�;1', 'abc…')
     """
     text = (
         value[: 4 * most + 4]

@@ -13,7 +13,7 @@ from serve.guests.site.errors import page_errors
 ROOT: Final = Path(errors.__file__).parents[2]
 PAGE_ERRORS: Final = Path(page_errors.__file__).with_suffix(".csv")
 # Parts of a message whose other part has the remedy.
-PARTS: Final = {"paiement", "devis", "comptes", "paiement_indisponible"}
+PARTS: Final = {"paiement", "devis", "comptes", "paiement_indisponible", "valeur_comme"}
 
 # A value that lists what may be sent, or is itself a remedy; the path of a page or route that helps; a command.
 _POINTER: Final = (
