@@ -3,6 +3,7 @@
 import asyncio
 from datetime import timedelta
 from email.message import Message
+from typing import Any
 
 import pytest
 
@@ -93,9 +94,9 @@ def test_questions_for_a_password_take_nothing_from_log_ins(
     counted: list[str] = []
     allow = BurstLimiter.allow
 
-    def noted(limiter: BurstLimiter, who: str, per_minute: int, now: float) -> Wait:
+    def noted(limiter: BurstLimiter, who: str, *limits: Any) -> Wait:
         counted.append(who)
-        return allow(limiter, who, per_minute, now)
+        return allow(limiter, who, *limits)
 
     monkeypatch.setattr(BurstLimiter, "allow", noted)
     asked(equipped, email)
