@@ -77,6 +77,9 @@ async def respond(request: HttpRequest) -> Response:
     reader.check_names(
         [pair for pair in given.items() if pair[0] not in _OF_CLIENTS], names(allowed)
     )
+    if VERSION.name in given:
+        with request.context.published.lease() as generation:
+            values.value((given[VERSION.name],), VERSION, generation.names)
     if part == "champs":
         return _tagged_response(request, reconciliation.proposed_fields(_limit(given.get("limit"))))
     if part == "suggestions":

@@ -1,4 +1,4 @@
-"""The bodies of requests. Nothing unknown is ignored, so all but a form are closed."""
+"""The bodies of requests. Nothing unknown is ignored, so all are closed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
@@ -169,7 +169,7 @@ class DemandeRapprochement:
 
 
 FormulaireReconciliation: Final[type] = component(
-    "Les paramètres de GET, en formulaire.", "The parameters of GET, as a form."
+    "Les paramètres de GET, en formulaire.", "The parameters of GET, as a form.", closed=True
 )(_of_parameters("FormulaireReconciliation", parameters.RECONCILIATION))
 
 

@@ -23,6 +23,8 @@ from jsonschema import Draft202012Validator
 
 Pairs = list[tuple[str, str]]
 
+_MEDIA: Final = ("application/json", "application/x-www-form-urlencoded")
+
 _LISTS: Final = {
     "pays": ",", "secteur": "|", "sous_secteur": "|", "ids": ",", "etat": ",", "ville": "|",
     "code_postal": ",", "forme": "|", "nace": ",", "colonnes": ",",
@@ -132,7 +134,7 @@ def _body_forgiven(case: schemathesis.Case) -> bool:
     bodies = list(case.operation.body)
     if not bodies:
         return True
-    if not isinstance(case.body, dict) or case.media_type != "application/json":
+    if not isinstance(case.body, dict) or case.media_type not in _MEDIA:
         return False
     if "lignes" in case.body:
         return _lines_forgiven(case.body, bodies[0].definition["schema"])
