@@ -69,11 +69,18 @@ def _pumps(pattern: str) -> Iterator[str]:
 
 
 def _attempt(method: Callable[..., object], way: str, text: str) -> float:
-    since = time.thread_time()
-    found = method("", text) if way == "sub" else method(text)
-    if way == "finditer":
-        list(found)  # type: ignore[call-overload]
-    return time.thread_time() - since
+    """The seconds that a method takes; of a machine that others use, the shortest of three long attempts."""
+    took = 0.0
+    for attempt in range(3):
+        since = time.thread_time()
+        matched = method("", text) if way == "sub" else method(text)
+        if way == "finditer":
+            list(matched)  # type: ignore[call-overload]
+        spent = time.thread_time() - since
+        took = min(took, spent) if attempt else spent
+        if took < MOST_SECONDS:
+            break
+    return took
 
 
 @pytest.mark.parametrize(("name", "pattern", "ways"), PATTERNS, ids=[one[0] for one in PATTERNS])

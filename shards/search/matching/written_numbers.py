@@ -55,8 +55,8 @@ _EUID: Final = re.compile(
     r"(?:EUID\W+)?([A-Z]{2})(?:([A-Z]{2,}|[A-Z]\d{4}[A-Z]?|\d+(?=\.[^.]*$))\.\s?|([A-Z]{3,14})(?=\d))"
     r"([A-Z]{0,3}[\d ./–-]*\d ?[A-Z]?(?:_[0-9A-Z])?)"
 )
-_CHECKED: Final = re.compile(r"(.+)_[0-9A-Z]")
-_SUBUNIT: Final = re.compile(r"(.+)-000")  # behind Austrian numbers
+# Behind the number of an EUID: a check digit, or the unit within a company of Austria.
+_CHECK_OR_UNIT: Final = re.compile(r"(?:_[0-9A-Z]|-000)$")
 _COURT: Final = re.compile(r"[A-Z]\d{4}[A-Z]?")
 # A German number with the code of its court, which no other court has.
 _OF_COURT: Final = re.compile(r"(?:DE)?(?:[A-Z]\d{4}[A-Z]?){1,2}[A-Z]{2,3}\d+[A-Z]{0,3}")
@@ -321,9 +321,8 @@ class NumberNotation:
         register, number = matched[2] or matched[3] or "", matched[4]
         isos = frozenset((self.countries[matched[1]],))
         spellings = [number]
-        for ending in (_CHECKED, _SUBUNIT):
-            if bare := ending.fullmatch(number):
-                spellings.append(bare[1])
+        if (bare := _CHECK_OR_UNIT.sub("", number)) != number:
+            spellings.append(bare)
         if _COURT.fullmatch(register):  # the register is a part of the number
             spellings = [register + spelling for spelling in spellings]
         return (tuple(Reading(fold_id(spelling), isos) for spelling in spellings),)
