@@ -262,6 +262,13 @@ def test_a_status_with_a_label_has_a_state() -> None:
     assert [one for one in named if not {one, ("", one[1])} & states] == []
 
 
+def test_a_status_with_a_state_has_a_label() -> None:
+    named = {(r["iso2"], fold(r["valeur"])) for r in rows("libelles") if r["champ"] == "statut"}
+    states = [(row["iso2"], fold(row["statut"])) for row in rows("etats")]
+
+    assert [state for state in states if not {state, ("", state[1])} & named] == []
+
+
 # -- the README ------------------------------------------------------------------------------------
 
 

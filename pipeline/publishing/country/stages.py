@@ -354,7 +354,7 @@ def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.Lazy
         .pipe(sectors.add_sectors, nace, sectors.codes_outside_nace(seeds, task.iso2))
         .pipe(checks.require_columns, "sectors", there=_WORKING, gone=["nace_version"])
         .pipe(statuses.add_state, statuses.states(seeds, task.iso2))
-        .pipe(statuses.add_french, statuses.french_words(seeds, task.iso2), task.iso2)
+        .pipe(statuses.add_french, statuses.french_words(seeds, task.iso2))
         .pipe(identifiers.fill_register_url, seeds.country(task.iso2))
         .pipe(derived_fields.fill_derived)
         .pipe(hidden_fields.clear_fields, task.hidden)

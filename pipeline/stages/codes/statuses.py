@@ -5,11 +5,13 @@ among those of all countries. A null status is `inconnu`. So is one that the tab
 quality report counts and lists; too many of these close a gate (`quality_report.closed_gates`).
 
 `forme_fr` and `statut_fr` are the words of `seeds/libelles.csv`, looked up in the same way, as pages and workbooks do.
-What French registers publish is French as it stands; a value of another register that the table lacks has none.
+A value that the table lacks is French as it stands if it is one of the table's French words, whatever its country, or
+if its register publishes in French and the table does not have it as a word of another country. A code without a
+letter has no words.
 """
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -20,7 +22,8 @@ from shards.query import STATES
 
 UNKNOWN: Final = "inconnu"
 WORDED: Final = {"forme": "forme_fr", "statut": "statut_fr"}
-_FRENCH: Final = "FR"
+_FRENCH: Final = frozenset({"BE", "CH", "FR", "LU"})  # their registers publish labels in French
+_AND_OTHERS: Final = frozenset({"BE", "CH"})  # and in other languages
 UNMAPPED: Final = "status_unmapped"  # working column: a published status that the table lacks
 
 
@@ -44,49 +47,71 @@ def states(seeds: Seeds, iso2: str) -> dict[str, str]:
 
 def add_state(companies: pl.LazyFrame, states: Mapping[str, str]) -> pl.LazyFrame:
     """Add `etat` and UNMAPPED."""
-    return companies.with_columns(_look_up("statut", states).alias("etat")).with_columns(
+    return companies.with_columns(
+        _look_up("statut", lambda text: states.get(fold(text))).alias("etat")
+    ).with_columns(
         pl.col("etat").fill_null(UNKNOWN),
         pl.when(pl.col("etat").is_null()).then(pl.col("statut")).alias(UNMAPPED),
     )
 
 
-def french_words(seeds: Seeds, iso2: str) -> dict[str, dict[str, str]]:
-    """The French words of each folded value that the register of `iso2` may publish, by field."""
-    rows = seeds.tables["libelles"]
-    return {
-        field: {
+class FrenchWords(NamedTuple):
+    """The French words of the values of a field that the register of a country may publish; all keys are folded."""
+
+    words: Mapping[str, str]
+    french: frozenset[str]  # the words themselves
+    foreign: frozenset[str]  # values in other languages that the register may publish
+    published_in_french: bool
+
+    def of(self, value: str) -> str | None:
+        """The words for a value, which may be its own; None if they are not known."""
+        folded = fold(value)
+        if folded in self.words:
+            return self.words[folded]
+        stands = self.published_in_french and folded not in self.foreign
+        is_french = folded in self.french or (stands and any(map(str.isalpha, folded)))
+        return value if is_french else None
+
+
+def french_words(seeds: Seeds, iso2: str) -> dict[str, FrenchWords]:
+    """The words of each field of WORDED, for the register of `iso2`."""
+    return {field: _field_words(seeds, field, iso2) for field in WORDED}
+
+
+def _field_words(seeds: Seeds, field: str, iso2: str) -> FrenchWords:
+    rows = [row for row in seeds.tables["libelles"] if row["champ"] == field]
+    others = [row for row in rows if row["iso2"] not in {"", *_FRENCH}]
+    foreign = others if iso2 in _AND_OTHERS else []
+    return FrenchWords(
+        {
             fold(row["valeur"]): row["libelle"]
             for place in ("", iso2)
             for row in rows
-            if (row["champ"], row["iso2"]) == (field, place)
-        }
-        for field in WORDED
-    }
+            if row["iso2"] == place
+        },
+        frozenset(fold(row["libelle"]) for row in rows),
+        frozenset(fold(row["valeur"]) for row in foreign),
+        iso2 in _FRENCH,
+    )
 
 
-def add_french(
-    companies: pl.LazyFrame, words: Mapping[str, Mapping[str, str]], iso2: str
-) -> pl.LazyFrame:
+def add_french(companies: pl.LazyFrame, words: Mapping[str, FrenchWords]) -> pl.LazyFrame:
     """Add the columns of WORDED."""
     return companies.with_columns(
-        pl.coalesce(
-            _look_up(field, words[field]), field if iso2 == _FRENCH else pl.lit(None)
-        ).alias(name)
-        for field, name in WORDED.items()
+        _look_up(field, words[field].of).alias(name) for field, name in WORDED.items()
     )
 
 
-def _look_up(column: str, known: Mapping[str, str]) -> pl.Expr:
-    """What is `known` of the folded texts of a column, null for others."""
+def _look_up(column: str, value_of: Callable[[str], str | None]) -> pl.Expr:
+    """The value of each text of a column; each distinct text is looked up once."""
     return pl.col(column).map_batches(
-        lambda texts: _looked_up(texts, known), return_dtype=pl.String, is_elementwise=True
+        lambda texts: _looked_up(texts, value_of), return_dtype=pl.String, is_elementwise=True
     )
 
 
-def _looked_up(texts: pl.Series, known: Mapping[str, str]) -> pl.Series:
-    """What is known of each text, null for others; each distinct text is folded once."""
+def _looked_up(texts: pl.Series, value_of: Callable[[str], str | None]) -> pl.Series:
     distinct = texts.drop_nulls().unique()
-    found = [known.get(fold(text)) for text in distinct]
+    values = [value_of(text) for text in distinct]
     return texts.replace_strict(
-        distinct, pl.Series(found, dtype=pl.String), default=None, return_dtype=pl.String
+        distinct, pl.Series(values, dtype=pl.String), default=None, return_dtype=pl.String
     )

@@ -17,7 +17,7 @@ TABLE = [row for row in SEEDS.tables["libelles"] if row["champ"] in statuses.WOR
 def told(iso2: str, *published: Mapping[str, str | None]) -> pl.DataFrame:
     rows = [company(iso2, str(n), "Õ", **values) for n, values in enumerate(published)]
     words = statuses.french_words(SEEDS, iso2)
-    return companies(*rows).pipe(statuses.add_french, words, iso2).collect()
+    return companies(*rows).pipe(statuses.add_french, words).collect()
 
 
 @pytest.mark.parametrize("iso2", [*sorted({row["iso2"] for row in TABLE} - {""}), "CH"])
@@ -39,3 +39,38 @@ def test_a_value_without_words_has_none_but_french_stays_french() -> None:
     assert told("PL", unknown).select("forme_fr", "statut_fr").row(0) == (None, None)
     assert told("FR", french).select("forme_fr", "statut_fr").row(0) == tuple(french.values())
     assert told("FR", unknown).select("statut_fr").row(0) == (None,)
+
+
+@pytest.mark.parametrize(
+    ("iso2", "forme"),
+    [
+        ("BE", "Ville / commune"),
+        ("BE", "Autre forme légale"),
+        ("CH", "Société anonyme"),
+        ("LU", "Société civile"),
+        ("FR", "SA"),
+        ("DE", "SOCIETE ANONYME"),
+    ],
+)
+def test_a_form_that_is_published_in_french_is_its_own_french(iso2: str, forme: str) -> None:
+    assert told(iso2, {"forme": forme})["forme_fr"].to_list() == [forme]
+
+
+@pytest.mark.parametrize(("iso2", "forme"), [("BE", "417"), ("CH", "0106"), ("FR", "5499")])
+def test_a_code_without_a_letter_is_no_french(iso2: str, forme: str) -> None:
+    assert told(iso2, {"forme": forme})["forme_fr"].to_list() == [None]
+
+
+def test_a_form_of_another_country_is_no_french_of_a_register_that_publishes_in_french() -> None:
+    assert told("CH", {"forme": "Akciová společnost"})["forme_fr"].to_list() == [None]
+
+
+def test_every_status_with_a_state_has_french_words_however_it_is_spelt() -> None:
+    rows = [row for row in SEEDS.tables["etats"] if row["iso2"]]
+    by_country = {
+        iso2: [r for r in rows if r["iso2"] == iso2] for iso2 in {r["iso2"] for r in rows}
+    }
+
+    for iso2, statuses_of in by_country.items():
+        found = told(iso2, *({"statut": f"{row['statut'].lower()} ."} for row in statuses_of))
+        assert found["statut_fr"].null_count() == 0, iso2
