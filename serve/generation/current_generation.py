@@ -36,7 +36,7 @@ from shards.changes import change_steps
 from shards.errors import REMEDY, CorruptError, ShardError
 from shards.generations import generation_files, pointer
 from shards.generations import manifest as manifests
-from shards.generations.generation_files import Generation
+from shards.generations.generation_files import MARKET, Generation
 from shards.generations.pointer import Pointer
 
 POLL_SECONDS: Final = 1.0
@@ -285,9 +285,9 @@ class CurrentGeneration:
         folder = self._data / name
         manifest = generation_files.read_manifest(folder)
         for file, known in manifest.files.items():
-            if not file.endswith(generation_files.SHARD) and not manifests.has_digest(
-                folder / file, known
-            ):
+            # The market is compared where it is read, and done without.
+            is_needed = not file.endswith(generation_files.SHARD) and file != MARKET
+            if is_needed and not manifests.has_digest(folder / file, known):
                 raise CorruptError(f"{folder / file} is damaged; {REMEDY}")
         damaged = self._damage.countries(folder, manifest, manifest.counts)
         if partly:

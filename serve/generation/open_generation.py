@@ -35,6 +35,7 @@ from shards.generations.groups import Groups
 from shards.generations.reference import Reference
 from shards.generations.register_sources import RegisterImport
 from shards.query import Query
+from shards.search.counts import market_figures
 from shards.search.search import ShardSet
 
 T = TypeVar("T")
@@ -147,6 +148,13 @@ class OpenGeneration:
     def groups(self) -> GroupsRead:
         """The groups of companies, and where they come from (X12)."""
         return self.get_or_make("groups", lambda: _groups(self.generation))
+
+    @property
+    def newest_year(self) -> int:
+        """The last year of the data, that of all countries; counted once where the build has not written it."""
+        if self.generation.market is not None:
+            return self.generation.market.newest
+        return self.get_or_make("newest year", lambda: market_figures.newest_year(self.shards))
 
     def set_previous(self, previous: "OpenGeneration | None") -> None:
         """Let requests name `previous`, which stays open as long as this one is leased."""

@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 
 from shards.ratios.distribution import FEWEST, Figures, Quantiles, quantiles
 from shards.ratios.ratio_table import ratios
+from shards.search.counts import market_figures
 from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet
 
-YEARS: Final = 3
 LEAST_QUANTILES: Final = 10
 LEAST_RANKED: Final = 5
-# The last year of the data is that of at least one company in so many.
-_SHARE: Final = 100
 
 Memo = dict[tuple[str, str, str], Quantiles]
 
@@ -59,18 +57,6 @@ class _Slice(NamedTuple):
         return int(np.count_nonzero(np.logical_and(better, self.recent, out=better)))
 
 
-def newest_year(shards: ShardSet) -> int:
-    """The last year of the data; 0 without statements."""
-    counts = np.zeros(1, int)
-    for shard in shards.values():
-        own = np.bincount(np.maximum(shard.ratio_years, 0))
-        own[:1] = 0
-        longer, shorter = sorted((counts, own), key=len, reverse=True)
-        counts = longer + np.pad(shorter, (0, len(longer) - len(shorter)))
-    (frequent,) = np.nonzero(counts * _SHARE >= max(1, counts.sum()))
-    return int(frequent[-1]) if len(frequent) else 0
-
-
 class SectorPeers:
     """The peers of the companies of one sector in one country.
 
@@ -80,7 +66,7 @@ class SectorPeers:
 
     def __init__(self, shards: ShardSet, iso2: str, division: str, newest: int, memo: Memo) -> None:
         self._iso2, self._division, self._memo = iso2, division, memo
-        oldest = newest - YEARS + 1
+        oldest = newest - market_figures.YEARS + 1
         self._country = _slices([shards[iso2]], division, oldest)
         self._shards, self._oldest = shards, oldest
         self._everywhere: Sequence[_Slice] | None = None

@@ -4,6 +4,7 @@
     DATA/4f6a…/manifest.json        sources, counts, and the digest of each file
     DATA/4f6a…/reference.json       countries, sectors, sub-sectors and their counts
     DATA/4f6a…/quality.json         the report of the build
+    DATA/4f6a…/market.json          the figures of all companies together (search/counts/market_figures.py)
     DATA/4f6a…/sources.json         the registers of each country, their licences and files (register_sources.py)
     DATA/4f6a…/groups.npy           which LEI consolidates which, where the input has it (groups.py)
     DATA/4f6a…/FR.shard …           one shard per country; an unchanged shard is the same file as before
@@ -21,6 +22,7 @@ Two generations may share a shard file. Generations that are open at the same ti
 identified by its inode, and closed when its last user releases it.
 """
 
+import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,12 +30,14 @@ from threading import Lock
 from types import TracebackType
 from typing import Final, Self
 
-from shards.errors import CorruptError, GenerationError, ShardError
+from shards.errors import REMEDY, CorruptError, GenerationError, ShardError
 from shards.generations import manifest as manifests
 from shards.generations import reference as references
 from shards.generations.locks import ReadLock
 from shards.generations.manifest import Manifest
 from shards.generations.reference import Reference
+from shards.search.counts import market_figures
+from shards.search.counts.market_figures import MarketFigures
 from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet
 
@@ -41,9 +45,11 @@ MANIFEST: Final = "manifest.json"
 REFERENCE: Final = "reference.json"
 SHARD: Final = ".shard"
 QUALITY: Final = "quality.json"
+MARKET: Final = "market.json"
 
 Inode = tuple[int, int]
 
+_log: Final = logging.getLogger("shards.generations.generation_files")
 _lock: Final = Lock()
 _open: Final[dict[Inode, tuple[Shard, int]]] = {}
 _inodes: Final[dict[int, Inode]] = {}
@@ -51,13 +57,19 @@ _inodes: Final[dict[int, Inode]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """An open generation: every shard is open, and the folder cannot be removed, until `close`."""
+    """An open generation: every shard is open, and the folder cannot be removed, until `close`.
+
+    Attributes:
+        market: the figures of all its companies, those of countries that are left out too; None if the build has not
+            written them, or their file is damaged.
+    """
 
     id: str
     folder: Path
     manifest: Manifest
     reference: Reference
     shards: ShardSet
+    market: MarketFigures | None
     reading: ReadLock
 
     def close(self) -> None:
@@ -106,11 +118,12 @@ def open_folder(folder: Path, manifest: Manifest, without: Collection[str] = ())
     """Open the generation in `folder`, which may have any name; raises the same errors as `load`."""
     reading = ReadLock(folder)
     shards = ShardSet(without)
-    closed = set(map(shard_name, without))
+    closed = {MARKET, *map(shard_name, without)}
     try:
         files = {name: file for name, file in manifest.files.items() if name not in closed}
         manifests.check_sizes(folder, files)
         reference = references.load((folder / REFERENCE).read_bytes())
+        market = read_market(folder, manifest)
         for pays in reference.pays:
             if pays.iso2 in shards.missing:
                 continue
@@ -121,7 +134,41 @@ def open_folder(folder: Path, manifest: Manifest, without: Collection[str] = ())
             release_shard(shard)
         reading.end()
         raise
-    return Generation(manifest.generation, folder, manifest, reference, shards, reading)
+    return Generation(manifest.generation, folder, manifest, reference, shards, market, reading)
+
+
+def read_market(folder: Path, manifest: Manifest) -> MarketFigures | None:
+    """The figures of all companies; None without a file, or with a damaged one, which they can be computed without."""
+    if MARKET not in manifest.files:
+        return None
+    try:
+        if manifests.has_digest(folder / MARKET, manifest.files[MARKET]):
+            return load_market((folder / MARKET).read_bytes(), manifest)
+        fault = "its digest differs"
+    except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+        fault = repr(error)
+    _log.error(
+        "%s is not used (%s), so the first analysis of all companies takes longer; %s",
+        folder / MARKET,
+        fault,
+        REMEDY,
+    )
+    return None
+
+
+def load_market(packed: bytes, manifest: Manifest) -> MarketFigures:
+    """The figures that `market.json` of a generation has.
+
+    Raises:
+        ValueError, TypeError, LookupError, AttributeError: they have another shape, or are of other companies.
+    """
+    figures = market_figures.load(packed)
+    if figures.total != manifest.total:
+        raise ValueError(f"it counts {figures.total} companies, the manifest {manifest.total}")
+    for iso2, row in figures.first:
+        if not 0 <= row < manifest.counts[iso2]:
+            raise ValueError(f"{iso2} has no row {row}")
+    return figures
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -21,11 +22,12 @@ from shards.errors import GenerationError, ShardError
 from shards.generations import atomic_files, generation_files, locks, pointer
 from shards.generations import manifest as manifests
 from shards.generations import reference as references
-from shards.generations.generation_files import MANIFEST, REFERENCE, Generation
+from shards.generations.generation_files import MANIFEST, MARKET, REFERENCE, Generation
 from shards.generations.manifest import File, InputSource, Manifest
 from shards.generations.pointer import Pointer
 from shards.generations.reference import Reference
 from shards.publish import smoke_test
+from shards.search.counts import market_figures
 
 # A country that loses more than 2 % of its companies between two builds is taken for an incomplete download.
 LEAST_SHARE: Final = 0.98
@@ -118,9 +120,9 @@ def publish(
     """Check the files in `staged`, make them a generation, and publish it; return its name.
 
     Every file is read again and compared with its digest; every shard is opened and must have the counts of
-    `reference.json`; a sample of searches must be answered correctly (`smoke_test`); and the `gates` must be passed. A
-    file that the published generation has as well becomes a hard link to it. If the generation is published already,
-    nothing changes.
+    `reference.json`; a sample of searches must be answered correctly (`smoke_test`); and the `gates` must be passed.
+    The figures of all companies are added (`market.json`). A file that the published generation has as well becomes a
+    hard link to it. If the generation is published already, nothing changes.
 
     Args:
         known: the digests of files that the caller has just computed.
@@ -139,20 +141,26 @@ def publish(
     closed = [*gates.closed_gates(counts_of(data, before), counts, left_out), *closed]
     if closed and not gates.force:
         raise GenerationError(f"{'; '.join(closed)}. --force publishes it all the same")
-    manifest = manifests.make(
-        files={
-            path.name: known.get(path.name) or manifests.digest(path)
-            for path in sorted(staged.iterdir())
-        },
+    make = partial(
+        manifests.make,
         sources=sources,
         counts=counts,
         secteurs=by_sector(reference),
         forced="; ".join(closed) or None,
     )
-    atomic_files.write(staged / MANIFEST, manifests.dump(manifest))
+    files = {
+        path.name: known.get(path.name) or manifests.digest(path)
+        for path in sorted(staged.iterdir())
+    }
+    manifest = make(files)
     generation_files.verify_digests(staged, manifest)
     with generation_files.open_folder(staged, manifest) as generation:
         smoke_test.check(generation.shards, generation.reference)
+        figures = market_figures.of_whole_base(generation.shards)
+    atomic_files.write(staged / MARKET, market_figures.dump(figures))
+    manifest = make({**files, MARKET: manifests.digest(staged / MARKET)})
+    atomic_files.write(staged / MANIFEST, manifests.dump(manifest))
+    with generation_files.open_folder(staged, manifest) as generation:
         check(generation)
     adopt(data, staged, manifest, keep=keep, compare=compare)
     return manifest.generation

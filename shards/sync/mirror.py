@@ -347,6 +347,8 @@ def _load_documents(staged: Path, manifest: Manifest) -> None:
         groups.check_values(groups.read(staged / groups.GROUPS))
         if groups.GROUP_SOURCES not in manifest.files:
             raise KeyError(groups.GROUP_SOURCES)
+    if generation_files.MARKET in manifest.files:
+        generation_files.load_market((staged / generation_files.MARKET).read_bytes(), manifest)
     if generation_files.QUALITY in manifest.files:
         report = orjson.loads((staged / generation_files.QUALITY).read_bytes())
         for country in report.get("pays", {}).values():

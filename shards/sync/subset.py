@@ -1,8 +1,9 @@
 """Generations of some countries, derived from a whole generation.
 
 Such a generation is complete by itself: its lists and its manifest have only its countries, and it has its own name. A
-server treats it like any other, and another country is unknown there. `origin.json` is the manifest of the whole
-generation, byte for byte; it has the digests of the shards and the name that a signature refers to.
+server treats it like any other, and another country is unknown there. It has no `market.json`, which is of the whole: a
+server computes these figures at the first question. `origin.json` is the manifest of the whole generation, byte for
+byte; it has the digests of the shards and the name that a signature refers to.
 """
 
 from collections.abc import Sequence
@@ -55,6 +56,7 @@ def make(
     )
     own = {REFERENCE: references.dump(reference), ORIGIN: packed}
     left_out = {generation_files.shard_name(iso2) for iso2 in whole.counts if iso2 not in pays}
+    left_out.add(generation_files.MARKET)
     files = {name: file for name, file in whole.files.items() if name not in left_out}
     manifest = manifests.make(
         files=files | {name: _file(content) for name, content in own.items()},

@@ -39,6 +39,7 @@ from shards.codec import record as codec
 from shards.ratios import accounts
 from shards.ratios.accounts import RatioValue
 from shards.ratios.ratio_table import Ratio, ratios
+from shards.search.counts import market_figures
 from shards.search.reader.shard import Shard
 
 ENTREPRISE: Final = "entreprise"
@@ -116,9 +117,7 @@ def _analysis(
     company: _Company, generation: OpenGeneration, plan: str, offer: bytes
 ) -> AnalyseEntreprise:
     record = company.record
-    newest = generation.get_or_make(
-        "newest year", lambda: ratio_peers.newest_year(generation.shards)
-    )
+    newest = generation.newest_year
     named = {name: record[name] for name in ("iso2", "id", "nom", "secteur")}
     return AnalyseEntreprise(
         societe=SocieteAnalysee(**named),
@@ -186,7 +185,7 @@ def _sector_figures(
     scope = PerimetreCompare(
         pays=comparison.pays,
         secteur=company.record["secteur"],
-        exercices=[newest - ratio_peers.YEARS + 1, newest],
+        exercices=[newest - market_figures.YEARS + 1, newest],
         exercice_compare=year,
     )
     quantiles: dict[str, Any] = dict(zip(QUANTILES, comparison.quantiles.values, strict=True))
@@ -229,7 +228,7 @@ def _warnings(values: Values, newest: int) -> list[Alerte]:
         "capitaux_propres_negatifs": _is_below_zero(last["capitaux_propres"]),
         "pertes_consecutives": losses == [True, True],
         "ca_en_baisse": _is_below_zero(last["croissance_ca"]),
-        "comptes_anciens": year <= newest - ratio_peers.YEARS,
+        "comptes_anciens": year <= newest - market_figures.YEARS,
     }
     return [Alerte(code=code, exercice=year) for code, holds in warnings.items() if holds]
 

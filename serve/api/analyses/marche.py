@@ -6,13 +6,12 @@ search that finds nothing has no figures, and its analysis costs a call alone.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import partial
 from hashlib import blake2b
 from typing import Any, Final
 
-import numpy as np
 import orjson
 
 from quota.plans import Plan
@@ -38,22 +37,22 @@ from serve.contract.objects.markets import (
     Tranche,
     Tranches,
 )
-from serve.generation import company_ids, ratio_peers
+from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
 from serve.request import reader
 from serve.request.reader import ParsedParameters
 from shards.codec import bands, record
 from shards.codec.folding import fold_id
 from shards.query import ORDERS, Query
-from shards.ratios.distribution import Concentration, Figures, Quantiles, quantiles
-from shards.ratios.ratio_table import ratios, stored_codes
-from shards.search.counts import market
-from shards.search.counts.distribution import Distribution, parts
-from shards.search.counts.market import MarketPart, MarketTurnovers
-from shards.search.search import ShardSet, records, search
+from shards.ratios.distribution import Concentration, Quantiles
+from shards.ratios.ratio_table import ratios
+from shards.search.counts import market, market_figures
+from shards.search.counts.distribution import parts
+from shards.search.counts.market import MarketTurnovers
+from shards.search.counts.market_figures import MarketFigures
+from shards.search.search import ShardSet
 
 MARCHE: Final = "marche"
-_FIRST: Final = 10
 _SHOWN: Final = ("iso2", "id", "nom", "ville", "ca_eur", "ca_year")
 # Markets by country and sector that are remembered: some 40 kB each.
 _REMEMBERED: Final = 64
@@ -126,44 +125,18 @@ def _subject(asked: ParsedParameters, base: ShardSet) -> str:
     return f"{MARCHE}/{blake2b(text, digest_size=12).hexdigest()}"
 
 
-async def whole_base(generation: OpenGeneration) -> None:
-    """Make the analysis of all companies, so that nobody who asks for it has to wait.
-
-    Raises:
-        MissingCountryError: a country is left out.
-        CorruptError: a shard refers to a row, a word or a place that it does not have.
-    """
-    await _figures(generation, Query())
-
-
 async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche:
     """The analysis without what depends on the caller; those of plain markets are remembered.
 
-    Its parts are made beside each other, in the threads of the generation.
+    Those of all companies come from the files of the generation. Others are made in parts beside each other, in its
+    threads.
     """
     base = generation.shards
-    newest = await generation.in_thread(
-        _MICROSECONDS,
-        lambda: generation.get_or_make("newest year", lambda: ratio_peers.newest_year(base)),
-    )
-    oldest = newest - ratio_peers.YEARS + 1
-    halves = await asyncio.gather(
-        *(
-            generation.in_thread(_MICROSECONDS, partial(market.part, base, part_query, oldest))
-            for part_query in parts(base, query)
-        )
-    )
-    turnovers = MarketTurnovers(base, halves)
-    first, growth, _, _ = await asyncio.gather(
-        generation.in_thread(_MICROSECONDS, lambda: _first_companies(base, query)),
-        generation.in_thread(_MICROSECONDS, lambda: _growth(halves)),
-        generation.in_thread(_MICROSECONDS, lambda: turnovers.write(0)),
-        generation.in_thread(_MICROSECONDS, lambda: turnovers.write(1)),
-    )
-    made = await generation.in_thread(
-        _MICROSECONDS,
-        lambda: _document(halves, turnovers, growth, first, [oldest, newest] if newest else None),
-    )
+    base.require(query.pays)
+    figures = generation.generation.market if _is_whole(query, base) else None
+    if figures is None:
+        figures = await _computed(generation, query)
+    made = await generation.in_thread(_MICROSECONDS, partial(_document, figures, base))
     if _is_plain(query):
         remembered = generation.markets
         while len(remembered) >= _REMEMBERED:
@@ -173,57 +146,88 @@ async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche
     return made
 
 
+async def _computed(generation: OpenGeneration, query: Query) -> MarketFigures:
+    base = generation.shards
+    newest = await generation.in_thread(_MICROSECONDS, lambda: generation.newest_year)
+    oldest = newest - market_figures.YEARS + 1
+    halves = await asyncio.gather(
+        *(
+            generation.in_thread(_MICROSECONDS, partial(market.part, base, part_query, oldest))
+            for part_query in parts(base, query)
+        )
+    )
+    turnovers = MarketTurnovers(base, halves)
+    first, _, _ = await asyncio.gather(
+        generation.in_thread(_MICROSECONDS, partial(market_figures.first_companies, base, query)),
+        generation.in_thread(_MICROSECONDS, partial(turnovers.write, 0)),
+        generation.in_thread(_MICROSECONDS, partial(turnovers.write, 1)),
+    )
+    return await generation.in_thread(
+        _MICROSECONDS, partial(market_figures.join, halves, turnovers, first, newest)
+    )
+
+
+def _is_whole(query: Query, base: ShardSet) -> bool:
+    """Whether a search finds all companies: no filter, or all countries by name."""
+    return replace(query, pays=()) == Query() and not base.keys() - set(query.pays or base)
+
+
 def _is_plain(query: Query) -> bool:
     """Whether a search has no filters but countries, sectors and sub-sectors."""
     return replace(query, pays=(), secteurs=(), sous_secteurs=None, tri=ORDERS[0]) == Query()
 
 
-def _document(
-    parts: Sequence[MarketPart],
-    market_turnovers: MarketTurnovers,
-    growth: Croissance,
-    first: Sequence[PremiereSociete],
-    years: list[int] | None,
-) -> ChiffresDuMarche:
-    turnovers = market_turnovers.figures()
-    total = sum(part.total for part in parts)
+def _document(figures: MarketFigures, base: ShardSet) -> ChiffresDuMarche:
+    total, newest = figures.total, figures.newest
     lacking = None if total else _NO_COMPANY
-    headcounts, births = (
-        market.count_by(parts, name) for name in ("tranche_effectif", "annee_creation")
-    )
     return ChiffresDuMarche(
         total=total,
-        exercices=years,
-        taille=_size(turnovers, lacking or _NO_TURNOVER),
-        concentration=_concentration(
-            market_turnovers.concentration(turnovers), lacking or _NO_TURNOVER
-        ),
+        exercices=[newest - market_figures.YEARS + 1, newest] if newest else None,
+        taille=_size(figures, lacking or _NO_TURNOVER),
+        concentration=_concentration(figures.concentration, lacking or _NO_TURNOVER),
         tranches=Tranches(
-            ca=_turnover_bands(turnovers, total),
-            effectif=_entries(headcounts, bands.headcount_names()),
+            ca=_with_null(
+                [
+                    Tranche(valeur=name, n=n)
+                    for name, n in zip(bands.turnover_names(), figures.bands, strict=True)
+                ],
+                total - figures.turnovers.n,
+            ),
+            effectif=_with_null(
+                [
+                    Tranche(valeur=name, n=figures.headcounts.counts.get(name, 0))
+                    for name in bands.headcount_names()
+                ],
+                figures.headcounts.null,
+            ),
         ),
-        creations=_births(births),
-        cessations=Cessations(
-            annees=None, societes=sum(part.ceased for part in parts), motif_code=_NO_DATE
+        creations=Creations(
+            annees=[
+                Annee(annee=year, n=n)
+                for year, n in sorted((int(year), n) for year, n in figures.births.counts.items())
+            ],
+            sans_date=figures.births.null,
         ),
-        croissance=growth,
-        ratios=_ratios(parts, lacking or _NO_RATIO),
-        premieres=_with_shares(first, turnovers),
+        cessations=Cessations(annees=None, societes=figures.ceased, motif_code=_NO_DATE),
+        croissance=Croissance(
+            n=figures.growth.n,
+            en_hausse=figures.growing,
+            **_quantiles(figures.growth),
+            motif_code=None if figures.growth.n else lacking or _NO_RATIO,
+        ),
+        ratios=_ratios(figures.ratios, lacking or _NO_RATIO),
+        premieres=_first_companies(figures, base),
     )
 
 
-def _size(turnovers: Figures, lacking: str) -> Taille:
-    known = len(turnovers)
+def _size(figures: MarketFigures, lacking: str) -> Taille:
+    known = figures.turnovers.n
     return Taille(
         avec_ca=known,
-        ca_total=float(turnovers.sum()) if known else None,
-        **_quantiles(_of_sorted(turnovers)),
+        ca_total=figures.turnover if known else None,
+        **_quantiles(figures.turnovers),
         motif_code=None if known else lacking,
     )
-
-
-def _of_sorted(turnovers: Figures) -> Quantiles:
-    return quantiles(turnovers, ascending=True)
 
 
 def _quantiles(figure_quantiles: Quantiles) -> dict[str, Any]:
@@ -242,57 +246,18 @@ def _concentration(concentration: Concentration | None, lacking: str) -> PartsDu
     )
 
 
-def _turnover_bands(turnovers: Figures, total: int) -> list[Tranche]:
-    """The companies of each band, ascending, and those without a turnover."""
-    stops = [*turnovers.searchsorted(bands.TURNOVERS).tolist(), len(turnovers)]
-    counts = np.diff([0, *stops]).tolist()
-    named = zip(bands.turnover_names(), counts, strict=True)
-    return _with_null([Tranche(valeur=name, n=n) for name, n in named], total - len(turnovers))
-
-
-def _entries(distribution: Distribution, names: Sequence[str]) -> list[Tranche]:
-    """The companies of each of these values, and those without one."""
-    counts = dict(distribution.top_values())
-    return _with_null(
-        [Tranche(valeur=name, n=counts.get(name, 0)) for name in names], distribution.null
-    )
-
-
 def _with_null(entries: list[Tranche], null: int) -> list[Tranche]:
+    """The companies of each of these values, and those without one."""
     return [*entries, Tranche(valeur=None, n=null)]
 
 
-def _births(distribution: Distribution) -> Creations:
-    years = sorted((int(year), n) for year, n in distribution.top_values())
-    return Creations(
-        annees=[Annee(annee=year, n=n) for year, n in years], sans_date=distribution.null
-    )
-
-
-def _growth(parts: Sequence[MarketPart]) -> Croissance:
-    figures = np.concatenate([part.growth for part in parts])
-    lacking = _NO_RATIO if any(part.total for part in parts) else _NO_COMPANY
-    found = quantiles(figures)
-    growing = int(np.count_nonzero(figures > 0))
-    return Croissance(
-        n=found.n,
-        en_hausse=growing,
-        **_quantiles(found),
-        motif_code=None if found.n else lacking,
-    )
-
-
-def _ratios(parts: Sequence[MarketPart], lacking: str) -> list[RatioDuMarche]:
-    by_code = {
-        code: sorted(pair for part in parts for pair in part.quantiles[code].items())
-        for code in stored_codes()
-    }
+def _ratios(by_code: Mapping[str, Mapping[str, Quantiles]], lacking: str) -> list[RatioDuMarche]:
     return [
         RatioDuMarche(
             **ratio_texts(ratios()[code]),
             pays=[
                 QuartilesDuPays(pays=iso2, n=one.n, **dict(list(_quantiles(one).items())[1:-1]))
-                for iso2, one in by_country
+                for iso2, one in by_country.items()
             ],
             motif_code=None if by_country else lacking,
         )
@@ -300,15 +265,15 @@ def _ratios(parts: Sequence[MarketPart], lacking: str) -> list[RatioDuMarche]:
     ]
 
 
-def _first_companies(base: ShardSet, query: Query) -> list[PremiereSociete]:
-    """The companies with the greatest turnovers."""
-    largest = replace(query, tri=ORDERS[0], avec_ca=True)
-    page = search(base, largest, offset=0, limit=_FIRST)
-    rows = record.companies(records(base, page.places, coordonnees=False))
-    return [PremiereSociete(**{name: row[name] for name in _SHOWN}, part=None) for row in rows]
-
-
-def _with_shares(first: Sequence[PremiereSociete], turnovers: Figures) -> list[PremiereSociete]:
-    """These companies with their shares of all positive turnovers."""
-    whole = float(turnovers[turnovers.searchsorted(0, side="right") :].sum())
-    return [replace(one, part=one.ca_eur / whole if one.ca_eur > 0 else None) for one in first]
+def _first_companies(figures: MarketFigures, base: ShardSet) -> list[PremiereSociete]:
+    """The companies with the greatest turnovers, with their shares of all positive ones."""
+    companies = [
+        record.company(base[iso2].record(row, coordonnees=False)) for iso2, row in figures.first
+    ]
+    return [
+        PremiereSociete(
+            **{name: company[name] for name in _SHOWN},
+            part=company["ca_eur"] / figures.sales if company["ca_eur"] > 0 else None,
+        )
+        for company in companies
+    ]

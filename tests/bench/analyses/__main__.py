@@ -21,11 +21,11 @@ import numpy as np
 
 from serve.api.analyses import entreprise, marche
 from serve.contract.objects.declaration import plain_value
-from serve.generation import open_generation, ratio_peers
+from serve.generation import open_generation
 from serve.generation.open_generation import OpenGeneration
 from shards.generations import pointer
 from shards.query import Query, Range
-from shards.search.counts import comparables
+from shards.search.counts import comparables, market_figures
 from shards.search.reader.shard import Shard
 from tests.bench.analyses import columns
 from tests.bench.analyses.duckdb_figures import DuckFigures
@@ -97,8 +97,8 @@ class Bench:
         self, generation: OpenGeneration, duck: DuckFigures, chance: random.Random
     ) -> None:
         self._generation, self._duck, self._chance = generation, duck, chance
-        newest = ratio_peers.newest_year(generation.shards)
-        self._years = [newest - ratio_peers.YEARS + 1, newest]
+        newest = market_figures.newest_year(generation.shards)
+        self._years = [newest - market_figures.YEARS + 1, newest]
 
     def markets(self, each: int) -> None:
         sample = values.sample(self._generation.generation, self._chance)

@@ -10,7 +10,6 @@ from pathlib import Path
 import orjson
 import pytest
 
-from serve.api.analyses import marche
 from serve.contract.errors import ApiError
 from serve.generation.current_generation import CurrentGeneration
 from serve.generation.open_generation import OpenGeneration
@@ -72,22 +71,22 @@ def test_the_old_generation_lives_as_long_as_its_last_lease(tmp_path: Path) -> N
     asyncio.run(scenario())
 
 
-def test_the_market_of_all_companies_is_analysed_before_a_generation_is_served(
-    tmp_path: Path,
-) -> None:
+def test_a_generation_is_prepared_before_it_is_served_or_refused(tmp_path: Path) -> None:
     async def scenario() -> None:
         published = CurrentGeneration(tmp_path)
         world.publish(tmp_path, named("Un"))
         published.start()
-        with published.lease() as first:
-            await marche.whole_base(first)
-            assert first.markets[Query()].total == len(named("Un"))
-        published.prepare_with(marche.whole_base)
-        world.publish(tmp_path, named("Deux"))
+        prepared = []
+
+        async def prepare(generation: OpenGeneration) -> None:
+            prepared.append((generation.id, published.generation))
+
+        published.prepare_with(prepare)
+        first = published.generation
+        new = world.publish(tmp_path, named("Deux"))
         await published.refresh()
-        with published.lease() as new:
-            assert new.id != first.id
-            assert new.markets[Query()].total == len(named("Deux"))
+        assert prepared == [(new, first)]
+        assert published.generation == new
 
         async def fail(_: OpenGeneration) -> None:
             raise CorruptError("a row that is not there")
@@ -95,7 +94,7 @@ def test_the_market_of_all_companies_is_analysed_before_a_generation_is_served(
         published.prepare_with(fail)
         world.publish(tmp_path, named("Trois"))
         await published.refresh()
-        assert published.generation == new.id
+        assert published.generation == new
         assert published.status.refused is not None
         published.close()
 

@@ -46,7 +46,7 @@ def test_sync_says_what_it_did_and_then_that_there_is_nothing_to_do(
 
     first, second = capsys.readouterr().out.splitlines()
     name = pointer.current_name(source)
-    assert first.startswith(f"published {name}: 5 of 5 files fetched, 0.3 MiB in ")
+    assert first.startswith(f"published {name}: 6 of 6 files fetched, 0.3 MiB in ")
     assert second == f"{name} is published already"
 
 
@@ -131,7 +131,7 @@ def test_following_takes_up_what_comes_survives_what_fails_and_ends_with_0(
         with _held(data):
             assert "another build or rollback is under way" in next_line(process, SECONDS)
         second = publish(source, [*FOUND, company("FR", "9", "Œuvre")])
-        assert f"published {second}: 2 of 5 files fetched" in next_line(process, SECONDS)
+        assert f"published {second}: 3 of 6 files fetched" in next_line(process, SECONDS)
         source.rename(tmp_path / "away")
         assert "CURRENT is not there" in next_line(process, SECONDS)
         third = publish(tmp_path / "away", [*FOUND, company("FR", "8", "Œuvre")])

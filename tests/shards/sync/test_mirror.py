@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 import orjson
 import pytest
@@ -14,7 +15,8 @@ from shards.format import FORMAT_VERSION
 from shards.generations import generation_files, groups, locks, manifest, pointer, reference
 from shards.publish import publication
 from shards.query import Query
-from shards.search.search import search
+from shards.search.counts import market_figures
+from shards.search.search import ShardSet, search
 from shards.sync import mirror as mirror_module
 from shards.sync.download import Downloader
 from shards.sync.errors import SyncError
@@ -89,7 +91,7 @@ def test_a_mirror_has_the_bytes_of_its_source(source: Path, data: Path) -> None:
 
     outcome = _mirror(source, data)
 
-    assert outcome == MirrorOutcome(name, fetched=5)
+    assert outcome == MirrorOutcome(name, fetched=6)
     assert _files(data / name) == _files(source / name)
     assert pointer.current_name(data) == name
     assert {path.name for path in data.iterdir()} == {"CURRENT", pointer.MIRRORED, name}
@@ -120,7 +122,7 @@ def test_only_what_changed_is_fetched_and_the_rest_is_the_same_file(
     outcome = _mirror(source, data)
 
     after = data / outcome.generation
-    assert (outcome.fetched, outcome.linked) == (2, 3)
+    assert (outcome.fetched, outcome.linked) == (3, 3)
     assert (after / "EE.shard").samefile(before / "EE.shard")
     assert not (after / "FR.shard").samefile(before / "FR.shard")
     known = pointer.read(data)
@@ -150,7 +152,7 @@ def test_a_file_that_the_disk_has_lost_is_fetched_and_not_linked(source: Path, d
 
     outcome = _mirror(source, data)
 
-    assert outcome.fetched == 3
+    assert outcome.fetched == 4
     assert (data / outcome.generation / "EE.shard").read_bytes() == content
 
 
@@ -262,6 +264,7 @@ def test_a_part_has_its_countries_alone_in_lists_counts_and_searches(
         assert [pays.iso2 for pays in part.reference.pays] == ["EE", "FR"]
         assert len(part.reference.secteurs) == 3
         assert search(part.shards, Query(), offset=0, limit=9).total == 3
+        assert part.market is None  # that of the whole would be of other companies
     generation_files.verify_digests(data / outcome.generation, part.manifest)
 
 
@@ -467,6 +470,10 @@ def test_a_report_of_another_shape_counts_no_objections(tmp_path: Path, report: 
     assert not any(mirror_module._objections(tmp_path).values())
 
 
+# Of no company: of other ones than any generation here.
+MARKET: Final = market_figures.dump(market_figures.of_whole_base(ShardSet()))
+
+
 def groups_with(shape: str) -> bytes:
     head = f"{{'descr': {groups._ROW.descr!r}, 'fortran_order': False, 'shape': {shape}, }}"
     head = head.ljust(117 + 64 * 4) + "\n"
@@ -481,6 +488,8 @@ def groups_with(shape: str) -> bytes:
         ("sources.json", b'{"EE": 7}'),
         ("quality.json", b"null"),
         ("quality.json", b'{"pays": {"EE": {"renseignees": {"nom": "x"}}}}'),
+        ("market.json", b"null"),
+        ("market.json", MARKET),
         ("groups.npy", groups_with("(1152921504606846976,)")),
         ("groups.npy", groups_with("(5,)")),
         ("groups.npy", b"\x80\x04N."),
