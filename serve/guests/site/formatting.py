@@ -118,8 +118,16 @@ class Formatting:
         >>> Formatting("en").share(1, 3), Formatting("en").share(1, 5000), Formatting("en").share(0, 0)
         ('33%', '<1%', '0%')
         """
+        return notation.percent(self.hundredths(part, whole), self._lang)
+
+    def hundredths(self, part: int, whole: int) -> str:
+        """The same without its sign, for a table whose head has it.
+
+        >>> [Formatting("en").hundredths(part, 1000) for part in (1, 994, 1000)]
+        ['<1', '99', '100']
+        """
         percent = 100 * part / whole if whole else 0
-        return notation.percent("<1" if 0 < percent < 1 else f"{percent:.0f}", self._lang)
+        return "<1" if 0 < percent < 1 else f"{percent:.0f}"
 
     def percent(self, part: float) -> str:
         """A part of one in percent, with one decimal below ten.

@@ -250,3 +250,46 @@ def test_the_button_that_applies_filters_is_in_the_window(shop: Served, chromium
             assert box and order and head
             assert box["y"] + box["height"] <= height
             assert 0 < head["y"] - order["y"] < 80
+
+
+# The table of fields with as many columns as there are countries; whether all are seen, and how far its head moved.
+_FIELDS = """() => {
+  const box = document.querySelector(".heat");
+  for (const row of box.querySelectorAll("tr"))
+    while (row.cells.length < 26) row.append(row.lastElementChild.cloneNode(true));
+  const wide = box.scrollWidth - box.clientWidth;
+  box.style.maxHeight = "10rem";
+  [box.scrollTop, box.scrollLeft] = [300, 300];
+  const place = one => box.querySelector(one).getBoundingClientRect();
+  return [wide, place("thead th").top - box.getBoundingClientRect().top,
+    place("tbody th").left - box.getBoundingClientRect().left, box.scrollTop];
+}"""
+
+
+def test_the_table_of_fields_shows_25_countries_and_keeps_its_head_and_its_first_column(
+    shop: Served, chromium: Browser
+) -> None:
+    for width in (1440, 390):
+        with window(chromium, base(shop), viewport={"width": width, "height": 900}) as opened:
+            page = opened.open("/sources")
+            wide, head, first, scrolled = page.evaluate(_FIELDS)
+
+            assert width < 1440 or wide <= 0
+            assert scrolled > 0
+            assert abs(head) <= 1
+            assert abs(first) <= 1
+
+
+def test_a_card_of_a_source_opens_on_its_licences_and_stays_in_the_page(
+    shop: Served, chromium: Browser
+) -> None:
+    for width in WIDTHS:
+        with window(chromium, base(shop), viewport={"width": width, "height": 900}) as opened:
+            page = opened.open("/sources")
+            for one in page.locator(".sources summary").all():
+                one.click()
+
+            assert is_within(page)
+            cut = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.textContent)"
+            assert page.locator(".shares dt").evaluate_all(cut) == []
+            expect(page.locator(".imports [rel=license]").first).to_be_visible()
