@@ -2,7 +2,6 @@
 
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -204,10 +203,9 @@ def test_a_server_whose_disk_fails_now_and_then_says_503_and_needs_no_restart(
         command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         env=os.environ | {"SOCIETES_DEBIT_INTEGRAL": "1000000"},
     ) as server:  # fmt: skip
-        address = next_line(server, WAIT_S).strip()
-        parent = _child(server.pid)
-        (child,) = children(parent)
         try:
+            address = next_line(server, WAIT_S).strip()
+            (child,) = children(server.pid)  # fiu-run has become the server
             _control(child, *FAULTS)
             statuses = [ask(address, f"/api/v1/societes/EE/{i}", key)[0] for i in range(250)]
             _control(
@@ -215,7 +213,7 @@ def test_a_server_whose_disk_fails_now_and_then_says_503_and_needs_no_restart(
             )
             after = [ask(address, f"/api/v1/societes/EE/{i}", key)[0] for i in range(250, 300)]
         finally:
-            os.kill(parent, signal.SIGTERM)
+            server.terminate()
     charged = [store.is_charged(account.id, f"EE/{i}", now).result() for i in range(250)]
     report = store.audit()
     store.close()
@@ -233,7 +231,7 @@ def _control(pid: int, *commands: str) -> None:
 
 
 def _child(pid: int) -> int:
-    """The process that gets the faults: a child of fiu-run, or fiu-run itself after exec."""
+    """The first child of a process, or the process itself, as fiu-run is after exec."""
     time.sleep(0.2)
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return int(children[0]) if children else pid
