@@ -62,11 +62,6 @@ def _serve(config: Config) -> None:
     assert state
     _make(state)
     log.set_up()
-    if config.operator_address is None:
-        _log.warning(
-            "nobody can buy or object here, for the pages have no address of the operator; "
-            "give --contact, or [editeur] in the settings"
-        )
     if config.new_store:
         open_store.forget_store(state)
     predecessor = None
@@ -74,6 +69,11 @@ def _serve(config: Config) -> None:
         predecessor = handover.find_predecessor(state, config.host, config.port)
     inherited = predecessor.listeners if predecessor else ()
     listeners = ports.reserve(config.host, config.port, config.workers, inherited)
+    if config.operator_address is None:
+        _log.warning(
+            "nobody can buy or object here, for the pages have no address of the operator; "
+            "give --contact, or [editeur] in the settings"
+        )
     address = ports.address(listeners[0])
     port = listeners[0].getsockname()[1]
 

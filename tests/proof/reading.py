@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 _HEAD: Final = re.compile(rb"HTTP/1.1 (\d+) [^\r]*\r\n(.*)\r\n\r\n", re.DOTALL)
 _SECONDS: Final = 60.0
+# Each connection ends after these, so that a server that is gone fills no memory.
+_MOST_FAULTS: Final = 1_000
 
 
 class Response(NamedTuple):
@@ -51,7 +53,7 @@ class Readers:
         target = urlsplit(self.address)
         paths = list(self.paths)
         writer: asyncio.StreamWriter | None = None
-        while not self._stopped:
+        while not self._stopped and len(self.faults) < _MOST_FAULTS:
             path = paths[self.answers % len(paths)]
             try:
                 async with asyncio.timeout(_SECONDS):

@@ -1,9 +1,11 @@
 """The time for which a body holds the event loop: each route and page that takes one, with twelve shapes of 1 MiB.
 
 The time is the processor time of the loop's thread between two ticks, which other work on the machine does not change.
+The collector of cycles is set as a worker sets it: a search of all objects of all tests before takes half a second.
 """
 
 import asyncio
+import gc
 import json
 import threading
 import time
@@ -18,6 +20,7 @@ import pytest
 from serve.guests.operations import OPERATIONS
 from serve.guests.site import routes
 from serve.guests.site.pages.lists.csv_files import list_file
+from serve.process import worker
 from tests.serve.client import Reply, Served
 from tests.serve.guests.site.visitor import FORM, member
 
@@ -75,6 +78,15 @@ LISTS: Final[Mapping[str, str]] = {
     "short rows": "a\n" * 1_900_000,
     "blank rows": "nom\n" + "\n" * 3_900_000,
 }
+
+
+@pytest.fixture(autouse=True)
+def collector_of_a_worker() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    worker._tune_collector()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*thresholds)
 
 
 @dataclass

@@ -87,7 +87,7 @@ def test_the_serving_process_holds_no_batch_engine(data: Path) -> None:
     [
         ("worker", {"polars", "pyarrow"}),
         # The parent of several workers imports this much before it starts them, and keeps it.
-        ("command", {"polars", "pyarrow", "numpy", "lmdb", "aiohttp", "serve.contract"}),
+        ("command", {"polars", "pyarrow", "numpy", "lmdb", "aiohttp", "serve.contract.errors"}),
     ],
 )
 def test_a_process_imports_what_it_needs(module: str, heavy: set[str]) -> None:
