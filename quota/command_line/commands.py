@@ -267,18 +267,19 @@ def _link(path: str, token: str) -> dict[str, Any]:
 
 
 async def compact(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
-    """Drop the counters of old months. A clock that is ahead would freeze the counters until then."""
+    """Drop the counters of old months, and lists that have expired. A clock that is ahead would freeze the counters
+    until then."""
     now = store.moment(now)  # a server's clock counts where this machine's differs
     before = months_before(now, options.keep_months)
     newest = store.newest_month()
     if newest is None:
-        return {"before": before, "rows": 0}
+        return {"before": before, "rows": 0, "lists": store.drop_lists(now)}
     if before > newest:
         raise NotAllowedError(
             f"the counters of all months before {before} would go, and the newest are of {newest}: the clock "
             f"says {now:%Y-%m-%d}; set it, or keep more months (--keep-months)"
         )
-    return {"before": before, "rows": store.compact(before)}
+    return {"before": before, "rows": store.compact(before), "lists": store.drop_lists(now)}
 
 
 async def repair(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:

@@ -34,6 +34,7 @@ from quota.results import Charge, CountedExport, Meter, Refusal, Reservation, Us
 from quota.store.future import ReadyResult, StoreFuture
 from quota.store.group_commit import GroupCommit
 from quota.store.interface import Store
+from quota.store.list_book import ListBook
 from quota.store.lmdb_file import MAP_SIZE, LmdbFile
 
 FOLDER: Final = "edge"  # within STATE, for the edge's own file
@@ -89,6 +90,10 @@ class EdgeStore(Store):
     @property
     def accounts(self) -> None:
         return None
+
+    @property
+    def lists(self) -> ListBook:
+        return self._centre_or_refuse().lists
 
     # -- keys ----------------------------------------------------------------------
 

@@ -13,10 +13,12 @@ from typing import Final, NamedTuple
 from quota.ledger import row_format
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 
-# The kinds: the next attempts to send a mail; the ends of tickets; the ends of sealed keys.
+# The kinds: the next attempts to send a mail; ends of tickets, of sealed keys, of lists of accounts and of visitors.
 MAILS: Final = "m"
 TICKETS: Final = "t"
 SEALED: Final = "s"
+LISTS: Final = "l"
+VISITOR_LISTS: Final = "v"
 
 _HOUR: Final = 3_600
 # Hours without an entry that are read again and again; after those a writer moves the first one.

@@ -11,7 +11,7 @@ from typing import Final
 
 from quota.accounts import FREE, Account, load_account
 from quota.errors import UnknownError
-from quota.ledger import account_rows, activity, exports, people, row_format, tickets
+from quota.ledger import account_rows, activity, exports, lists, people, row_format, tickets
 from quota.ledger.account_rows import ADDRESSES, KEYS
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 
@@ -62,6 +62,7 @@ def remove(txn: WriteTransaction, account: str, before: str, today: str) -> bool
         people.delete(txn, person)
     exports.forget(txn, account)
     activity.forget_matches(txn, account)
+    lists.delete_all(txn, account)
     tickets.end_all(txn, account)
     txn.delete(row_format.join(row_format.ACCOUNT, account))
     return True

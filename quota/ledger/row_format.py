@@ -55,6 +55,14 @@ CHARGE: Final = b"c/"  # c/<month>/<account>/<ISO2>/<id> -> cost: from the grant
 OPENED: Final = b"C/"  # C/<month>/<account> -> lines
 TRIALS: Final = b"t/"  # t/<month>/<account> -> analyses that were tried
 MATCHED: Final = b"M/"  # M/<account> -> digests of companies that it matched, the newest last
+LIST: Final = b"L/"  # L/<list> -> JSON of a MatchedList
+LIST_OF: Final = b"O/"  # O/<account>/<list> -> 1
+# N/<list>/table -> how the list was read, N/<list>/<chunk> -> lines: bytes that only the pages read
+LIST_LINES: Final = b"N/"
+LIST_MARKS: Final = (
+    b"Q/"  # Q/<list> -> of each line the letter of its verdict, the chosen candidate
+)
+VISITOR_LISTS: Final = b"visitor lists"  # -> how many lists visitors have
 
 # At an edge: calls counted at the centre, second of the last use, blocks with the calls left in each.
 BALANCE: Final = b"b/"  # b/<day>/<account> -> JSON: used, second, [name, left] of each block

@@ -17,19 +17,20 @@ _WHOLE: Final = (
     row_format.ACCOUNT, row_format.KEY, row_format.KEY_ID, row_format.ADDRESS, row_format.PACKS,
     row_format.PERSON, row_format.EMAIL, row_format.LAST, row_format.TICKET, row_format.TOKEN,
     row_format.SEALED, row_format.PAID, row_format.LAST_EXPORTS, row_format.UNAPPLIED,
-    row_format.MATCHED,
+    row_format.MATCHED, row_format.LIST, row_format.LIST_MARKS,
 )  # fmt: skip
 # Tables with one hash per account, person or period.
 _PARTED: Final = (
     row_format.KEY_OF, row_format.ADDRESS_OF, row_format.RESERVED, row_format.SESSION,
     row_format.KEY_CALLS, row_format.PAYMENT, row_format.MEMBER_OF, row_format.TICKET_OF, row_format.AGENDA,
+    row_format.LIST_OF, row_format.LIST_LINES,
     *row_format.PERIODIC,
 )  # fmt: skip
 
 
 # Tables whose rows are named by the fields of a list, as people by U/<account>/<person>; a list of
 # keys, addresses or tickets has the names as its values.
-_NAMED_BY_FIELD: Final = (row_format.PERSON, row_format.LAST)
+_NAMED_BY_FIELD: Final = (row_format.PERSON, row_format.LAST, row_format.LIST)
 
 
 def place(key: bytes) -> tuple[bytes, bytes]:

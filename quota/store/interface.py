@@ -19,6 +19,7 @@ from quota.ledger.purchase import Purchase
 from quota.plans import Plan
 from quota.results import Charge, CountedExport, Meter, Refusal, Reservation, Usage
 from quota.store.account_book import AccountBook
+from quota.store.list_book import ListBook
 
 
 class Store(Protocol):
@@ -27,6 +28,11 @@ class Store(Protocol):
     @property
     def accounts(self) -> AccountBook | None:
         """The accounts, keys and people of the store; None at an edge, which has none."""
+        ...
+
+    @property
+    def lists(self) -> ListBook:
+        """The matched lists of the store; StoreUnavailable at an edge whose centre cannot be reached."""
         ...
 
     def batch_reads(self) -> AbstractContextManager[object]:

@@ -9,11 +9,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from quota import keys
 from quota.accounts import Account, Key
-from quota.ledger import account_rows, activity, calls, exports, people, retention
+from quota.ledger import account_rows, activity, calls, exports, lists, people, retention
 from quota.ledger.account_rows import KeyKind
 from quota.ledger.audit import AuditReport
 from quota.ledger.people import Person
@@ -24,10 +24,13 @@ from quota.results import Charge, CountedExport, Meter, Refusal, Reservation, Us
 from quota.store.account_book import AccountBook
 from quota.store.future import ReadyResult, StoreFuture, StoreResult
 from quota.store.interface import Store
+from quota.store.list_book import ListBook
 from quota.store.transactions import Reading, Writing
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_DROPPED_LISTS: Final = 20  # by one transaction, of at most 100 rows each
 
 
 class LedgerStore(Store, ABC):
@@ -83,6 +86,17 @@ class LedgerStore(Store, ABC):
     @property
     def accounts(self) -> AccountBook:
         return AccountBook(self)
+
+    @property
+    def lists(self) -> ListBook:
+        return ListBook(self)
+
+    def drop_lists(self, now: datetime) -> int:
+        """Delete the matched lists that have expired, in pieces between which others write; returns how many."""
+        seconds, total = int(self.moment(now).timestamp()), 0
+        while dropped := self.submit(lists.drop_expired, seconds, _DROPPED_LISTS).result():
+            total += dropped
+        return total
 
     def moment(self, now: datetime) -> datetime:
         """`now` in UTC, by the clock that this store counts with."""

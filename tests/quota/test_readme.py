@@ -47,7 +47,7 @@ def test_the_tests_of_the_promises_of_several_hosts_exist() -> None:
 
 def test_the_manual_has_every_kind_of_row() -> None:
     table = README.partition("## Rows")[2]
-    written = set(re.findall(r"`([a-zA-Z]/|agenda/|format|floor|identity)", table))
+    written = set(re.findall(r"`([a-zA-Z]/|agenda/|format|floor|identity|visitor lists)", table))
 
     kinds = {
         value.decode()
