@@ -3,8 +3,8 @@
 Read `ee.toml`, a short one, then `toml_registers/` (the language and its reader), which uses `packing` (files
 and zips), `csv_rows` (rows that have all their fields) and `record_stream` (records of JSON and XML).
 `file_set` refuses files that are not the whole of an edition. `register` is the interface of a source.
-`statements/` has the chart of accounts and the British filings, `annual_accounts/` the accounts that other
-countries publish as documents.
+`company_identifiers` tells companies from headers, totals and trailers. `statements/` has the chart of accounts,
+`annual_accounts/` the accounts that are published as documents.
 
 To add a register of companies:
 
@@ -33,9 +33,9 @@ from pipeline.registers.annual_accounts import (
     no_regnskap,
     se_comptes,
     sk_ruz,
+    uk_accounts,
 )
 from pipeline.registers.register import Register
-from pipeline.registers.statements import uk_accounts
 from pipeline.registers.toml_registers import declaration_reader
 
 FOLDER: Final = Path(__file__).parent

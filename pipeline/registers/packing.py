@@ -4,7 +4,10 @@ The packing is told by the first bytes, because people rename downloads. A zip m
 deep. Files that a desktop leaves in a zip (`__MACOSX/`, `.DS_Store`) are not looked at. Text in UTF-16 is given as
 UTF-8.
 
-Memory holds two chunks of a member at most, whatever its size. Nothing is written to disk here.
+A file has a largest text, by its own size: a small one that unpacks to terabytes is made to fill a disk. Nor may the
+text of any leave the disk of the work folder without room for others.
+
+Memory holds two chunks of a member at most, whatever its size. Only a zip in a zip is copied to the disk here.
 """
 
 import bz2
@@ -12,12 +15,15 @@ import codecs
 import gzip
 import io
 import lzma
+import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
+from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Final, NamedTuple, cast
 
 import zstandard
@@ -33,6 +39,7 @@ BROKEN: Final = (
     NotImplementedError, RuntimeError,
 )  # fmt: skip
 
+EVERY_FILE: Final = ("",)  # the suffixes where any file of a zip is wanted
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _PACKED_SUFFIXES: Final = (".gz", ".bz2", ".xz", ".zst")
 _READABLE: Final = {
@@ -42,6 +49,12 @@ _METHODS: Final = {1: "Shrink", 6: "Implode", 9: "Deflate64", 93: "Zstandard", 9
 _ENCRYPTED: Final = 1  # a flag of a member of a zip; 99 is the method of those that WinZip encrypts
 _DESKTOP: Final = ("thumbs.db", "desktop.ini", "icon\r")
 _HEAD: Final = 1 << 10
+# Deflate packs by 1 000 at most, other methods by millions; the text of a register, XML too, by 5 to 30.
+MOST_RATIO: Final = 100
+SMALL: Final = 1 << 30  # bytes that any file may unpack to
+LEAST_FREE: Final = 1 << 28  # bytes of a disk that are left to others
+_IN_MEMORY: Final = 1 << 22  # bytes of a zip in a zip; a larger one is copied to the disk
+_LOOK: Final = 1 << 26  # bytes between two looks at the disk
 
 
 class Member(NamedTuple):
@@ -52,28 +65,75 @@ class Member(NamedTuple):
     open: Callable[[], IO[bytes]]
 
 
-def members(file: Path, suffixes: Collection[str]) -> Iterator[Member]:
+class UnpackedSize:
+    """The bytes that were unpacked of one published file, held to what it may have.
+
+    Args:
+        work: a folder on the disk that the text is copied to; None where it is not copied.
+    """
+
+    def __init__(self, file: Path, work: Path | None = None) -> None:
+        self._file = file
+        self._most = max(SMALL, MOST_RATIO * file.stat().st_size)
+        self._work = work
+        self._count = 0
+        self._next_look = _LOOK
+
+    def add(self, count: int) -> None:
+        """Count bytes.
+
+        Raises:
+            InputError: they are too many for the size of the file, or for the disk.
+        """
+        self._count += count
+        if self._count > self._most:
+            raise InputError(
+                f"{self._file} unpacks to more than {self._most:,} bytes, and has {self._file.stat().st_size:,}: no"
+                " file of a register does; download it again"
+            )
+        if self._work and self._count >= self._next_look:
+            self._next_look += _LOOK
+            free = shutil.disk_usage(self._work).free
+            if free < LEAST_FREE:
+                raise InputError(
+                    f"{self._file} does not fit on the disk of {self._work}: {free:,} bytes are free after"
+                    f" {self._count:,} of its text, {LEAST_FREE:,} stay so; give it space, or name another folder"
+                )
+
+
+def members(file: Path, suffixes: Collection[str], work: Path | None = None) -> Iterator[Member]:
     """The published files in `file`, in the order of their names; each is open only until the next.
 
     Of a zip, only files with one of `suffixes` are taken: registers put a note beside them.
+
+    Args:
+        work: a folder on the disk that they are copied to; None where they are not.
 
     Raises:
         InputError: a file that its name calls packed and that is not, a zip without such a file, or one whose
             members cannot be read here.
     """
+    size = UnpackedSize(file, work)
     if not is_zip(file):
         yield Member(
-            _unpacked_name(file.name), stem(file), lambda: unpack(file.open("rb", buffering=0))
+            unpacked_name(file.name.removesuffix(".zip")),
+            stem(file),
+            lambda: unpack(file.open("rb", buffering=0), size),
         )
         return
-    with open_zip(file) as archive:
-        found = list(_members_of(archive, file, suffixes))
+    with open_zip(file) as archive, ExitStack() as zips:
+        found = list(_members_of(archive, file, suffixes, size))
         if not found:
             found = [
                 member
                 for info in entries(archive)
                 if info.filename.lower().endswith(".zip")
-                for member in _members_within(archive, info, file, suffixes)
+                for member in _members_of(
+                    zips.enter_context(_inner_zip(archive, info, file, size, work)),
+                    file,
+                    suffixes,
+                    size,
+                )
             ]
         if not found:
             raise nothing_of(file, suffixes)
@@ -95,31 +155,52 @@ def is_zip(file: Path) -> bool:
 
 
 def _members_of(
-    archive: zipfile.ZipFile, file: Path, suffixes: Collection[str]
+    archive: zipfile.ZipFile, file: Path, suffixes: Collection[str], size: UnpackedSize
 ) -> Iterator[Member]:
     for info in entries(archive):
         name = PurePosixPath(info.filename).name
-        if _unpacked_name(name.lower()).endswith(tuple(suffixes)):
+        if unpacked_name(name.lower()).endswith(tuple(suffixes)):
             refuse_unreadable(info, file)
-            yield Member(_unpacked_name(name), stem(file), partial(_open_entry, archive, info))
+            yield Member(unpacked_name(name), stem(file), partial(open_entry, archive, info, size))
 
 
-def _open_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    return unpack(archive.open(info))
+def open_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: UnpackedSize) -> IO[bytes]:
+    """Open a member of a zip, unpacked."""
+    return unpack(archive.open(info), size)
 
 
-def _members_within(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: Path, suffixes: Collection[str]
-) -> Iterator[Member]:
-    """The published files of a zip in the zip, which stays open as long as the outer one."""
+@contextmanager
+def _inner_zip(
+    archive: zipfile.ZipFile,
+    info: zipfile.ZipInfo,
+    file: Path,
+    size: UnpackedSize,
+    work: Path | None,
+) -> Iterator[zipfile.ZipFile]:
+    """A zip in the zip."""
     refuse_unreadable(info, file)
-    try:
-        inner = zipfile.ZipFile(archive.open(info))
-    except zipfile.BadZipFile as error:
-        raise InputError(
-            f"{file}: {info.filename} is no zip ({error}); download it again"
-        ) from error
-    yield from _members_of(inner, file, suffixes)
+    with ExitStack() as opened:
+        try:
+            inner = opened.enter_context(copied_zip(open_entry(archive, info, size), work))
+        except zipfile.BadZipFile as error:
+            raise InputError(
+                f"{file}: {info.filename} is no zip ({error}); download it again"
+            ) from error
+        yield inner
+
+
+@contextmanager
+def copied_zip(packed: IO[bytes], work: Path | None) -> Iterator[zipfile.ZipFile]:
+    """A zip out of a stream: its list of members is at its end, so it is copied to `work`, or to memory if it is small.
+
+    Raises:
+        zipfile.BadZipFile: it is none.
+    """
+    with SpooledTemporaryFile(_IN_MEMORY, dir=str(work) if work else None) as copy:
+        with packed:
+            shutil.copyfileobj(packed, copy, CHUNK)
+        with zipfile.ZipFile(copy) as archive:
+            yield archive
 
 
 def entries(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
@@ -181,7 +262,9 @@ def _description(head: bytes) -> str:
 
 def nothing_of(file: Path, suffixes: Collection[str]) -> InputError:
     """The error about a zip without any file that has one of `suffixes`."""
-    return InputError(f"{file} holds no {' or '.join(suffixes)}; give a file of this register")
+    return InputError(
+        f"{file} holds no {' or '.join(filter(None, suffixes)) or 'file'}; give a file of this register"
+    )
 
 
 def damage(where: str, error: BaseException) -> InputError:
@@ -197,13 +280,14 @@ def stem(file: Path) -> str:
     >>> stem(Path("in/ee_emtak.csv.zip")), stem(Path("enheter_alle.json.gz"))
     ('ee_emtak', 'enheter_alle')
     """
-    name = _unpacked_name(file.name.removesuffix(".zip"))
+    name = unpacked_name(file.name.removesuffix(".zip"))
     for suffix in (".csv", ".txt", ".jsonl", ".json", ".parquet"):
         name = name.removesuffix(suffix)
     return name
 
 
-def _unpacked_name(name: str) -> str:
+def unpacked_name(name: str) -> str:
+    """The name of a file without the suffix of a packing that has one file."""
     for suffix in _PACKED_SUFFIXES:
         name = name.removesuffix(suffix)
     return name
@@ -225,7 +309,7 @@ def _packing(head: bytes) -> tuple[Callable[[], Any], int] | None:
     return next((found for magic, found in _PACKINGS.items() if head.startswith(magic)), None)
 
 
-def unpack(stream: IO[bytes]) -> IO[bytes]:
+def unpack(stream: IO[bytes], size: UnpackedSize) -> IO[bytes]:
     """The stream itself or the file that is packed in it, by its first bytes; text in UTF-16 as UTF-8."""
     outer: IO[bytes] = io.BufferedReader(cast(io.RawIOBase, stream), CHUNK)
     try:
@@ -234,6 +318,7 @@ def unpack(stream: IO[bytes]) -> IO[bytes]:
             outer = io.BufferedReader(_ReadAhead(unpacked), CHUNK)
         if encoding := _wide_encoding(_peek(outer)):
             outer = io.BufferedReader(_Utf8(outer, encoding), CHUNK)
+        outer = io.BufferedReader(_Counted(outer, size), CHUNK)
     except BaseException:
         outer.close()
         raise
@@ -334,6 +419,31 @@ class _ReadAhead(_Readable):
         if not self.closed:
             self._thread.shutdown()
         super().close()
+
+
+class _Counted(_Readable):
+    """A stream whose bytes are counted; Parquet is read by places."""
+
+    def __init__(self, source: IO[bytes], size: UnpackedSize) -> None:
+        super().__init__(source)
+        self._size = size
+
+    def _more(self) -> bytes:
+        chunk = self._source.read(CHUNK)
+        self._size.add(len(chunk))
+        return chunk
+
+    def seekable(self) -> bool:
+        return self._source.seekable()
+
+    def tell(self) -> int:
+        return self._source.tell() - len(self._left)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_CUR:
+            offset -= len(self._left)
+        self._left = memoryview(b"")
+        return self._source.seek(offset, whence)
 
 
 class _Utf8(_Readable):

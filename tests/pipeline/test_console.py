@@ -5,7 +5,8 @@ import re
 import pytest
 
 from pipeline import console, seeds
-from pipeline.registers.statements import outcome, uk_accounts
+from pipeline.registers.annual_accounts import account_import, uk_accounts
+from pipeline.registers.statements import outcome
 from pipeline.registers.toml_registers import column_mapping, entity
 from pipeline.registers.toml_registers.filed_accounts import account_lines, filings
 from pipeline.stages import implausible_values, rejections
@@ -39,7 +40,7 @@ REASONS = {
     account_lines.CONTRADICTED,
     outcome.UNKNOWN,
     uk_accounts.CONTRADICTED,
-    uk_accounts.NO_LINE,
+    account_import.NO_LINE,
     *(row["raison"] for row in seeds.read().tables["nace_hors"]),
 }
 

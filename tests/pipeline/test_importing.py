@@ -256,7 +256,7 @@ def test_a_zip_without_a_csv_is_refused(tmp_path: Path) -> None:
             ["ettevõtjad.csv", "LISEZMOI.txt"],
             r"a\.zip: none of 2 is kept: unknown file name \(2\); is it a file of uk-accounts",
         ),
-        ("uk-accounts", [], r"a\.zip: no row; is it a file of uk-accounts\? Download it again"),
+        ("uk-accounts", [], r"a\.zip holds no file; give a file of this register"),
     ],
 )
 def test_a_zip_of_which_nothing_is_kept_is_refused(

@@ -5,5 +5,6 @@ all: the chart, the last filed line, the account of every filing) and one source
 `fi_comptes` read instances through `xbrl_instance`.
 
 A source is a function from a document to the accounts in it, and its rows in `seeds/elements.csv`. `sums` adds up lines
-of which a form has only the parts. The other sources: `dk_comptes`, `fr_comptes`, `lu_comptes`, `se_comptes`, `sk_ruz`.
+of which a form has only the parts. The other sources: `dk_comptes`, `fr_comptes`, `lu_comptes`, `se_comptes`, `sk_ruz`,
+`uk_accounts`.
 """

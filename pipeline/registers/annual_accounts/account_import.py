@@ -11,7 +11,7 @@ import. Those that are none of ours (withheld, interim) are counted as dropped.
 
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -23,10 +23,11 @@ from pipeline.canonical import COMPTES, InputError
 from pipeline.registers import packing
 from pipeline.registers.annual_accounts import documents, sums
 from pipeline.registers.annual_accounts.documents import Document
-from pipeline.registers.annual_accounts.filed_account import FiledAccount, Reader
+from pipeline.registers.annual_accounts.filed_account import AccountsResult, FiledAccount, Reader
+from pipeline.registers.company_identifiers import NO_COMPANY, is_identifier
 from pipeline.registers.record_stream import RecordError
 from pipeline.registers.register import REJECTED, Register, RegisterRows, rows_within
-from pipeline.registers.statements import statement, statement_rows, taxonomy
+from pipeline.registers.statements import filing, statement, statement_rows, taxonomy
 from pipeline.registers.statements.filing import MALFORMED, UNREADABLE, FilingError
 from pipeline.registers.statements.outcome import FilingOutcome
 from pipeline.registers.statements.statement_rows import BATCH, Row
@@ -45,11 +46,16 @@ _GROUPS: Final = 1 << 16
 
 @dataclass(slots=True)
 class _Import:
-    """An import on its way: the source's elements, the account of filings, the files written."""
+    """An import on its way: the source's elements, the account of filings, the files written.
+
+    Attributes:
+        has_rows: whether a document has many accounts, which are named by their numbers in it.
+    """
 
     iso2: str
     known: Taxonomy
     work: Path
+    has_rows: bool
     outcome: FilingOutcome = field(default_factory=FilingOutcome)
     dropped: Counter[str] = field(default_factory=Counter)
     batch: list[Row] = field(default_factory=list)
@@ -57,16 +63,28 @@ class _Import:
     rows: int = 0
 
 
-def register(source: str, iso2: str, suffixes: Sequence[str], reader: Reader) -> Register:
-    """The register whose documents `reader` reads; of a zip, those with one of `suffixes`."""
+def register(
+    source: str,
+    iso2: str,
+    suffixes: Sequence[str],
+    reader: Reader,
+    *,
+    is_one_filing: bool = False,
+) -> Register:
+    """The register whose documents `reader` reads; of a zip, those with one of `suffixes`.
+
+    Args:
+        is_one_filing: whether a document is one filing, which is read within the limits of a filing.
+    """
+    read_document = _one_filing(reader) if is_one_filing else reader
 
     def read(files: Sequence[Path], work: Path, memory: int | None = None) -> RegisterRows:
-        running = _Import(iso2, taxonomy.load(source), work)
+        running = _Import(iso2, taxonomy.load(source), work, has_rows=not is_one_filing)
         for file in files:
-            shown = tqdm(documents.documents(file, suffixes), desc=file.name, unit="", leave=False,
+            shown = tqdm(documents.documents(file, suffixes, work), desc=file.name, unit="", leave=False,
                          disable=None)  # fmt: skip
             for document in shown:
-                _read(running, document, reader)
+                _read(running, document, read_document)
         _flush(running)
         kept = _last_filed(running, rows_within(memory, _ROW, TOGETHER))
         counts = running.outcome.row_counts()
@@ -80,23 +98,33 @@ def register(source: str, iso2: str, suffixes: Sequence[str], reader: Reader) ->
     return Register(source=source, table="comptes", read=read)
 
 
+def _one_filing(reader: Reader) -> Reader:
+    def read(document: Document) -> Iterator[AccountsResult]:
+        with filing.within_limits():
+            accounts = list(reader(document))
+        return iter(accounts)
+
+    return read
+
+
 def _read(running: _Import, document: Document, reader: Reader) -> None:
     outcome = running.outcome
     before = outcome.read
     try:
-        for found in reader(document):
+        for number, found in enumerate(reader(document), start=1):
             outcome.read += 1
-            if isinstance(found, FiledAccount):
-                try:
-                    _keep(running, document.name, found)
-                except UNREADABLE as wrong:
-                    refused = FilingError(MALFORMED, f"{type(wrong).__name__}: {wrong}")
-                    outcome.reject(document.name, str(found.id), refused)
-            elif found.on_purpose:
-                running.dropped[found.reason] += 1
-            else:
-                error = FilingError(found.reason, found.detail)
-                outcome.reject(document.name, found.id, error)
+            try:
+                if isinstance(found, FiledAccount):
+                    _keep(running, found)
+                elif found.on_purpose:
+                    running.dropped[found.reason] += 1
+                else:
+                    raise FilingError(found.reason, found.detail)
+            except UNREADABLE as wrong:
+                refused = FilingError(MALFORMED, f"{type(wrong).__name__}: {wrong}")
+                outcome.reject(document.name, str(found.id), refused, _row(running, number))
+            except FilingError as error:
+                outcome.reject(document.name, found.id, error, _row(running, number))
         if outcome.read == before:
             raise FilingError(NO_LINE, "aucun compte")
     except FilingError as error:
@@ -107,16 +135,25 @@ def _read(running: _Import, document: Document, reader: Reader) -> None:
         raise InputError(f"{document.name}: {error}; download it again") from error
 
 
-def _keep(running: _Import, name: str, account: FiledAccount) -> None:
+def _row(running: _Import, number: int) -> int | None:
+    return number if running.has_rows else None
+
+
+def _keep(running: _Import, account: FiledAccount) -> None:
+    """Keep the lines of an account.
+
+    Raises:
+        FilingError: it has no line, or is of no company.
+    """
     outcome = running.outcome
+    if not is_identifier(running.iso2, account.id):
+        raise FilingError(NO_COMPANY, account.id)
     outcome.tally.counts["faits illisibles"] += account.unreadable
     added = sums.add_up(account.facts, running.known)
     facts = [*account.facts, *added]
     amounts = statement.amounts(facts, account.closing, running.known, outcome.tally, account.start)
     if not amounts:
-        error = FilingError(NO_LINE, f"{len(account.facts)} faits")
-        outcome.reject(name, account.id, error)
-        return
+        raise FilingError(NO_LINE, f"{len(account.facts)} faits")
     outcome.kept += 1
     computed = sums.computed_lines(added, running.known)
     amounts = [

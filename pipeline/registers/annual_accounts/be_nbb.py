@@ -21,7 +21,6 @@ from pipeline.registers.annual_accounts.filed_account import (
     NO_CLOSING,
     NO_NUMBER,
     FiledAccount,
-    one_filing,
 )
 from pipeline.registers.annual_accounts.xbrl_instance import Item
 from pipeline.registers.statements.filing import Fact, FilingError
@@ -67,4 +66,6 @@ def _year_before(day: date) -> date:
     return day.replace(year=day.year - 1, day=28 if (day.month, day.day) == (2, 29) else day.day)
 
 
-REGISTER: Final = account_import.register("be-nbb", "BE", (".xbrl", ".xml"), one_filing(read))
+REGISTER: Final = account_import.register(
+    "be-nbb", "BE", (".xbrl", ".xml"), read, is_one_filing=True
+)

@@ -22,7 +22,6 @@ from pipeline.registers.annual_accounts.filed_account import (
     NO_NUMBER,
     FiledAccount,
     day,
-    one_filing,
 )
 from pipeline.registers.annual_accounts.xbrl_instance import Context, Instance, Item
 from pipeline.registers.statements.filing import Fact, FilingError
@@ -84,4 +83,6 @@ def _fact(item: Item) -> Fact:
     return Fact(key, context.day, context.start, item.value, item.currency, item.precision)
 
 
-REGISTER: Final = account_import.register("dk-comptes", "DK", (".xbrl", ".xml"), one_filing(read))
+REGISTER: Final = account_import.register(
+    "dk-comptes", "DK", (".xbrl", ".xml"), read, is_one_filing=True
+)

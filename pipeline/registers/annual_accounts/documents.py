@@ -5,15 +5,16 @@ A document is open only while it is read. A damaged zip given to the command is 
 damaged one inside it a FilingError: the other filings are good.
 """
 
-import io
 import zipfile
 from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Final, NamedTuple
 
 from pipeline.registers import packing
+from pipeline.registers.packing import UnpackedSize
 from pipeline.registers.statements import filing
-from pipeline.registers.statements.filing import FilingError
 
 _DEEPEST: Final = 3  # zips in zips; Bolagsverket has two, and one that holds itself has no end
 BROKEN: Final = (*packing.BROKEN, OSError)
@@ -34,54 +35,66 @@ class Document(NamedTuple):
         return filing.content(self.open)
 
 
-def documents(file: Path, suffixes: Collection[str]) -> Iterator[Document]:
+def documents(file: Path, suffixes: Collection[str], work: Path) -> Iterator[Document]:
     """The documents in `file`, in the order of their names; each can be read until the next.
 
     Of a zip, only files with one of `suffixes` and further zips are taken: registers put notes
     beside them. A zip in the zip that cannot be opened is a document, which cannot be read either.
 
+    Args:
+        work: a folder for zips in the zip.
+
     Raises:
-        InputError: a .zip that is no zip, or one without any such file.
+        InputError: a .zip that is no zip, one without any such file, or one whose members cannot be read here.
     """
+    size = UnpackedSize(file, work)
     if not packing.is_zip(file):
-        yield Document(
-            file.name.removesuffix(".gz"), lambda: packing.unpack(file.open("rb", buffering=0))
-        )
+        name = packing.unpacked_name(file.name.removesuffix(".zip"))
+        yield Document(name, lambda: packing.unpack(file.open("rb", buffering=0), size))
         return
+    opened = _Zips(suffixes, work, size)
     with packing.open_zip(file) as archive:
+        for info in packing.entries(archive):
+            packing.refuse_unreadable(info, file)
         found = False
-        for document in _members(archive, suffixes, 1):
+        for document in opened.documents(archive, 1):
             found = True
             yield document
         if not found:
             raise packing.nothing_of(file, suffixes)
 
 
-def _members(archive: zipfile.ZipFile, suffixes: Collection[str], depth: int) -> Iterator[Document]:
-    for info in packing.entries(archive):
-        document = Document(
-            PurePosixPath(info.filename).name,
-            lambda info=info: packing.unpack(archive.open(info)),  # type: ignore[misc]
-        )
-        plain = info.filename.lower().removesuffix(".gz")
-        if plain.endswith(".zip"):
-            yield from _inner_documents(document, suffixes, depth + 1)
-        elif plain.endswith(tuple(suffixes)):
-            yield document
+class _Zips:
+    """The documents of a zip, and of the zips in it."""
 
+    def __init__(self, suffixes: Collection[str], work: Path, size: UnpackedSize) -> None:
+        self._suffixes = tuple(suffixes)
+        self._work = work
+        self._size = size
 
-def _inner_documents(packed: Document, suffixes: Collection[str], depth: int) -> Iterator[Document]:
-    if depth > _DEEPEST:
-        yield packed._replace(open=lambda: _refuse(packed.name))
-        return
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(packed.read()))
-    except (FilingError, zipfile.BadZipFile):
-        yield packed
-        return
-    with archive:
-        for document in _members(archive, suffixes, depth):
-            yield document._replace(name=f"{packed.name}/{document.name}")
+    def documents(self, archive: zipfile.ZipFile, depth: int) -> Iterator[Document]:
+        for info in packing.entries(archive):
+            name = packing.unpacked_name(PurePosixPath(info.filename).name)
+            document = Document(name, partial(packing.open_entry, archive, info, self._size))
+            if name.lower().endswith(".zip"):
+                yield from self._inner_documents(document, depth + 1)
+            elif name.lower().endswith(self._suffixes):
+                yield document
+
+    def _inner_documents(self, packed: Document, depth: int) -> Iterator[Document]:
+        if depth > _DEEPEST:
+            yield packed._replace(open=lambda: _refuse(packed.name))
+            return
+        with ExitStack() as opened:
+            try:
+                archive = opened.enter_context(packing.copied_zip(packed.open(), self._work))
+            except BROKEN as error:
+                if isinstance(error, OSError) and error.errno is not None:
+                    raise  # of the disk; bz2 raises one without a number
+                yield packed
+                return
+            for document in self.documents(archive, depth):
+                yield document._replace(name=f"{packed.name}/{document.name}")
 
 
 def _refuse(name: str) -> IO[bytes]:

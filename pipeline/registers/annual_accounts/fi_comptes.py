@@ -18,7 +18,6 @@ from pipeline.registers.annual_accounts.filed_account import (
     NO_NUMBER,
     FiledAccount,
     day,
-    one_filing,
 )
 from pipeline.registers.annual_accounts.xbrl_instance import Item
 from pipeline.registers.statements.filing import Fact, FilingError
@@ -58,4 +57,6 @@ def _fact(item: Item) -> Fact:
     return Fact(key, item.context.day, None, item.value, item.currency, item.precision)
 
 
-REGISTER: Final = account_import.register("fi-comptes", "FI", (".xbrl", ".xml"), one_filing(read))
+REGISTER: Final = account_import.register(
+    "fi-comptes", "FI", (".xbrl", ".xml"), read, is_one_filing=True
+)

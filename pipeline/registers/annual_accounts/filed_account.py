@@ -11,7 +11,6 @@ from math import inf, isfinite
 from typing import Any, Final
 
 from pipeline.registers.annual_accounts.documents import Document
-from pipeline.registers.statements import filing
 from pipeline.registers.statements.filing import MALFORMED, UNREADABLE, Fact, FilingError
 
 NO_NUMBER: Final = "numéro de société absent"
@@ -52,17 +51,6 @@ class RefusedAccounts:
 
 AccountsResult = FiledAccount | RefusedAccounts
 Reader = Callable[[Document], Iterator[AccountsResult]]
-
-
-def one_filing(reader: Reader) -> Reader:
-    """`reader` of documents that are one filing each, within the limits of a filing."""
-
-    def read(document: Document) -> Iterator[AccountsResult]:
-        with filing.within_limits():
-            accounts = list(reader(document))
-        return iter(accounts)
-
-    return read
 
 
 def read_or_refuse(identifier: str | None, read: Callable[[], AccountsResult]) -> AccountsResult:

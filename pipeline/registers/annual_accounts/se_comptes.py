@@ -19,7 +19,6 @@ from pipeline.registers.annual_accounts.filed_account import (
     NO_NUMBER,
     FiledAccount,
     day,
-    one_filing,
 )
 from pipeline.registers.statements import filing
 from pipeline.registers.statements.filing import FilingError
@@ -69,5 +68,5 @@ def _latest_day(report: filing.Filing) -> date:
 
 
 REGISTER: Final = account_import.register(
-    "se-comptes", "SE", (".xhtml", ".html", ".xml"), one_filing(read)
+    "se-comptes", "SE", (".xhtml", ".html", ".xml"), read, is_one_filing=True
 )

@@ -13,6 +13,7 @@ from calendar import monthrange
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
+from itertools import count
 from typing import Any, Final, NamedTuple
 
 from pipeline.registers import record_stream
@@ -67,14 +68,17 @@ def read(document: Document) -> Iterator[AccountsResult]:
     """The statements of a file.
 
     Raises:
-        FilingError: no JSON, or JSON that ends early.
+        FilingError: no JSON.
+        RecordError: an array that ends early.
     """
     with document.open() as stream:
         statements = record_stream.json_items(stream, (), {})
-        while True:
+        for number in count():
             try:
                 statement = next(statements, None)
             except RecordError as error:
+                if number:
+                    raise
                 raise FilingError(NO_JSON, str(error)) from error
             if statement is None:
                 return

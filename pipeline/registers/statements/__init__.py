@@ -2,6 +2,5 @@
 
 Read `chart` (the lines of all countries, `seeds/postes.csv`), then `taxonomy` (what a source's
 elements are on the chart, `seeds/elements.csv`) and `statement_rows` (amounts become canonical
-rows). `uk_accounts` reads filings: `filing` gives the facts of one, `statement` chooses among them,
-`outcome` accounts for all.
+rows). `filing` gives the facts of one filing, `statement` chooses among them, `outcome` accounts for all.
 """

@@ -26,19 +26,27 @@ class FilingOutcome:
     """The account of the filings: read = kept + rejected."""
 
     tally: Tally = field(default_factory=Tally)
-    rejected: list[dict[str, str | None]] = field(default_factory=list)
+    rejected: list[dict[str, str | int | None]] = field(default_factory=list)
     read: int = 0
     kept: int = 0
     slow: int = 0
 
-    def reject(self, file: str, number: str | None, error: FilingError) -> None:
-        """Record that the filing `file` gives nothing, with the reason.
+    def reject(
+        self, file: str, number: str | None, error: FilingError, row: int | None = None
+    ) -> None:
+        """Record that the filing `file`, or the account number `row` in it, gives nothing, with the reason.
 
         Raises:
             InputError: too many filings took too long; the others would take as long.
         """
         self.rejected.append(
-            {"fichier": file, "id": number, "motif": error.reason, "detail": error.detail}
+            {
+                "fichier": file,
+                "ligne": row,
+                "id": number,
+                "motif": error.reason,
+                "detail": error.detail,
+            }
         )
         if error.reason == TOO_LONG:
             self.slow += 1

@@ -4,13 +4,10 @@ A part of a line is named as one (`dont …`) only where that line is in the sam
 would read as a part of whatever stands above it.
 """
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-import polars as pl
-
-from pipeline.canonical import COMPTES, GROUP
+from pipeline.canonical import GROUP
 from pipeline.registers.statements.chart import GROUP_PLACES, ChartLine
 from shards.codec.record import ETATS
 
@@ -49,16 +46,6 @@ def rows(iso2: str, identifier: str, amounts: Iterable[Amount]) -> list[Row]:
     ]
 
 
-def write(companies: Iterable[list[Row]], work: Path) -> pl.LazyFrame:
-    """Write the rows of each company in turn to files of `work`; return a scan of them all."""
-    paths = [
-        _flush(batch, work / f"lignes-{number:05d}.parquet")
-        for number, batch in enumerate(_batches(companies))
-    ]
-    empty = pl.LazyFrame(schema=dict(COMPTES))
-    return pl.concat([empty, *(pl.scan_parquet(path) for path in paths)])
-
-
 def _position(amount: Amount) -> tuple[int, int, bool, int]:
     line = amount.line
     return amount.exercice, ETATS.index(line.etat), amount.group, line.ordre
@@ -78,19 +65,3 @@ def _row(iso2: str, identifier: str, amount: Amount, below_parent: bool) -> Row:
         "devise": amount.devise,
         "ordre": line.ordre + GROUP_PLACES * group,
     }
-
-
-def _batches(companies: Iterable[list[Row]]) -> Iterator[list[Row]]:
-    batch: list[Row] = []
-    for found in companies:
-        batch += found
-        if len(batch) >= BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
-def _flush(batch: list[Row], path: Path) -> Path:
-    pl.DataFrame(batch, schema=dict(COMPTES)).write_parquet(path)
-    return path

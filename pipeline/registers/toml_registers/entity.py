@@ -11,14 +11,13 @@ E3), unless the register declares which of the rows holds.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Final
 
 import polars as pl
 
-from pipeline import seeds
 from pipeline.canonical import COMPANIES
+from pipeline.registers.company_identifiers import NO_COMPANY, is_no_company
 from pipeline.registers.register import (
     EXAMPLES,
     REJECTED,
@@ -29,22 +28,9 @@ from pipeline.registers.register import (
 )
 from pipeline.registers.toml_registers.declaration import RepeatedIds
 from pipeline.registers.toml_registers.source_file import FilePart
-from seeds import TABLES
 
 NO_ID: Final = "sans identifiant"
 NO_NAME: Final = "sans nom"
-NO_COMPANY: Final = "ligne qui n'est pas une société"
-_LEI: Final = "[0-9A-Z]{18}[0-9]{2}"  # identifies an entity that no register has numbered
-# What a sum is called in the languages of the registers.
-_TOTAL: Final = (
-    "(?:sub|grand )?(?:total|totaux|totals|totale|totaal|totalt|totali|summe|summa|suma|somme|gesamt|insgesamt|kokku"
-    "|kopā|iš viso|razem|ogółem|celkem|spolu|ukupno|yhteensä|i alt|sum|общо)"
-)
-_TOTAL_NAME: Final = rf"(?i)^{_TOTAL}(?: [^a-z]*)?:?$"
-# No digit, a word, or a word behind the zeros that fill up a number; a code of 20 letters may be a LEI.
-_NO_IDENTIFIER: Final = rf"^[^0-9]{{3,19}}$|^[^0-9]{{21,}}$|\p{{Ll}}{{2}}|(?i)^0*{_TOTAL}$"
-_ANCHORS: Final = str.maketrans("", "", "^$")
-
 # The columns of a staged row beside the canonical ones.
 _STAGED: Final[Mapping[str, pl.DataType]] = {
     "fichier": pl.String(),
@@ -242,24 +228,6 @@ def _fault() -> pl.Expr:
         .when(pl.col("nom").is_null())
         .then(pl.lit(NO_NAME))
     )
-
-
-def is_no_company(iso2: pl.Expr, identifier: pl.Expr, name: pl.Expr) -> pl.Expr:
-    """Whether a row is a header, a total or a comment: it has a word in the place of an identifier, or totals' name.
-
-    An identifier in the form of its country is never one. Another is: registers have exceptions to their own form.
-    """
-    is_word = identifier.str.contains(_NO_IDENTIFIER)
-    is_word |= name.str.contains(_TOTAL_NAME).fill_null(False)
-    return is_word & ~pl.concat_str(iso2, pl.lit(" "), identifier).str.contains(_forms())
-
-
-@cache
-def _forms() -> str:
-    """A pattern of `XX identifier`, in all forms of `seeds/pays.csv`, whose anchors go."""
-    rows = seeds.read_table(TABLES / "pays.csv", ("iso2", "id_regex"))
-    forms = [f"{row['iso2']} (?:{row['id_regex'].translate(_ANCHORS)})" for row in rows]
-    return rf"^(?:{'|'.join(forms)}|[A-Z]{{2}} {_LEI})$"
 
 
 def _tally(rows: pl.LazyFrame, reason: str, example: str) -> dict[str, tuple[int, tuple[str, ...]]]:

@@ -118,7 +118,7 @@ def _unpack_file(kinds: Mapping[str, FileKind], file: Path, path: Path) -> list[
     """The published files in one file; copies are left beside `path`."""
     parts: list[FilePart] = []
     suffixes = dict.fromkeys(suffix for kind in kinds.values() for suffix in kind.suffixes)
-    for member in packing.members(file, suffixes):
+    for member in packing.members(file, suffixes, path.parent):
         part = _unpack(file, member, kinds, path.with_name(f"{path.name}-{len(parts)}"))
         if part is not None:
             parts.append(replace(part, file=file))

@@ -1,6 +1,8 @@
 """Files made to fill the memory: refused by name, in a process that may take little."""
 
+import gzip
 import io
+import lzma
 import subprocess
 import sys
 import zipfile
@@ -9,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.canonical import InputError
+from pipeline.errors import FetchError
+from pipeline.nightly.fetch import plausibility
+from pipeline.registers import REGISTERS, packing
 from pipeline.registers.annual_accounts import documents
 from pipeline.registers.statements import filing
 from pipeline.registers.statements.filing import FilingError
@@ -96,8 +102,76 @@ def test_zips_in_zips_have_an_end(tmp_path: Path) -> None:
     file = tmp_path / "in.zip"
     file.write_bytes(packed)
 
-    (document,) = documents.documents(file, (".xml",))
+    (document,) = documents.documents(file, (".xml",), tmp_path)
 
     assert document.name == "4.zip/3.zip/2.zip"
     with pytest.raises(FilingError, match="zip number 4"):
         document.read()
+
+
+FILING = "Prod223_2125_09734389_20231231.html"
+# Source -> the name of its file, the beginning of its text, and a piece that comes again and again.
+BOMBS: dict[str, tuple[str, bytes, bytes]] = {
+    "ee": ("a.csv", b"", b""),
+    "de-offeneregister": ("a.jsonl", b"", b'{"name": "A"}\n'),
+    "no-enheter": ("a.json", b"[{}", b', {"navn": "A"}'),
+    "gleif": ("a.xml", b"<a>", b"<LEIRecord><LEI>A</LEI></LEIRecord>"),
+    "gleif-rr": ("a.xml", b"<a>", b"<RelationshipRecord></RelationshipRecord>"),
+    "fr-comptes": ("a.json", b"[{}", b', {"siren": "1"}'),
+    "lu-comptes": ("a.xml", b"<a>", b"<Declarer></Declarer>"),
+    "be-nbb": ("a.xbrl", b"", b"<a>"),
+    "uk-accounts": (FILING, b"", b"<a>"),
+}
+
+
+@pytest.mark.parametrize("source", BOMBS)
+@pytest.mark.parametrize("packing_of", ["zip", "zip in zip", "gzip", "xz"])
+def test_a_small_file_that_unpacks_to_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, packing_of: str
+) -> None:
+    monkeypatch.setattr(packing, "SMALL", 1 << 20)
+    monkeypatch.setattr(filing, "LARGEST", 3 << 20)
+    name, beginning, piece = BOMBS[source]
+    if source == "ee":
+        with zipfile.ZipFile(next((RAW / "ee").glob("*lihtandmed*.zip"))) as archive:
+            rows = archive.read(archive.namelist()[0])
+        beginning, piece = rows.splitlines(keepends=True)[:2]
+    content = beginning + piece * ((8 << 20) // len(piece))
+    file = tmp_path / f"{name}.zip"
+    if "zip" in packing_of.split():
+        file.write_bytes(
+            _packed(
+                {name: content} if packing_of == "zip" else {"in.zip": _packed({name: content})}
+            )
+        )
+    else:
+        file.write_bytes((gzip if packing_of == "gzip" else lzma).compress(content))
+
+    with pytest.raises(InputError, match=r"unpacks to more than .* download it again"):
+        REGISTERS[source].read([file], tmp_path)
+    if (
+        packing_of != "zip in zip"
+    ):  # of which a fetch counts the zips alone, where there is no reader to ask
+        with pytest.raises(FetchError, match="unpacks to more than"):
+            plausibility.count_rows(file, name, REGISTERS[source])
+
+
+@pytest.mark.parametrize("source", ["ee", "fr-comptes"])
+def test_the_text_of_a_file_leaves_room_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    monkeypatch.setattr(packing, "_LOOK", 1)
+    monkeypatch.setattr(packing, "LEAST_FREE", 1 << 60)
+    file = tmp_path / "a.csv"
+    file.write_bytes(b"a;b\n1;2\n")
+
+    with pytest.raises(InputError, match=r"does not fit on the disk of .* name another folder"):
+        REGISTERS[source].read([file], tmp_path)
+
+
+def _packed(members: dict[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return stream.getvalue()

@@ -47,7 +47,7 @@ nace_code = "nace"
 adresse = "list"
 effectif = "CAST(name AS BIGINT)"
 """
-KEYS = st.sampled_from(["", "1", "2", "3", "10", "é", "ﬁ", "Z"])
+KEYS = st.sampled_from(["", "1", "2", "3", "10", "1é", "1ﬁ", "1Z"])
 
 
 @pytest.fixture

@@ -13,10 +13,11 @@ from typing import Final
 import polars as pl
 
 from pipeline.canonical import InputError
+from pipeline.registers.company_identifiers import NO_COMPANY, is_no_company
 from pipeline.registers.statements.statement import DAYS
 from pipeline.registers.toml_registers import column_mapping, sql
 from pipeline.registers.toml_registers.declaration import Declaration, FiledAccounts
-from pipeline.registers.toml_registers.entity import NO_COMPANY, NO_ID, is_no_company
+from pipeline.registers.toml_registers.entity import NO_ID
 from pipeline.registers.toml_registers.source_file import ROW, FilePart
 
 NO_CLOSE: Final = "date de clôture illisible"

@@ -1,13 +1,21 @@
 """The rules that all sources of annual accounts share."""
 
+import bz2
+import gzip
+import io
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from pipeline.canonical import InputError
+from pipeline.errors import FetchError
+from pipeline.nightly.fetch import plausibility
+from pipeline.registers import REGISTERS
 from pipeline.registers.annual_accounts import account_import
+from tests.pipeline.registers import published
 from tests.pipeline.registers.annual_accounts.filed import counts, imported, instance, values
 
 
@@ -138,3 +146,122 @@ def test_a_fact_that_is_no_number_is_counted_and_the_rest_is_kept(tmp_path: Path
 
     assert report.counts.detail["faits illisibles"] == 1
     assert lines["code"].to_list() == ["TotalAssets"]
+
+
+DEPOSIT = """{"siren": "%s", "confidentiality": "Public", "typeBilan": "C", "dateCloture": "2023-12-31",
+ "bilanSaisi": {"bilan": {"detail": {"pages": [{"numero": 1, "liasses": [{"code": "CO", "m3": "5"}]}]}}}}"""
+MASS = """<del><hode><orgnr>%s</orgnr><regnskapstype>S</regnskapstype><startdato>20180101</startdato>
+ <avslutningsdato>20181231</avslutningsdato><valutakode>NOK</valutakode></hode>
+ <info><feltkode>219</feltkode><sum>5</sum></info></del>"""
+FORM = """<Declarer><RcsNumber>%s</RcsNumber><Declaration type="CA_BILAN"><StartDate>2020-01-01</StartDate>
+ <EndDate>2020-12-31</EndDate><Currency>EUR</Currency><FormData><Field ecdf="201"><Data>5</Data></Field></FormData>
+ </Declaration></Declarer>"""
+# Source -> the name of a document, its text before, between and after its records, a record, a sound identifier.
+MANY: dict[str, tuple[str, str, str, str, str, str]] = {
+    "fr-comptes": ("a.json", "[", ",", "]", DEPOSIT, "542065479"),
+    "no-regnskap": ("a.xml", "<deler>", "", "</deler>", MASS, "980919676"),
+    "lu-comptes": ("a.xml", "<a>", "", "</a>", FORM, "B60814"),
+}
+
+
+@pytest.mark.parametrize("source", MANY)
+@pytest.mark.parametrize("word", ["Total", "SIREN", "000000000", "orgnr"])
+def test_a_total_or_a_header_among_the_accounts_is_rejected_by_its_number(
+    tmp_path: Path, source: str, word: str
+) -> None:
+    name, before, between, after, record, good = MANY[source]
+    text = before + between.join([record % good, record % word, record % good]) + after
+    report, lines = imported(source, [written(tmp_path / name, text)], tmp_path / "out")
+
+    assert set(lines["id"]) == {good}
+    assert report.rejected is not None
+    rejected = pl.read_parquet(tmp_path / "out" / report.rejected)
+    assert rejected.select("fichier", "ligne", "id", "motif").rows() == [
+        (name, 2, word, "ligne qui n'est pas une société")
+    ]
+
+
+@pytest.mark.parametrize("word", ["TOTALXXX", "00000000", "COMPANYN"])
+def test_a_british_filing_named_by_a_word_is_rejected(tmp_path: Path, word: str) -> None:
+    text = published.xbrl("2023-12-31", CashBankInHand="5")
+    good, bad = (f"Prod223_2125_{number}_20231231.xml" for number in ("09734389", word))
+    archive = zipfile.ZipFile(tmp_path / "a.zip", "w")
+    with archive:
+        archive.writestr(good, text)
+        archive.writestr(bad, text)
+    report, lines = imported("uk-accounts", [tmp_path / "a.zip"], tmp_path / "out")
+
+    assert set(lines["id"]) == {"09734389"}
+    assert report.counts.rejected == {"ligne qui n'est pas une société": 1}
+
+
+def _zip_of(members: dict[str, bytes], **options: Any) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", **options) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
+
+
+FILING = "Prod223_2125_09734389_20231231.xml"
+UK = published.xbrl("2023-12-31", CashBankInHand="5").encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.zip", _zip_of({FILING: UK, f"__MACOSX/._{FILING}": b"\0", ".DS_Store": b"\0"})),
+        ("a.zip", _zip_of({"day.zip": _zip_of({FILING: UK})})),
+        ("a.zip", _zip_of({f"{FILING}.gz": gzip.compress(UK)})),
+        ("Accounts_Bulk_Data.bin", _zip_of({FILING: UK})),
+        (f"{FILING}.zip", gzip.compress(UK)),
+        (f"{FILING}.gz", gzip.compress(UK)),
+        (f"{FILING}.bz2", bz2.compress(UK)),
+        (FILING, UK),
+    ],
+    ids=[
+        "desktop",
+        "zip in zip",
+        "gzip in zip",
+        "no suffix",
+        "gzip as zip",
+        "gzip",
+        "bzip2",
+        "plain",
+    ],
+)
+def test_british_filings_come_in_every_packing(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    report, lines = imported("uk-accounts", [tmp_path / name], tmp_path / "out")
+
+    assert (report.counts.read, set(lines["id"])) == (1, {"09734389"})
+
+
+def _flagged(packed: bytes, method: int = 0, flag: int = 0) -> bytes:
+    """A zip whose members are said to be packed by another method, or encrypted."""
+    changed = bytearray(packed)
+    for magic, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = changed.index(magic) + flags
+        changed[at] |= flag
+        changed[at + 2] = method or changed[at + 2]
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("source", ["uk-accounts", "be-nbb", "fr-comptes", "ee"])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"method": 9}, "compressed with Deflate64"),
+        ({"flag": 1}, "is encrypted; unpack it with its password"),
+    ],
+)
+def test_a_zip_that_is_not_read_here_has_its_own_remedy(
+    tmp_path: Path, source: str, change: dict[str, int], message: str
+) -> None:
+    names = {"uk-accounts": FILING, "be-nbb": "a.xbrl", "fr-comptes": "a.json", "ee": "a.csv"}
+    (tmp_path / "a.zip").write_bytes(_flagged(_zip_of({names[source]: UK}), **change))
+
+    with pytest.raises(InputError, match=message):
+        imported(source, [tmp_path / "a.zip"], tmp_path / "out")
+    with pytest.raises(FetchError, match=message):
+        plausibility.count_rows(tmp_path / "a.zip", "a.zip", REGISTERS[source])

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from pipeline import importing
+from pipeline.canonical import InputError
 from pipeline.registers.annual_accounts.sk_ruz import LAYOUTS
 from tests.pipeline.registers.annual_accounts.filed import RAW, counts, imported, values
 
@@ -132,3 +133,14 @@ def test_the_year_before_is_as_long_as_the_statement_says(tmp_path: Path) -> Non
     assert set(lines["exercice"]) == {2021, 2023}
     months = lines.filter(pl.col("code") == "PeriodMonths")
     assert months.select("exercice", "valeur").rows() == [(2021, 6.0)]
+
+
+def test_an_array_of_statements_that_is_cut_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(RAW / "sk" / "ruz_excerpt.zip") as archive:
+        name = next(name for name in archive.namelist() if "36319007" in name)
+        one = archive.read(name).decode()
+    file = tmp_path / "a.json"
+    file.write_text(f"[{one},{one[:-9]}")
+
+    with pytest.raises(InputError, match=r"a\.json: no JSON.*download it again"):
+        imported("sk-ruz", [file], tmp_path / "out")

@@ -1,7 +1,5 @@
 """Amounts of the chart as canonical rows."""
 
-from pathlib import Path
-
 from pipeline.registers.statements import chart, statement_rows
 from pipeline.registers.statements.statement_rows import Amount
 
@@ -42,16 +40,3 @@ def test_a_part_is_named_as_one_below_its_whole_of_the_same_year_and_accounts() 
             1071,
         ),
     ]
-
-
-def test_rows_of_many_companies_are_written_whole_and_in_order(tmp_path: Path) -> None:
-    many = 2 * statement_rows.BATCH + 1
-    companies = (
-        statement_rows.rows("UK", str(n), [Amount(2017, EQUITY, float(n), None)])
-        for n in range(many)
-    )
-
-    kept = statement_rows.write(companies, tmp_path).collect()
-
-    assert kept["valeur"].to_list() == [float(n) for n in range(many)]
-    assert len(list(tmp_path.iterdir())) == 3

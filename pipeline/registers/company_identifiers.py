@@ -1,0 +1,61 @@
+"""Rows that are no company: headers, totals, comments and trailers, told by their identifier or their name.
+
+Every reader holds its rows to this, those of companies and those of filed accounts. An identifier in the form of its
+country (`seeds/pays.csv`) and an LEI are always sound, but for zeros. Another is not wrong for its form alone:
+registers have exceptions to their own. It is wrong if it is a word.
+"""
+
+import re
+import unicodedata
+from functools import cache
+from itertools import pairwise
+from typing import Final
+
+import polars as pl
+
+from pipeline import seeds
+from seeds import TABLES
+
+NO_COMPANY: Final = "ligne qui n'est pas une société"
+_LEI: Final = "[0-9A-Z]{18}[0-9]{2}"  # identifies an entity that no register has numbered
+# A sum in the languages of the registers.
+_TOTAL: Final = (
+    "(?:sub|grand )?(?:total|totaux|totals|totale|totaal|totalt|totali|summe|summa|suma|somme|gesamt|insgesamt|kokku"
+    "|kopā|iš viso|razem|ogółem|celkem|spolu|ukupno|yhteensä|i alt|sum|общо)"
+)
+_TOTAL_NAME: Final = rf"(?i)^{_TOTAL}(?: [^a-z]*)?:?$"
+# No digit, or a sum behind the zeros that fill up a number and before its amount. A code of 20 letters may be a LEI.
+_WORD: Final = rf"^[^0-9]{{1,19}}$|^[^0-9]{{21,}}$|^0*(?i:{_TOTAL})(?:$|[^0-9A-Za-z])"
+_SMALL: Final = r"\p{Ll}{2}"  # of a word in small letters, too
+_ZEROS: Final = r"^[^1-9\p{L}]*$"
+_ANCHORS: Final = str.maketrans("", "", "^$")
+
+
+def is_no_company(iso2: pl.Expr, identifier: pl.Expr, name: pl.Expr) -> pl.Expr:
+    """Whether a row has a word or zeros in the place of an identifier, or a total's name; null without either."""
+    is_word = identifier.str.contains(f"{_WORD}|{_SMALL}")
+    is_word |= name.str.contains(_TOTAL_NAME).fill_null(False)
+    has_form = pl.concat_str(iso2, pl.lit(" "), identifier).str.contains(_forms())
+    return (is_word & ~has_form) | identifier.str.contains(_ZEROS)
+
+
+def is_identifier(iso2: str, text: str) -> bool:
+    """Whether the identifier of one company may be that: the rule of `is_no_company`, for a reader of documents.
+
+    >>> is_identifier("LU", "B60814"), is_identifier("UK", "SOCIETES"), is_identifier("NO", "000000000")
+    (True, False, False)
+    """
+    if not any(letter.isalpha() or letter in "123456789" for letter in text):
+        return False
+    if re.search(_forms(), f"{iso2} {text}"):
+        return True
+    is_small = pairwise(unicodedata.category(letter) == "Ll" for letter in text)
+    return (True, True) not in is_small and not re.search(_WORD, text)
+
+
+@cache
+def _forms() -> str:
+    """A pattern of `XX identifier`, in all forms of `seeds/pays.csv`, whose anchors go."""
+    rows = seeds.read_table(TABLES / "pays.csv", ("iso2", "id_regex"))
+    forms = [f"{row['iso2']} (?:{row['id_regex'].translate(_ANCHORS)})" for row in rows]
+    return rf"^(?:{'|'.join(forms)}|[A-Z]{{2}} {_LEI})$"

@@ -1,0 +1,55 @@
+"""Headers, totals and trailers are no companies, in tables and in documents alike."""
+
+import polars as pl
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from pipeline import seeds
+from pipeline.registers.company_identifiers import is_identifier, is_no_company
+
+COUNTRIES = seeds.read().pays
+WORDS = [
+    "Total",
+    "TOTAL",
+    "SUMMA",
+    "000TOTAL",
+    "TOTAL: 118",
+    "Osaühing",
+    "CompanyNumber",
+    "SIREN",
+    "-",
+    "NA",
+    "--",
+]
+ZEROS = ["0", "00000000", "000.000.000", "00-00"]
+
+
+def _refused(iso2: str, identifier: str) -> bool:
+    frame = pl.DataFrame({"iso2": [iso2], "id": [identifier], "nom": ["Muster"]})
+    is_none = is_no_company(pl.col("iso2"), pl.col("id"), pl.col("nom"))
+    return bool(frame.select(is_none.fill_null(False)).item())
+
+
+@pytest.mark.parametrize("country", COUNTRIES, ids=lambda country: country.iso2)
+def test_the_identifiers_of_a_country_are_sound_and_words_and_zeros_are_none(
+    country: seeds.Country,
+) -> None:
+    good = [country.id_exemple, "529900T8BM49AURSDO55", "12", "12A"]
+
+    assert [text for text in good if _refused(country.iso2, text)] == []
+    assert [text for text in (*WORDS, *ZEROS) if not _refused(country.iso2, text)] == []
+
+
+@given(
+    iso2=st.sampled_from([country.iso2 for country in COUNTRIES]),
+    text=st.one_of(
+        st.text("0129AZÉaé-. :", max_size=22),
+        st.text(max_size=8),
+        st.sampled_from(WORDS),
+        st.from_regex(r"\A0*(total|SUMA)[ :0-9]*\Z"),
+    ),
+)
+@example("UK", "")
+def test_a_document_is_held_to_the_rule_of_tables(iso2: str, text: str) -> None:
+    assert is_identifier(iso2, text) is not _refused(iso2, text)
