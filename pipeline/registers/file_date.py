@@ -36,6 +36,17 @@ def in_name(name: str) -> str | None:
     return next((day for day in _dates(name) if day <= latest_date()), None)
 
 
+def without_date(name: str) -> str:
+    """A name without the dates in it.
+
+    >>> without_date("odpis_0000413516_2022-03-08.json")
+    'odpis_0000413516_.json'
+    """
+    for pattern in (_DAY, _MONTH, _WORDS):
+        name = pattern.sub("", name)
+    return name
+
+
 def _dates(name: str) -> Iterator[str]:
     for year, _, month, day in _DAY.findall(name):
         with suppress(ValueError):  # digits that are no date

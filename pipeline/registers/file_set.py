@@ -2,11 +2,16 @@
 
 Registers say in the names of files, and in their heads, that there are several parts (`part1_7`), of which day they
 are, and that a file has only the changes since another (`intra-day`, `ExtractType update`). An import needs the whole.
+The heads are read with the files (`edition`); here are the names.
+
+Names say less than heads. A word counts as a mark only by itself: `exchanges.csv` and `Delta Holding.csv` have no
+changes, nor has a file that is called full as well.
 """
 
 import re
+import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -14,16 +19,26 @@ from pipeline.canonical import InputError
 from pipeline.registers import file_date, packing
 
 _PART: Final = re.compile(
-    r"(?<![a-z])(?:(?:part|partie|teil|chunk)[-_ ]?0*(\d{1,3})(?:[-_ ]?(?:of|sur|von|de)[-_ ]?|[-_])"
+    r"(?<![a-z])(?:(?:parte?|partie|teil|deel|del|chunk)[-_ ]?0*(\d{1,3})(?:[-_ ]?(?:of|sur|von|van|av|de)[-_ ]?|[-_])"
     r"|(?<!\d)0*(\d{1,3})[-_ ]?(?:of|sur|von)[-_ ]?)0*(\d{1,3})(?!\d|[-_ ]*[a-z])",  # "5 of 22 columns" is no part
     re.IGNORECASE,
 )
-# Words by which registers and people call a file of changes; a word of a longer name is no mark.
+# Words by which registers and people call a file of changes, in the languages of the registers.
+_CHANGE: Final = (
+    r"delta|intra-?day|last-?(?:day|week|month)|updates?|inserts?|deletes?|incremental|diff|changes|flux|mutations"
+    r"|oppdateringer|endringer|mutaties|wijzigingen|änderungen|aenderungen|ändringar|muutokset|muudatused|izmaiņas"
+    r"|pakeitimai|zmiany|změny|zmeny|zmene|promjene|variazioni|modificari|mises?-?à-?jour"
+)
 _CHANGES: Final = re.compile(
-    r"(?<![a-z])(delta|intra-?day|last-?(?:day|week|month)|updates?|inserts?|deletes?|incremental|diff|changes|flux"
-    r"|mutations|oppdateringer)(?![a-z])",
+    rf"(?<![^\W\d_])(?<!last[-_ ])({_CHANGE})(?![^\W\d_])|^(actual)_(?=\d{{4}}-)", re.IGNORECASE
+)  # Slovakia calls its daily batches actual
+_WHOLE: Final = re.compile(
+    r"(?<![^\W\d_])(?:full|complete|complet|whole|entire|snapshot|init|alle|voll)(?![^\W\d_])",
     re.IGNORECASE,
 )
+_PROPER: Final = ("Delta", "Flux", "DELTA", "FLUX")
+_UNFINISHED: Final = (".part", ".partial", ".crdownload", ".download", ".tmp", ".opdownload")
+_IDENTIFIER: Final = 6  # digits of a number that names a company, not a run or a time of the day
 
 
 def check(files: Sequence[Path], *, is_whole: bool) -> None:
@@ -34,18 +49,40 @@ def check(files: Sequence[Path], *, is_whole: bool) -> None:
             several days add up.
 
     Raises:
-        InputError: a part is missing, files are of two editions, or one has changes alone.
+        InputError: a part is missing, files are of two editions, one has changes alone, or is half downloaded.
     """
+    for path in files:
+        if path.suffix.lower() in _UNFINISHED:
+            raise InputError(f"{path} is a download that has not ended; download it again")
     names = {name: file.name for file in files for name in _names(file)}
     if is_whole:
         for name, file in names.items():
-            if mark := _CHANGES.search(name):
+            if mark := _mark_of_changes(name):
                 raise InputError(
-                    f"{file}{_member(name, file)} has changes alone, by its name ({mark[1]}); give the whole file of"
+                    f"{file}{_member(name, file)} has changes alone, by its name ({mark}); give the whole file of"
                     " the register, or rename the file if it is whole"
                 )
-        _refuse_two_editions(names)
+        refuse_two_editions(
+            (_series(_PART.sub("", name)), name, file) for name, file in names.items()
+        )
     _refuse_missing_parts(names)
+
+
+def _mark_of_changes(name: str) -> str | None:
+    stem = unicodedata.normalize("NFC", packing.stem(Path(name)))
+    if _WHOLE.search(stem):
+        return None
+    for mark in _CHANGES.finditer(stem):
+        if not _is_proper_name(stem, mark):
+            return mark[0]
+    return None
+
+
+def _is_proper_name(stem: str, mark: re.Match[str]) -> bool:
+    """Whether the word is of a company or a town: one that may be, in capitals, in a phrase with blanks."""
+    before, after = stem[: mark.start()], stem[mark.end() :]
+    is_in_phrase = re.search(r"\w $", before) or re.search(r"^ [^\W\d_]", after)
+    return mark[0] in _PROPER and bool(is_in_phrase)
 
 
 def _names(file: Path) -> Iterator[str]:
@@ -65,7 +102,7 @@ def _refuse_missing_parts(names: Mapping[str, str]) -> None:
     for name in names:
         if found := _PART.search(name):
             number, count = int(found[1] or found[2]), int(found[3])
-            parts[_without_digits(name[: found.start()]), count].add(number)
+            parts[_series(name[: found.start()]), count].add(number)
     for (series, count), there in parts.items():
         if missing := sorted(set(range(1, count + 1)) - there):
             raise InputError(
@@ -74,12 +111,19 @@ def _refuse_missing_parts(names: Mapping[str, str]) -> None:
             )
 
 
-def _refuse_two_editions(names: Mapping[str, str]) -> None:
-    """Refuse files that are named alike but for their dates, and parts of several dates."""
+def refuse_two_editions(files: Iterable[tuple[str, str, str]]) -> None:
+    """Refuse files of one series with several dates in their names.
+
+    Args:
+        files: the series, the name and the given file of each.
+
+    Raises:
+        InputError: two are of several dates.
+    """
     editions: dict[str, dict[str, str]] = defaultdict(dict)
-    for name, file in names.items():
-        if day := file_date.in_name(name):
-            editions[_without_digits(_PART.sub("", name))].setdefault(day, file)
+    for series, name, file in files:
+        if day := file_date.in_name(name) or file_date.in_name(file):
+            editions[series].setdefault(day, file)
     for days in editions.values():
         if len(days) > 1:
             first, last = min(days), max(days)
@@ -88,6 +132,7 @@ def _refuse_two_editions(names: Mapping[str, str]) -> None:
             )
 
 
-def _without_digits(name: str) -> str:
-    """A name without its dates and numbers, by which the files of a series differ."""
-    return re.sub(r"\d", "", name).lower()
+def _series(name: str) -> str:
+    """A name without its date and small numbers, by which the files of a series differ."""
+    bare = file_date.without_date(name)
+    return re.sub(rf"(?<!\d)\d{{1,{_IDENTIFIER - 1}}}(?!\d)", "", bare).lower()

@@ -49,6 +49,7 @@ _FIRST_YEAR: Final = 1000
 _LAST_YEAR: Final = 2999
 _LEI: Final = re.compile(r"[0-9A-Z]{18}[0-9]{2}")
 _CONTENT_DATE: Final = re.compile(rb"ContentDate>(\d{4}-\d\d-\d\d)")
+_CHANGES: Final = re.compile(rb"FileContent>(\w*DELTA\w*|QUERY_RESPONSE)")
 _COUNT: Final = re.compile(rb"RecordCount>(\d+)")
 _HEAD: Final = 1 << 16
 _RELATION: Final = "Relationship"
@@ -214,8 +215,10 @@ def _reader(
 
 def _check_head(name: str, head: bytes, records: int) -> None:
     """Hold the records of an XML file to the marks in its head."""
-    if b"DELTA" in head.partition(b"<rr:RelationshipRecord")[0]:
-        raise InputError(f"{name} has changes alone, by its head; give the golden copy")
+    if changes := _CHANGES.search(head):
+        raise InputError(
+            f"{name} has changes or a part alone, by its head ({changes[1].decode()}); give the golden copy"
+        )
     if (stated := _COUNT.search(head)) and int(stated[1]) != records:
         raise InputError(
             f"{name} has {records:,} records, and its head says {int(stated[1]):,}: it is a part, or damaged;"

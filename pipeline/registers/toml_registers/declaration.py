@@ -6,7 +6,7 @@
     [english]                             reason -> the words that commands print
     edition = { pattern, format }         the date in the head (64 KiB) of one of the files, for all of them; else
                                           it is in their names, or the newest `date_source` of their rows
-    changes = "pattern"                   in the head of one of the files: they have changes alone, and are refused
+    changes = "pattern"                   in the head of one of the files: they are changes or a part alone, and refused
     newest = "column"                     of [columns], whose newest date is that of a file that has none of these
     max_rejected = { share, reason }      the share of rejected rows that is in order, where it is over that of all
                                           registers (`register.MAX_REJECTED`), and why

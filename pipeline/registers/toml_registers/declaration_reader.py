@@ -19,6 +19,7 @@ from typing import Literal
 import polars as pl
 
 from pipeline.canonical import InputError
+from pipeline.registers import file_set
 from pipeline.registers.register import Register, RegisterRows, reason_counts
 from pipeline.registers.toml_registers import (
     column_mapping,
@@ -73,6 +74,8 @@ def read(
     parts = source_file.unpack(files, declared.files, work)
     main = [part for part in parts if part.kind.name in declared.main]
     _check_kinds(declared, parts, main)
+    if not declared.statements:
+        _refuse_two_editions(declared, parts)
     joins = [
         main_rows.store_join(
             declared,
@@ -150,6 +153,15 @@ def _check_kinds(
             raise InputError(
                 f"no {kind.name} file among those given (column {', '.join(kind.key)}); add it"
             )
+
+
+def _refuse_two_editions(declared: Declaration, parts: Sequence[FilePart]) -> None:
+    """Hold the tables of a kind, and all of companies, to one date. Records may be answers, each of its own day."""
+    file_set.refuse_two_editions(
+        ("main" if part.kind.name in declared.main else part.kind.name, part.name, part.file.name)
+        for part in parts
+        if part.kind.format in ("csv", "xml")
+    )
 
 
 def _orphans(

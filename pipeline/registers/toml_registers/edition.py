@@ -56,7 +56,8 @@ def refuse_changes(
     for name, head in _heads(files, kinds) if pattern else ():
         if found := re.search(str(pattern), head):
             raise InputError(
-                f"{name} has changes alone, by its head ({excerpt(found[0])}); give the whole files of the register"
+                f"{name} has changes or a part alone, by its head ({excerpt(found[0])}); give the whole files of"
+                " the register"
             )
 
 

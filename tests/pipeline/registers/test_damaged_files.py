@@ -15,9 +15,10 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline import importing
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError, excerpt
-from pipeline.registers import csv_rows, file_set, packing
+from pipeline.registers import REGISTERS, csv_rows, file_set, packing
 from pipeline.registers.csv_rows import LEFT_OUT, CsvForm, CsvRows, RejectedRow
 from tests.pipeline.registers.reading import RAW, read
 
@@ -251,6 +252,17 @@ def _zip(members: dict[str, bytes]) -> bytes:
         (["a-2026-10-01.csv", "a-2026-11-01.csv"], "two editions"),
         (["lei2-intra-day-20240505.csv"], "changes alone"),
         (["KboOpenData_0127_2024_09_Update.csv"], "changes alone"),
+        (["enterprise_insert.csv"], "changes alone"),
+        (["actual_2024-05-05_001.json"], "changes alone"),
+        (["Zmiany 2024.csv"], "changes alone"),
+        (["a\u0308ndringar.csv"], "changes alone"),
+        (["20240505-0000-lei2.json", "20240506-0800-lei2.json"], "two editions"),
+        (
+            ["KboOpenData_0126_2024_08_Full.csv", "KboOpenData_0127_2024_09_Full.csv"],
+            "two editions",
+        ),
+        (["parte1de3.csv", "parte2de3.csv"], "part 3 of 3 is missing"),
+        (["register.csv.crdownload"], "a download that has not ended"),
     ],
 )
 def test_a_set_that_is_not_whole_is_refused(tmp_path: Path, names: list[str], message: str) -> None:
@@ -260,6 +272,57 @@ def test_a_set_that_is_not_whole_is_refused(tmp_path: Path, names: list[str], me
 
     with pytest.raises(InputError, match=message):
         file_set.check(files, is_whole=True)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["exchanges.csv"],
+        ["Delta Holding.json", "Commune de Delta.json"],
+        ["register_last_update_2024-05-05.csv"],
+        ["updated.csv"],
+        ["KboOpenData_0127_2024_09_Full_with_updates.csv"],
+        ["actual_companies.csv"],
+        ["odpis_0000413516_2022-03-08.json", "odpis_0000405063_2022-03-09.json"],
+        ["StockUniteLegale_utf8.csv", "StockEtablissement_2024-05-05_utf8.csv"],
+    ],
+)
+def test_a_set_that_is_whole_is_in_order(tmp_path: Path, names: list[str]) -> None:
+    folder = tmp_path / "delta-updates"
+    folder.mkdir()
+    for name in names:
+        (folder / name).touch()
+
+    file_set.check([folder / name for name in names], is_whole=True)
+
+
+def test_tables_of_one_kind_are_of_one_day_however_they_are_named(tmp_path: Path) -> None:
+    lines = _lines(EXCERPTS[0])
+    files = [
+        tmp_path / name
+        for name in (
+            "BasicCompanyDataAsOneFile-2026-10-01.csv",
+            "BasicCompanyData-2026-11-01-part1_1.csv",
+        )
+    ]
+    for file in files:
+        file.write_bytes(b"".join(lines))
+
+    with pytest.raises(InputError, match="two editions of one file"):
+        importing.run("uk-basic", files, tmp_path / "out")
+
+
+@pytest.mark.parametrize("content", ["GLEIF_DELTA_PUBLISHED", "QUERY_RESPONSE"])
+def test_gleif_files_say_in_their_heads_that_they_are_changes_or_a_part(
+    tmp_path: Path, content: str
+) -> None:
+    head = f"<h><FileContent>{content}</FileContent><RecordCount>1</RecordCount></h>"
+    file = tmp_path / "a.xml"
+    for source, record in (("gleif", "LEIRecord"), ("gleif-rr", "RelationshipRecord")):
+        file.write_text(f"<a>{head}<{record}></{record}></a>")
+
+        with pytest.raises(InputError, match="has changes or a part alone, by its head"):
+            REGISTERS[source].read([file], tmp_path)
 
 
 def test_filings_of_several_days_and_whole_sets_are_in_order(tmp_path: Path) -> None:
