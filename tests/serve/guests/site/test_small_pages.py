@@ -5,6 +5,7 @@ import json
 import re
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from serve.contract import company_fields
 from serve.guest_settings import EditorSettings
 from serve.guests.site import assets, routes
 from serve.guests.site.page_request import PageRequest
+from tests.serve import world
 from tests.serve.access.test_unavailable import Faulty
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.clock import Clock
@@ -83,9 +85,43 @@ def test_the_status_tells_what_is_served(served: Served) -> None:
 
     assert str(served.context.published.generation) in seen.html
     assert f"Sociétés {len(COMPANIES)}" in seen.text
-    counts = dict(re.findall(r'<th scope="row">([^<]+)<small.*?<td class="num">(\d+)', seen.html))
-    assert sum(map(int, counts.values())) == len(COMPANIES)
-    assert counts["Allemagne"] == str(sum(one["iso2"] == "DE" for one in COMPANIES))
+    rows = re.findall(r"<li[^>]*><span>([^<]+)</span> <b>(\d+)</b>", seen.html)
+    assert sum(int(number) for _, number in rows) == len(COMPANIES)
+    assert dict(rows)["Allemagne"] == str(sum(one["iso2"] == "DE" for one in COMPANIES))
+    assert "Première publication" in seen.text
+    assert "Momentanément" not in seen.text
+
+
+def test_the_status_has_the_last_publications_with_their_changes(tmp_path: Path) -> None:
+    """A buyer reads what became new, and of which register, without a call"""
+    fewer = [one for one in COMPANIES if one["iso2"] != "EE"][1:]
+    older = {**world.SOURCES, "EE": [replace(world.SOURCES["EE"][0], fichiers=())]}
+    estonian = len(COMPANIES) - len(fewer) - 1
+
+    world.publish(tmp_path, COMPANIES[1:])
+    world.publish(tmp_path, fewer, sources=older)
+    world.publish(tmp_path)
+    with serving(tmp_path) as served:
+        text = Visitor(served).get("/statut").text
+        english = Visitor(served, {"Accept-Language": "en"}).get("/statut").text
+
+    _, _, last = text.partition("Dernières publications")
+    assert f"{estonian + 1} nouvelles Fichiers plus récents : Estonie 15 janv. 2022" in last
+    assert f"Avant {estonian} retirées" in last
+    assert "Première publication" not in last
+    assert f"Before {estonian} removed" in english
+
+
+def test_the_status_names_the_countries_that_do_not_answer(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = served.context.published.status._replace(missing=("DE", "FR"))
+    monkeypatch.setattr(type(served.context.published), "status", property(lambda _: found))
+
+    text = Visitor(served).get("/statut").text
+
+    assert "Momentanément sans réponse : Allemagne, France. Les autres pays répondent." in text
+    assert "en service" not in text
 
 
 def test_the_age_of_the_data_is_that_of_the_files_and_not_of_the_build(served: Served) -> None:

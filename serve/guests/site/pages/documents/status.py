@@ -1,16 +1,25 @@
-"""/statut: the generation served, the age of its data, its build, and the uptime of this process."""
+"""/statut: the data served now, since when, how old they are, and the last publications."""
 
-from collections.abc import Mapping
-from typing import Any
-
-import orjson
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
 
 from serve.access.call import Response
-from serve.generation.open_generation import OpenGeneration
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.render import page
 from serve.guests.site.search import facet_bars
-from shards.generations import generation_files
+from shards.changes import change_steps
+from shards.changes.change_file import ChangeCounts
+from shards.changes.change_steps import ChangeStep
+
+_PUBLICATIONS: Final = 5
+
+
+class Publication(NamedTuple):
+    """A generation that took the place of another: its changes, and the countries whose files became newer."""
+
+    counts: ChangeCounts
+    dates: Sequence[tuple[str, str | None, str]]
 
 
 async def status(request: PageRequest) -> Response:
@@ -22,27 +31,34 @@ async def status(request: PageRequest) -> Response:
     published = request.server.published
     with published.lease() as generation:
         request.trace.generation = generation.id
-        since = published.status.since
-        assert since  # something is published, for it is leased
+        now = published.status
+        assert now.since  # something is published, for it is leased
         reference = generation.reference
         counts = {one.iso2: reference.societes(one.iso2) for one in reference.pays}
+        steps = change_steps.history(generation.steps, generation.id)
         return page(
             request, "status.html",
             generation=generation.id,
-            since=since,
+            since=now.since,
+            started=request.context.started,
+            missing=now.missing,
             sources=generation.sources,
-            uptime=int((request.now - request.context.started).total_seconds()),
             total=reference.total,
             pays=sorted(reference.pays, key=lambda one: -counts[one.iso2]),
             counts=counts,
+            publications=list(map(_publication, islice(steps, _PUBLICATIONS))),
             names=facet_bars.labels(request, reference),
-            quality=generation.get_or_make("quality", lambda: _quality(request, generation)),
         )  # fmt: skip
 
 
-def _quality(request: PageRequest, generation: OpenGeneration) -> Mapping[str, Any]:
-    """The quality report of the build, by country; empty if there is none."""
-    path = request.server.published.data / generation.id / generation_files.QUALITY
-    report = orjson.loads(path.read_bytes()) if path.exists() else {}
-    by_country = report.get("pays", report)
-    return by_country if isinstance(by_country, dict) else {}
+def _publication(step: ChangeStep) -> Publication:
+    dates = [
+        (iso2, before, after)
+        for iso2, (before, after) in step.dates.items()
+        if after and after != before
+    ]
+    return Publication(_sum(step.counts.values()), dates)
+
+
+def _sum(counts: Iterable[ChangeCounts]) -> ChangeCounts:
+    return ChangeCounts(*map(sum, zip(*counts, strict=True)))
