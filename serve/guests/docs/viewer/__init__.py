@@ -2,7 +2,7 @@
 
 `vendor/` has the viewer as it was published, with its licence, so that the page loads nothing from
 other hosts. `make viewer` downloads it again, and `vendor/SHA256SUMS` has the digests. The names of
-its files contain the version, so browsers may cache them for ever. The page and its script are ours.
+its files contain the version, so browsers may cache them for ever. The page, its script and `essai.css` are ours.
 """
 
 from collections.abc import Mapping
@@ -25,6 +25,7 @@ FILES: Final[Mapping[str, tuple[Path, str]]] = {
     f"swagger-ui-{VERSION}.css": (VENDORED / "swagger-ui.css", "text/css"),
     f"favicon-{VERSION}.png": (VENDORED / "favicon-32x32.png", "image/png"),
     "start.js": (_FOLDER / "start.js", "text/javascript"),
+    "essai.css": (_FOLDER / "essai.css", "text/css"),
 }
 # What stands for them in the path.
 FILE: Final = Parameter("file", TRIAL, "choice", enum=(TRIAL, *FILES))

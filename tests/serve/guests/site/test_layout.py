@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from quota.ledger.purchase import Purchase
 from tests.serve import world
 from tests.serve.client import Served, serving
 from tests.serve.guests.site import browser as browsers
-from tests.serve.guests.site.browser import window
+from tests.serve.guests.site.browser import PHONE, window
 from tests.serve.guests.site.test_browser import base, sign_up
 from tests.serve.guests.site.visitor import member
 
@@ -293,3 +294,41 @@ def test_a_card_of_a_source_opens_on_its_licences_and_stays_in_the_page(
             cut = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.textContent)"
             assert page.locator(".shares dt").evaluate_all(cut) == []
             expect(page.locator(".imports [rel=license]").first).to_be_visible()
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_the_calls_can_be_tried_on_a_phone_without_sliding_and_with_contrast(
+    shop: Served, chromium: Browser, look: str
+) -> None:
+    options = {"viewport": PHONE, "color_scheme": look, "bypass_csp": True}
+    with window(chromium, base(shop), **options) as opened:
+        page = opened.open("/docs/essai")
+        search = page.locator("#operations-Companies-searchCompanies")
+        search.locator(".opblock-summary-control").click()
+        search.get_by_role("button", name="Try it out").click()
+        countries = page.locator("#operations-Lists-listCountries")
+        countries.locator(".opblock-summary-control").click()
+        countries.get_by_role("button", name="Try it out").click()
+        countries.get_by_role("button", name="Execute").click()
+        expect(countries.locator(".live-responses-table")).to_contain_text("Royaume-Uni")
+
+        faults = Axe().run(page).response["violations"]
+        assert is_within(page)
+        assert [
+            (one["id"], len(one["nodes"]))
+            for one in faults
+            if one["impact"] in ("serious", "critical")
+        ] == []
+
+
+def test_the_code_of_the_documentation_takes_the_width_of_a_phone(
+    shop: Served, chromium: Browser
+) -> None:
+    with window(chromium, base(shop), viewport=PHONE) as opened:
+        for path in ("/docs/guides/demarrage", "/docs/routes/searchCompanies", "/?q=a"):
+            page = opened.open(path)
+            code = page.locator(".copied pre:visible")
+            widths = code.evaluate_all("all => all.map(one => [one.clientWidth, one.scrollWidth])")
+
+            assert widths
+            assert all(width > 300 and long <= width for width, long in widths), (path, widths)
