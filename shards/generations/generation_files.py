@@ -174,13 +174,12 @@ def load_market(packed: bytes, manifest: Manifest) -> MarketFigures:
 def read_manifest(folder: Path) -> Manifest:
     """The manifest in the folder of a generation; raises the same errors as `load`."""
     try:
-        packed = (folder / MANIFEST).read_bytes()
+        return manifests.read(folder / MANIFEST)
     except FileNotFoundError:
         raise GenerationError(
             f"there is no generation {folder.name!r} in {folder.parent}; "
             "`python -m shards list` lists them"
         ) from None
-    return manifests.load(packed, folder / MANIFEST)
 
 
 def unreadable_countries(

@@ -15,6 +15,12 @@ from blake3 import blake3
 
 from shards.errors import CorruptError, WrongFormatError
 from shards.format import FORMAT_VERSION
+from shards.generations.typed_entries import make_entry
+
+# Bytes of a manifest, which lists about 30 files and the input files of its build; and of any other JSON document.
+MOST_MANIFEST: Final = 1 << 24
+MOST_DOCUMENT: Final = 1 << 26
+_DOCUMENT: Final = ".json"
 
 _CHUNK: Final = 1 << 20
 _ID_DIGITS: Final = 16  # 64 bits of BLAKE3: two nights never share a name by chance
@@ -97,19 +103,26 @@ def load(packed: bytes, where: Path) -> Manifest:
 
     Raises:
         WrongFormatError: the manifest has another format version.
-        CorruptError: the bytes are no manifest, or were changed after the generation was named.
+        CorruptError: the bytes are no manifest, or were changed after the generation was named; or a document that
+            it names is too large to be read into memory.
     """
     try:
+        if len(packed) > MOST_MANIFEST:
+            raise ValueError(f"it has more than {MOST_MANIFEST} bytes")
         document: dict[str, Any] = orjson.loads(packed)
         version = document["format"]
         if version != FORMAT_VERSION:
             raise WrongFormatError(
                 f"{where} has format {version}, this code reads {FORMAT_VERSION}; rebuild it"
             )
-        document["sources"] = tuple(InputSource(**source) for source in document["sources"])
-        document["files"] = {name: File(**file) for name, file in document["files"].items()}
-        manifest = Manifest(**document)
-    except (KeyError, TypeError, ValueError) as error:
+        document["sources"] = tuple(
+            make_entry(InputSource, source) for source in document["sources"]
+        )
+        document["files"] = {
+            name: make_entry(File, file) for name, file in document["files"].items()
+        }
+        manifest = make_entry(Manifest, document)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CorruptError(
             f"{where} is not a manifest ({error}); build or fetch the generation again"
         ) from error
@@ -118,7 +131,23 @@ def load(packed: bytes, where: Path) -> Manifest:
             f"{where} does not say what its name {manifest.generation} stands for; "
             "build or fetch the generation again"
         )
+    for name, file in manifest.files.items():
+        if name.endswith(_DOCUMENT) and file.size > MOST_DOCUMENT:
+            raise CorruptError(
+                f"{where} names {name} of {file.size} bytes, {MOST_DOCUMENT} at most; build the generation again"
+            )
     return manifest
+
+
+def read(path: Path) -> Manifest:
+    """The manifest at `path`, of which no more is read than a manifest may have.
+
+    Raises:
+        FileNotFoundError
+        WrongFormatError, CorruptError: as `load`.
+    """
+    with path.open("rb") as stream:
+        return load(stream.read(MOST_MANIFEST + 1), path)
 
 
 def counts(packed: bytes) -> dict[str, int]:
@@ -205,6 +234,14 @@ def _pieces(path: Path) -> Iterator[bytes]:
 def document_digest(document: Mapping[str, Any]) -> str:
     """The BLAKE3 of a document, keys sorted and without white space, in hexadecimal."""
     return blake3(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def name_of(packed: bytes) -> str | None:
+    """The name that a manifest has by its content, whatever is in it; None for what is no JSON object."""
+    try:
+        return document_digest({**orjson.loads(packed), "generation": ""})[:_ID_DIGITS]
+    except (TypeError, ValueError):
+        return None
 
 
 def _name(manifest: Manifest) -> str:

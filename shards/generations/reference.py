@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import orjson
 
+from shards.generations.typed_entries import make_entry
+
 _CODE: Final = re.compile("[A-Z]{2}")
 
 
@@ -80,18 +82,31 @@ def dump(reference: Reference) -> bytes:
 
 
 def load(packed: bytes) -> Reference:
-    """The reference lists that these bytes encode."""
+    """The reference lists that these bytes encode.
+
+    Raises:
+        AttributeError, KeyError, TypeError, ValueError: they encode no such lists, or an entry refers to none.
+    """
     document: dict[str, Any] = orjson.loads(packed)
-    # A code becomes the name of a file.
-    for entry in document["pays"]:
-        if not _CODE.fullmatch(entry["iso2"]) or entry["iso2"] not in document["counts"]:
-            raise ValueError(f"{entry['iso2']!r} is no code of a country, or is not counted")
-    return Reference(
-        pays=tuple(Pays(**entry) for entry in document["pays"]),
-        secteurs=tuple(Secteur(**entry) for entry in document["secteurs"]),
-        sous_secteurs=tuple(SousSecteur(**entry) for entry in document["sous_secteurs"]),
+    reference = Reference(
+        pays=tuple(make_entry(Pays, entry) for entry in document["pays"]),
+        secteurs=tuple(make_entry(Secteur, entry) for entry in document["secteurs"]),
+        sous_secteurs=tuple(make_entry(SousSecteur, entry) for entry in document["sous_secteurs"]),
         counts={
-            iso2: tuple(CellCount(**cell) for cell in cells)
+            iso2: tuple(make_entry(CellCount, cell) for cell in cells)
             for iso2, cells in document["counts"].items()
         },
     )
+    # A code becomes the name of a file.
+    isos = [pays.iso2 for pays in reference.pays]
+    for iso2 in isos:
+        if not _CODE.fullmatch(iso2) or iso2 not in reference.counts:
+            raise ValueError(f"{iso2!r} is no code of a country, or is not counted")
+    sectors = {one.code for one in reference.secteurs}
+    for name, codes in (("country", isos), ("sector", [one.code for one in reference.secteurs])):
+        if len(set(codes)) < len(codes):
+            raise ValueError(f"a code of a {name} is there twice")
+    for group in reference.sous_secteurs:
+        if group.secteur not in sectors:
+            raise ValueError(f"{group.secteur!r} of the sub-sector {group.code!r} is no sector")
+    return reference

@@ -6,12 +6,14 @@ same files give the same tables whenever they are imported.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import orjson
+
+from shards.generations.typed_entries import make_entry
 
 SOURCES: Final = "sources.json"
 COMPANIES: Final = "companies"  # a table
@@ -19,7 +21,6 @@ COMPANIES: Final = "companies"  # a table
 # How the date of a file is known: from the file itself, from its name, as the operator said; or it is not known.
 # The time at which a file was copied is no date of it.
 DateOrigin = Literal["contenu", "nom", "indiquee", "inconnue"]
-_NO_TEXTS: Final = ("complement", "fichiers", "lignes")
 _COPIED: Final = "modification"  # an origin of older imports: the time of the copy
 
 
@@ -121,26 +122,15 @@ def load(packed: bytes) -> dict[str, tuple[RegisterImport, ...]]:
 
 
 def _import(entry: Mapping[str, Any]) -> RegisterImport:
-    files = tuple(map(_file, entry["fichiers"]))
-    found = RegisterImport(**{**entry, "fichiers": files, "complement": tuple(entry["complement"])})
-    texts = [value for name, value in asdict(found).items() if name not in _NO_TEXTS]
-    if not all(isinstance(text, str) for text in (*texts, *found.complement)):
-        raise TypeError(f"of the source {found.source!r} a text is none")
-    if type(found.lignes) is not int:
-        raise TypeError(f"{found.lignes!r} is no number of rows")
-    return found
+    return make_entry(RegisterImport, {**entry, "fichiers": tuple(map(_file, entry["fichiers"]))})
 
 
 def _file(entry: Mapping[str, Any]) -> RegisterFile:
-    file = RegisterFile(**entry)
-    if not all(isinstance(text, str) for text in (file.nom, file.origine_date, file.blake3)):
-        raise TypeError(f"of the file {file.nom!r} a text is none")
-    if type(file.octets) is not int:
-        raise TypeError(f"{file.octets!r} is no size of a file")
+    if entry["origine_date"] == _COPIED:
+        entry = {**entry, "date": None, "origine_date": "inconnue"}
+    file = make_entry(RegisterFile, entry)
     if file.date is not None:
         date.fromisoformat(file.date + "0001-01-01"[len(file.date) :])
-    if entry["origine_date"] == _COPIED:
-        return replace(file, date=None, origine_date="inconnue")
     return file
 
 

@@ -167,21 +167,30 @@ def _set_codes(made: types.ShardArrays, shard: Shard) -> None:
             (made.half if width == 2 else made.broad)[column] = _column(shard, codes)
     ends = shard.code_array("etat.ends")
     _require_length(shard, len(ends), STATE_CODES + 1)
+    _set_ends(made, shard, types.COMPTES, ends)
     counts = np.diff(ends).reshape(2, STATEMENTS).sum(axis=0)
-    _set_ends(made, types.ETAT, np.append(0, counts.cumsum()).astype(np.uint32))
-    _set_ends(made, types.COMPTES, ends)
+    _set_ends(made, shard, types.ETAT, np.append(0, counts.cumsum()).astype(np.uint32))
     for name in COMPARED:
         column, texts = COLUMNS[name].number, shard.code_texts(name)
         made.code_texts[column], made.code_sizes[column] = memoryview(texts.data), len(texts.data)
         made.code_starts[column] = view(texts.starts)
-        _set_ends(made, column, shard.code_array(f"{name}.ends"))
+        _set_ends(made, shard, column, shard.code_array(f"{name}.ends"))
         _require_length(shard, made.code_count[column], len(texts) + 1)
     made.quantiles = view(shard.code_array("actif.quantiles"))
     made.quantile_count = len(made.quantiles)
     made.assets = int(shard.code_array("actif.known").sum())
 
 
-def _set_ends(made: types.ShardArrays, column: int, ends: NDArray[np.uint32]) -> None:
+def _check_sums(shard: Shard, ends: NDArray[np.uint32]) -> None:
+    """Check that the ends of neighbouring ranges ascend from 0 to the rows of the shard."""
+    if ends[0] or (ends[1:] < ends[:-1]).any() or ends[-1] != shard.rows:
+        raise CorruptError(
+            f"{shard.path}: the counts of its codes do not add up to its rows; {REMEDY}"
+        )
+
+
+def _set_ends(made: types.ShardArrays, shard: Shard, column: int, ends: NDArray[np.uint32]) -> None:
+    _check_sums(shard, ends)
     made.code_ends[column], made.code_count[column] = view(ends), len(ends) - 1
 
 
@@ -203,10 +212,7 @@ def _set_runs(made: types.ShardArrays, shard: Shard) -> None:
         marks = ends[kind][1:].searchsorted(places, side="right").astype(np.uint16)
         made.run_marks[kind] = view(marks)
     for kind, found in ends.items():
-        if found[0] or (np.diff(found.astype(np.int64)) < 0).any() or found[-1] != shard.rows:
-            raise CorruptError(
-                f"{shard.path}: the counts of its codes do not add up to its rows; {REMEDY}"
-            )
+        _check_sums(shard, found)
         made.run_ends[kind], made.run_count[kind] = view(found), len(found) - 1
 
 

@@ -38,6 +38,7 @@ class ShardSet(dict[str, Shard]):
         self.memo: dict[str, Any] = {}
         self._making = threading.Lock()
         self._arrays: GenerationArrays | None = None
+        self._damage: tuple[str, str | None] | None = None
         self._sessions = threading.local()
 
     def __missing__(self, iso2: str) -> Shard:
@@ -75,16 +76,23 @@ class ShardSet(dict[str, Shard]):
             found.give_back()
 
     def _make_arrays(self) -> GenerationArrays:
+        """The arrays; where they cannot be made, the next search is told so without another attempt."""
+        if self._damage is not None:
+            text, path = self._damage
+            known = CorruptError(text)
+            known.path = path
+            raise known
         try:
             return GenerationArrays(self)
         except CorruptError as error:
+            self._damage = str(error), error.path
             if error.path is not None:
                 self.found_damaged.add(error.path)
             raise
 
     def forget(self) -> None:
         """Drop what searches need of the shards, so that these can be closed; no search may run."""
-        self._arrays, self._sessions = None, threading.local()
+        self._arrays, self._damage, self._sessions = None, None, threading.local()
         self.memo.clear()
 
 

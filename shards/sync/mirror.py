@@ -243,7 +243,7 @@ def _manifest(downloader: Downloader, generation: str) -> tuple[bytes, Manifest]
     path = f"{generation}/{MANIFEST}"
     where = f"{downloader.source.name}/{path}"
     return _fetch_small(
-        downloader, path, source_check.MOST_MANIFEST,
+        downloader, path, manifests.MOST_MANIFEST,
         lambda packed: (packed, source_check.manifest(packed, generation, where)),
     )  # fmt: skip
 

@@ -10,16 +10,15 @@ from typing import Final
 
 import orjson
 
-from shards.errors import ShardError
+from shards.errors import CorruptError, ShardError
 from shards.generations import manifest as manifests
 from shards.generations.generation_files import MANIFEST, REFERENCE, shard_name
 from shards.generations.manifest import Manifest
 from shards.generations.pointer import is_name
 from shards.sync.errors import FaultError, SyncError
 
-# Limits in bytes: a pointer is one line; a manifest lists about 30 files, and the input files of its build.
+# Bytes of a pointer, which is one line.
 MOST_POINTER: Final = 1 << 16
-MOST_MANIFEST: Final = 1 << 24
 # Files of a generation: one for each country, and a few lists. Each costs a mirror a request.
 MOST_FILES: Final = 1_000
 
@@ -54,6 +53,9 @@ def manifest(packed: bytes, generation: str, where: str) -> Manifest:
     try:
         found = manifests.load(packed, Path(where))
     except ShardError as error:
+        # Whatever has its own name did not suffer on the way, so to fetch it again changes nothing.
+        if isinstance(error, CorruptError) and manifests.name_of(packed) == generation:
+            raise SyncError(f"{error}; {_OTHER}") from error
         raise FaultError(f"the source cannot be mirrored: {error}") from error
     if found.generation != generation:
         raise FaultError(f"{where} is the manifest of {found.generation}, not of {generation}")

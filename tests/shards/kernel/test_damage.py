@@ -14,16 +14,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+import numpy as np
 import pytest
 
 from shards import format
 from shards.codec import row_sets
 from shards.errors import ShardError
 from shards.query import ORDERS, STATES, Query, Range
+from shards.search import search as search_module
 from shards.search.counts import row_bitmap, towns
+from shards.search.generation_arrays import GenerationArrays
 from shards.search.matching.candidate_rows import Spelling
 from shards.search.reader.shard import Shard
-from shards.search.search import UNLIMITED, ShardSet
+from shards.search.search import UNLIMITED, ShardSet, search
 from tests.shards.altered import altered, value_places, written
 from tests.shards.search.open_shards import INTERPRETED_MODULES
 from tests.shards.search.test_search import tuned
@@ -197,3 +200,42 @@ def test_what_changes_under_an_open_shard_is_refused_or_answered(
                     row_bitmap.turnover_sequence(base)
                 with suppress(ShardError):
                     towns.towns_of(base).spelling(0)
+
+
+def test_counts_of_codes_that_do_not_add_up_leave_the_country_out_at_the_first_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """L8: each search gathered all arrays again, up to fifteen times as long as the search itself"""
+    write_shard(tmp_path / "EE", "EE", FOUND)
+    attempts: list[ShardSet] = []
+
+    class Counted(GenerationArrays):
+        def __init__(self, shards: Mapping[str, Shard]) -> None:
+            attempts.append(shards)  # type: ignore[arg-type]
+            super().__init__(shards)
+
+    monkeypatch.setattr(search_module, "GenerationArrays", Counted)
+    places = value_places(tmp_path / "EE")
+    names = [key for table, key in places if table == format.CODE and key.endswith(b"ends")]
+    names.remove(b"ville.spelling_ends")
+    tried = 0
+    for name in names:
+        start, size = places[format.CODE, name]
+        for number in range(size // 4):
+            for value in (b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x59\x00\x00\x00"):
+                with Shard(tmp_path / "EE") as shard:
+                    held = np.frombuffer(shard.file.value(format.CODE, name), "<u4").tolist()
+                    held[number] = int.from_bytes(value, "little")
+                    if held[0] == 0 and held == sorted(held) and held[-1] == shard.rows:
+                        continue
+                    with written(tmp_path / "EE", start + 4 * number, value):
+                        base = ShardSet()
+                        base["EE"] = shard
+                        for query in QUERIES:
+                            with pytest.raises(ShardError):
+                                search(base, query, offset=0, limit=9)
+                        assert base.found_damaged == {str(tmp_path / "EE")}, (name, number)
+                        assert len(attempts) == 1
+                        attempts.clear()
+                        tried += 1
+    assert tried > 200
