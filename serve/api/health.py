@@ -16,9 +16,11 @@ def healthz(_status: GenerationStatus, _lang: str) -> Response:
 
 
 def readyz(status: GenerationStatus, lang: str) -> Response:
-    """200 as long as anything is served, else 503; names a published generation that is refused."""
+    """200 as long as anything is served and, after a start, is in memory; names a generation that is refused."""
     if status.generation is None:
         return of_error(errors.indisponible(errors.NO_GENERATION), lang)
+    if status.is_reading:
+        return of_error(errors.indisponible(errors.READING), lang)
     answer = Pret(
         statut="pret",
         generation=status.generation,

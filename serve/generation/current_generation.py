@@ -20,7 +20,7 @@ Everything but the comparison runs on the thread of the event loop, so there is 
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -37,6 +37,7 @@ from shards.errors import REMEDY, CorruptError, ShardError
 from shards.generations import generation_files, pointer
 from shards.generations import manifest as manifests
 from shards.generations.generation_files import MARKET, Generation
+from shards.generations.manifest import Manifest
 from shards.generations.pointer import Pointer
 
 POLL_SECONDS: Final = 1.0
@@ -47,6 +48,9 @@ _log: Final = logging.getLogger("serve.generation.current_generation")
 
 # Inode, size and time of change of CURRENT: they differ for another file, without reading it.
 _Signature = tuple[int, int, int]
+
+# The files that have other digests than these.
+CompareFiles = Callable[[Mapping[Path, str]], Awaitable[Collection[Path]]]
 
 # Opening a generation raises these: its files are wrong, or its lists are of another version.
 _REFUSED: Final = (ShardError, OSError, ValueError, TypeError, LookupError, AttributeError)
@@ -107,6 +111,8 @@ class CurrentGeneration:
         self._wake = asyncio.Event()
         self._since: datetime | None = None
         self._refused: str | None = None
+        self._compare_files: CompareFiles | None = None
+        self.is_reading = False  # reported by `status`; the one who reads sets it
 
     @property
     def data(self) -> Path:
@@ -128,7 +134,9 @@ class CurrentGeneration:
         """The status of the generations; any thread may call this."""
         current, previous, *_ = (*(entry.generation.id for entry in self._open), None, None)
         missing = tuple(sorted(self._missing_countries))
-        return GenerationStatus(current, previous, self._since, self._refused, missing, os.getpid())
+        return GenerationStatus(
+            current, previous, self._since, self._refused, missing, os.getpid(), self.is_reading
+        )
 
     @property
     def damage(self) -> DamageList:
@@ -181,6 +189,10 @@ class CurrentGeneration:
         """Await `prepare` with each later generation before it is served; what it raises refuses it."""
         self._prepare = prepare
 
+    def compare_with(self, compare: CompareFiles) -> None:
+        """Have `compare` find the files of a later generation that differ from their digests, in place of a thread."""
+        self._compare_files = compare
+
     async def follow(self) -> None:
         """Replace the generation whenever CURRENT changes, until cancelled."""
         while True:
@@ -211,10 +223,11 @@ class CurrentGeneration:
             if published is not None and (
                 published.generation != self.generation or self._missing_countries
             ):
-                new = await asyncio.to_thread(_open_verified, self._data, published.generation)
+                new = await self._open_verified(published.generation)
                 await self._prepare_or_close(new)
+                previous = await self._open_previous(published.previous)
                 self._damage.clear()
-                self._swap(published, _RefCounted(new))
+                self._swap(published, _RefCounted(new), previous)
             elif published is not None and published.previous != self._behind:
                 # A person has objected: what is withdrawn ends at once, files of changes are others now.
                 self._open_best(published)
@@ -224,6 +237,26 @@ class CurrentGeneration:
             _log.error(
                 "the published generation is refused, %s serves on: %s", self.generation, error
             )
+
+    async def _open_verified(self, name: str) -> OpenGeneration:
+        """Open a generation after comparing every byte with its manifest."""
+        folder = self._data / name
+        manifest = await asyncio.to_thread(_check_files, folder)
+        digests = {folder / file: entry.blake3 for file, entry in manifest.files.items()}
+        damaged: Collection[Path] | None = None
+        if self._compare_files is not None:
+            try:
+                damaged = await self._compare_files(digests)
+            except OSError as error:
+                _log.warning("the files of %s are compared in this process: %s", name, error)
+        if damaged is None:
+            await asyncio.to_thread(_verify_digests, folder)
+        else:
+            for path in damaged:
+                raise CorruptError(
+                    f"{path} is not the file of the manifest (BLAKE3 differs); {REMEDY}"
+                )
+        return await asyncio.to_thread(_open_compared, self._data, name)
 
     async def _prepare_or_close(self, new: OpenGeneration) -> None:
         try:
@@ -268,7 +301,9 @@ class CurrentGeneration:
                         else new.written_at.isoformat(timespec="seconds")
                     )
                     behind = kept[place + 1 :]
-                    self._swap(Pointer(name, next(iter(behind), None), at), _RefCounted(new))
+                    follower = next(iter(behind), None)
+                    previous = self._previous(follower) or self._load_previous(follower)
+                    self._swap(Pointer(name, follower, at), _RefCounted(new), previous)
                 except _REFUSED as error:
                     _log.error("generation %s is refused: %s", name, error)
                     failures.append(error)
@@ -328,16 +363,19 @@ class CurrentGeneration:
         for entry in retired:
             entry.retire()
 
-    def _swap(self, published: Pointer, new: _RefCounted) -> None:
+    def _previous(self, name: str | None) -> list[_RefCounted]:
+        """The generation of this name, if it is open and whole."""
+        return [
+            entry for entry in self._open if entry.generation.id == name and self._is_whole(entry)
+        ]
+
+    async def _open_previous(self, name: str | None) -> list[_RefCounted]:
+        """The previous generation, opened in a thread unless it is open."""
+        return self._previous(name) or await asyncio.to_thread(self._load_previous, name)
+
+    def _swap(self, published: Pointer, new: _RefCounted, previous: list[_RefCounted]) -> None:
         """Serve `new`, and keep the generation open that was published before it."""
         old = self._open
-        previous = [
-            entry
-            for entry in old
-            if entry.generation.id == published.previous and self._is_whole(entry)
-        ]
-        if published.previous is not None and not previous:
-            previous = self._load_previous(published.previous)
         new.generation.set_previous(previous[0].generation if previous else None)
         self._open = (new, *previous)
         self._behind = published.previous
@@ -347,8 +385,10 @@ class CurrentGeneration:
             if entry not in previous:
                 entry.retire()
 
-    def _load_previous(self, generation: str) -> list[_RefCounted]:
+    def _load_previous(self, generation: str | None) -> list[_RefCounted]:
         """Open the previous generation if that is possible; a server can do without it."""
+        if generation is None:
+            return []
         try:
             return [_RefCounted(self._load(generation, partly=False))]
         except _REFUSED as error:
@@ -356,10 +396,19 @@ class CurrentGeneration:
             return []
 
 
-def _open_verified(data: Path, generation: str) -> OpenGeneration:
-    """Open a generation after comparing every byte with its manifest."""
-    folder = data / generation
+def _verify_digests(folder: Path) -> None:
     generation_files.verify_digests(folder, generation_files.read_manifest(folder))
+
+
+def _check_files(folder: Path) -> Manifest:
+    """The manifest of a generation whose files are all there, of their sizes, and no others."""
+    manifest = generation_files.read_manifest(folder)
+    manifests.check_listed(folder, manifest.files, generation_files.MANIFEST)
+    return manifest
+
+
+def _open_compared(data: Path, generation: str) -> OpenGeneration:
+    """Open a generation whose files were compared, after comparing the changes that led to it."""
     for step in change_steps.folders(data):
         if step.name.endswith(f"-{generation}"):
             change_steps.verify(step)

@@ -15,6 +15,7 @@ class GenerationStatus(NamedTuple):
         refused: the published one, if it is damaged and another one is therefore served.
         missing: the countries of the current one that are damaged, and so are answered with 503.
         pid: the process.
+        is_reading: the shards are being read into memory after a start.
     """
 
     generation: str | None
@@ -23,3 +24,4 @@ class GenerationStatus(NamedTuple):
     refused: str | None
     missing: tuple[str, ...]
     pid: int
+    is_reading: bool = False

@@ -33,7 +33,8 @@ import orjson
 
 from serve.process import port as ports
 
-PROOF_SECONDS: Final = 60.0
+# A server is ready once its shards are in memory, after a minute at most.
+PROOF_SECONDS: Final = 90.0
 PAUSE_SECONDS: Final = 0.1
 # A worker whose parent was killed listens for a moment longer; a server that has just started
 # listens for a moment before it offers its sockets.

@@ -10,6 +10,7 @@ import ctypes
 import mmap
 import re
 import sys
+import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Final
@@ -18,8 +19,9 @@ _MAPS: Final = Path("/proc/self/maps")
 _LINE: Final = re.compile(r"([0-9a-f]+)-([0-9a-f]+) r\S+ \S+ \S+ \d+ +(/.*)")
 # madvise(2): since Linux 5.14. It reports a page that cannot be read, and raises no signal.
 _POPULATE_READ: Final = 22
-# A thread of low priority holds up others that map or free memory for as long as a call takes.
+# Others that map or free memory wait for as long as a call takes; between two calls they and Python have their turn.
 _PIECE: Final = 4 << 20
+_PAUSE_S: Final = 0.001
 
 
 def fill(files: Collection[Path], wanted: Callable[[], bool]) -> int:
@@ -42,6 +44,7 @@ def fill(files: Collection[Path], wanted: Callable[[], bool]) -> int:
             if madvise(at, size, _POPULATE_READ):
                 break  # the file was cut, or the system has no such call
             done += size
+            time.sleep(_PAUSE_S)
     return done
 
 

@@ -1,124 +1,160 @@
-"""The thread that reads the shards once after a start: it brings them into memory and compares them.
+"""Reading shards into memory after a start, and comparing them with their digests, by another process (`file_reader`).
 
-A search needs single pages all over a shard, so shards are mapped without read-ahead. If nothing has
-read the files since the machine started, each of the first searches therefore waits for the disk some
-hundred times. This thread reads them from end to end at the lowest priority while requests are already
-answered. It compares each file with the digest of the manifest: a shard that was damaged
-since it was written is reported, and served no longer than this takes. Later generations are compared
-before they are served.
+A search needs single pages all over a shard, so shards are mapped without read-ahead. If nothing has read the files
+since the machine started, each of the first searches therefore waits for the disk some hundred times. So the arrays
+that searches read come first, then the records, as far as memory holds them, while requests are already answered. Then
+each file is compared with the digest of the manifest: a shard that was damaged since it was written is reported, and
+served no longer than this takes. Later generations are compared before they are served.
 
-Files that would push others out of memory are compared, and leave it again. Of several workers, one reads; all of
-them fill their page tables when it has.
+Of several workers, the process of one reads; all of them fill their page tables when it has.
 """
 
-import fcntl
+import asyncio
 import logging
-import os
 import re
 import sys
-import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from blake3 import blake3
+import orjson
 
 from serve.process import page_tables
+from shards.generations import generation_files
+from shards.generations.generation_files import Generation
 
+_PROGRAM: Final = Path(__file__).with_name("file_reader.py")
 # The files may take this share of the available memory, which includes what they occupy already.
 _SHARE: Final = 0.8
 _MACHINE: Final = Path("/proc/meminfo")
-_CONTAINER: Final = Path("/sys/fs/cgroup/memory.max")  # "max", or bytes
-# Bytes per call, many: a thread of the lowest priority should rarely take Python's lock, since it may
-# hold it for long. Reading and hashing free it.
-_PIECE: Final = 16 << 20
+# Limits of a control group: "max", or bytes. Those above it hold, too.
+_OWN_GROUP: Final = Path("/proc/self/cgroup")
+_GROUPS: Final = Path("/sys/fs/cgroup")
+_LIMITS: Final = ("memory.max", "memory.high")
 _MIB: Final = 1 << 20
-_LOWEST: Final = 19
 _PATIENCE_S: Final = 1.0
 
 _log: Final = logging.getLogger("serve.process.read_ahead")
 
+_Range = tuple[str, int, int]
 
-class ReadAhead:
-    """A thread that reads and compares `files` until it has finished or is stopped.
 
-    Of several workers, the one that locks the file `turn` reads, the others wait for it. The folder cannot be that
-    lock: every reader of a generation locks it (shards/generations/locks.py).
+async def read(
+    opened: Generation, ready: Callable[[], None], damaged: Callable[[Path], None]
+) -> None:
+    """Read an open generation into memory and compare it; when cancelled, end at once.
+
+    Args:
+        ready: called once what searches need is in memory, or cannot be; the comparison comes afterwards.
+        damaged: called for each shard that has another digest.
     """
+    shards = {shard.path: shard for shard in opened.shards.values()}
+    digests = {path: opened.manifest.files[path.name].blake3 for path in shards}
+    arrays = [
+        (str(path), start, stop)
+        for path, shard in shards.items()
+        for start, stop in shard.file.arrays()
+    ]
+    whole, free, began = _size(shards), _free_bytes(), time.monotonic()
+    holds_all = whole <= free
+    holds_arrays = sum(stop - start for _, start, stop in arrays) <= free
+    ranges = arrays if holds_arrays else []
+    if holds_all:
+        ranges = [*arrays, *((str(path), 0, path.stat().st_size) for path in shards)]
+    else:
+        _log.warning(
+            "the shards (%d MiB) are compared, but %s: %d MiB of memory may be taken for them; "
+            "searches wait for the disk", whole // _MIB,
+            "of them the records are not kept in memory" if holds_arrays else "not kept in memory", free // _MIB,
+        )  # fmt: skip
+    goes_on = True
 
-    def __init__(
-        self,
-        turn: Path,
-        files: Mapping[Path, str],
-        wanted: Callable[[], bool],
-        damaged: Callable[[Path], None],
-    ) -> None:
-        """Read `files`, with their BLAKE3 in hexadecimal, in this order.
+    async def heed(message: Mapping[str, Any]) -> None:
+        if "ready" in message:
+            if holds_all:
+                await asyncio.to_thread(page_tables.fill, shards, lambda: goes_on)
+            ready()
+        elif "damaged" in message:
+            _log.error("%s is damaged; build or fetch the generation again", message["damaged"])
+            damaged(Path(message["damaged"]))
+        elif "compared" in message:
+            done, seconds = message["compared"] // _MIB, time.monotonic() - began
+            _log.info("the shards are read ahead: %d MiB in %.1f s", done, seconds)
 
-        Args:
-            wanted: called repeatedly, from the thread: False ends it.
-            damaged: called from the thread for each file that has another digest.
-        """
-        self._turn = turn
-        self._files = files
-        self._wanted = wanted
-        self._damaged = damaged
-        self._stopped = threading.Event()
-        # A daemon: a disk that does not answer must not prevent the end of the process.
-        self._thread = threading.Thread(target=self._run, name="read-ahead", daemon=True)
+    try:
+        turn = opened.folder / generation_files.MANIFEST
+        await _run(turn, ranges, digests, keep=holds_all, heed=heed)
+    except OSError as error:
+        _log.warning("the shards are not read ahead, so first searches are slower: %s", error)
+    finally:
+        goes_on = False
+        ready()
 
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
 
-    def stop(self) -> None:
-        """Stop after the current piece; wait for a second, since a bad disk may never return it."""
-        self._stopped.set()
-        self._thread.join(_PATIENCE_S)
+async def compare(digests: Mapping[Path, str]) -> list[Path]:
+    """The files that have other digests than these.
 
-    def _run(self) -> None:
-        _lower_priority()
-        try:
-            turn = os.open(self._turn, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                if _locks(turn, fcntl.LOCK_EX):
-                    self._read()
-                while not _locks(turn, fcntl.LOCK_SH) and self._goes_on():
-                    self._stopped.wait(_PATIENCE_S)
-            finally:
-                os.close(turn)
-            if fits(self._files):
-                page_tables.fill(self._files, self._goes_on)
-        except OSError as error:
-            _log.warning("the shards are not read ahead, so first searches are slower: %s", error)
+    Raises:
+        OSError: one cannot be read, or the process ended early.
+    """
+    damaged: list[Path] = []
+    ended = False
 
-    def _goes_on(self) -> bool:
-        return not self._stopped.is_set() and self._wanted()
+    async def heed(message: Mapping[str, Any]) -> None:
+        nonlocal ended
+        ended = ended or "compared" in message
+        if "damaged" in message:
+            damaged.append(Path(message["damaged"]))
 
-    def _read(self) -> None:
-        start = time.monotonic()
-        done = 0
-        size, free = _size(self._files), _free_bytes()
-        keep = size <= free
-        if not keep:
-            _log.warning(
-                "the shards (%d MiB) are compared, but not kept in memory: %d MiB of it may be taken "
-                "for them; the first searches wait for the disk", size // _MIB, free // _MIB,
-            )  # fmt: skip
-        for path, digest in self._files.items():
-            hasher = blake3()
-            for piece in _pieces(path, keep=keep):
-                hasher.update(piece)
-                done += len(piece)
-                if not self._goes_on():
-                    _log.info("the shards are not read ahead any further: %d MiB", done // _MIB)
-                    return
-            if hasher.hexdigest() != digest:
-                _log.error("%s is damaged; build or fetch the generation again", path)
-                self._damaged(path)
-        seconds = time.monotonic() - start
-        _log.info("the shards are read ahead: %d MiB in %.1f s", done // _MIB, seconds)
+    await _run(None, (), digests, keep=fits(digests), heed=heed)
+    if not ended:
+        raise OSError("the process that compares files has ended early; see the limits of the host")
+    return damaged
+
+
+async def _run(
+    turn: Path | None,
+    ranges: Sequence[_Range],
+    digests: Mapping[Path, str],
+    *,
+    keep: bool,
+    heed: Callable[[Mapping[str, Any]], Awaitable[None]],
+) -> None:
+    """Have a process read, and heed each of its messages.
+
+    Raises:
+        OSError: a file cannot be read, or the process cannot be started.
+    """
+    request = {
+        "turn": turn and str(turn),
+        "ranges": ranges,
+        "files": {str(path): digest for path, digest in digests.items()},
+        "keep": keep,
+    }
+    # -P: the folder of the program is none of modules.
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", str(_PROGRAM),
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.stdin and process.stdout
+    try:
+        with suppress(ConnectionError):  # it has ended already
+            process.stdin.write(orjson.dumps(request) + b"\n")
+            await process.stdin.drain()
+        while line := await process.stdout.readline():
+            message = orjson.loads(line)
+            if "fault" in message:
+                raise OSError(message["fault"])
+            await heed(message)
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        with suppress(
+            TimeoutError
+        ):  # a disk that does not answer must not prevent the end of the server
+            await asyncio.wait_for(process.wait(), _PATIENCE_S)
 
 
 def fits(files: Collection[Path]) -> bool:
@@ -134,41 +170,20 @@ def _free_bytes() -> int:
     return int(_SHARE * available_bytes())
 
 
-def _locks(file: int, kind: int) -> bool:
-    """Whether a file can be locked at once."""
-    try:
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _pieces(path: Path, *, keep: bool) -> Iterator[memoryview]:
-    """The content of a file, each piece in the place of the one before; `keep` it in the page cache."""
-    buffer = memoryview(bytearray(min(_PIECE, path.stat().st_size)))
-    at = 0
-    with path.open("rb", buffering=0) as file:
-        # With SEQUENTIAL the kernel reads further ahead; WILLNEED would queue before other reads.
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
-        while buffer and (read := file.readinto(buffer)):
-            yield buffer[:read]
-            if not keep:
-                os.posix_fadvise(file.fileno(), at, read, os.POSIX_FADV_DONTNEED)
-            at += read
-
-
 def available_bytes() -> int:
     """Available bytes of memory, page cache included; 0 if the system does not say."""
     machine = re.search(r"MemAvailable:\s+(\d+) kB", _text(_MACHINE))
-    container = re.match(r"\d+", _text(_CONTAINER))
-    found = int(machine[1]) << 10 if machine else 0
-    return min(found, int(container[0])) if container else found
+    return min([int(machine[1]) << 10 if machine else 0, *_limits()])
 
 
-def _lower_priority() -> None:
-    """Give this thread the lowest priority (on Linux, priorities belong to threads)."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST)
+def _limits() -> Iterator[int]:
+    """The limits of memory of the control group of this process, and of those above it."""
+    own = re.search(r"^0::/?(.*)$", _text(_OWN_GROUP), re.MULTILINE)
+    group = _GROUPS / (own[1] if own else "")
+    for folder in (group, *group.parents):
+        if folder.is_relative_to(_GROUPS):
+            texts = [_text(folder / name) for name in _LIMITS]
+            yield from (int(text) for text in texts if text.strip().isdigit())
 
 
 def _text(path: Path) -> str:

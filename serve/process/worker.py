@@ -12,7 +12,6 @@ import logging
 import os
 import signal
 import socket
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -36,17 +35,15 @@ from serve.observe.log import stderr
 from serve.process import page_tables, read_ahead
 from serve.process.handover import HandoverError
 from serve.process.port import DRAIN_SECONDS, LINGER_SECONDS
-from serve.process.read_ahead import ReadAhead
 from shards.errors import ShardError
-from shards.generations import generation_files
 from shards.generations.generation_files import Generation
 
 _BACKLOG: Final = 1_024
 _NOTHING: Final = "nothing in {} can be served: the old server stays; run `python -m shards verify`"
 # Net allocations (objects made minus objects freed) before Python looks for reference cycles.
 _COLLECTION_THRESHOLD: Final = 10_000
-# Seconds after which a thread hands over Python's lock while the server prepares.
-_GIVEN_WAY: Final = 0.0002
+# Seconds after which a server that is still read into memory says that it is ready.
+_READING_SECONDS: Final = 60.0
 
 # Variables of glibc's allocator, the numbers of mallopt(3) for them, and their values.
 _ALLOCATOR: Final = (
@@ -66,6 +63,7 @@ def run(
     parent: int,
     relieving: bool = False,
     doubted: bool = False,
+    replaces: bool = False,
 ) -> None:
     """Serve on `listeners` until a signal stops it, on uvloop if the platform has it.
 
@@ -74,13 +72,14 @@ def run(
         parent: a descriptor that becomes readable when the parent process ends, and this one with it.
         relieving: another server serves on the same sockets until this one is ready.
         doubted: reading the shards has ended processes, so they are compared before they are read.
+        replaces: it takes the place of a worker that was ready, so the shards are in memory.
 
     Raises:
         HandoverError: `relieving`, and DATA has no generation to serve.
     """
     _tune_allocator()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(config, listeners, ready, parent, relieving, doubted))
+        runner.run(_serve(config, listeners, ready, parent, relieving, doubted, replaces))
 
 
 async def _serve(
@@ -90,6 +89,7 @@ async def _serve(
     parent: int,
     relieving: bool,
     doubted: bool,
+    replaces: bool,
 ) -> None:
     assert config.data and config.state
     current = _start_generation(config.data, config.state, relieving, doubted)
@@ -100,6 +100,14 @@ async def _serve(
     context = make_context(config, current, store, limiter)
     stderr.on_loss = context.metrics.log_line_lost
     app = open_app(context, limiter)
+    _prepare(current)
+    reading = StartupReader(current)
+    current.compare_with(read_ahead.compare)
+    if config.warm:
+        current.read_unread(reading.start)
+        if current.generation is not None and not replaces:
+            reading.hold_back()
+    current.prepare_with(partial(_prepare_next, warm=config.warm))
     server = make_server(app.handler, context.metrics)
     runner = web.ServerRunner(server, shutdown_timeout=DRAIN_SECONDS)
     sites = await _start_sites(runner, listeners)
@@ -117,18 +125,10 @@ async def _serve(
     _tune_collector()
     ready()
     await app.release()
-    _gather_arrays(current)
-    reading: list[ReadAhead] = []
-    if config.warm:
-        current.read_unread(partial(_read_ahead, current, reading))
-        current.prepare_with(_prepare_next)
-        others.append(asyncio.create_task(_prepare_first()))
     try:
         await stop.wait()
     finally:
-        for thread in reading:
-            thread.stop()
-        tasks = [follower, opener, *others]
+        tasks = [follower, opener, *others, *reading.tasks]
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
@@ -180,29 +180,43 @@ async def _start_sites(
     return sites
 
 
-def _gather_arrays(current: CurrentGeneration) -> None:
-    """Gather what every search needs of the shards: the first one would compete for it with what is prepared."""
+def _prepare(current: CurrentGeneration) -> None:
+    """Make what many requests need before connections are accepted: each takes some tenths of a second of Python."""
+    activities.activity_index()
     # A search says what is wrong.
     with suppress(ApiError, ShardError), current.lease() as generation:
         generation.shards.own_session()
 
 
-async def _prepare_first() -> None:
-    """Index activities while requests are answered. No market is analysed ahead: that held everybody for 0.6 s."""
-    # The index is 0.3 s of Python. By default each step of a request would wait for its lock for 5 ms.
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(_GIVEN_WAY)
-    try:
-        await asyncio.to_thread(activities.activity_index)
-    finally:
-        sys.setswitchinterval(usual)
-
-
-async def _prepare_next(generation: OpenGeneration) -> None:
-    """Fill the page tables of a later generation, which was just read."""
-    shards = _shards(generation.generation)
-    if read_ahead.fits(shards):
+async def _prepare_next(generation: OpenGeneration, *, warm: bool) -> None:
+    """Gather the arrays of a later generation, which was just compared, and fill its page tables."""
+    await asyncio.to_thread(generation.shards.own_session)
+    shards = [shard.path for shard in generation.shards.values()]
+    if warm and read_ahead.fits(shards):
         await asyncio.to_thread(page_tables.fill, shards, lambda: True)
+
+
+class StartupReader:
+    """Reads each generation into memory that is served without having been read, one at a time."""
+
+    def __init__(self, current: CurrentGeneration) -> None:
+        self._current = current
+        self.tasks: list[asyncio.Task[None]] = []
+
+    def hold_back(self) -> None:
+        """Let /readyz wait until the shards are in memory, for a minute at most."""
+        self._current.is_reading = True
+        asyncio.get_running_loop().call_later(_READING_SECONDS, self._end)
+
+    def start(self, opened: Generation) -> None:
+        """Read a generation in place of the one that is being read."""
+        for task in self.tasks:
+            task.cancel()
+        read = read_ahead.read(opened, self._end, self._current.damage.add)
+        self.tasks = [asyncio.create_task(read)]
+
+    def _end(self) -> None:
+        self._current.is_reading = False
 
 
 def _tune_allocator() -> None:
@@ -228,23 +242,6 @@ def _tune_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_COLLECTION_THRESHOLD)
-
-
-def _read_ahead(current: CurrentGeneration, running: list[ReadAhead], opened: Generation) -> None:
-    """Start the thread that reads a generation that is served; it ends when that is over."""
-    shards = sorted(_shards(opened), key=lambda path: path.stat().st_size)
-    thread = ReadAhead(
-        opened.folder / generation_files.MANIFEST,
-        {path: opened.manifest.files[path.name].blake3 for path in shards},
-        lambda: current.generation == opened.id,
-        current.damage.add,
-    )
-    running.append(thread)
-    thread.start()
-
-
-def _shards(opened: Generation) -> list[Path]:
-    return [opened.folder / generation_files.shard_name(iso2) for iso2 in opened.shards]
 
 
 def _listen_to_signals(stop: asyncio.Event, current: CurrentGeneration, parent: int) -> None:

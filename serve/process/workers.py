@@ -100,6 +100,7 @@ def work(
     listeners: Sequence[socket.socket],
     relieving: bool,
     doubted: bool,
+    replaces: bool,
     pipe: Connection,
 ) -> None:
     """The main function of a worker process."""
@@ -122,6 +123,7 @@ def work(
             parent=pipe.fileno(),
             relieving=relieving,
             doubted=doubted,
+            replaces=replaces,
         )
     except NumberTakenError as error:
         raise SystemExit(_NUMBER_TAKEN) from error
@@ -154,14 +156,15 @@ class _WorkerSet:
     def pids(self) -> set[int]:
         return {worker.process.pid for worker in self.workers if worker.process.pid}
 
-    def start(self, place: int, relieving: bool = False) -> _Worker:
+    def start(self, place: int, relieving: bool = False, replaces: bool = False) -> _Worker:
         """Start the worker with that number, from 0."""
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         listeners = self._listeners[place :: self._config.workers]
         doubted = self._suspect()
         process = context.Process(
-            target=work, args=(self._config, listeners, relieving, doubted, theirs)
+            target=work,
+            args=(self._config, listeners, relieving, doubted, replaces, theirs),
         )
         process.start()
         theirs.close()
@@ -180,11 +183,11 @@ class _WorkerSet:
         faults = self._faults
         return len(faults) == _FAULTS and time.monotonic() - faults[0] < _FAULT_SECONDS
 
-    def start_again(self, place: int) -> _Worker:
+    def start_again(self, place: int, *, replaces: bool) -> _Worker:
         """Start a worker in place of a dead one; try until it succeeds."""
         while True:
             try:
-                return self.start(place)
+                return self.start(place, replaces=replaces)
             except OSError as error:  # it was killed before it could read its arguments
                 _log.error(
                     "a worker could not be started, trying again: %s; see the limits of the host",
@@ -208,7 +211,7 @@ def _keep(crew: _WorkerSet, signals: int, ready: Callable[[], None]) -> None:
                 if code == _NUMBER_TAKEN:
                     _log.info("%s; starting another", _OTHER_CONTAINER.format(worker.process.pid))
                     worker.pipe.close()
-                    workers[place] = crew.start_again(place)
+                    workers[place] = crew.start_again(place, replaces=announced)
                     continue
                 faulty = crew.note_end(code, ready=worker.ready)
                 if not announced and (worker.doubted or not faulty):
@@ -223,7 +226,7 @@ def _keep(crew: _WorkerSet, signals: int, ready: Callable[[], None]) -> None:
                 if worker.process.pid:
                     metrics.forget_process(worker.process.pid)
                 time.sleep(_PAUSE_SECONDS if not worker.ready else 0)
-                workers[place] = crew.start_again(place)
+                workers[place] = crew.start_again(place, replaces=announced)
             elif worker.pipe in happened:
                 worker.ready, error = _becomes_ready(worker)
                 if error and not announced:

@@ -208,13 +208,18 @@ def verify_files(folder: Path, files: Mapping[str, File], own: str) -> None:
     Raises:
         CorruptError: names the first file that differs, is missing, or is not in the list.
     """
-    check_sizes(folder, files)
+    check_listed(folder, files, own)
     for name, file in files.items():
         if not has_digest(folder / name, file):
             raise CorruptError(
                 f"{folder / name} is not the file of the manifest (BLAKE3 differs); "
                 "build or fetch the generation again"
             )
+
+
+def check_listed(folder: Path, files: Mapping[str, File], own: str) -> None:
+    """Check that `folder` has `files`, of their sizes, and no others, as `verify_files` does before it reads them."""
+    check_sizes(folder, files)
     if strangers := {path.name for path in folder.iterdir()} - {own, *files}:
         raise CorruptError(
             f"{folder} holds {', '.join(sorted(strangers))}, which the manifest does not name; "

@@ -98,6 +98,10 @@ class ShardFile:
         with suppress(BufferError):
             self._map.close()
 
+    def arrays(self) -> list[tuple[int, int]]:
+        """The parts of the file with what searches read, begin and end: all but records and statements."""
+        return _pages(p for key, p in self._places.items() if not format.is_chunk(*key))
+
     def expect_scans(self, *, frames: bool = False) -> None:
         """Have the system read on from what is asked: arrays, or with `frames` the whole file, will be read through."""
         held = self._places.items()

@@ -23,7 +23,7 @@ from shards.generations import pointer
 from tests.proof.tools import need
 from tests.serve.client import Served
 from tests.serve.nginx import Nginx, configured, running
-from tests.serve.processes import ROOT, ask, line_of
+from tests.serve.processes import ROOT, ask, eventually, line_of
 from tests.world import company, publish
 
 DEPLOY = ROOT / "serve" / "deploy"
@@ -324,11 +324,11 @@ def test_what_the_container_holds_is_enough_to_serve_and_to_mirror(
         [*python, *served], cwd=image, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:
         address = line_of(process).replace("0.0.0.0", "127.0.0.1")
-        status, _ = ask(address, "/readyz")
+        ready = eventually(lambda: ask(address, "/readyz")[0] == 200)
         process.terminate()
 
     assert mirrored.returncode == 0, mirrored.stderr
-    assert status == 200
+    assert ready
     assert {path.name for path in image.iterdir()} >= {"shards", "quota", "serve", "seeds"}
     assert not (image / "pipeline").exists()
 

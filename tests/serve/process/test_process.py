@@ -256,7 +256,12 @@ def test_one_death_by_sigbus_before_a_worker_is_ready_is_enough() -> None:
 
 
 def dies_unless_doubted(
-    _config: object, _listeners: object, _relieving: bool, doubted: bool, pipe: Connection
+    _config: object,
+    _listeners: object,
+    _relieving: bool,
+    doubted: bool,
+    _replaces: bool,
+    pipe: Connection,
 ) -> None:
     if not doubted:
         os.kill(os.getpid(), signal.SIGBUS)
@@ -462,12 +467,14 @@ def repair(data: Path, generation: str) -> None:
 
 
 def readies(address: str) -> set[str]:
-    """The generations that several connections, and so several workers, are answered from."""
+    """The generations that several connections, and so several workers, are answered from, once they are ready."""
+    assert eventually(lambda: all(ask(address, "/readyz")[0] == 200 for _ in range(16)))
     return {str(orjson.loads(ask(address, "/readyz")[1])["generation"]) for _ in range(16)}
 
 
 def missing(address: str) -> set[tuple[str, ...]]:
     """The countries that are left out, as several connections, and so several workers, see it."""
+    assert eventually(lambda: all(ask(address, "/readyz")[0] == 200 for _ in range(16)))
     return {tuple(orjson.loads(ask(address, "/readyz")[1])["pays_manquants"]) for _ in range(16)}
 
 

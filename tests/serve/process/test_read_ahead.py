@@ -1,18 +1,25 @@
-"""The thread that reads shards ahead: once, if memory holds them, without delaying others."""
+"""The process that reads shards ahead: once, if memory holds them, without delaying others."""
 
+import asyncio
 import fcntl
+import json
 import mmap
 import os
 import re
-import threading
-from collections.abc import Sequence
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from blake3 import blake3
 
 from serve.process import page_tables, read_ahead
-from serve.process.read_ahead import ReadAhead
+from shards.generations import generation_files
+from shards.generations.generation_files import Generation
 from tests.serve import world
 from tests.serve.processes import ask, children, eventually, line_of, log, started, stop
 
@@ -36,97 +43,229 @@ def told(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     return caplog
 
 
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Generation]:
+    name = world.publish(tmp_path / "data")
+    with generation_files.load(tmp_path / "data", name) as found:
+        yield found
+
+
+@pytest.fixture
+def filled(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The files whose page tables were filled."""
+    found: list[Path] = []
+    monkeypatch.setattr(page_tables, "fill", lambda files, _: found.extend(files))
+    return found
+
+
 def digests(files: Sequence[Path]) -> dict[Path, str]:
     return {path: blake3(CONTENT).hexdigest() for path in files}
 
 
-def warmed(files: Sequence[Path], rounds: int = 10**9) -> list[Path]:
-    """Run a thread to its end; it is no longer wanted after so many questions."""
+@contextmanager
+def program(request: Mapping[str, Any]) -> Iterator["subprocess.Popen[bytes]"]:
+    """The program, which has read a request."""
+    command = [sys.executable, "-P", str(read_ahead._PROGRAM)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        process.stdin.flush()
+        yield process
+        process.stdin.close()
+
+
+def messages(process: "subprocess.Popen[bytes]") -> list[Any]:
+    """What the program says to its end."""
+    assert process.stdout
+    return [json.loads(line) for line in process.stdout]
+
+
+def asked(files: Sequence[Path], **more: Any) -> dict[str, Any]:
+    ranges = [(str(path), MIB, 2 * MIB) for path in files]
+    names = {str(path): digest for path, digest in digests(files).items()}
+    return {"turn": None, "ranges": ranges, "files": names, "keep": True, **more}
+
+
+def read(opened: Generation) -> tuple[list[str], list[Path]]:
+    """Read a generation ahead; what happened, and which files were damaged."""
+    events: list[str] = []
     damaged: list[Path] = []
-    asked = iter(range(rounds))
-    thread = ReadAhead(
-        files[0].parent, digests(files), lambda: next(asked, None) is not None, damaged.append
-    )
-    thread.start()
-    thread._thread.join(20)
-    assert not thread._thread.is_alive()
-    return damaged
+    asyncio.run(read_ahead.read(opened, lambda: events.append("ready"), damaged.append))
+    return events, damaged
 
 
-def test_a_file_that_differs_from_its_digest_is_named(
-    files: Sequence[Path], told: pytest.LogCaptureFixture
-) -> None:
+def test_ranges_are_read_first_then_files_are_compared(files: Sequence[Path]) -> None:
+    with program(asked(files)) as process:
+        assert messages(process) == [{"ready": 2 * MIB}, {"compared": 12 * MIB}]
+
+
+def test_a_file_that_differs_from_its_digest_is_named(files: Sequence[Path]) -> None:
     with files[1].open("r+b") as file:
         file.seek(-1, os.SEEK_END)
         file.write(bytes([CONTENT[-1] ^ 1]))
 
-    assert warmed(files) == [files[1]]
-    assert "EE.shard is damaged" in told.text
-    assert warmed(files[:1]) == []
+    assert asyncio.run(read_ahead.compare(digests(files))) == [files[1]]
+    assert asyncio.run(read_ahead.compare(digests(files[:1]))) == []
 
 
-def test_several_files_are_read(files: Sequence[Path], told: pytest.LogCaptureFixture) -> None:
-    warmed(files)
+def test_a_file_that_cannot_be_read_is_an_error(files: Sequence[Path]) -> None:
+    missing = {files[0].with_name("LT.shard"): "", **digests(files)}
+    files[0].with_name("LT.shard").mkdir()
 
-    assert "read ahead: 12 MiB" in told.text
+    with pytest.raises(OSError, match=r"[Dd]irectory"):
+        asyncio.run(read_ahead.compare(missing))
 
 
-def test_files_that_memory_does_not_hold_are_compared_only(
-    files: Sequence[Path], told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+def test_a_process_that_is_killed_compares_nothing(
+    files: Sequence[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    # Other programs give memory back meanwhile: what is said is what was decided by.
-    answers = iter([12 * MIB, 0])
-    monkeypatch.setattr(read_ahead, "available_bytes", lambda: next(answers, 99 * MIB))
+    program = tmp_path / "killed.py"
+    program.write_text("import os\nos.kill(os.getpid(), 9)\n")
+    monkeypatch.setattr(read_ahead, "_PROGRAM", program)
 
-    files[0].write_bytes(CONTENT[:-1])
-
-    assert warmed(files) == [files[0]]
-    assert "the shards (11 MiB) are compared, but not kept in memory: 9 MiB of it" in told.text
+    with pytest.raises(OSError, match="ended early"):
+        asyncio.run(read_ahead.compare(digests(files)))
 
 
-def test_a_container_says_how_much_memory_there_is(
+def test_it_has_the_lowest_priority_for_the_processor_and_the_disk(files: Sequence[Path]) -> None:
+    turn = os.open(files[0], os.O_RDONLY)
+    fcntl.flock(turn, fcntl.LOCK_EX)
+    with program(asked(files, turn=str(files[0]))) as process:
+        assert eventually(lambda: os.getpriority(os.PRIO_PROCESS, process.pid) == 19)
+        shown = subprocess.run(
+            ["ionice", "-p", str(process.pid)], capture_output=True, text=True, check=False
+        ).stdout
+        os.close(turn)
+
+    assert shown.strip() in {"idle", "idle: prio 0", ""}
+
+
+def test_it_ends_with_its_server(files: Sequence[Path]) -> None:
+    turn = os.open(files[0], os.O_RDONLY)
+    fcntl.flock(turn, fcntl.LOCK_EX)
+    with program(asked(files, turn=str(files[0]))) as process:
+        assert process.stdin
+        process.stdin.close()
+
+        assert process.wait(20) == 1
+    os.close(turn)
+
+
+def test_of_several_processes_one_reads_and_the_others_are_ready_with_it(
+    files: Sequence[Path],
+) -> None:
+    turn = os.open(files[0], os.O_RDONLY)
+    fcntl.flock(turn, fcntl.LOCK_EX)
+    with program(asked(files, turn=str(files[0]))) as process:
+        time.sleep(0.3)
+        fcntl.flock(turn, fcntl.LOCK_SH)  # what searches need is in memory, the comparison goes on
+
+        assert messages(process) == [{"ready": 0}]
+    os.close(turn)
+
+
+def test_a_generation_is_read_and_its_page_tables_are_filled_before_it_is_ready(
+    opened: Generation, told: pytest.LogCaptureFixture, filled: list[Path]
+) -> None:
+    events, damaged = read(opened)
+
+    assert (set(events), damaged) == ({"ready"}, [])
+    assert {path.name for path in filled} == {path.name for path in opened.folder.glob("*.shard")}
+    assert "the shards are read ahead" in told.text
+
+
+def test_a_damaged_shard_is_reported(
+    opened: Generation, told: pytest.LogCaptureFixture, filled: list[Path]
+) -> None:
+    path = opened.shards["EE"].path
+    content = path.read_bytes()
+    path.chmod(0o644)
+    with path.open("r+b") as file:
+        file.seek(len(content) - 1)
+        file.write(bytes([content[-1] ^ 1]))
+
+    assert read(opened)[1] == [path]
+    assert "EE.shard is damaged" in told.text
+
+
+@pytest.mark.parametrize("records", [True, False])
+def test_shards_that_memory_does_not_hold_are_ready_at_once_and_compared(
+    opened: Generation,
+    told: pytest.LogCaptureFixture,
+    filled: list[Path],
+    monkeypatch: pytest.MonkeyPatch,
+    records: bool,
+) -> None:
+    """The arrays alone are read first, if memory holds these"""
+    arrays = sum(
+        stop - start for one in opened.shards.values() for start, stop in one.file.arrays()
+    )
+    monkeypatch.setattr(
+        read_ahead, "available_bytes", lambda: arrays * 5 // 4 + 8 if records else 9
+    )
+    requests: list[Any] = []
+    original = read_ahead._run
+
+    async def run(turn: Any, ranges: Any, digests: Any, **more: Any) -> None:
+        requests.append((ranges, more["keep"]))
+        await original(turn, ranges, digests, **more)
+
+    monkeypatch.setattr(read_ahead, "_run", run)
+    events, damaged = read(opened)
+
+    [(ranges, keep)] = requests
+    assert (bool(ranges), keep, filled, damaged) == (records, False, [], [])
+    assert events[0] == "ready"
+    assert "are compared, but" in told.text
+    assert "the shards are read ahead" in told.text
+
+
+def test_reading_that_cannot_start_leaves_the_server_ready(
+    opened: Generation, told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+
+    assert read(opened)[0] == ["ready"]
+    assert "are not read ahead, so first searches are slower" in told.text
+
+
+def test_reading_ends_at_once_when_it_is_cancelled(opened: Generation) -> None:
+    turn = os.open(opened.folder / "manifest.json", os.O_RDONLY)
+    fcntl.flock(turn, fcntl.LOCK_EX)
+
+    async def scenario() -> float:
+        task = asyncio.create_task(read_ahead.read(opened, lambda: None, lambda _: None))
+        await asyncio.sleep(0.3)
+        begun = time.monotonic()
+        task.cancel()
+        await asyncio.wait([task])
+        return time.monotonic() - begun
+
+    assert asyncio.run(scenario()) < 2
+    os.close(turn)
+
+
+def test_a_control_group_and_those_above_say_how_much_memory_there_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine, container = tmp_path / "meminfo", tmp_path / "memory.max"
-    machine.write_text("MemTotal: 9 kB\nMemAvailable:  2048 kB\n")
-    monkeypatch.setattr(read_ahead, "_MACHINE", machine)
-    monkeypatch.setattr(read_ahead, "_CONTAINER", container)
+    machine, own = tmp_path / "meminfo", tmp_path / "cgroup"
+    group = tmp_path / "fs" / "system.slice" / "societes.service"
+    group.mkdir(parents=True)
+    machine.write_text("MemTotal: 9 kB\nMemAvailable:  4096 kB\n")
+    own.write_text("4:memory:/elsewhere\n0::/system.slice/societes.service\n")
+    for name, path in (("_MACHINE", machine), ("_OWN_GROUP", own), ("_GROUPS", tmp_path / "fs")):
+        monkeypatch.setattr(read_ahead, name, path)
     found = [read_ahead.available_bytes()]
-    for text in ("max\n", "1048576\n"):
-        container.write_text(text)
-        found.append(read_ahead.available_bytes())
+    (group / "memory.max").write_text("max\n")
+    found.append(read_ahead.available_bytes())
+    (group.parent / "memory.max").write_text(f"{3 * MIB}\n")
+    found.append(read_ahead.available_bytes())
+    (group / "memory.high").write_text(f"{MIB}\n")
+    found.append(read_ahead.available_bytes())
     machine.unlink()
     found.append(read_ahead.available_bytes())
 
-    assert found == [2 * MIB, 2 * MIB, MIB, 0]
-
-
-def test_of_several_workers_one_reads(
-    files: Sequence[Path], told: pytest.LogCaptureFixture, filled: list[Path]
-) -> None:
-    reader = os.open(files[0].parent, os.O_RDONLY)
-    fcntl.flock(reader, fcntl.LOCK_EX)
-    thread = ReadAhead(files[0].parent, digests(files), lambda: True, lambda _: None)
-    thread.start()
-    thread._thread.join(0.2)
-    waits = thread._thread.is_alive() and not filled
-    os.close(reader)
-    thread._thread.join(20)
-
-    assert (waits, filled, told.text) == (True, list(files), "")
-    warmed(files)
-    assert "read ahead" in told.text
-
-
-def test_a_worker_that_waits_for_the_reader_stops_at_once(files: Sequence[Path]) -> None:
-    reader = os.open(files[0].parent, os.O_RDONLY)
-    fcntl.flock(reader, fcntl.LOCK_EX)
-    thread = ReadAhead(files[0].parent, digests(files), lambda: True, lambda _: None)
-    thread.start()
-    thread.stop()
-    os.close(reader)
-
-    assert not thread._thread.is_alive()
+    assert found == [4 * MIB, 4 * MIB, 3 * MIB, MIB, 0]
 
 
 def test_pages_of_mapped_files_are_in_the_page_tables(files: Sequence[Path]) -> None:
@@ -161,59 +300,23 @@ def resident(path: Path, process: int | str = "self") -> int:
     return int(found[1]) << 10 if found else 0
 
 
-@pytest.fixture
-def filled(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The files whose page tables were filled."""
-    found: list[Path] = []
-    monkeypatch.setattr(page_tables, "fill", lambda files, _: found.extend(files))
-    return found
-
-
-def test_it_ends_when_the_generation_is_served_no_more(
-    files: Sequence[Path], told: pytest.LogCaptureFixture
-) -> None:
-    warmed(files, rounds=0)  # a file is a single piece
-
-    assert "not read ahead any further: 6 MiB" in told.text
-
-
-def test_it_ends_when_the_process_does(
-    files: Sequence[Path], told: pytest.LogCaptureFixture
-) -> None:
-    reading, go_on = threading.Event(), threading.Event()
-
-    def wanted() -> bool:
-        reading.set()
-        return go_on.wait(20)
-
-    thread = ReadAhead(files[0].parent, digests(files), wanted, lambda _: None)
-    thread.start()
-    assert reading.wait(20)
-    threading.Timer(0.1, go_on.set).start()
-    thread.stop()
-    thread._thread.join(20)  # of the lowest priority: beside other programs it may take seconds
-
-    assert not thread._thread.is_alive()
-    assert "any further" in told.text
-
-
-def test_a_file_that_cannot_be_read_is_told_and_no_more(
-    files: Sequence[Path], told: pytest.LogCaptureFixture
-) -> None:
-    warmed([*files, files[0].with_name("LT.shard")])
-
-    assert "not read ahead" in told.text
-    assert "LT.shard" in told.text
-
-
 @pytest.mark.parametrize(("flags", "read"), [((), True), (("--warm", "false"), False)])
-def test_a_server_reads_ahead_unless_told_otherwise(
+def test_a_server_is_ready_once_it_has_read_ahead_unless_told_otherwise(
     tmp_path: Path, flags: Sequence[str], read: bool
 ) -> None:
     data = tmp_path / "data"
-    world.publish(data)
+    name = world.publish(data)
+    turn = os.open(data / name / "manifest.json", os.O_RDONLY)
+    fcntl.flock(turn, fcntl.LOCK_EX)  # as if another worker read
     with started(data, *flags) as process:
-        assert ask(line_of(process), "/healthz")[0] == 200
+        address = line_of(process)
+        assert ask(address, "/healthz")[0] == 200
+        assert ask(address, "/api/v1/societes")[0] == 200
+        status, body = ask(address, "/readyz")
+        assert status == (503 if read else 200)
+        assert not read or "lit ses données en mémoire" in body.decode()
+        os.close(turn)
+        assert eventually(lambda: ask(address, "/readyz")[0] == 200)
         shard = next(data.glob("*/UK.shard"))
         size = shard.stat().st_size
         (worker,) = children(process.pid)

@@ -3,12 +3,13 @@
 import asyncio
 import ctypes
 import os
-import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from serve.api import health
 from serve.contract import activities
 from serve.generation.current_generation import CurrentGeneration
 from serve.process import worker
@@ -34,34 +35,54 @@ def test_the_allocator_returns_what_is_freed_unless_the_operator_says_otherwise(
     assert os.environ["MALLOC_ARENA_MAX"] == "1"
 
 
-def test_arrays_are_gathered_before_the_first_search_unless_there_is_nothing_to_gather(
-    tmp_path: Path,
-) -> None:
+def test_arrays_and_activities_are_there_before_the_first_request(tmp_path: Path) -> None:
+    activities.activity_index.cache_clear()
     current = CurrentGeneration(tmp_path)
     current.start()
-    worker._gather_arrays(current)  # nothing is published: requests say so
+    worker._prepare(current)  # nothing is published: requests say so
     world.publish(tmp_path, [company("EE", "1", "Łódź OÜ")])
     current.start()
 
-    worker._gather_arrays(current)
+    worker._prepare(current)
 
+    assert activities.activity_index.cache_info().currsize == 1
     with current.lease() as generation:
         assert generation.shards._arrays is not None
     current.close()
 
 
-def test_requests_take_turns_often_while_activities_are_indexed(
+@pytest.mark.parametrize("warm", [True, False])
+def test_the_arrays_of_a_later_generation_are_gathered_before_it_is_served(
+    tmp_path: Path, warm: bool
+) -> None:
+    async def scenario() -> None:
+        current = CurrentGeneration(tmp_path)
+        world.publish(tmp_path, [company("EE", "1", "Łódź OÜ")])
+        current.start()
+        current.prepare_with(partial(worker._prepare_next, warm=warm))
+        world.publish(tmp_path, [company("EE", "2", "Łódź OÜ")])
+        await current.refresh()
+        with current.lease() as generation:
+            assert generation.shards._arrays is not None
+        current.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_server_is_ready_after_a_minute_though_it_is_still_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usual, seen = sys.getswitchinterval(), list[float]()
+    monkeypatch.setattr(worker, "_READING_SECONDS", 0.05)
 
-    def index() -> None:
-        seen.append(sys.getswitchinterval())
-        raise MemoryError
+    async def scenario() -> list[int]:
+        current = CurrentGeneration(tmp_path)
+        world.publish(tmp_path, [company("EE", "1", "Łódź OÜ")])
+        current.start()
+        worker.StartupReader(current).hold_back()
+        statuses = [health.readyz(current.status, "fr").status]
+        await asyncio.sleep(0.2)
+        statuses.append(health.readyz(current.status, "fr").status)
+        current.close()
+        return statuses
 
-    monkeypatch.setattr(activities, "activity_index", index)
-    with pytest.raises(MemoryError):
-        asyncio.run(worker._prepare_first())
-
-    assert seen == [pytest.approx(worker._GIVEN_WAY)]
-    assert sys.getswitchinterval() == usual > seen[0]
+    assert asyncio.run(scenario()) == [503, 200]
