@@ -1,6 +1,6 @@
 """A number of somebody's list means its company, however it is spelt, in all 25 countries (extensions X5, X6)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -9,14 +9,10 @@ from hypothesis import strategies as st
 
 from pipeline.synth import lexicon
 from pipeline.synth.identifiers import ids
-from serve.contract import activities
-from serve.contract.seed_tables import match_weights, name_tables, number_notation
 from shards.codec.folding import fold_id
 from shards.search.matching.line import Line
 from shards.search.matching.matcher import Matcher
-from shards.search.reader.shard import Shard
-from shards.search.search import ShardSet
-from tests.world import company, write_shard
+from tests.world import Company, company
 
 # VAT numbers that contain the identifier, by country; `{}` stands for it.
 VAT = {
@@ -44,27 +40,21 @@ IDENTIFIERS = _identifiers()
 
 
 @pytest.fixture(scope="module")
-def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
+def companies() -> dict[str, list[Company]]:
     """Two companies of each country, so that no identifier is found for want of others."""
-    folder, base = tmp_path_factory.mktemp("shards"), ShardSet()
-    for iso2, identifier in IDENTIFIERS.items():
-        more = {"lei": LEI if iso2 == "UK" else None, "tva": OWN_VAT if iso2 == "EE" else None}
-        found = [
-            company(iso2, identifier, "Zephyr Lantern", **more),
+    return {
+        iso2: [
+            company(
+                iso2,
+                identifier,
+                "Zephyr Lantern",
+                lei=LEI if iso2 == "UK" else None,
+                tva=OWN_VAT if iso2 == "EE" else None,
+            ),
             company(iso2, f"{identifier[:-3]}998", "Zephyr Lantern"),
         ]
-        write_shard(folder / iso2, iso2, found)
-        base[iso2] = Shard(folder / iso2)
-    yield Matcher(
-        base,
-        name_tables(),
-        match_weights(),
-        number_notation(),
-        activities=activities.classes,
-        coordonnees=True,
-    )
-    for shard in base.values():
-        shard.close()
+        for iso2, identifier in IDENTIFIERS.items()
+    }
 
 
 def spellings(iso2: str, identifier: str) -> st.SearchStrategy[str]:

@@ -1,19 +1,15 @@
 """Legal forms with a typing error: every short form of every country (extension X19)."""
 
 import csv
-from collections.abc import Iterator
 
 import pytest
 
 from seeds import TABLES
-from serve.contract import activities
-from serve.contract.seed_tables import match_weights, name_tables, number_notation
+from serve.contract.seed_tables import name_tables
 from shards.codec.folding import fold
 from shards.search.matching.line import LIKELY, SURE, Line
 from shards.search.matching.matcher import Matcher
-from shards.search.reader.shard import Shard
-from shards.search.search import ShardSet
-from tests.world import company, write_shard
+from tests.world import Company, company
 
 # Words that no company has but one, of a hundred syllables.
 _NAMES = [f"{first}{second}" for first in ("zeph", "quar", "brin", "vold", "krat", "plum", "drog")
@@ -35,25 +31,15 @@ FORMS = _short_forms()
 
 
 @pytest.fixture(scope="module")
-def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
-    folder, base = tmp_path_factory.mktemp("forms"), ShardSet()
-    for iso2, forms in FORMS.items():
-        companies = [
+def companies() -> dict[str, list[Company]]:
+    """A company of each short form of each country."""
+    return {
+        iso2: [
             company(iso2, str(number), f"{_NAMES[number]} {_NAMES[-number]} {form.upper()}")
             for number, form in enumerate(forms, 1)
         ]
-        write_shard(folder / iso2, iso2, companies)
-        base[iso2] = Shard(folder / iso2)
-    yield Matcher(
-        base,
-        name_tables(),
-        match_weights(),
-        number_notation(),
-        activities=activities.classes,
-        coordonnees=True,
-    )
-    for shard in base.values():
-        shard.close()
+        for iso2, forms in FORMS.items()
+    }
 
 
 def _lost(form: str) -> list[str]:
