@@ -67,9 +67,9 @@ class LigneRapprochee:
         str,
         with_keywords(examples=[SURE, LIKELY, AMBIGUOUS, NONE]),
         Text(
-            "`sur` : cette société ; `probable` : plutôt oui que non ; `ambigu` : l’une de "
-            "plusieurs ; `aucun` : aucune qui soit vraisemblable.",
-            "`sur`: this company; `probable`: more likely than not; `ambigu`: one of several; "
+            "`sur` : cette société ; `probable` : plutôt oui que non ; `ambigu` : peut-être "
+            "l’une de celles-ci ; `aucun` : aucune qui soit vraisemblable.",
+            "`sur`: this company; `probable`: more likely than not; `ambigu`: perhaps one of these; "
             "`aucun`: none that is likely.",
         ),
     ]

@@ -24,6 +24,10 @@ Place = tuple[int, int]  # a shard, by its place in the table, and a row
 
 _TOLD: Final = 10.0
 _MOST: Final = 2.0
+# Letters of a word in which an error says little: another such word may have it.
+_SHORT_WORD: Final = 6
+# Sums of the same information in another order differ by less.
+_NOTHING: Final = 1e-6
 # Beyond so much, more that the words of both names tell counts for less.
 _ENOUGH: Final = 0.7
 _POSTCODE: Final = re.compile(r"[^0-9A-Za-z]")
@@ -82,6 +86,7 @@ def of_name(
     companies: int,
     *,
     town: float,
+    remarks: float,
 ) -> Evidence:
     """What the names say.
 
@@ -89,12 +94,15 @@ def of_name(
         forms: the legal forms of the line and of the company.
         companies: how many there are in the countries that were asked for.
         town: what the words tell that only the line has, and that are the company's town.
+        remarks: the same of words that whoever keeps the list wrote behind the name.
     """
     ours, theirs = (classes(each) for each in forms)
     if compared.form_errors:
         ours = theirs
     errors = compared.errors
-    lacking = max(0.0, compared.lacking - town)
+    lacking = max(0.0, compared.lacking - town - remarks)
+    if lacking < _NOTHING:
+        lacking = 0.0
     same = compared.has_same_words and not compared.reordered
     surplus = _clip((compared.common - log(companies + 1)) / _TOLD)
     return {
@@ -106,15 +114,20 @@ def of_name(
         "mot_manquant": float(lacking > 0),
         "mot_en_plus": float(bool(compared.extra_words)),
         "manque_et_plus": float(lacking > 0 and bool(compared.extra_words)),
+        "debut_du_nom": float(compared.is_beginning),
         "mot_leger_manquant": float(lacking > 0 and not compared.heavy_lacking),
         "mot_leger_en_plus": float(bool(compared.extra_words) and not compared.heavy_extra),
         "initiales": float(compared.initials or compared.inner_initials > 0),
+        "initiales_longues": float(compared.initials_letters),
         "initiales_dedans": float(compared.inner_initials > 0),
         "faute": float(errors == 1),
         "fautes": float(errors > 1),
         "faute_courte": float(min(2, compared.short_errors)),
         "faute_de_forme": float(min(1, compared.form_errors)),
         "faute_surplus": surplus * (errors > 0),
+        "faute_longue": _clip((compared.error_letters - _SHORT_WORD) / _SHORT_WORD) * (errors > 0),
+        "faute_memes_lettres": float(errors > 0 and compared.slips == errors),
+        "faute_initiale": float(compared.first_letters > 0),
         "faute_connue": float(min(2, compared.known_errors)),
         "abreviation": float(min(2, compared.abbreviations)),
         "debut_de_mot": float(min(2, compared.beginnings)),
@@ -130,15 +143,28 @@ def of_name(
 
 
 def of_added_words(
-    compared: NameComparison, kin: Collection[str], remarks: Collection[str], surplus: float
+    compared: NameComparison,
+    kin: Collection[str],
+    country: Collection[str],
+    countries: Collection[str],
+    remarks: Collection[str],
+    surplus: float,
 ) -> Evidence:
     """What words say that only the line has: `X Group` is another company than X, `X branch` is X.
 
-    The more X tells, the likelier its group has it, too.
+    The more X tells, the likelier its group has it, too. `X France` is mostly X, if that is French.
+
+    Args:
+        country: the names of the country of the company.
+        countries: those of all.
     """
     added = compared.lacking_words
     if any(word in remarks for word in added):
         return {"remarque": 1.0}
+    if added and all(word in country for word in added):
+        return {"pays_dans_le_nom": 1.0}
+    if added and all(word in countries for word in added):
+        return {"autre_pays_dans_le_nom": 1.0}
     if added and all(word in kin or is_number(word) for word in added):
         return {"parente": 1.0, "parente_surplus": surplus}
     return {}
@@ -201,6 +227,7 @@ def of_identifiers(
             )
         elif "id_illisible" not in line.illisibles and (vat or iso2 not in numbers.id.incomparable):
             found["id_different"] = 1.0
+            found["id_d_une_autre"] = float(bool(numbers.id.places))
     if line.tva:
         given = [_core(number, iso2) for number in numbers.tva.numbers]
         by_vat = place in numbers.tva.places

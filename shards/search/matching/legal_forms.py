@@ -21,8 +21,9 @@ Row = Mapping[str, str]
 # A form of fewer letters is only taken for one at an end of the name: `sa`, `as` and `kg` are also words.
 _ANYWHERE: Final = 3
 _SPACED: Final = 5
-# A form of another country is one in front of a name if it has so few letters: ООО, OAO, but not "Corporation".
-_IN_FRONT: Final = 4
+# A form of another country is one in front of a name if it has so many letters: ООО, OAO, but not "Corporation"; and
+# two letters are initials: A&E Consultancy.
+_IN_FRONT: Final = range(3, 5)
 # Of one form at most so many spellings are known.
 _MOST_SPELLINGS: Final = 4_000
 # What may be between two parts: "&" is not in folded text, its words are.
@@ -80,9 +81,11 @@ class LegalForms:
         self._behind: dict[tuple[str, int, Words], tuple[Words, frozenset[LegalForm]]] = {}
         self._add(given, everywhere, _spellings)
         self._add(given, everywhere, self._of_parts)
-        # Those of no country are the forms at an end of a name only.
+        # Those of no country are the forms at an end of a name only, and so are labels that say what a company does:
+        # "Caisse d'épargne et de prévoyance" is a form behind a name, and in front a part of it.
         self._at_ends = {
-            iso2: frozenset(everywhere.keys() - known.keys()) for iso2, known in self._known.items()
+            iso2: frozenset(everywhere.keys() - known.keys()) | self._telling(known)
+            for iso2, known in self._known.items()
         }
         for known in self._known.values():
             for words, form in everywhere.items():
@@ -111,6 +114,10 @@ class LegalForms:
                 self._single.setdefault(form.name, set()).update(
                     word for word in words if len(word) >= _ONE_ERROR
                 )
+
+    def _telling(self, known: Mapping[Words, LegalForm]) -> set[Words]:
+        """The labels that do not begin with a part of a form, as `société` is."""
+        return {words for words, form in known.items() if not form.classe and not self._part(words)}
 
     def without_forms(self, folded: Words, iso2: str) -> tuple[Words, frozenset[LegalForm]]:
         """A folded name without the forms of a country (`""`: of all), at least one word; and these forms."""
@@ -202,7 +209,7 @@ class LegalForms:
         for size in range(_ATTACHED, min(_LONGEST_ATTACHED, len(word) - _REST) + 1):
             if (word[-size:],) in known:
                 yield word[:-size]
-            if size >= _IN_FRONT and (word[:size],) in known:
+            if size >= _IN_FRONT[-1] and (word[:size],) in known:
                 yield word[size:]
 
     def _of_parts(self, text: str) -> Iterator[Words]:
@@ -260,7 +267,7 @@ def _form_at(
             continue
         letters = sum(map(len, found))
         foreign = found in at_ends
-        first = at == 0 and (not foreign or letters <= _IN_FRONT)
+        first = at == 0 and (not foreign or letters in _IN_FRONT)
         if last or first or (letters >= _ANYWHERE and not foreign):
             return size
     return 0

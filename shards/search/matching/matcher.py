@@ -4,6 +4,7 @@ Each stage is dearer and sees fewer rows: words and numbers, then names, then re
 note of these is high, near spellings are tried; where nothing is likely in the line's countries, all the others.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -53,6 +54,9 @@ _FEW: Final = 5
 _ENOUGH: Final = 0.9
 # What stands within a word for a letter that was lost.
 _LOST: Final = re.compile(r"(?<=\w)[?\ufffd]+(?=\w)")
+# Behind it is whoever takes the mail.
+_CARE_OF: Final = "c/o"
+_CARE: Final = ("c", "o")
 
 
 class ComparedRow(NamedTuple):
@@ -426,15 +430,20 @@ class Matcher:
             return WeighedCompany(company, {"sans_nom": 1.0} | further)
         town_words = fold(company["ville"] or "").split()
         town = evidence.information_in(town_words, each.compared, each.told)
-        named = evidence.of_name(each.compared, each.forms, companies, town=town)
+        remarks = evidence.information_in(self._tables.remarks, each.compared, each.told)
+        named = evidence.of_name(each.compared, each.forms, companies, town=town, remarks=remarks)
         named |= evidence.of_added_words(
-            each.compared, self._tables.kin, self._tables.remarks, named["surplus"]
+            each.compared,
+            self._tables.kin,
+            self._tables.countries.get(shard.iso2, ()),
+            self._tables.countries[""],
+            self._tables.remarks,
+            named["surplus"],
         )
         if each.former:
             named["ancien_nom"] = 1.0
         all_evidence = named | further
         if by_its_number:
-            remarks = evidence.information_in(self._tables.remarks, each.compared, each.told)
             agrees = each.compared.agrees(town + remarks)
             alone = {"sans_nom": 1.0} | further
             if named["forme_autre"] or not agrees:
@@ -454,8 +463,12 @@ def _named_places(rows: Sequence[ComparedRow], by_number: frozenset[Place]) -> f
 
 
 def _name_words(line: Line) -> tuple[str, ...]:
-    """The folded words of the name of a line; a letter that some program could not write is left out."""
-    return tuple(fold(_LOST.sub("", line.nom or "")).split())
+    """The folded words of the name of a line, without letters that some program could not write and its `c/o`."""
+    words = tuple(fold(_LOST.sub("", line.nom or "")).split())
+    if _CARE_OF in (line.nom or "").lower():
+        pairs = list(itertools.pairwise(words))
+        return words[: pairs.index(_CARE)] if _CARE in pairs[1:] else words
+    return words
 
 
 _NO_FORMS: Final = (Forms(), Forms())

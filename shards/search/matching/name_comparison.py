@@ -45,6 +45,11 @@ class NameComparison:
         form_errors: 1 if the legal form of the line is that of the company with a typing error.
         short_form: the legal form with the error has so few letters that it may be another word.
         initials: one name is the initials of the other.
+        initials_letters: how many more than three these are.
+        is_beginning: the name of the line is the first words of the company's.
+        error_letters: the letters of the shortest word with an error.
+        slips: errors that left the word the same letters: doubled, swapped, lost where there is another.
+        first_letters: words whose first letter is another.
         inner_initials: words of one name that are the initials of neighbours in the other.
         known_errors: those of them where the word of the line is itself a word of the country.
         abbreviations, beginnings: words that one name has short, by the table, or as the first letters of the other's.
@@ -66,6 +71,11 @@ class NameComparison:
     form_errors: int = 0
     short_form: bool = False
     initials: bool = False
+    initials_letters: int = 0
+    is_beginning: bool = False
+    error_letters: int = 0
+    slips: int = 0
+    first_letters: int = 0
     inner_initials: int = 0
     known_errors: int = 0
     abbreviations: int = 0
@@ -245,6 +255,8 @@ def _without_equal(line: ComparedName, company: ComparedName, tables: NameTables
     if len(places) > 1:
         comparison.reordered = places != sorted(places)
     right = [pair for i, pair in enumerate(company.told) if i not in taken]
+    if right and not left:
+        comparison.is_beginning = places == list(range(len(places)))
     raw: dict[str, str] = {}
     if not same_letters:
         raw = {tables.latin_word(word): word for word, _ in (*left, *right)}
@@ -371,6 +383,7 @@ def _match_initials(left: list[Told], right: list[Told], comparison: NameCompari
     for short, long in ((left, right), (right, left)):
         if len(short) == 1 and len(long) in INITIALS and short[0][0] == initials(long):
             comparison.initials = True
+            comparison.initials_letters = len(short[0][0]) - INITIALS.start
             comparison.add_common(short[0][1])
             left.clear()
             right.clear()
@@ -439,10 +452,18 @@ def _match_near(pair: _Pair, near: Near) -> None:
             comparison.beginnings += 1
         else:
             comparison.errors += int(cost)
+            _describe_error(left[i][0], right[j][0], int(cost), comparison)
             comparison.short_errors += cost == SHORT
             comparison.known_errors += line.known.get(raw.get(left[i][0], left[i][0]), 0) > 0
     left[:] = [pair for i, pair in enumerate(left) if i not in gone_left]
     right[:] = [pair for j, pair in enumerate(right) if j not in gone_right]
+
+
+def _describe_error(word: str, other: str, errors: int, comparison: NameComparison) -> None:
+    letters = len(min(word, other, key=len))
+    comparison.error_letters = min(comparison.error_letters or letters, letters)
+    comparison.slips += errors if set(word) == set(other) else 0
+    comparison.first_letters += word[0] != other[0]
 
 
 def is_number(word: str) -> bool:

@@ -48,7 +48,7 @@ class NameTables:
         abbreviations: Iterable[Row],
         numbers: Iterable[Row] = (),
         letters: Sequence[Row] = (),
-        kin: Iterable[Row] = (),
+        kin: Sequence[Row] = (),
         mail_providers: Iterable[Row] = (),
         remarks: Iterable[Row] = (),
     ) -> None:
@@ -70,6 +70,12 @@ class NameTables:
         self._tens = {word for word, full in self._full.items() if _TENS.fullmatch(full)}
         # Words by which a sibling of a company is named: group, holding, branch.
         self.kin = frozenset(fold(row["mot"]) for row in kin)
+        # Names of countries behind the name of a company: of its own and of any.
+        countries = [(row["iso2"], fold(row["mot"])) for row in kin if row["genre"] == "pays"]
+        self.countries = {
+            iso2: {word for of, word in countries if of == iso2} for iso2, _ in countries
+        }
+        self.countries[""] = {word for _, word in countries}
         # Words that whoever keeps a list writes behind a name: closed, branch, supplier.
         self.remarks = frozenset(fold(row["mot"]) for row in remarks)
         self.mail_providers = frozenset(row["domaine"] for row in mail_providers)
@@ -80,6 +86,11 @@ class NameTables:
         At least one word stays.
         """
         words, forms = self.forms.without_forms(folded, iso2)
+        if not forms and not "".join(folded).isascii():
+            latin = {self.latin_word(word): word for word in folded}  # γμβχ, ооо
+            rest, forms = self.forms.without_forms(tuple(latin), iso2)
+            if forms:
+                words = tuple(map(latin.__getitem__, rest))
         if iso2 in ELIDING and not _TOUCHED.isdisjoint(words):
             words = self._without_articles(words)
         content = words

@@ -22,6 +22,8 @@ SURE_BY_NAME: Final = "seuil_sur_nom"
 # The weights of what makes a probability: a constant, the log odds of the share, the lead.
 OF_SHARE: Final = ("part_constante", "part", "part_avance")
 LIKELY_FROM: Final = 0.5
+# Where it is less likely that any of the companies is meant, none is.
+_POSSIBLE_FROM: Final = 0.2
 _MOST: Final = 60.0
 _MOST_SHARE: Final = 11.5
 _MOST_LEAD: Final = 12.0
@@ -80,7 +82,7 @@ class Weights(dict[str, float]):
             return SURE
         if best > LIKELY_FROM:  # of two that are alike, each has a half
             return LIKELY
-        return AMBIGUOUS if whole >= LIKELY_FROM else NONE
+        return AMBIGUOUS if whole >= _POSSIBLE_FROM else NONE
 
 
 def shares(strengths: Sequence[float]) -> list[tuple[float, float]]:

@@ -9,6 +9,8 @@ python -m tests.bench.matching measure DATA WORK [--lines 6000] [--seed 3] [--pe
 Weights are fitted on lines of both noises that mean one half of the companies of the four large registers, and on the
 names that one half of the French companies typed; the other halves and the other countries are for measuring.
 python -m tests.bench.matching declared DATA index-egalite-fh.csv
+python -m tests.bench.matching written DATA [FILE]
+python -m tests.bench.matching kinds DATA [--lines 300] [--seed 3] [--part other_half] [--kind KIND] [--show 5]
 python -m tests.bench.matching speed DATA [--lines 2000]
 """
 
@@ -21,13 +23,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import polars as pl
+
 from seeds import TABLES
 from serve.api.matching import rapprochement
 from serve.contract import activities
 from serve.contract.seed_tables import match_weights, name_tables, number_notation, rows
 from shards.generations import pointer
 from shards.search.matching.evidence import WeighedCompany
-from shards.search.matching.line import LIKELY, SURE
+from shards.search.matching.line import LIKELY, SURE, Line
 from shards.search.matching.matcher import Matcher
 from shards.search.matching.probability import (
     OF_SHARE,
@@ -38,14 +42,16 @@ from shards.search.matching.probability import (
 )
 from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet
-from tests.bench.matching import labelled, peers
+from tests.bench.matching import kinds, labelled, peers
 from tests.bench.matching.fit import CONSTANT, Example, fit, fit_shares, rising_curve
 from tests.bench.matching.labelled import Chosen, LabelledLine, LabelledLines
 from tests.bench.matching.list_noise import ListNoise
 from tests.bench.matching.noise import Noise, NoiseTables
 from tests.bench.matching.peers import Answer
 
-_FIT_SEED = 2
+_FIT_SEEDS: Final = (2, 202)
+# How often a name counts that somebody typed, beside lines of the noises, which are many more.
+_TYPED: Final = 2
 _TENTHS: Final = 10
 
 
@@ -120,17 +126,16 @@ def fit_weights(data: Path, work: Path, lines: int, declared: Path | None) -> No
     """Write the weights, but the threshold of `sur` and weights of what no line has, and the curve of the notes."""
     base = open_base(data)
     matcher = _matcher(base)
-    drawn = [
-        line
-        for noise in _NOISES
-        for line in _labelled(base, work, noise, "fitted").draw(lines, _FIT_SEED)
-    ]
-    if declared:
-        drawn += labelled.declared_lines(base, declared, _is_fitted_number, alike=True)
-    examples = []
-    for line in drawn:
-        weighed = matcher.weigh(line.line)
-        examples.append(Example([each.evidence for each in weighed], _place(line, weighed)))
+    of_names = (
+        labelled.declared_lines(base, declared, _is_fitted_number, alike=True) if declared else []
+    )
+    drawn = {noise: _labelled(base, work, noise, "fitted") for noise in _NOISES}
+    # The curve and what makes a probability of a share are fitted on other lines than the weights.
+    examples, others = (
+        _examples(matcher, of_names[part::2]) * _TYPED
+        + [one for each in drawn.values() for one in _examples(matcher, each.draw(lines, seed))]
+        for part, seed in enumerate(_FIT_SEEDS)
+    )
     known = match_weights()
     # A number with zeros added is written otherwise: more weight than that would rank it before an exact one.
     set_by_hand = (SURE_FROM, SURE_BY_NAME, "id_zeros")
@@ -140,9 +145,11 @@ def fit_weights(data: Path, work: Path, lines: int, declared: Path | None) -> No
         [one for one in examples if one.candidates], [name for name in names if name in met]
     )
     found = Weights(known | fitted)
-    found["tva_identique"] = found["id_identique"]  # a published VAT number says as much
+    # A published VAT number and a LEI say as much as the identifier: each is of one company, few lines have one.
+    found["tva_identique"] = found["lei_identique"] = found["id_identique"]
+    found["lei_different"] = found["id_different"]
     best = []
-    for one in examples:
+    for one in others:
         shared = shares([found.strength(evidence) for evidence in one.candidates])
         if shared:
             place = max(range(len(shared)), key=shared.__getitem__)
@@ -150,10 +157,18 @@ def fit_weights(data: Path, work: Path, lines: int, declared: Path | None) -> No
     found |= zip(OF_SHARE, fit_shares(best), strict=True)
     _write("rapprochement.csv", "indice,poids", found.items())
     judged = []
-    for one in examples:
+    for one in others:
         likely = max(zip(found.probabilities(one.candidates), itertools.count()), default=(0.0, -1))
         judged.append((likely[0], likely[1] == one.right))
     _write("rapprochement_notes.csv", "probabilite,note", rising_curve(judged))
+
+
+def _examples(matcher: Matcher, lines: Sequence[LabelledLine]) -> list[Example]:
+    found = []
+    for line in lines:
+        weighed = matcher.weigh(line.line)
+        found.append(Example([each.evidence for each in weighed], _place(line, weighed)))
+    return found
 
 
 def _write(name: str, head: str, pairs: Iterable[tuple[object, float]]) -> None:
@@ -181,7 +196,7 @@ def measure(
     # Only `make bench` installs Splink; a speed or a fit is measured without it.
     from tests.bench.matching import splink_peer
 
-    known_lines = _labelled(base, work, noise, "fitted").draw(lines, _FIT_SEED)
+    known_lines = _labelled(base, work, noise, "fitted").draw(lines, _FIT_SEEDS[0])
     training = [(line.line, line.truth) for line in known_lines]
     predicted = splink_peer.predict(base, training, [line.line for line in drawn], name_tables())
     of_splink = _judge(drawn, predicted.answers)
@@ -216,6 +231,41 @@ def measure_declared(data: Path, names: Path) -> None:
     lines = labelled.declared_lines(base, names, lambda siren: not _is_fitted_number(siren))
     judged = _judged(matcher, lines)
     _print("names declared in other years", judged, match_weights()[SURE_FROM])
+    _print_calibration(judged)
+
+
+def measure_kinds(
+    data: Path, lines: int, seed: int, part: str, chosen_kind: str | None, show: int
+) -> None:
+    """Print verdicts on names with one change, kind by kind."""
+    base = open_base(data)
+    matcher, chosen = _matcher(base), _PARTS[part]
+    tables = NoiseTables.of_rows(rows("formes_juridiques.csv"), rows("abreviations.csv"))
+    print(kinds.HEAD)
+    for kind in [chosen_kind] if chosen_kind else kinds.KINDS:
+        drawn = kinds.lines(base, tables, kind, lines, seed, chosen)
+        print(kinds.count_kind(matcher, drawn, show).row(kind), flush=True)
+    if chosen_kind:
+        return
+    raised, lowered, drawn_lines = kinds.raised_by_activity(matcher, base, lines, seed, chosen)
+    print(f"activity in words: note raised {raised}, lowered {lowered} of {drawn_lines}")
+
+
+def measure_written(data: Path, path: Path) -> None:
+    """Print verdicts on names that were written by hand: `nom;pays;ville;sens`, an empty `sens` is absent."""
+    base = open_base(data)
+    matcher = _matcher(base)
+    lines = []
+    for row in pl.read_csv(path, separator=";", infer_schema_length=0).iter_rows(named=True):
+        iso2, _, number = (row["sens"] or "").partition(" ")
+        if number and (iso2 not in base or base[iso2].find(number) is None):
+            continue
+        line = Line(row["nom"], (row["pays"],) if row["pays"] else (), ville=row["ville"])
+        lines.append(LabelledLine(line, (iso2, number) if number else None, (), 0))
+    judged = _judged(matcher, lines)
+    _print("names written by hand", judged, match_weights()[SURE_FROM])
+    none = sum(each.right and each.note < 0.5 for each in judged)
+    print(f"  right first and below 0.5: {none}")
     _print_calibration(judged)
 
 
@@ -335,7 +385,9 @@ def _labelled_of(base: ShardSet, lines: int, seed: int) -> list[LabelledLine]:
 def main() -> None:
     """Run a command."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.matching", description=__doc__)
-    parser.add_argument("command", choices=("split", "fit", "measure", "declared", "speed"))
+    parser.add_argument(
+        "command", choices=("split", "fit", "measure", "declared", "written", "kinds", "speed")
+    )
     parser.add_argument("source", type=Path)
     parser.add_argument("work", type=Path, nargs="?")
     parser.add_argument("--lines", type=int, default=6_000)
@@ -344,6 +396,8 @@ def main() -> None:
     parser.add_argument("--declared", type=Path)
     parser.add_argument("--noise", choices=tuple(_NOISES), default="first")
     parser.add_argument("--part", choices=tuple(_PARTS), default="all")
+    parser.add_argument("--kind", choices=tuple(kinds.KINDS))
+    parser.add_argument("--show", type=int, default=0)
     given = parser.parse_args()
     if given.command == "split":
         labelled.split(given.source, given.work)
@@ -351,6 +405,10 @@ def main() -> None:
         fit_weights(given.source, given.work, given.lines, given.declared)
     elif given.command == "declared":
         measure_declared(given.source, given.work)
+    elif given.command == "written":
+        measure_written(given.source, given.work or Path(__file__).with_name("written.csv"))
+    elif given.command == "kinds":
+        measure_kinds(given.source, given.lines, given.seed, given.part, given.kind, given.show)
     elif given.command == "measure":
         measure(
             given.source, given.work, given.lines, given.seed, given.peers, given.noise, given.part

@@ -7,7 +7,6 @@ Each line chooses one of its candidates or none of them. The likelihood is conca
 where the search begins; a small ridge keeps those finite that rare evidence decides alone.
 """
 
-import itertools
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -18,8 +17,8 @@ from shards.search.matching.evidence import Evidence
 
 _RIDGE: Final = 0.3
 _STEPS: Final = 60
-# Groups of lines with nearly the same probability, from which the curve is made.
-_GROUPS: Final = 40
+# Lines with nearly the same probability, whose mean is a point of the curve.
+_GROUP: Final = 80
 CONSTANT: Final = "constante"
 
 Reals = NDArray[np.float64]
@@ -98,8 +97,7 @@ def rising_curve(judged: Sequence[tuple[float, bool]]) -> list[tuple[float, floa
         judged: the probability of the best candidate of each line, and whether it is the right one.
     """
     ordered = sorted(judged)
-    edges = [len(ordered) * i // _GROUPS for i in range(_GROUPS + 1)]
-    groups = [ordered[low:high] for low, high in itertools.pairwise(edges) if high > low]
+    groups = [ordered[low : low + _GROUP] for low in range(0, len(ordered), _GROUP)]
     pooled: list[tuple[float, float, int]] = []  # sums of probabilities and of right ones, lines
     for group in groups:
         pooled.append((sum(p for p, _ in group), sum(right for _, right in group), len(group)))

@@ -1,19 +1,14 @@
 """Lines and the companies they mean, among companies that are much like them."""
 
 import random
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from serve.contract import activities
-from serve.contract.seed_tables import match_weights, name_tables, number_notation
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE, Line
 from shards.search.matching.matcher import Matcher
-from shards.search.reader.shard import Shard
-from shards.search.search import ShardSet
-from tests.world import company, write_shard
+from tests.world import Company, company
 
 UK = [
     company("UK", "00944111", "ROYAL TOOL CONTROL LTD", ville="SHEFFIELD", code_postal="S6 2AA"),
@@ -52,6 +47,9 @@ UK = [
     company("UK", "01000034", "SALTMARSH FORGE LTD", noms_anterieurs=["SALTTMARSH FORGE LTD"]),
     company("UK", "01000033", "CINNABAR ORCHARDS LTD", lei="213800WSKXQ2B5PQHK86"),
     company("UK", "01000032", "ZENITH QUARTZ KILNS LTD", ville="YORK"),
+    company("UK", "01000035", "V&J CONSULTANCY LIMITED"),
+    company("UK", "01000036", "A&E PLUMAGE LIMITED"),
+    company("UK", "01000037", "QUILLWORTH BINDERY LTD"),
     *(
         company("UK", f"011{i:05}", f"PHOENIX {word} LTD")
         for i, word in enumerate(("ROOFING", "GARDENS", "TRAVEL", "BAKERY", "SUPPLY"))
@@ -66,6 +64,11 @@ DE = [
 BG = [
     company("BG", "1", "ВИКТОРИЯ ООД"), company("BG", "2", "Хлебопекарна Изгрев ЕООД"),
 ]  # fmt: skip
+FR = [
+    company("FR", "111111111", "CAISSE D'EPARGNE ET DE PREVOYANCE DE NORMANDIE"),
+    company("FR", "111111112", "CAISSE D'EPARGNE ET DE PREVOYANCE LOIRE CENTRE"),
+    company("FR", "111111113", "SOCIETE COOPERATIVE DE PRODUCTION TUILERIE BRULAIS"),
+]
 FILLING = [
     company("UK", f"2{i:07}", f"{first} {second} LTD")
     for i, (first, second) in enumerate(
@@ -77,21 +80,9 @@ FILLING = [
 
 
 @pytest.fixture(scope="module")
-def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
-    folder, base = tmp_path_factory.mktemp("shards"), ShardSet()
-    for iso2, found in (("BG", BG), ("DE", DE), ("EE", []), ("UK", UK + FILLING)):
-        write_shard(folder / iso2, iso2, found)
-        base[iso2] = Shard(folder / iso2)
-    yield Matcher(
-        base,
-        name_tables(),
-        match_weights(),
-        number_notation(),
-        activities=activities.classes,
-        coordonnees=True,
-    )
-    for shard in base.values():
-        shard.close()
+def companies() -> dict[str, list[Company]]:
+    """The companies, by country."""
+    return {"BG": BG, "DE": DE, "EE": [], "FR": FR, "UK": UK + FILLING}
 
 
 @pytest.mark.parametrize(
@@ -379,6 +370,54 @@ def test_something_else_than_the_name_makes_it_sure(matcher: Matcher, line: Line
 def test_the_name_of_one_company_alone_is_sure(matcher: Matcher, name: str) -> None:
     """X19: its legal form, case, accents and articles aside"""
     assert matcher.match(Line(name, ("UK",)), 2).verdict == SURE
+
+
+@pytest.mark.parametrize(
+    ("line", "id_"),
+    [
+        # A label of ISO 20275 that says what a company does is a part of its name.
+        (Line("Caisse d'Epargne & de Prevoyance de Normandie", ("FR",)), "111111111"),
+        (Line("CAISSE D'EPARGNE DE PREVOYANCE LOIRE CENTRE", ("FR",)), "111111112"),
+        (Line("Tuilerie Brulais, Société coopérative de production", ("FR",)), "111111113"),
+        # Two letters in front of a name are a form of another country, and initials.
+        (Line("A and E Plumage Ltd", ("UK",)), "01000036"),
+        (Line("AE Plumage", ("UK",)), "01000036"),
+        # Legal forms in other letters.
+        (Line("Κεστρελ Μοορ Λιμιτεδ", ("UK",)), "01000023"),
+        (Line("Кестрел Моор Лимитед", ("UK",)), "01000023"),
+        (Line("Müller Straßenbau gesellsch mit beschränkter Haftung & Co. KG", ("DE",)), "HRB 1"),
+        (Line("Müller Straßenbau GmbH & C. KG", ("DE",)), "HRB 1"),
+        (Line("Müller Straßenbau GmbH & Co.", ("DE",)), "HRB 1"),
+        (Line("Firma Müller Straßenbau", ("DE",)), "HRB 1"),
+        # Words of whoever keeps the list, and those behind c/o, are no words of the name.
+        (Line("Quillworth Bindery (formerly supplier)", ("UK",)), "01000037"),
+        (Line("Quillworth Bindery c/o Blue Heron Diving", ("UK",)), "01000037"),
+    ],
+)
+def test_a_name_written_otherwise_is_likely(matcher: Matcher, line: Line, id_: str) -> None:
+    meant = matcher.match(line, 1).meant_candidate
+
+    assert meant is not None
+    assert meant.id == id_
+
+
+def test_the_country_of_a_company_behind_its_name_says_less_than_a_group(matcher: Matcher) -> None:
+    notes = [
+        matcher.match(Line(f"Quillworth Bindery {word}", ("UK",)), 1).candidats[0].note
+        for word in ("UK", "Group")
+    ]
+
+    assert notes[0] > notes[1]
+
+
+@pytest.mark.parametrize(
+    "name", ["Quilworth Bindery", "Quillworth Bindrey", "Qillworth Bindery", "Quillworth Binnderry"]
+)
+def test_a_company_with_a_typing_error_is_not_missed(matcher: Matcher, name: str) -> None:
+    result = matcher.match(Line(name, ("UK",)), 1)
+
+    assert result.candidats[0].id == "01000037"
+    assert result.verdict != NONE
 
 
 def test_an_article_without_its_vowel_is_no_number(matcher: Matcher) -> None:
