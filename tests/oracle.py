@@ -536,7 +536,7 @@ def damerau_levenshtein(one: str, other: str) -> int:
 def comparables(companies: Sequence[C], subject: C, n: int) -> list[tuple[C, float]]:
     """X11: the companies of the same sub-sector nearest to one, with their distances.
 
-    Those with a turnover first, and of these as of the others its country first.
+    Beside a company with a turnover those with a turnover first; then its country first.
     """
     if subject["division"] is None:
         return []
@@ -549,11 +549,11 @@ def comparables(companies: Sequence[C], subject: C, n: int) -> list[tuple[C, flo
     ]
     found.sort(
         key=lambda one: (
-            one[0]["ca_eur"] is None,
+            subject["ca_eur"] is not None and one[0]["ca_eur"] is None,
             one[0]["iso2"] != subject["iso2"],
             round(one[1], 9),
             one[0]["iso2"],
-            -(one[0]["ca_eur"] or 0),
+            math.inf if one[0]["ca_eur"] is None else -one[0]["ca_eur"],
             one[0]["id"],
         )
     )
@@ -562,15 +562,28 @@ def comparables(companies: Sequence[C], subject: C, n: int) -> list[tuple[C, flo
 
 def distance(one: Company, other: Company) -> float:
     """X11: the gaps of turnover, headcount and place."""
-    gaps = []
-    for field in ("ca_eur", "effectif"):
-        figures = [company[field] for company in (one, other)]
-        if None in figures:
-            gaps.append(0.0 if figures == [None, None] else 3.0)
-        else:
-            logs = [math.copysign(math.log1p(abs(figure)), figure) for figure in figures]
-            gaps.append(abs(logs[0] - logs[1]))
-    return sum(gaps) + place_gap(one, other)
+    turnovers = [company["ca_eur"] for company in (one, other)]
+    return figure_gap(*turnovers) + figure_gap(*headcounts(one, other)) + place_gap(one, other)
+
+
+def headcounts(one: Company, other: Company) -> list[float | None]:
+    """The numbers of two companies, or the least of their bands where one has no number."""
+    numbers = [company["effectif"] for company in (one, other)]
+    if None not in numbers:
+        return numbers
+    named = [value(company, "tranche_effectif") for company in (one, other)]
+    least = {None: None, "<0": -1.0}
+    return [least[b] if b in least else float(re.findall("[0-9]+", b)[0]) for b in named]
+
+
+def figure_gap(own: float | None, other: float | None) -> float:
+    """The difference of the logarithms; 3 where the other is unknown, 1 where the own is, 0 where both are."""
+    if own is None:
+        return 0.0 if other is None else 1.0
+    if other is None:
+        return 3.0
+    logs = [math.copysign(math.log1p(abs(figure)), figure) for figure in (own, other)]
+    return abs(logs[0] - logs[1])
 
 
 def place_gap(one: Company, other: Company) -> float:

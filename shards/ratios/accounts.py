@@ -18,7 +18,7 @@ from shards.ratios.ratio_table import MONTHS, YEAR_MONTHS, Ratio, ratios
 
 Reason = Literal[
     "exercice_absent", "poste_absent", "denominateur_nul", "denominateur_negatif", "taux_absent",
-    "devise_changee", "comptes_retenus",
+    "devise_changee", "devises_multiples", "comptes_retenus",
 ]  # fmt: skip
 # The codes of the lines of each year that the build withheld, since the accounts contradict themselves.
 Withheld = Mapping[int, Collection[str]]
@@ -26,10 +26,11 @@ Withheld = Mapping[int, Collection[str]]
 
 @dataclass(frozen=True, slots=True)
 class AnnualAccounts:
-    """The figures of one year by line of the chart, in units of `devise`."""
+    """The figures of one year by line of the chart, in units of `devise`; none of a year in several currencies."""
 
     figures: Mapping[str, float]
     devise: str | None
+    mixed: bool = False
 
     @property
     def months(self) -> float:
@@ -70,8 +71,10 @@ def by_year(lines: Iterable[Mapping[str, Any]]) -> dict[int, AnnualAccounts]:
     found = {}
     for year in sorted(figures, reverse=True):
         used = currencies.get(year, set())
-        alone = figures[year] if len(used) <= 1 else {}
-        found[year] = AnnualAccounts(alone, next(iter(used)) if len(used) == 1 else None)
+        if len(used) > 1:
+            found[year] = AnnualAccounts({}, None, mixed=True)
+        else:
+            found[year] = AnnualAccounts(figures[year], next(iter(used), None))
     return found
 
 
@@ -110,6 +113,8 @@ def _value(
     def lookup(name: str, years_before: int) -> float | None:
         return _figure(name, year - years_before, accounts, known)
 
+    if accounts[year].mixed:
+        return RatioValue(None, "devises_multiples")
     before = accounts.get(year - 1)
     if before is not None and not accounts[year].joins(before) and ratio.looks_back:
         return RatioValue(None, "devise_changee")

@@ -28,6 +28,7 @@ from serve.request import reader
 from shards.codec import record as codec
 from shards.search.counts import comparables as nearest
 from shards.search.counts.comparables import Comparable
+from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet, records
 
 # A row of the sub-sector, of which a few columns are read.
@@ -56,7 +57,7 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
     headers = private_headers(tag, generation.id, path=path, lang=request.lang)
     kept = ("iso2", "id", "nom", "secteur", "sous_secteur")
     shown = SocieteEtSecteur(**{name: record[name] for name in kept})
-    motif = None if record["secteur"] else "secteur_absent"
+    motif = _reason(shard, row, record)
 
     async def run() -> "CallResult[Comparables]":
         base = generation.shards
@@ -76,6 +77,14 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
         return CallResult(200, content, headers)
 
     return PreparedCall(run, tag, headers)
+
+
+def _reason(shard: Shard, row: int, record: Mapping[str, Any]) -> str | None:
+    """Why there are no comparables, or why no size is compared."""
+    if not record["secteur"]:
+        return "secteur_absent"
+    known = record["ca_eur"] is not None or shard.codes("tranche")[row]
+    return None if known else "taille_absente"
 
 
 def _places(

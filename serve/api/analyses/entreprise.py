@@ -37,7 +37,7 @@ from serve.generation.open_generation import OpenGeneration
 from serve.generation.ratio_peers import SectorPeers
 from shards.codec import record as codec
 from shards.ratios import accounts
-from shards.ratios.accounts import RatioValue
+from shards.ratios.accounts import AnnualAccounts, RatioValue
 from shards.ratios.ratio_table import Ratio, ratios
 from shards.search.counts import market_figures
 from shards.search.reader.shard import Shard
@@ -124,7 +124,12 @@ def _analysis(
         plan=plan,
         module=ENTREPRISE,
         exercices=[
-            ExerciceDepose(exercice=year, devise=found.devise, duree_mois=found.months)
+            ExerciceDepose(
+                exercice=year,
+                devise=found.devise,
+                duree_mois=found.months,
+                motif_code=_currency_reason(found),
+            )
             for year, found in company.accounts.items()
         ],
         ratios=_ratios(company, generation, newest),
@@ -133,6 +138,13 @@ def _analysis(
         score=_score(record),
         offre_suivante=orjson.Fragment(offer),
     )
+
+
+def _currency_reason(annual_accounts: AnnualAccounts) -> str | None:
+    """Why a year has no currency."""
+    if annual_accounts.mixed:
+        return "devises_multiples"
+    return "devise_absente" if annual_accounts.devise is None else None
 
 
 def _ratios(company: _Company, generation: OpenGeneration, newest: int) -> list[RatioAnalyse]:
@@ -149,6 +161,7 @@ def _ratios(company: _Company, generation: OpenGeneration, newest: int) -> list[
             valeurs=[_value(year, of_year[code]) for year, of_year in company.values.items()],
             secteur=_sector_figures(company, code, peers, newest),
             sens=ratio.sens,
+            motif_code=None if peers else "secteur_absent",
         )
         for code, ratio in ratios().items()
         if not ratio.is_amount
@@ -181,11 +194,13 @@ def _sector_figures(
     if peers is None:
         return None
     year, of_year = next(iter(company.values.items()))
-    comparison = peers.compare(code, of_year[code].value)
+    oldest = newest - market_figures.YEARS + 1
+    value = of_year[code].value
+    comparison = peers.compare(code, value if year >= oldest else None)
     scope = PerimetreCompare(
         pays=comparison.pays,
         secteur=company.record["secteur"],
-        exercices=[newest - market_figures.YEARS + 1, newest],
+        exercices=[oldest, newest],
         exercice_compare=year,
     )
     quantiles: dict[str, Any] = dict(zip(QUANTILES, comparison.quantiles.values, strict=True))
@@ -195,25 +210,30 @@ def _sector_figures(
         n=n,
         **quantiles,
         rang=comparison.rang,
-        motif_code=_peers_reason(code, n),
+        motif_code=_peers_reason(code, n, value, is_peer=year >= oldest),
     )
 
 
-def _peers_reason(code: str, n: int) -> str | None:
+def _peers_reason(code: str, n: int, value: float | None, *, is_peer: bool) -> str | None:
     """Why the sector has no quantiles, or else no rank; None where it has both."""
     if not n:
         return "aucun_ratio"
     if n < ratio_peers.LEAST_QUANTILES:
         return "trop_peu_de_pairs"
-    return None if ratios()[code].sens else "sans_sens"
+    if not ratios()[code].sens:
+        return "sans_sens"
+    if value is None:
+        return "valeur_absente"
+    return None if is_peer else "hors_des_pairs"
 
 
 def _ranks(company: _Company, generation: OpenGeneration) -> Rangs:
     euros, shards = company.record["ca_eur"], generation.shards
     country = {company.shard.iso2: company.shard}
+    code = "ca_absent" if euros is None else None
     return Rangs(
-        pays=RangParCa(**ratio_peers.turnover_rank(country, euros)._asdict()),
-        europe=RangParCa(**ratio_peers.turnover_rank(shards, euros)._asdict()),
+        pays=RangParCa(**ratio_peers.turnover_rank(country, euros)._asdict(), motif_code=code),
+        europe=RangParCa(**ratio_peers.turnover_rank(shards, euros)._asdict(), motif_code=code),
     )
 
 

@@ -61,6 +61,8 @@ _MICROSECONDS: Final = 50_000.0
 
 _NO_COMPANY: Final = "aucune_societe"
 _NO_TURNOVER: Final = "aucun_ca"
+_NONE_POSITIVE: Final = "aucun_ca_positif"
+_NO_SHARE: Final = "ca_non_positif"
 _NO_RATIO: Final = "aucun_ratio"
 # No register file that is read has a day on which a company ceased.
 _NO_DATE: Final = "date_absente"
@@ -184,7 +186,10 @@ def _document(figures: MarketFigures, base: ShardSet) -> ChiffresDuMarche:
         total=total,
         exercices=[newest - market_figures.YEARS + 1, newest] if newest else None,
         taille=_size(figures, lacking or _NO_TURNOVER),
-        concentration=_concentration(figures.concentration, lacking or _NO_TURNOVER),
+        concentration=_concentration(
+            figures.concentration,
+            lacking or (_NONE_POSITIVE if figures.turnovers.n else _NO_TURNOVER),
+        ),
         tranches=Tranches(
             ca=_with_null(
                 [
@@ -274,6 +279,7 @@ def _first_companies(figures: MarketFigures, base: ShardSet) -> list[PremiereSoc
         PremiereSociete(
             **{name: company[name] for name in _SHOWN},
             part=company["ca_eur"] / figures.sales if company["ca_eur"] > 0 else None,
+            motif_code=None if company["ca_eur"] > 0 else _NO_SHARE,
         )
         for company in companies
     ]

@@ -61,10 +61,12 @@ class ValeurDeRatio:
         Text(
             "Le code de `motif` : `poste_absent` avec les postes manquants, `exercice_absent` "
             "(le précédent), `denominateur_nul`, `denominateur_negatif`, `taux_absent`, "
-            "`devise_changee`, `comptes_retenus` (des comptes qui se contredisent).",
+            "`devise_changee`, `devises_multiples` (dans l’année), `comptes_retenus` (des comptes qui "
+            "se contredisent).",
             "Code of `motif`: `poste_absent` with the lines that lack, `exercice_absent` (the "
             "year before), `denominateur_nul`, `denominateur_negatif`, `taux_absent`, "
-            "`devise_changee`, `comptes_retenus` (accounts that contradict themselves).",
+            "`devise_changee`, `devises_multiples` (within the year), `comptes_retenus` (accounts "
+            "that contradict themselves).",
         ),
     ]
 
@@ -120,9 +122,10 @@ class ReperesDuSecteur:
         int | None,
         with_keywords(minimum=1),
         Text(
-            "La place, le meilleur d’abord selon `sens` ; null sans valeur, sans `sens`, et si `n` est "
-            "inférieur à 5.",
-            "Place, the best first by `sens`; null without a value or a `sens`, and where `n` is under 5.",
+            "La place, le meilleur d’abord selon `sens` ; null sans valeur, sans `sens`, si `n` est "
+            "inférieur à 5, et si l’année de la société n’est pas une de celles des pairs.",
+            "Place, the best first by `sens`; null without a value or a `sens`, where `n` is under 5, "
+            "and where the company's year is not one of the peers' years.",
         ),
     ]
     motif: Motif = None
@@ -131,11 +134,14 @@ class ReperesDuSecteur:
         Text(
             "Le code de `motif` : `aucun_ratio` : aucune société n’a de valeur, donc ni "
             "quantiles ni rang ; `trop_peu_de_pairs` : moins de 10 sociétés, donc pas de quantiles "
-            "(ni de rang, à moins de 5) ; `sans_sens` : aucune valeur n’est meilleure qu’une autre, "
-            "donc pas de rang.",
+            "(un rang à partir de 5) ; `sans_sens` : aucune valeur n’est meilleure qu’une autre, "
+            "donc pas de rang ; `valeur_absente` : la société n’a pas de valeur, donc pas de rang ; "
+            "`hors_des_pairs` : son année est d’avant celles des pairs, donc pas de rang.",
             "Code of `motif`: `aucun_ratio`: no company has a value, so there are no quantiles "
-            "and no rank; `trop_peu_de_pairs`: under 10 companies, so there are no quantiles (and "
-            "under 5 no rank); `sans_sens`: no value is better than another, so there is no rank.",
+            "and no rank; `trop_peu_de_pairs`: under 10 companies, so there are no quantiles (a rank "
+            "from 5 on); `sans_sens`: no value is better than another, so there is no rank; "
+            "`valeur_absente`: the company has no value, so it has no rank; `hors_des_pairs`: its "
+            "year is before those of the peers, so it has no rank.",
         ),
     ]
 
@@ -177,6 +183,14 @@ class RatioAnalyse(RatioDecrit):
             "The better value: `haut` (the greatest), `bas` (the smallest); null: neither.",
         ),
     ]
+    motif: Motif = None
+    motif_code: Annotated[
+        str | None,
+        Text(
+            "Le code de `motif` : `secteur_absent` : le secteur n’est pas connu, donc `secteur` est null.",
+            "Code of `motif`: `secteur_absent`: the sector is not known, so `secteur` is null.",
+        ),
+    ]
 
 
 @part("La société.", "The company.")
@@ -201,6 +215,14 @@ class ExerciceDepose:
             "Months; where they are not 12, flows count as those of twelve months.",
         ),
     ]
+    motif: Motif = None
+    motif_code: Annotated[
+        str | None,
+        Text(
+            "Le code de `motif` : `devises_multiples`, `devise_absente`.",
+            "Code of `motif`: `devises_multiples`, `devise_absente`.",
+        ),
+    ]
 
 
 @part("Un rang par chiffre d’affaires.", "A place by turnover.")
@@ -215,6 +237,14 @@ class RangParCa:
     ]
     n: Annotated[
         Count, Text("Les sociétés qui ont un chiffre d’affaires.", "Companies with a turnover.")
+    ]
+    motif: Motif = None
+    motif_code: Annotated[
+        str | None,
+        Text(
+            "Le code de `motif` : `ca_absent` : le chiffre d’affaires n’est pas connu.",
+            "Code of `motif`: `ca_absent`: the turnover is not known.",
+        ),
     ]
 
 
@@ -307,7 +337,12 @@ class Ecarts:
     ]
     effectif: Annotated[
         float | None,
-        Text("De l’effectif : de même pour les personnes.", "Of headcount: the same of persons."),
+        Text(
+            "De l’effectif : de même pour les personnes, ou pour les nombres les plus petits des "
+            "deux tranches, là où l’une n’a qu’une tranche.",
+            "Of headcount: the same of persons, or of the least numbers of both bands where one has "
+            "a band alone.",
+        ),
     ]
     lieu: Annotated[
         float,
@@ -323,8 +358,10 @@ class SocieteProche:
     distance: Annotated[
         float,
         Text(
-            "La somme des écarts ; un écart null compte 3, ou 0 si aucune des deux n’a de chiffre.",
-            "Sum of the gaps; one that is null counts 3, or 0 where neither has a figure.",
+            "La somme des écarts ; un écart null compte 3 si c’est elle qui n’a pas de chiffre, 1 si "
+            "c’est la société comparée, 0 si aucune des deux n’en a.",
+            "Sum of the gaps; one that is null counts 3 where this company has no figure, 1 where the "
+            "compared one has none, 0 where neither has.",
         ),
     ]
     ecarts: Ecarts
@@ -347,10 +384,10 @@ class Comparables(AnswerObject):
     comparables: Annotated[
         Sequence[SocieteProche],
         Text(
-            "Celles qui ont un chiffre d’affaires d’abord ; parmi elles comme parmi les autres, "
-            "celles du pays d’abord, les plus proches de chaque pays en tête.",
-            "Those with a turnover first; of these and of the others the country's first, each "
-            "country's nearest first.",
+            "Celles qui ont un chiffre d’affaires d’abord, si la société en a un ; puis celles du "
+            "pays d’abord ; puis les plus proches.",
+            "Those with a turnover first, if the company has one; then the country's first; then the "
+            "nearest.",
         ),
     ]
     offre_suivante: OffreSuivante
@@ -358,8 +395,11 @@ class Comparables(AnswerObject):
         str | None,
         Text(
             "Le code de `motif` : `secteur_absent` : une société sans secteur n’a pas de "
-            "comparables.",
-            "Code of `motif`: `secteur_absent`: a company without a sector has no comparables.",
+            "comparables ; `taille_absente` : ni chiffre d’affaires ni effectif, donc celles sans "
+            "chiffres d’abord, par le lieu seul.",
+            "Code of `motif`: `secteur_absent`: a company without a sector has no comparables; "
+            "`taille_absente`: neither turnover nor headcount, so companies without figures come "
+            "first, by place alone.",
         ),
     ]
 

@@ -26,8 +26,8 @@ _P90 = Annotated[float | None, Text("Le quantile 0,90.", "Quantile 0.90.")]
 _MotifCode = Annotated[
     str | None,
     Text(
-        "Le code de `motif` : `aucune_societe`, `aucun_ca`, `aucun_ratio`.",
-        "Code of `motif`: `aucune_societe`, `aucun_ca`, `aucun_ratio`.",
+        "Le code de `motif` : `aucune_societe`, `aucun_ca`, `aucun_ca_positif`, `aucun_ratio`.",
+        "Code of `motif`: `aucune_societe`, `aucun_ca`, `aucun_ca_positif`, `aucun_ratio`.",
     ),
 ]
 
@@ -195,6 +195,14 @@ class PremiereSociete(SocieteNommee):
         Text(
             "La part dans la somme de tous les chiffres d’affaires positifs, de 0 à 1.",
             "Share in the sum of all positive turnovers, 0 to 1.",
+        ),
+    ]
+    motif: Motif = None
+    motif_code: Annotated[
+        str | None,
+        Text(
+            "Le code de `motif` : `ca_non_positif` : il n’y a pas de part d’un chiffre d’affaires nul ou négatif.",
+            "Code of `motif`: `ca_non_positif`: a turnover of 0 or less has no share.",
         ),
     ]
 

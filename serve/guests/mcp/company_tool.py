@@ -139,7 +139,11 @@ def _ratio(ratio: Mapping[str, Any]) -> dict[str, Any]:
     """A ratio without nulls: its values by year, or the reasons why there are none."""
     values = [_in_words(value) for value in ratio["valeurs"]]
     named = {name: ratio[name] for name in ("code", "libelle_en", "formule", "unite")}
-    return {**named, "valeurs": values, "secteur": _in_words(ratio["secteur"] or {})}
+    return {
+        **named,
+        "valeurs": values,
+        "secteur": _in_words(ratio["secteur"] or {"motif": ratio["motif"]}),
+    }
 
 
 def _in_words(document: Mapping[str, Any]) -> dict[str, Any]:

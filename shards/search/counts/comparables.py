@@ -3,14 +3,14 @@
 A distance is the sum of three gaps:
 
 - turnover: the difference of the natural logarithms of 1 + euros (with the sign of a loss kept);
-- headcount: the same of 1 + persons;
+- headcount: the same of 1 + persons; where one of the two has a band alone, of the least numbers of both bands;
 - place: 0 in the same town, 0.25 where the first two characters of the postcode agree, else 0.5.
 
-A gap of turnover or headcount is `ONE_UNKNOWN` where one of the two companies has no figure, and 0 where
-neither has; it is no measured gap then, and `Comparable` has None. Companies with a turnover come before those
-without, whose size nobody can tell; among either, those of the country before those of other countries, which are
-asked only if there are too few. Equal distances: by country, then the greater turnover, then the identifier.
-Companies that have ceased are left out.
+A gap of turnover or headcount is `OTHER_UNKNOWN` where the other company has no figure, `OWN_UNKNOWN` where the company
+itself has none, and 0 where neither has; it is no measured gap then, and `Comparable` has None. Beside a company with a
+turnover, companies with a turnover come before those without. Companies of the country come before those of other
+countries, which are read only if there are too few. Equal distances: by country, then the greater turnover, then the
+identifier. Companies that have ceased are left out.
 
 The rows of a sub-sector are neighbours, in the order of turnover, those without one last (FORMAT.md §3). So the
 nearest ones are found in a growing window around the company: no row outside it can be nearer than its edges.
@@ -24,17 +24,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
+from shards.codec import bands
 from shards.codec.cells import Cell
 from shards.errors import translate_errors
 from shards.query import STATES
 from shards.search.reader.shard import Shard
 
-ONE_UNKNOWN: Final = 3.0
+OTHER_UNKNOWN: Final = 3.0
+OWN_UNKNOWN: Final = 1.0  # it says nothing of the others, so it moves them little
 _SAME_AREA: Final = 0.25
 _ELSEWHERE: Final = 0.5
 _AREA: Final = 2  # characters of a postcode
 _WINDOW: Final = 512  # rows on either side, at first
 _CEASED: Final = STATES.index("cessee")
+# The logarithm of the least number of each band of headcount (codes of `bands.headcount_codes`); -1 below 0.
+_LEAST: Final = np.append([np.nan, -np.log1p(1)], np.log1p(bands.HEADCOUNTS))
 
 Floats = NDArray[np.float64]
 
@@ -59,6 +63,7 @@ class _Subject(NamedTuple):
     key: float
     turnover: float
     headcount: float
+    band: float
     town: int
     area: tuple[int, int]
 
@@ -75,12 +80,14 @@ def comparables(shards: Mapping[str, Shard], iso2: str, row: int, n: int) -> lis
         if other != iso2 and (cell := _same_cell(shard, subject.cell))
     ]
     nearest: list[Comparable] = []
-    for known in (True, False):
+    together = (True, False)
+    for turnovers in [together] if np.isnan(subject.turnover) else [(known,) for known in together]:
         for places in ([(subject.shard, subject.cell)], abroad):
             left = n - len(nearest)
             near = [
                 company
                 for place in places
+                for known in turnovers
                 if left
                 for company in _nearest_companies(*place, subject, left, known)
             ]
@@ -106,6 +113,7 @@ def _subject(shard: Shard, row: int) -> _Subject:
         key,
         float(_logarithm(np.array([-key]))[0]),
         float(headcounts[_headcount_codes(shard, row, row + 1)][0]),
+        float(_LEAST[shard.codes("tranche")[row]]),
         int(shard.codes("ville")[row]),
         _area(shard, int(codes[row])),
     )
@@ -167,9 +175,15 @@ def _gaps(
     known = first < cell.with_ca
     figures = _turnovers(shard, rows) if known else np.full(len(rows), np.nan)
     heads = _headcounts(shard)[_headcount_codes(shard, first, end)[kept]]
+    least = _LEAST[shard.codes("tranche")[first:end][kept]]
     turnover, headcount = figures - subject.turnover, heads - subject.headcount
+    headcount = np.where(np.isnan(headcount), least - subject.band, headcount)
     place = _places(shard, first, end, subject)[kept]
-    distance = _gap(figures, subject.turnover) + _gap(heads, subject.headcount) + place
+    distance = (
+        _gap(turnover, np.isnan(subject.turnover), np.isnan(figures))
+        + _gap(headcount, np.isnan(subject.band), np.isnan(least))
+        + place
+    )
     if len(rows) > n:
         near = np.flatnonzero(distance <= np.partition(distance, n - 1)[n - 1])
         near = near[np.argsort(distance[near], kind="stable")][:n]
@@ -192,12 +206,11 @@ def _first_by_distance(comparables: list[Comparable], n: int) -> list[Comparable
     return sorted(comparables, key=lambda one: (one.distance, one.row))[:n]
 
 
-def _gap(figures: Floats, own: float) -> Floats:
-    """The difference to the own figure; NaN is unknown."""
-    unknown = np.isnan(figures)
-    if np.isnan(own):
-        return np.where(unknown, 0.0, ONE_UNKNOWN)
-    return np.where(unknown, ONE_UNKNOWN, np.abs(figures - own))
+def _gap(difference: Floats, own_unknown: np.bool_, unknown: NDArray[np.bool_]) -> Floats:
+    """The size of a difference, or the gap that takes its place where a figure is unknown."""
+    if own_unknown:
+        return np.where(unknown, 0.0, OWN_UNKNOWN)
+    return np.where(unknown, OTHER_UNKNOWN, np.abs(difference))
 
 
 def _logarithm(figures: NDArray[Any]) -> Floats:

@@ -23,8 +23,8 @@ _MEMORY: Final = "3GB"  # other programs share the machine
 _SHARES: Final = ", ".join(map(str, QUANTILES))
 _LOG: Final = "(ln(1 + abs({0})) * sign({0}))"
 _GAP: Final = (
-    "CASE WHEN one.{0} IS NULL AND other.{0} IS NULL THEN 0 "
-    "WHEN one.{0} IS NULL OR other.{0} IS NULL THEN 3 ELSE abs({1} - {2}) END"
+    "CASE WHEN one.{0} IS NULL AND other.{0} IS NULL THEN 0 WHEN one.{0} IS NULL THEN 1 "
+    "WHEN other.{0} IS NULL THEN 3 ELSE abs({1} - {2}) END"
 )
 
 
@@ -87,22 +87,24 @@ class DuckFigures:
         return greater + 1, n
 
     def comparables(self, iso2: str, row: int, n: int) -> list[float]:
-        """The distances of the nearest companies: those with a turnover first, of these those of the country."""
-        gaps = [
+        """The distances of the nearest companies: beside a turnover those with one first, then those of the country."""
+        turnover, number, band = (
             _GAP.format(name, _LOG.format(f"one.{name}"), _LOG.format(f"other.{name}"))
-            for name in ("ca_eur", "effectif")
-        ]
+            for name in ("ca_eur", "effectif", "least_staff")
+        )
+        numbered = "one.effectif IS NOT NULL AND other.effectif IS NOT NULL"
+        headcount = f"CASE WHEN {numbered} THEN {number} ELSE {band} END"
         place = (
             "CASE WHEN one.iso2 != other.iso2 THEN 0.5 WHEN one.town = other.town THEN 0 "
             "WHEN left(one.postcode, 2) = left(other.postcode, 2) THEN 0.25 ELSE 0.5 END"
         )
         found = self._all(
-            f"SELECT {gaps[0]} + {gaps[1]} + {place} AS distance "
+            f"SELECT {turnover} + {headcount} + {place} AS distance "
             f"FROM {COMPANIES} one JOIN {COMPANIES} other ON one.division = other.division "
             "AND one.groupe IS NOT DISTINCT FROM other.groupe "
             "WHERE one.iso2 = ? AND one.row = ? AND other.etat != 'cessee' "
             "AND NOT (other.iso2 = one.iso2 AND other.row = one.row) "
-            "ORDER BY other.ca_eur IS NULL, other.iso2 != one.iso2, distance LIMIT ?",
+            "ORDER BY one.ca_eur IS NOT NULL AND other.ca_eur IS NULL, other.iso2 != one.iso2, distance LIMIT ?",
             [iso2, row, n],
         )
         return [distance for (distance,) in found]

@@ -52,6 +52,7 @@ def test_a_company_is_served_with_all_that_is_derived(tmp_path: Path) -> None:
         "id": "09707484",
         "nom": "Société d’Été Ltd",
         "statut": "VOLUNTARY ARRANGEMENT / RECEIVER MANAGER",
+        "statut_fr": "Accord volontaire ou administrateur de gage",
         "date_creation": "2015-07-29",
         "effectif": 5,
         "tranche_effectif": "02",

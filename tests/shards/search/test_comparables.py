@@ -57,6 +57,41 @@ def test_companies_with_a_turnover_come_first_and_an_unknown_size_is_no_gap() ->
         assert (answer[2].ca, answer[2].effectif, answer[0].effectif) == (None, None, None)
 
 
+def test_a_company_without_figures_is_beside_its_neighbours_without_figures() -> None:
+    """QUARON, without figures, had the largest companies of its class as its nearest."""
+    common = {"division": "62", "groupe": "62.0", "ville": "Rennes"}
+    found = [
+        company("FR", "1", "Quaron", **common),
+        company("FR", "2", "Géante", ca_eur=2.6e9, effectif=18_000, **common),
+        company("FR", "3", "Voisine", **common),
+        company("FR", "4", "Lointaine", division="62", groupe="62.0", ville="Brest"),
+        company("FR", "5", "Connue", ca_eur=1_000.0, **common),
+    ]
+    with OpenShards(found) as world:
+        assert_as_the_oracle(world, found[0], 4)
+        assert names_beside(world, "1", 4) == ["Voisine", "Lointaine", "Connue", "Géante"]
+
+
+def test_a_band_of_headcount_is_compared_where_there_is_no_number() -> None:
+    common = {"division": "62", "groupe": "62.0", "ville": "Rennes"}
+    found = [
+        company("FR", "1", "Sujet", tranche_effectif="12", **common),
+        company("FR", "2", "Grande", effectif=5_000, ca_eur=9e8, **common),
+        company("FR", "3", "Petite", tranche_effectif="01", **common),
+        company("FR", "4", "Pareille", effectif=49, **common),
+    ]
+    with OpenShards(found) as world:
+        assert_as_the_oracle(world, found[0], 3)
+        assert names_beside(world, "1", 3) == ["Pareille", "Petite", "Grande"]
+
+
+def names_beside(world: OpenShards, identifier: str, n: int) -> list[str]:
+    shard = world.shards["FR"]
+    row = shard.find(identifier)
+    assert row is not None
+    return [shard.company(one.row)["nom"] for one in comparables(world.shards, "FR", row, n)]
+
+
 @pytest.mark.parametrize(("subject", "lieu"), [("7", 0.5), ("75 002", 0.25)])
 def test_a_postcode_of_one_character_is_an_area_of_its_own(subject: str, lieu: float) -> None:
     common = {"division": "62", "groupe": "62.0"}
@@ -83,7 +118,11 @@ def assert_as_the_oracle(world: OpenShards, subject: Company, n: int) -> None:
     assert named == [(one["iso2"], one["id"]) for one, _ in expected]
     assert [one.distance for one in answer] == pytest.approx([far for _, far in expected])
     for one, (other, far) in zip(answer, expected, strict=True):
-        for gap, field in ((one.ca, "ca_eur"), (one.effectif, "effectif")):
-            assert (gap is None) == (None in (subject[field], other[field]))
+        turnovers = [subject["ca_eur"], other["ca_eur"]]
+        for gap, figures in (
+            (one.ca, turnovers),
+            (one.effectif, oracle.headcounts(subject, other)),
+        ):
+            assert (gap is None) == (None in figures)
         if one.ca is not None and one.effectif is not None:
             assert one.ca + one.effectif + one.lieu == pytest.approx(far)

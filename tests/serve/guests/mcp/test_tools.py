@@ -133,7 +133,7 @@ def test_companies_are_counted_by_dimension(served: Served) -> None:
 
 def test_an_analysis_is_that_of_the_route(served: Served, customer: Customer) -> None:
     """X11, with fewer words."""
-    headers = customer.headers
+    headers = {**customer.headers, "Accept-Language": "en"}
     market = served.ask("/api/v1/analyses/marche?pays=FR,UK", headers=headers).json
     company = f"/api/v1/societes/FR/{FR}"
     alone = served.ask(f"{company}/analyses/entreprise", headers=headers).json
