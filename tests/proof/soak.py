@@ -222,6 +222,13 @@ async def run(
     intervals = [Interval()]  # an answer belongs to the one in which it comes
     start = time.monotonic()
     due_sample = options.every
+
+    async def take(seconds: float, ended: Interval) -> None:
+        # The system adds up all pages of a process for it: 0.1 s, in which requests would be sent late.
+        samples.append(await asyncio.to_thread(_sample, pid, state, seconds, ended))
+        sys.stdout.write(samples[-1].line() + "\n")
+        sys.stdout.flush()
+
     limits = aiohttp.TCPConnector(limit=options.connections)
     timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
     async with (
@@ -234,14 +241,12 @@ async def run(
                 await asyncio.sleep(wait)
             group.create_task(_ask(session, one, due, intervals))
             if due - start >= due_sample:
-                samples.append(_sample(pid, state, due - start, intervals[-1]))
-                sys.stdout.write(samples[-1].line() + "\n")
-                sys.stdout.flush()
+                ended = intervals[-1]
                 intervals.append(Interval())
+                group.create_task(take(due - start, ended))
                 due_sample += options.every
-    samples.append(_sample(pid, state, time.monotonic() - start, intervals[-1]))
-    sys.stdout.write(samples[-1].line() + "\n")
-    return samples
+    await take(time.monotonic() - start, intervals[-1])
+    return sorted(samples, key=lambda sample: sample.seconds)
 
 
 def faults(samples: Sequence[SoakSample], most_p99: float | None = None) -> list[str]:
