@@ -14,7 +14,7 @@ generation that CURRENT still names takes the place of its own, or, if all of th
 the newest is served without these. The sizes of the shards are compared each second, since a file that
 shrinks under its map ends the process that reads it.
 
-Everything but the comparison runs on the thread of the event loop, so there is no lock.
+Generations are compared, opened and closed beside the event loop. All else runs on its thread, so there is no lock.
 """
 
 import asyncio
@@ -24,6 +24,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
+from threading import Thread
 from typing import Final
 
 from serve.contract import errors
@@ -73,7 +74,8 @@ class _RefCounted:
 
     def close_if_done(self) -> None:
         if self.retired and not self.users:
-            self.generation.close()
+            # Its threads may work on, and unmapping gigabytes takes tenths of a second.
+            Thread(target=self.generation.close, name="close").start()
 
 
 class _Lease:

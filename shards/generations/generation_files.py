@@ -244,7 +244,7 @@ def release_shard(shard: Shard) -> None:
             _open[inode] = (shard, users - 1)
             return
         del _open[inode], _inodes[id(shard)]
-        shard.close()
+    shard.close()
 
 
 def _check_counts(shard: Shard, iso2: str, manifest: Manifest) -> None:

@@ -158,7 +158,7 @@ async def _computed(generation: OpenGeneration, query: Query) -> MarketFigures:
             for part_query in parts(base, query)
         )
     )
-    turnovers = MarketTurnovers(base, halves)
+    turnovers = await generation.in_thread(_MICROSECONDS, partial(MarketTurnovers, base, halves))
     first, _, _ = await asyncio.gather(
         generation.in_thread(_MICROSECONDS, partial(market_figures.first_companies, base, query)),
         generation.in_thread(_MICROSECONDS, partial(turnovers.write, 0)),

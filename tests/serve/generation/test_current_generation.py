@@ -22,6 +22,7 @@ from tests import world
 from tests.serve import world as whole_world
 from tests.serve.client import Served, serving
 from tests.serve.guests.mcp import client
+from tests.serve.processes import eventually
 from tests.world import Company, company
 
 FR = Path("FR.shard")
@@ -64,11 +65,39 @@ def test_the_old_generation_lives_as_long_as_its_last_lease(tmp_path: Path) -> N
             await published.refresh()
             assert b"Un num" in old.shards["FR"].record(0, coordonnees=False)
             assert (tmp_path / old.id).exists()
-        with pytest.raises(ValueError, match="is closed"):
-            old.shards["FR"].record(0, coordonnees=False)
+        assert eventually(lambda: is_closed(old))
         published.close()
 
     asyncio.run(scenario())
+
+
+def is_closed(generation: OpenGeneration) -> bool:
+    try:
+        generation.shards["FR"].record(0, coordonnees=False)
+    except (KeyError, ValueError):
+        return True
+    return False
+
+
+def test_a_generation_is_closed_beside_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """18.7 million companies: unmapping their shards held the loop for tenths of a second"""
+    threads: list[threading.Thread] = []
+    original = OpenGeneration.close
+
+    def close(generation: OpenGeneration) -> None:
+        threads.append(threading.current_thread())
+        original(generation)
+
+    monkeypatch.setattr(OpenGeneration, "close", close)
+    world.publish(tmp_path, named("Un"))
+    published = CurrentGeneration(tmp_path)
+    published.start()
+    published.close()
+
+    assert eventually(lambda: bool(threads))
+    assert threads[0] is not threading.current_thread()
 
 
 def test_a_generation_is_prepared_before_it_is_served_or_refused(tmp_path: Path) -> None:

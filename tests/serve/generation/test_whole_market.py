@@ -1,5 +1,7 @@
 """The analysis of all companies: read from the generation or computed, and the same each time."""
 
+import asyncio
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ import pytest
 
 from serve.api.analyses import marche
 from shards.generations import generation_files
-from shards.search.counts import market_figures
+from shards.search.counts import market, market_figures, row_bitmap
 from tests.serve import world
 from tests.serve.api.test_marche import COMPANIES, PATH, STATEMENTS
 from tests.serve.client import Served, serving
@@ -124,3 +126,35 @@ def test_no_figures_of_all_companies_are_computed_at_a_start(
 
     with serving(data, now=Clock("2026-11-30T12:00:00")) as served:
         assert ask(served)["exercices"] == [2022, 2024]
+
+
+def test_no_part_of_a_market_is_made_on_the_loop(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """18.7 million companies: the first caller of any market held the loop, where the turnovers were put in order"""
+    steps: dict[str, int] = {}
+
+    def watch(module: Any, name: str) -> None:
+        original = getattr(module, name)
+
+        def noting(*arguments: Any) -> Any:
+            steps[name] = threading.get_ident()
+            return original(*arguments)
+
+        monkeypatch.setattr(module, name, noting)
+
+    watch(row_bitmap, "_read_sequence")
+    watch(market, "part")
+    watch(market_figures, "join")
+    watch(market_figures, "first_companies")
+    watch(marche, "_document")
+    with serving(data, now=Clock("2026-11-30T12:00:00")) as served:
+        loop = asyncio.run_coroutine_threadsafe(_thread(), served.loop).result(10)
+        ask(served, pays="UK")
+
+    assert len(steps) == 5
+    assert loop not in steps.values()
+
+
+async def _thread() -> int:
+    return threading.get_ident()
