@@ -21,7 +21,7 @@ _LINE: Final = re.compile(r"([0-9a-f]+)-([0-9a-f]+) r\S+ \S+ \S+ \d+ +(/.*)")
 _POPULATE_READ: Final = 22
 # Others that map or free memory wait for as long as a call takes; between two calls they and Python have their turn.
 _PIECE: Final = 4 << 20
-_PAUSE_S: Final = 0.001
+_PAUSE_S: Final = 0.002
 
 
 def fill(files: Collection[Path], wanted: Callable[[], bool]) -> int:
