@@ -31,6 +31,8 @@ def of_line(
         mail_providers: domains that anybody may have an e-mail address of.
         classes: the classes of the NACE that the words of the activity of the line name.
     """
+    if not (line.adresse or line.activite or line.site_web or line.email):
+        return {}
     codes = [
         line.adresse and company["adresse"] and _address(line.adresse, company),
         line.activite and _activity(line.activite, company, classes),

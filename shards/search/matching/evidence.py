@@ -215,6 +215,8 @@ def of_identifiers(
     A number says that it is another only where the company has such a number: no register publishes German VAT numbers.
     """
     found: Evidence = {}
+    if not (line.id or line.tva or line.lei):
+        return found
     known, iso2 = fold_id(company["id"]), company["iso2"]
     vat, lei = (fold_id(company.get(name) or "") for name in ("tva", "lei"))
     if line.id:

@@ -54,6 +54,7 @@ _FEW: Final = 5
 _ENOUGH: Final = 0.9
 # What stands within a word for a letter that was lost.
 _LOST: Final = re.compile(r"(?<=\w)[?\ufffd]+(?=\w)")
+_DIGIT: Final = re.compile(r"\d")
 # Behind it is whoever takes the mail.
 _CARE_OF: Final = "c/o"
 _CARE: Final = ("c", "o")
@@ -256,7 +257,9 @@ class Matcher:
 
     def _with_number(self, line: Line) -> Line:
         """The line; where its only name is the number of some company, with that number."""
-        if line.id or line.tva or line.lei or not self._notation.read(line.nom or "").is_certain:
+        if line.id or line.tva or line.lei or not _DIGIT.search(line.nom or ""):
+            return line
+        if not self._notation.read(line.nom or "").is_certain:
             return line
         by_number = replace(line, nom=None, id=line.nom)
         return by_number if self._numbers(by_number, self._chosen_shards(line)).places else line
