@@ -19,6 +19,9 @@ CYRILLIC: Final = frozenset(("BG",))
 # Where an article or a preposition loses its vowel before another one: l'escale, d'Antony, folded to two words.
 ELIDING: Final = frozenset(("BE", "CH", "FR", "IT", "LU"))
 ELIDED: Final = frozenset("dl")
+# Where one letter between two words is a short `und` or `für`.
+_SHORTENING: Final = frozenset(("AT", "CH", "DE"))
+_SHORT_WORDS: Final = frozenset("uf")
 _VOWELS: Final = frozenset("aeiouyh")
 _STE: Final = "ste"
 _TOUCHED: Final = ELIDED | {_STE}
@@ -93,6 +96,8 @@ class NameTables:
                 words = tuple(map(latin.__getitem__, rest))
         if iso2 in ELIDING and not _TOUCHED.isdisjoint(words):
             words = self._without_articles(words)
+        if iso2 in _SHORTENING and not _SHORT_WORDS.isdisjoint(words):
+            words = _without_short_words(words)
         content = words
         if not self._dropped.isdisjoint(words):
             content = tuple(word for word in words if word not in self._dropped) or words
@@ -166,6 +171,20 @@ def _replace_all(word: str, pairs: Sequence[tuple[str, str]]) -> str:
     for one, other in pairs:
         word = word.replace(one, other)
     return word
+
+
+def _without_short_words(words: Words) -> Words:
+    """The words without u. and f. between two longer ones: Druck u. Medien.
+
+    >>> _without_short_words(("druck", "u", "medien", "u", "s"))
+    ('druck', 'medien', 'u', 's')
+    """
+    around = zip(("", *words), words, (*words[1:], ""), strict=False)
+    return tuple(
+        word
+        for before, word, after in around
+        if word not in _SHORT_WORDS or len(before) < 2 or len(after) < 2
+    )
 
 
 def is_elided(word: str, after: str) -> bool:

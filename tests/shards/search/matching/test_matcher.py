@@ -59,6 +59,7 @@ DE = [
     company("DE", "HRB 1", "Müller Straßenbau GmbH & Co. KG", ville="Köln"),
     company("DE", "HRB 2", "Bäckerei Hübner e.K.", ville="Bonn"),
     company("DE", "M1201_HRB260632", "Siemens AG", ville="München"),
+    company("DE", "HRB 3", "Drechsler Büro für Marketing und Vertrieb GmbH"),
     company("DE", "B1204_HRB260632", "Quelle Nord GmbH", ville="Kiel"),
 ]
 BG = [
@@ -389,6 +390,7 @@ def test_the_name_of_one_company_alone_is_sure(matcher: Matcher, name: str) -> N
         (Line("Müller Straßenbau GmbH & C. KG", ("DE",)), "HRB 1"),
         (Line("Müller Straßenbau GmbH & Co.", ("DE",)), "HRB 1"),
         (Line("Firma Müller Straßenbau", ("DE",)), "HRB 1"),
+        (Line("Drechsler Büro f. Marketing u. Vertrieb", ("DE",)), "HRB 3"),
         # Words of whoever keeps the list, and those behind c/o, are no words of the name.
         (Line("Quillworth Bindery (formerly supplier)", ("UK",)), "01000037"),
         (Line("Quillworth Bindery c/o Blue Heron Diving", ("UK",)), "01000037"),
