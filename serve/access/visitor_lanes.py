@@ -47,14 +47,14 @@ class VisitorLanes:
         trace.lane, trace.entered = network, perf_counter()
         VISIT.set(True)
 
-    def leave(self, trace: RequestTrace) -> None:
-        """Give back the place of a request, if it has one; others get it after a pause."""
+    def leave(self, trace: RequestTrace, *, refused: bool = False) -> None:
+        """Give back the place of a request, if it has one; others get it after a pause, a long one if `refused`."""
         if trace.lane is not None:
             network, trace.lane = trace.lane, None
             VISIT.set(False)
             lasted = perf_counter() - trace.entered
             pause = max(_SHORTEST_PAUSE, min(lasted, _LONGEST_PAUSE))
-            if trace.quota == "trop_de_requetes":
+            if refused or trace.quota == "trop_de_requetes":
                 pause = _LONGEST_PAUSE
             asyncio.get_running_loop().call_later(pause, self._give_back, network)
 

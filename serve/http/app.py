@@ -36,6 +36,12 @@ from shards.errors import MissingCountryError
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
+# Said once: anybody can send the header, and a proxy that is not trusted sends it with each request.
+_UNTRUSTED: Final = (
+    "a proxy in %s sends X-Forwarded-For and is not trusted, so all its callers share the limits of one address; "
+    "if it is yours, give its address to --trusted-proxies"
+)
+
 _log: Final = logging.getLogger("serve.http.app")
 
 
@@ -49,6 +55,7 @@ class _App:
 
     def __init__(self, context: ServerContext, guests: Guests) -> None:
         self._context = context
+        self._has_warned = False
         self._site = guests.site
         self._router = Router(guests.operations)
         self._handlers = {
@@ -99,9 +106,12 @@ class _App:
     async def _dispatch(self, request: HttpRequest) -> Response:
         """The response of the route. Raises ApiError: 404, 405, and those of the handler."""
         message, route, trace = request.message, request.target.route, request.trace
-        if trusted := request.context.config.trusted_proxies:
-            forwarded = message.headers.getall("X-Forwarded-For", [])
+        if forwarded := message.headers.getall("X-Forwarded-For", []):
+            trusted = request.context.config.trusted_proxies
             trace.address = client_address.caller(message.remote, forwarded, trusted)
+            if not self._has_warned and not client_address.is_among(message.remote, trusted):
+                self._has_warned = True
+                _log.warning(_UNTRUSTED, client_address.network_of(message.remote))
         if not _may_be_known(request):
             await request.context.lanes.enter(trace)
         if message.method == "CONNECT":  # its target is a host (RFC 9110 §9.3.6); this is no proxy

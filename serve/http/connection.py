@@ -7,7 +7,7 @@ object of §2.6. So any bytes a client can send get JSON or a closed connection.
 import asyncio
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from aiohttp import web
@@ -15,6 +15,7 @@ from aiohttp.abc import AbstractAccessLogger
 from aiohttp.http_exceptions import BadHttpMessage, BadHttpMethod, InvalidURLError, LineTooLong
 
 from serve.access.call import of_error
+from serve.access.visitor_lanes import VisitorLanes
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.http.app import Handler
@@ -53,16 +54,21 @@ _log: Final = logging.getLogger("serve.http.connection")
 
 
 def make_server(
-    handler: Handler, metrics: Metrics, write: Callable[[bytes], None] | None = None
+    handler: Handler,
+    metrics: Metrics,
+    lanes: VisitorLanes,
+    write: Callable[[bytes], None] | None = None,
 ) -> "Server":
     """The protocol factory of a listening socket.
 
     Args:
+        lanes: where requests wait that cannot be parsed, since nobody knows from whom they are.
         write: gets the log line of each request; stderr by default. These lines do not go through
             `logging`, which takes as long as the rest of a 304.
     """
     return Server(
         handler,
+        lanes,
         access_log_class=_access_log(metrics, write or stderr.write_soon),
         access_log=_log,
         max_line_size=LONGEST_LINE,
@@ -77,10 +83,11 @@ def make_server(
 class _Connection(web.RequestHandler):
     """A connection that answers unreadable requests in JSON, and takes no bytes without end."""
 
-    __slots__ = ("_received",)
+    __slots__ = ("_lanes", "_received")
 
     def __init__(self, manager: "Server", **options: Any) -> None:
         super().__init__(manager, **options)
+        self._lanes = manager.lanes
         self._received = 0
 
     def begin(self) -> None:
@@ -98,6 +105,23 @@ class _Connection(web.RequestHandler):
     def _resume_transport_reading(self) -> None:
         if self._received <= MOST_RECEIVED:
             super()._resume_transport_reading()
+
+    def _make_error_handler(
+        self, err_info: Any
+    ) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
+        """The handler of a request that cannot be parsed, which waits for a place of its network."""
+        answer, lanes = super()._make_error_handler(err_info), self._lanes
+
+        async def answer_in_lane(request: web.BaseRequest) -> web.StreamResponse:
+            trace = RequestTrace("", "")
+            trace.address = request.remote
+            await lanes.enter(trace)
+            try:
+                return await answer(request)
+            finally:
+                lanes.leave(trace, refused=True)
+
+        return answer_in_lane
 
     def handle_error(
         self,
@@ -138,8 +162,9 @@ def _unreadable_error(exc: BaseException | None) -> ApiError:
 class Server(web.Server):
     """A web.Server whose connections are `_Connection`s and can be ended without a loss."""
 
-    def __init__(self, handler: Handler, **options: Any) -> None:
+    def __init__(self, handler: Handler, lanes: VisitorLanes, **options: Any) -> None:
         super().__init__(self._handle, **options)
+        self.lanes = lanes
         self._handler = handler
         self._options = options
         self._ending = False

@@ -108,7 +108,7 @@ async def _serve(
         if current.generation is not None and not replaces:
             reading.hold_back()
     current.prepare_with(partial(_prepare_next, warm=config.warm))
-    server = make_server(app.handler, context.metrics)
+    server = make_server(app.handler, context.metrics, context.lanes)
     runner = web.ServerRunner(server, shutdown_timeout=DRAIN_SECONDS)
     sites = await _start_sites(runner, listeners)
     opener = asyncio.create_task(store.keep_open())

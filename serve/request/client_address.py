@@ -27,13 +27,27 @@ def caller(peer: str | None, forwarded: Sequence[str], trusted: Sequence[Network
         return peer
     vouched = _address(peer)
     for entry in reversed(",".join(forwarded).split(",")):
-        if vouched is None or not any(vouched in network for network in trusted):
+        if vouched is None or not _is_among(vouched, trusted):
             break
         named = _address(_without_port(entry.strip()))
         if named is None:
             break  # not an address: the last address that a trusted one vouched for is the caller
         vouched = named
     return str(vouched) if vouched else peer
+
+
+def is_among(address: str | None, networks: Sequence[Network]) -> bool:
+    """Whether an address is in one of these networks.
+
+    >>> is_among("127.0.0.1", [ipaddress.ip_network("127.0.0.0/8")]), is_among("127.0.0.1", [])
+    (True, False)
+    """
+    ip = _address(address)
+    return ip is not None and _is_among(ip, networks)
+
+
+def _is_among(ip: Address, networks: Sequence[Network]) -> bool:
+    return any(ip in network for network in networks)
 
 
 @lru_cache(maxsize=65_536)

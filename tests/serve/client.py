@@ -246,7 +246,7 @@ async def _start(pages: PageContext, write: Callable[[bytes], None]) -> _Server:
     context = pages.server
     context.published.start()
     context.holder.start()
-    server = make_server(make_app(pages), context.metrics, write)
+    server = make_server(make_app(pages), context.metrics, context.lanes, write)
     runner = web.ServerRunner(server, shutdown_timeout=5)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -1,5 +1,8 @@
 """Each route and page has a burst limit: pages, documents, errors and the handshakes of MCP too (D7)."""
 
+import logging
+import socket
+import time
 from collections.abc import Iterator
 from ipaddress import ip_network
 from itertools import count
@@ -143,6 +146,50 @@ def test_bodies_of_one_network_leave_room_for_others(
     assert (refused.status, refused.code) == (503, "indisponible")
     assert (taken.status, taken.code) == (400, "corps_invalide")
     assert not body_reader._BodyMemory._of_networks
+
+
+def test_requests_that_cannot_be_parsed_wait_for_one_another_and_not_before_a_key(
+    strict: Served,
+) -> None:
+    """No limit is counted for them: each takes a place of its network for a while"""
+    customer = strict.customer("integral")
+    sockets = [socket.create_connection(("127.0.0.1", strict.port), timeout=30) for _ in range(20)]
+    since = time.monotonic()
+    for one in sockets:
+        one.sendall(b"GET / HTTP/9.9\r\n\r\n")
+    searched = strict.ask("/api/v1/societes", headers=customer.headers)
+    answered = time.monotonic() - since
+    replies = [one.recv(12) for one in sockets]
+    ended = time.monotonic() - since
+    for one in sockets:
+        one.close()
+
+    assert set(replies) == {b"HTTP/1.1 400"}
+    assert ended > 0.05 * (20 / BurstLimits().simultanes - 1) * 0.9
+    assert searched.status == 200
+    assert answered < ended / 2
+
+
+def test_a_proxy_that_is_not_trusted_is_named_once(
+    served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    """All its visitors share the limits of its address, and nothing would say so"""
+    with caplog.at_level(logging.WARNING, "serve.http.app"):
+        for number in range(3):
+            served.ask("/healthz", headers={"X-Forwarded-For": f"192.0.2.{number}"})
+
+    (said,) = [one.getMessage() for one in caplog.records if "X-Forwarded-For" in one.getMessage()]
+    assert "127.0.0.0/24" in said
+    assert "--trusted-proxies" in said
+
+
+def test_a_trusted_proxy_is_no_reason_to_warn(
+    strict: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "serve.http.app"):
+        strict.ask("/healthz", headers={"X-Forwarded-For": "192.0.2.7"})
+
+    assert not [one for one in caplog.records if "X-Forwarded-For" in one.getMessage()]
 
 
 def test_handshakes_of_mcp_are_limited_for_a_key_too(strict: Served) -> None:
