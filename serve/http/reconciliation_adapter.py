@@ -1,6 +1,6 @@
 """The HTTP side of `/api/v1/reconciliation`: tokens in the path, forms, and what each path of the service answers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
@@ -29,6 +29,7 @@ from serve.generation.open_generation import OpenGeneration
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
 from serve.request import json_body, line_list, query_string, reader, values
+from serve.request.query_string import Pairs
 
 _FORM: Final = "application/x-www-form-urlencoded"
 # Fields of a form; the protocol has two.
@@ -72,11 +73,11 @@ async def respond(request: HttpRequest) -> Response:
     admitted = await _admit(request, token)
     if part in _SHOWN and admitted.caller.refused:
         raise errors.cle_invalide()  # no page of a company has an error in it
-    given, sent = await _parameters(request, admitted)
-    # Nothing unknown is ignored, but what the protocol and its clients send beside it.
-    reader.check_names(
-        [pair for pair in given.items() if pair[0] not in _OF_CLIENTS], names(allowed)
-    )
+    pairs, sent = await _parameters(request, admitted)
+    # Nothing unknown is ignored, even without a value, but what the protocol and its clients send beside it.
+    reader.check_names([pair for pair in pairs if pair[0] not in _OF_CLIENTS], names(allowed))
+    # An empty parameter counts as absent, as everywhere in the API (contract B).
+    given = {name: value for name, value in pairs if value.strip()}
     if VERSION.name in given:
         with request.context.published.lease() as generation:
             values.value((given[VERSION.name],), VERSION, generation.names)
@@ -159,12 +160,10 @@ async def _admit(request: HttpRequest, token: str) -> AdmittedCaller:
     return await admission.admit_caller(context, caller, trace)
 
 
-async def _parameters(
-    request: HttpRequest, admitted: AdmittedCaller
-) -> tuple[Mapping[str, str], int]:
+async def _parameters(request: HttpRequest, admitted: AdmittedCaller) -> tuple[Pairs, int]:
     """The parameters, of the query string or of a form, and their bytes. Clients send more than the service reads."""
     message = request.message
-    sent = _without_empty(query_string.pairs(request.target.query))
+    sent = query_string.pairs(request.target.query)
     if message.method != "POST":
         return sent, len(request.target.query)
     kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
@@ -173,12 +172,7 @@ async def _parameters(
     largest = line_list.LARGEST
     raw = await body_reader.body(message, largest, admitted.largest_body(largest))
     fields = await body_reader.form_fields(raw, _FIELDS)
-    return sent | _without_empty(fields), len(raw)
-
-
-def _without_empty(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The parameters; an empty one counts as absent, as everywhere in the API (contract B)."""
-    return {name: value for name, value in pairs if value.strip()}
+    return [*sent, *fields], len(raw)
 
 
 def _company(what: str, identifier: str, generation: OpenGeneration) -> PreparedCall[Content]:

@@ -295,6 +295,21 @@ def test_an_unknown_parameter_is_refused(served: Served, address: str, path: str
     assert served.ask(f"{address}{path}").code == "parametre_inconnu"
 
 
+@pytest.mark.parametrize("sent", ["=", "x=", "=1", "queries=&x=+", "x"])
+def test_an_unknown_parameter_without_a_value_is_refused_too(
+    served: Served, address: str, sent: str
+) -> None:
+    """schemathesis: the body `=` was answered as an empty form"""
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+
+    replies = [
+        served.ask(f"{address}?{sent}"),
+        served.ask(address, "POST", form, body=sent.encode()),
+    ]
+
+    assert [reply.code for reply in replies] == ["parametre_inconnu"] * 2
+
+
 def test_an_answer_can_be_pinned_to_a_generation(served: Served, address: str) -> None:
     """X0.2"""
     current = served.ask("/readyz").json["generation"]
