@@ -53,6 +53,7 @@ class NameComparison:
         inner_initials: words of one name that are the initials of neighbours in the other.
         known_errors: those of them where the word of the line is itself a word of the country.
         abbreviations, beginnings: words that one name has short, by the table, or as the first letters of the other's.
+        begun: the information of the words of which one name has the first letters.
         respaced: words that one name has as two.
         differing: the texts of the words that are not the same.
         numbers: numbers, Roman ones and single letters that only one of them has.
@@ -80,6 +81,7 @@ class NameComparison:
     known_errors: int = 0
     abbreviations: int = 0
     beginnings: int = 0
+    begun: float = 0.0
     respaced: int = 0
     reordered: bool = False
     differing: tuple[str, str] = ("", "")
@@ -108,6 +110,9 @@ class NameComparison:
         lacking = max(0.0, self.lacking - explained)
         if lacking and self.common_words == 1:
             return False
+        if self.extra and self.beginnings and self.common_words - self.beginnings <= 1:
+            # The first letters of a word are less than a word: Nord, Nordic.
+            return self.common - self.begun >= _RARE
         if self.extra > self.common and (lacking or self.common < _RARE):
             return False
         return self.common >= LIGHT and self.common >= _OUTWEIGHS * lacking
@@ -450,6 +455,7 @@ def _match_near(pair: _Pair, near: Near) -> None:
         comparison.add_common(right[j][1])
         if cost == BEGINNING:
             comparison.beginnings += 1
+            comparison.begun += right[j][1]
         else:
             comparison.errors += int(cost)
             _describe_error(left[i][0], right[j][0], int(cost), comparison)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE, Line
 from shards.search.matching.matcher import Matcher
+from shards.search.matching.name_comparison import NameComparison
 from tests.world import Company, company
 
 UK = [
@@ -410,6 +411,16 @@ def test_the_country_of_a_company_behind_its_name_says_less_than_a_group(matcher
     ]
 
     assert notes[0] > notes[1]
+
+
+def test_the_first_letters_of_a_word_beside_one_common_word_do_not_agree() -> None:
+    """`textile Nord` is not `Nordic linen textile`, whose number the line has"""
+    compared = NameComparison()
+    compared.common, compared.common_words = 12.0, 2
+    compared.beginnings, compared.begun = 1, 6.0
+    compared.extra, compared.extra_words = 7.0, ("linen",)
+
+    assert not compared.agrees()
 
 
 @pytest.mark.parametrize(
