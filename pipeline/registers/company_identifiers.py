@@ -1,8 +1,8 @@
 """Rows that are no company: headers, totals, comments and trailers, told by their identifier or their name.
 
 Every reader holds its rows to this, those of companies and those of filed accounts. An identifier in the form of its
-country (`seeds/pays.csv`) and an LEI are always sound, but for zeros. Another is not wrong for its form alone:
-registers have exceptions to their own. It is wrong if it is a word.
+country (`seeds/pays.csv`) and an LEI are always sound, but for zeros, and for a count beside the name of a total.
+Another is not wrong for its form alone: registers have exceptions to their own. It is wrong if it is a word.
 """
 
 import re
@@ -28,15 +28,19 @@ _TOTAL_NAME: Final = rf"(?i)^{_TOTAL}(?: [^a-z]*)?:?$"
 _WORD: Final = rf"^[^0-9]{{1,19}}$|^[^0-9]{{21,}}$|^0*(?i:{_TOTAL})(?:$|[^0-9A-Za-z])"
 _SMALL: Final = r"\p{Ll}{2}"  # of a word in small letters, too
 _ZEROS: Final = r"^[^1-9\p{L}]*$"
+_COUNT: Final = (
+    r"^0*[0-9]{1,7}$"  # beside a total's name, also where zeros fill it up to an identifier
+)
 _ANCHORS: Final = str.maketrans("", "", "^$")
 
 
 def is_no_company(iso2: pl.Expr, identifier: pl.Expr, name: pl.Expr) -> pl.Expr:
     """Whether a row has a word or zeros in the place of an identifier, or a total's name; null without either."""
     is_word = identifier.str.contains(f"{_WORD}|{_SMALL}")
-    is_word |= name.str.contains(_TOTAL_NAME).fill_null(False)
+    is_total = name.str.contains(_TOTAL_NAME).fill_null(False)
     has_form = pl.concat_str(iso2, pl.lit(" "), identifier).str.contains(_forms())
-    return (is_word & ~has_form) | identifier.str.contains(_ZEROS)
+    is_number = identifier.str.contains(_ZEROS) | (is_total & identifier.str.contains(_COUNT))
+    return ((is_word | is_total) & ~has_form) | is_number
 
 
 def is_identifier(iso2: str, text: str) -> bool:

@@ -40,7 +40,7 @@ NUL: Final = "octets nuls"
 _FALLBACK_ENCODING: Final = "cp1252"
 _TAIL: Final = 1 << 14  # bytes of the rows before the last
 _SAMPLE: Final = 50  # rows that tell whether each ends with a separator
-_BLANK: Final = b" \t\r\n\x1a"  # of a line without a row; DOS ends a text with 0x1A
+BLANK: Final = b" \t\r\n\x1a"  # of a line without a row; DOS ends a text with 0x1A
 
 
 class RejectedRow(NamedTuple):
@@ -126,7 +126,9 @@ class CsvRows:
             if len(lines) > CHUNK >> 1 and not lines.strip():
                 raise RecordError(f"{len(lines):,} bytes of the file are blank")
             text = held + lines
-            if self._header == b"" and text:
+            if self._header == b"" and (bare := text.lstrip(b"\r\n")):
+                self._line += text.count(b"\n", 0, len(text) - len(bare))
+                text = bare
                 end = text.find(b"\n") + 1 or len(text)
                 self._header, text = text[:end].rstrip(b"\r\n"), text[end:]
                 self._line += 1
@@ -172,12 +174,9 @@ class CsvRows:
         return text.replace(codecs.BOM_UTF8, b"") if codecs.BOM_UTF8 in text else text
 
     def _utf8_line(self, line: bytes) -> bytes:
-        try:
-            line.decode()
-        except UnicodeDecodeError:
-            self.is_cp1252 = True
-            return line.decode(_FALLBACK_ENCODING, "replace").encode()
-        return line
+        text = decode_line(line).encode()
+        self.is_cp1252 |= text != line
+        return text
 
     def _check(self, text: bytes, is_end: bool) -> tuple[bytes, bytes]:
         """The rows of whole lines, and a record at their end of which more lines are to come."""
@@ -261,7 +260,7 @@ class CsvRows:
         end = whole.end() if whole else end
         line = text[place:end]
         bare = line.rstrip(b"\r\n")
-        if not line.strip(_BLANK):
+        if not line.strip(BLANK):
             return end, b""
         self.count += 1
         row, reason = self._read_row(bare, is_whole=bool(whole))
@@ -378,6 +377,14 @@ class CsvRows:
         if self._form.quote != UNESCAPED:
             return header
         return header.replace(b'"', b"").replace(self._separator, self._mark)
+
+
+def decode_line(line: bytes) -> str:
+    """The text of a line without a declared encoding."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode(_FALLBACK_ENCODING, "replace")
 
 
 def _refuse_longer(text: bytes, name: str) -> None:

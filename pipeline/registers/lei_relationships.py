@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple, cast
 
 import polars as pl
 
@@ -249,7 +249,7 @@ def _from_xml(stream: IO[bytes]) -> Iterator[RelationshipRecord]:
 
 
 def _from_csv(stream: IO[bytes]) -> Iterator[RelationshipRecord | RejectedRow]:
-    head = stream.readline(_HEAD).decode("utf-8-sig")
+    head = cast(io.BufferedReader, stream).peek(_HEAD).split(b"\n", 1)[0].decode("utf-8-sig")
     columns = next(csv.reader([head]), [])
     if missing := [name for name in _USED if name not in columns]:
         raise RecordError(f"no column {missing[0]}")
@@ -257,9 +257,11 @@ def _from_csv(stream: IO[bytes]) -> Iterator[RelationshipRecord | RejectedRow]:
         if name not in _USED and not _IGNORED.fullmatch(name) and not _PERIOD.fullmatch(name):
             raise LayoutError(f"unknown column {name}")
     rejected: list[RejectedRow] = []
-    rows = CsvRows(stream, CsvForm(",", '"', len(columns), has_header=False), rejected.append)
+    rows = CsvRows(stream, CsvForm(",", '"', len(columns)), rejected.append)
     lines = (line for block in rows.blocks() for line in io.StringIO(block.decode(), newline="\n"))
-    for values in csv.reader(lines):
+    table = csv.reader(lines)
+    next(table)
+    for values in table:
         if values[0] == LEFT_OUT:
             yield rejected.pop(0)
             continue

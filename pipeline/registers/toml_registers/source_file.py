@@ -31,6 +31,7 @@ from pipeline.canonical import InputError
 from pipeline.errors import excerpt
 from pipeline.registers import packing, record_stream
 from pipeline.registers.csv_rows import (
+    BLANK,
     CHUNK,
     FIELD_END,
     LEFT_OUT,
@@ -38,6 +39,7 @@ from pipeline.registers.csv_rows import (
     CsvForm,
     CsvRows,
     RejectedRow,
+    decode_line,
 )
 from pipeline.registers.packing import Member
 from pipeline.registers.record_stream import RecordError, Unreadable
@@ -213,7 +215,7 @@ def _kind(
     member: Member, kinds: Mapping[str, FileKind], head: bytes
 ) -> tuple[FileKind, tuple[str, ...]]:
     """The kind of a file by its first bytes, and its columns; none for records."""
-    if not head.strip():
+    if not head.removeprefix(codecs.BOM_UTF8).strip(BLANK):
         raise InputError(f"{member.name} is empty; download it again")
     form = _form(head)
     if form == "parquet":
@@ -235,7 +237,7 @@ def _kind(
             f"{member.name} begins with {head.lstrip()[:20]!r}: it is no {' or '.join(known)}; is"
             " it a file of this register? Download it again"
         )
-    first = head.decode("utf-8-sig", "replace").splitlines()[0]
+    first = decode_line(head.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n").splitlines()[0])
     headers = {name: _header(first, kind) for name, kind in tables.items()}
     kind = _kind_of(member.name, tables, headers)
     return kind, kind.header or headers[kind.name]
@@ -261,6 +263,8 @@ def _csv_part(member: Member, kind: FileKind, header: tuple[str, ...], path: Pat
     ):
         rows = CsvRows(source, _csv_form(kind, header), reject)
         target.writelines(rows.blocks())
+    if not rows.count:
+        raise InputError(f"{member.name} has no row; download it again")
     is_marked = kind.quote == UNESCAPED
     frame = pl.scan_csv(
         path,

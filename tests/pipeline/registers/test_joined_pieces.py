@@ -87,8 +87,10 @@ def test_an_excerpt_in_pieces_gives_the_rows_of_one_plan(
 
 
 @given(
-    companies=st.lists(st.lists(KEYS, max_size=12), min_size=1, max_size=2),
-    activities=st.lists(st.tuples(KEYS, st.sampled_from(["", "01.1", "62.0", "96"])), max_size=20),
+    companies=st.lists(st.lists(KEYS, min_size=1, max_size=12), min_size=1, max_size=2),
+    activities=st.lists(
+        st.tuples(KEYS, st.sampled_from(["", "01.1", "62.0", "96"])), min_size=1, max_size=20
+    ),
 )
 @pytest.mark.usefixtures("in_pieces")
 def test_pieces_of_any_rows_are_joined_as_one_after_the_other(
