@@ -1,5 +1,6 @@
 """The places of callers without an account: a few for each network, so that no client holds the event loop for others.
 
+The network is an IPv4 address or an IPv6 /48: a customer with 65 536 networks of a /64 would else have as many places.
 The loop answers whatever is ready, in turn. A client with sixty connections has sixty requests ready at once, and each
 other request would wait for them at every step of its own. So requests of one network wait here for a place, and their
 place stays taken for as long as the request lasted: the network has half of the loop at most. After a refusal it stays
@@ -14,7 +15,7 @@ from typing import Final
 
 from serve.generation.open_generation import VISIT
 from serve.observe.request_trace import RequestTrace
-from serve.request.client_address import bucket
+from serve.request.client_address import site
 
 # Seconds that a place stays taken beyond a request, at least and at most; the latter after a refusal.
 _SHORTEST_PAUSE: Final = 0.002
@@ -36,7 +37,7 @@ class VisitorLanes:
         """Wait for a place for a request, unless it has one already."""
         if trace.lane is not None:
             return
-        network = bucket(trace.address)
+        network = site(trace.address)
         lane = self._lanes.get(network)
         if lane is None:
             lane = self._lanes[network] = _Lane(self._places)

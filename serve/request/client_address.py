@@ -57,9 +57,23 @@ def bucket(address: str | None) -> str:
     >>> bucket("192.0.2.77"), bucket("2001:db8:1:2:3::4"), bucket("::ffff:192.0.2.77")
     ('192.0.2.77', '2001:db8:1:2::/64', '192.0.2.77')
     """
+    return _shared_address(address, 64)
+
+
+@lru_cache(maxsize=65_536)
+def site(address: str | None) -> str:
+    """The key of places: one IPv4 address, or an IPv6 /48, which one customer may have (RFC 6177).
+
+    >>> site("192.0.2.77"), site("2001:db8:1:2:3::4")
+    ('192.0.2.77', '2001:db8:1::/48')
+    """
+    return _shared_address(address, 48)
+
+
+def _shared_address(address: str | None, length: int) -> str:
     ip = _address(address)
     if isinstance(ip, IPv6Address):
-        return str(ipaddress.ip_network((ip, 64), strict=False))
+        return str(ipaddress.ip_network((ip, length), strict=False))
     return str(ip) if ip else "?"
 
 

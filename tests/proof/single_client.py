@@ -94,11 +94,15 @@ def _log_in(chance: random.Random) -> bytes:
     return _request("/connexion", _FORM, "Accept: text/html", method="POST", body=body)
 
 
-def _of_a_household(chance: random.Random) -> bytes:
-    """A request from one of the addresses of an IPv6 /64, as a trusted proxy passes it on."""
-    address = ":".join(f"{chance.randrange(1 << 16):x}" for _ in range(4))
-    target = f"/api/v1/societes?q={_word(chance)}"
-    return _request(target, f"X-Forwarded-For: 2001:db8:1:2:{address}")
+def _forwarded(network: str) -> Callable[[random.Random], bytes]:
+    """Requests from the addresses of an IPv6 network, as a trusted proxy passes them on."""
+
+    def draw(chance: random.Random) -> bytes:
+        groups = [f"{chance.randrange(1 << 16):x}" for _ in range(8 - network.count(":"))]
+        address = network + ":".join(groups)
+        return _request(f"/api/v1/societes?q={_word(chance)}", f"X-Forwarded-For: {address}")
+
+    return draw
 
 
 def _coded(chance: random.Random) -> bytes:
@@ -148,7 +152,8 @@ ATTACKS: Final[Mapping[str, Attack]] = {
     "suggestions": Attack(_drawn(lambda chance: _request(f"/api/v1/suggestions?q={_word(chance)}"))),
     "reconciliation": Attack(_drawn(_reconciled)),
     "tools": Attack(_drawn(_tool)),
-    "addresses of a household": Attack(_drawn(_of_a_household)),
+    "addresses of a household": Attack(_drawn(_forwarded("2001:db8:1:2:"))),
+    "networks of a customer": Attack(_drawn(_forwarded("2001:db8:1:"))),
     "slow bodies": Attack(
         _drawn(lambda _: _request("/api/v1/societes", _JSON, method="POST", body=" " * 60_000)), slowly=True
     ),

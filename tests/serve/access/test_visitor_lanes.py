@@ -22,7 +22,7 @@ async def answered(lanes: VisitorLanes, trace: RequestTrace, order: list[str]) -
 def test_requests_of_a_network_wait_for_one_another_in_their_order() -> None:
     async def run() -> tuple[Sequence[bool], int]:
         lanes = VisitorLanes(2)
-        traces = [request(f"2001:db8::{number}") for number in range(4)]  # one /64
+        traces = [request(f"2001:db8:1:{number}::1") for number in range(4)]  # one /48
         tasks = [asyncio.create_task(lanes.enter(trace)) for trace in traces]
         await asyncio.sleep(0)
         before = [task.done() for task in tasks]
