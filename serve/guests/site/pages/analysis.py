@@ -43,6 +43,8 @@ async def show(request: PageRequest) -> Response:
             found=result.content,
             paid=paid,
             names=facet_bars.labels(request, generation.reference),
+            fields=facet_bars.field_names(request),
+            most_points=max(one.maximum for one in result.content.score.parts),
         )
 
 

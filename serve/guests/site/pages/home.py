@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from serve.access.call import Response
-from serve.contract import company_fields, seed_tables
+from serve.contract import seed_tables
 from serve.contract.errors import ApiError
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.guests.site.charts import tile_map
@@ -96,12 +96,8 @@ async def home(request: PageRequest) -> Response:
             sections=_sections(request, generation),
             lists=lists,
             examples=[(request.t(one.fr, one.en), one.href, one.total) for one in lists.examples],
-            fields=_field_names(request),
+            fields=facet_bars.field_names(request),
         )
-
-
-def _field_names(request: PageRequest) -> Mapping[str, str]:
-    return {one.champ: one.title[request.lang] for one in company_fields.fields()}
 
 
 def _sections(request: PageRequest, generation: OpenGeneration) -> Sequence[SectionBar]:

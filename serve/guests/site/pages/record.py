@@ -65,13 +65,16 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
         request.trace.generation = generation.id
         prepared, call = _prepare(request, generation, Caller(server.plans[VISITOR]))
         company = prepared.company
-        usage, known = None, False
+        usage, known, analysed = None, False, False
         if counting and company:
             store, account = counting.store, counting.account.id
             with store.batch_reads():
                 usage = store.usage(account, request.caller.plan, request.now)
                 charged = None if paid else store.is_charged(account, company, request.now)
+                subject = f"{ENTREPRISE}/{company}"
+                analysis = store.is_charged(account, subject, request.now)
             known = charged is not None and await charged
+            analysed = await analysis
         if counting and company and (paid or known):
             prepared, call = _prepare(request, generation, request.caller)
         result = await billing.run(prepared, call, counting if paid and company else None, {})
@@ -85,6 +88,7 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             credits=result.headers.get("X-Credits-Restants"),
             debited="0" if known else result.headers.get("X-Credits-Debites"),
             analysis=_analysis_terms(request),
+            analysed=analysed,
             exports=(await usage).exports if usage else None,
             **_record_values(request, generation, result),
             **await _side_values(request, generation, call),
@@ -161,7 +165,22 @@ def _credits(
             else company["lei"] or not one.completes(company["iso2"])
         )
     ]
-    return list({one.attribution: one for one in shown}.values())
+    distinct = {one.attribution: one for one in shown}.values()
+    return [
+        source
+        for source in distinct
+        if not any(_has_attribution(other, source) for other in distinct)
+    ]
+
+
+def _has_attribution(longer: RegisterImport, source: RegisterImport) -> bool:
+    """Whether the longer attribution of another source, under the same licence, has that of this source."""
+    return (
+        len(longer.attribution) > len(source.attribution)
+        and longer.licence == source.licence
+        and formatting.credit(source.attribution) in longer.attribution
+        and formatting.credit(source.attribution_en) in longer.attribution_en
+    )
 
 
 async def _side_values(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from serve.contract import seed_tables
+from serve.contract import company_fields, seed_tables
 from serve.guests.site.facet_counts import FacetTotals
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.search.search_form import SearchForm
@@ -90,6 +90,11 @@ def labels(request: PageRequest, reference: Reference) -> Mapping[str, str]:
     return {one.iso2: country_name(request, one) for one in reference.pays} | {
         one.secteur: sector_name(request, one) for one in reference.secteurs
     }
+
+
+def field_names(request: PageRequest) -> Mapping[str, str]:
+    """The names of the fields of a company in the visitor's language."""
+    return {one.champ: set_in_type(one.title[request.lang]) for one in company_fields.fields()}
 
 
 def sub_sector_names(request: PageRequest, reference: Reference) -> Mapping[str, str]:

@@ -332,3 +332,27 @@ def test_the_code_of_the_documentation_takes_the_width_of_a_phone(
 
             assert widths
             assert all(width > 300 and long <= width for width, long in widths), (path, widths)
+
+
+def test_a_search_is_printed_whole_and_without_controls(shop: Served, chromium: Browser) -> None:
+    paper = {"width": 718, "height": 1000}  # A4 within its margins
+    with window(chromium, base(shop), viewport=paper) as opened:
+        page = opened.open("/?pays=EE&tri=ca_desc")
+        page.emulate_media(media="print")
+
+        for column in ("Secteur", "Création", "Effectif", "Chiffre d’affaires"):
+            expect(page.get_by_role("columnheader", name=column)).to_be_visible()
+        for control in (
+            ".order",
+            ".pager",
+            ".top nav",
+            "#filtres",
+            "footer p a >> nth=0",
+            ".export",
+        ):
+            expect(page.locator(control)).to_be_hidden()
+        expect(page.locator("footer [rel=license]").first).to_be_visible()  # as licences demand
+        assert is_within(page)
+        height = page.locator("#societes tr").first.bounding_box()
+        assert height
+        assert height["height"] < 60  # two lines of a name, and its place

@@ -1,6 +1,7 @@
 """/societes/{iso}/{id}: the public preview, the announced price, one charge a month."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,7 @@ def test_an_analysis_says_how_many_ratios_it_has_before_it_is_bought(tmp_path: P
             trying.get("/societes/EE/1/analyse").text,
             rich.get("/societes/EE/2/analyse").text,
         )
+        back = rich.get("/societes/EE/1")
 
     assert "1 ratio sur 21 calculable." in offers[0]
     assert "Analyser (10 crédits, une fois par mois)" in offers[0]
@@ -184,6 +186,22 @@ def test_an_analysis_says_how_many_ratios_it_has_before_it_is_bought(tmp_path: P
     assert ["Payée" in text for text in (paid, tried, nothing)] == [True, False, False]
     assert "Comptée comme un essai" in tried
     assert "20 ratios ne peuvent pas être calculés" in paid
+    assert "Voir l’analyse" in back.text  # not the price of it once more
+    assert "10 crédits" not in back.text
+
+
+def test_an_analysis_has_the_parts_of_the_score(served: Served) -> None:
+    visitor, _ = member(served, "corporate")
+    visitor.send(f"{COMPANY}/analyse")
+
+    seen = visitor.get(f"{COMPANY}/analyse")
+    key = served.customer("corporate").headers
+    score = served.ask(f"/api/v1{COMPANY}/analyses/entreprise", headers=key).json["score"]
+    assert f"Score de complétude : {score['valeur']} sur {score['maximum']}" in seen.text
+    shown = re.findall(r'<span class="number">(\d+) / (\d+)</span>', seen.html)
+    assert [tuple(map(int, pair)) for pair in shown] == [
+        (part["points"], part["maximum"]) for part in score["parts"]
+    ]
 
 
 def test_a_link_never_charges(served: Served) -> None:
@@ -466,6 +484,23 @@ def test_a_record_credits_the_sources_of_what_it_shows(served: Served) -> None:
         "FR/309634954": ["fr-registre"],
         "EE/12652512": ["ee-registre"],
     }
+
+
+def test_an_attribution_that_another_one_contains_is_not_told_twice(tmp_path: Path) -> None:
+    """Before: "… (Egapro) ; Insee, base Sirene ; Insee, base Sirene"."""
+    register = world.SOURCES["FR"][1]
+    longer = replace(
+        register, source="other",
+        attribution=f"Source : ministère ; {register.attribution}",
+        attribution_en=f"Source: ministry; {register.attribution_en}",
+    )  # fmt: skip
+    world.publish(tmp_path, [company("FR", "1", "Fiche")], {}, sources={"FR": [register, longer]})
+    with serving(tmp_path) as served:
+        html = Visitor(served).get("/societes/FR/1").html
+
+    line = html.partition('class="prov"')[2].partition(" · ")[0]
+    assert line.count("ministère") == 1
+    assert line.count("fr-registre &amp; Cie") == 1
 
 
 def test_a_state_that_is_not_known_says_what_is_not_known(served: Served) -> None:

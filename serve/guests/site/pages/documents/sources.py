@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from serve.access.call import Response
-from serve.contract import company_fields
 from serve.generation.country_sources import CountrySources
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.render import page
@@ -55,9 +54,9 @@ async def sources(request: PageRequest) -> Response:
         countries = [country for country in known if country.n_societes]
         days = sorted({one.importe[:10] for country in countries for one in country.imports})
         titles = {
-            field.champ: facet_bars.set_in_type(field.title[request.lang])
-            for field in company_fields.fields()
-        } | {"comptes": request.t("États financiers", "Financial statements")}
+            **facet_bars.field_names(request),
+            "comptes": request.t("États financiers", "Financial statements"),
+        }
         everywhere, rows = _field_rows(countries, titles)
         return page(
             request, "sources.html",
