@@ -14,7 +14,7 @@ import pytest
 from serve.config import PREFIX, BurstLimits
 from tests import ROOT
 from tests.judges.npm import folder
-from tests.serve.processes import ask, line_of, started
+from tests.serve.processes import ask, eventually, line_of, started
 
 # Programs of users and of judges, run by other interpreters: not to be imported for doctests.
 collect_ignore = [
@@ -37,6 +37,7 @@ class Live:
     @property
     def generation(self) -> str:
         """The served generation."""
+        assert eventually(lambda: ask(self.address, "/readyz")[0] == 200)
         return str(orjson.loads(ask(self.address, "/readyz")[1])["generation"])
 
     @cache  # noqa: B019 - one per session

@@ -211,6 +211,7 @@ def test_the_port_of_a_server_with_another_state_is_not_taken(tmp_path: Path, wo
             assert second.stdout.read() == ""
         said = f"port {port} is served, but not with STATE {state}; give the --state of that"
         assert said in (tmp_path / "log").read_text()
+        assert eventually(lambda: ask(address, "/readyz")[0] == 200)
         assert orjson.loads(ask(address, "/readyz")[1])["pid"] in children(first.pid)
         first.terminate()
         assert first.wait(START_S) == 0
@@ -227,6 +228,7 @@ def test_a_server_that_is_killed_as_it_is_relieved_is_nobody_to_be_relieved(
         first.kill()
         with server(tmp_path, int(address.rsplit(":", 1)[1]), "--take-over") as second:
             assert next_line(second, START_S) == f"{address}\n"
+            assert eventually(lambda: ask(address, "/readyz")[0] == 200)
             assert orjson.loads(ask(address, "/readyz")[1])["pid"] in children(second.pid)
             second.terminate()
             assert second.wait(START_S) == 0
@@ -250,7 +252,7 @@ def test_a_server_that_is_stopped_before_it_is_proven_does_not_stop_the_old_one(
         found.connection.close()
 
         assert not relieved
-        assert ask(address, "/readyz")[0] == 200
+        assert eventually(lambda: ask(address, "/readyz")[0] == 200)
         first.terminate()
         assert first.wait(START_S) == 0
 

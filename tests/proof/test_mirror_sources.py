@@ -114,7 +114,7 @@ def test_the_web_server_of_python_is_enough(source: Path, tmp_path: Path) -> Non
         finally:
             server.kill()
 
-    assert "1 of 5 files fetched" in done.stdout
+    assert "1 of 6 files fetched" in done.stdout
 
 
 def test_a_bucket_that_fails_three_times_in_ten_is_mirrored_and_signed(
@@ -139,7 +139,7 @@ def test_a_bucket_that_fails_three_times_in_ten_is_mirrored_and_signed(
             )
         refused = _sync("s3://bucket/data", data, environment | {"AWS_SECRET_ACCESS_KEY": "t"})
 
-    assert "1 of 5 files fetched" in done.stdout
+    assert "1 of 6 files fetched" in done.stdout
     assert refused.returncode == 1
     assert "is refused; set AWS_ACCESS_KEY_ID" in refused.stderr
     assert refused.stderr.count("\n") == 1

@@ -131,7 +131,7 @@ async def _until(address: str, generation: str) -> None:
     async with asyncio.timeout(30):
         while True:
             _, body = await asyncio.to_thread(ask, address, "/readyz")
-            if orjson.loads(body)["generation"] == generation:
+            if orjson.loads(body).get("generation") == generation:
                 return
             await asyncio.sleep(0.01)
 
