@@ -20,14 +20,12 @@ Check digits, activity codes and rates are counted elsewhere, and the value stay
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import Final, NamedTuple
 
 import polars as pl
 
 from pipeline.canonical import COMPANIES, TEXT, TEXTS
-from pipeline.errors import SeedError
-from pipeline.seeds import Seeds
+from pipeline.seeds import Seeds, read_patterns
 from pipeline.stages import derived_fields
 
 EARLIEST: Final = 1800  # fiscal years
@@ -63,7 +61,6 @@ _COLUMNS: Final = tuple(
     for name, dtype in COMPANIES.items()
     if dtype in (TEXT, TEXTS) and name not in _NO_PLACEHOLDER
 )
-_EVERY: Final = "*"
 # Years after the newest one with a rate in `seeds/taux.csv` that a row without a date of its file may have.
 _YEARS_AFTER_RATES: Final = 3
 
@@ -92,31 +89,8 @@ def placeholders(seeds: Seeds, iso2: str) -> Patterns:
     Raises:
         SeedError: a row names an unknown column, or its pattern is no regular expression.
     """
-    patterns: dict[str, list[str]] = {}
-    for row in seeds.tables["valeurs_vides"]:
-        names = _COLUMNS if row["champs"] == _EVERY else row["champs"].split()
-        if unknown := sorted(set(names) - set(_COLUMNS)):
-            raise SeedError(
-                f"valeurs_vides.csv: unknown column {unknown[0]!r} beside {row['motif']!r}; "
-                f"known: {', '.join(_COLUMNS)}"
-            )
-        if fault := _pattern_fault(row["motif"]):
-            raise SeedError(
-                f"valeurs_vides.csv: {row['motif']!r} is no regular expression ({fault}); mend it"
-            )
-        if row["iso2"] in ("", iso2):
-            for name in names:
-                patterns.setdefault(name, []).append(row["motif"])
+    patterns = read_patterns("valeurs_vides", seeds.tables["valeurs_vides"], _COLUMNS, iso2)
     return {name: rf"(?i)^(?:{'|'.join(motifs)})$" for name, motifs in patterns.items()}
-
-
-@cache
-def _pattern_fault(motif: str) -> str:
-    try:
-        pl.select(pl.lit("").str.contains(f"(?:{motif})"))
-    except pl.exceptions.ComputeError as error:
-        return str(error)
-    return ""
 
 
 def latest_year(rates: pl.DataFrame) -> int:

@@ -11,15 +11,13 @@ name of `seeds/prenoms.csv` and a dot: erna.muster@commune. It stays, as the reg
 leaves such addresses out. Clauses with persons are cut before (`clauses`).
 """
 
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from typing import Final
 
 import polars as pl
 
 from pipeline.canonical import COMPANIES, COMPTES, TEXT, TEXTS
-from pipeline.errors import SeedError
-from pipeline.seeds import Seeds
+from pipeline.seeds import Seeds, read_patterns
 
 FOUND: Final = "personal_data"  # working column: bit i stands for a text in column i of COLUMNS
 MAILBOX: Final = "personal_mailbox"  # working column: whether the e-mail address is such a person's
@@ -31,7 +29,6 @@ COLUMNS: Final = tuple(
     for name, dtype in {**COMPANIES, **COMPTES}.items()
     if dtype in (TEXT, TEXTS) and name not in _KEYS
 )
-_EVERY: Final = "*"
 
 Patterns = Mapping[str, str]  # the regular expression of a column
 
@@ -42,33 +39,8 @@ def patterns(seeds: Seeds, iso2: str) -> Patterns:
     Raises:
         SeedError: a row names an unknown column, or its pattern is no regular expression.
     """
-    found: dict[str, list[str]] = {}
-    for row in seeds.tables["personnes"]:
-        names = COLUMNS if row["champs"] == _EVERY else row["champs"].split()
-        _check(row["motif"], names)
-        if row["iso2"] in ("", iso2):
-            for name in names:
-                found.setdefault(name, []).append(f"(?:{row['motif']})")
-    return {name: "|".join(motifs) for name, motifs in found.items()}
-
-
-def _check(motif: str, names: Iterable[str]) -> None:
-    if unknown := sorted(set(names) - set(COLUMNS)):
-        raise SeedError(
-            f"personnes.csv: unknown column {unknown[0]!r} beside {motif!r}; known: {', '.join(COLUMNS)}"
-        )
-    if fault := _fault(motif):
-        raise SeedError(f"personnes.csv: {motif!r} is no regular expression ({fault}); mend it")
-
-
-@cache
-def _fault(motif: str) -> str:
-    """Why a pattern is no regular expression, or nothing. All of them take 0.15 s, and each country asks twice."""
-    try:
-        pl.select(pl.lit("").str.contains(motif))
-    except pl.exceptions.ComputeError as error:
-        return str(error)
-    return ""
+    found = read_patterns("personnes", seeds.tables["personnes"], COLUMNS, iso2)
+    return {name: "|".join(f"(?:{motif})" for motif in motifs) for name, motifs in found.items()}
 
 
 def refuse(rows: pl.LazyFrame, regexes: Patterns) -> pl.LazyFrame:
