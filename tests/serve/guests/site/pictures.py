@@ -55,9 +55,10 @@ def main(data: Path) -> None:
         _shared(chromium, server.address)
         with window(chromium, server.address, viewport=_DESK) as opened:
             _sign_up(opened.page, server.address)
+            opened.open("/?lang=en")  # the README is English
             _keep(opened.open(_SEARCH), "search")
             page = opened.open(_COMPANY)
-            page.get_by_role("button", name="Afficher la fiche").click()
+            page.get_by_role("button", name="Show the full record").click()
             page.set_viewport_size(PHONE)
             _keep(opened.open(_COMPANY), "company")
 

@@ -356,3 +356,19 @@ def test_a_search_is_printed_whole_and_without_controls(shop: Served, chromium: 
         height = page.locator("#societes tr").first.bounding_box()
         assert height
         assert height["height"] < 60  # two lines of a name, and its place
+
+
+def test_the_offer_above_the_results_is_one_sentence_on_its_lines(
+    shop: Served, chromium: Browser
+) -> None:
+    """Before: the name of the next plan was at the right edge, and its verb below."""
+    with window(chromium, base(shop), viewport={"width": 1280, "height": 900}) as opened:
+        sign_up(opened)
+        page = opened.open("/?tri=ca_desc")
+        offer = page.locator("#resultats .offer")
+        parts = offer.evaluate(
+            "one => [...one.childNodes].filter(part => part.textContent.trim()).length"
+        )
+
+        expect(offer).to_contain_text("Votre offre affiche")
+        assert parts == 1
