@@ -41,6 +41,10 @@ _METHOD: Final = re.compile(r"b[\"']([!#$%&*+.^_`|~0-9A-Za-z-]+) \S+ HTTP/1\.[01
 # In its message too: the line that it could not read, up to the value of a header, which may be a key.
 _READ: Final = re.compile(r"\n  b[\"']([^:'\"]{1,40})")
 
+# In the bytes of a request that could not be parsed.
+_LANGUAGE: Final = re.compile(rb"\r\naccept-language:([^\r\n]{0,200})", re.IGNORECASE)
+_KEPT: Final = 16 * 1024  # of them, the last ones, for the language of the error
+
 # A body that was answered before its end is read for so long, so that its client sees the answer; then the
 # connection is closed.
 LINGERING_SECONDS: Final = 1.0
@@ -83,21 +87,24 @@ def make_server(
 class _Connection(web.RequestHandler):
     """A connection that answers unreadable requests in JSON, and takes no bytes without end."""
 
-    __slots__ = ("_lanes", "_received")
+    __slots__ = ("_lanes", "_last_bytes", "_received")
 
     def __init__(self, manager: "Server", **options: Any) -> None:
         super().__init__(manager, **options)
         self._lanes = manager.lanes
         self._received = 0
+        self._last_bytes = b""
 
     def begin(self) -> None:
         """Take the bytes of the next request."""
         was_paused, self._received = self._received > MOST_RECEIVED, 0
+        self._last_bytes = b""
         if was_paused and not (self._reading_paused or self._buffer_paused):
             self._resume_transport_reading()
 
     def data_received(self, data: bytes) -> None:
         self._received += len(data)
+        self._last_bytes = data[-_KEPT:]
         if self._received > MOST_RECEIVED:
             self._pause_transport_reading()
         super().data_received(data)
@@ -132,7 +139,7 @@ class _Connection(web.RequestHandler):
     ) -> web.StreamResponse:
         trace = RequestTrace(request_id(None), request.rel_url.raw_path)
         trace.address = request.remote
-        lang = accept.language(request.headers.get("Accept-Language")) or errors.LANGUAGES[0]
+        lang = accept.language(self._accepted(request)) or errors.LANGUAGES[0]
         if status >= 500:
             # Not from a route, which serve/http/app.py guards: the response could not be written.
             _log.error("connection failed", exc_info=exc)
@@ -140,6 +147,12 @@ class _Connection(web.RequestHandler):
         else:
             response = of_error(_unreadable_error(exc), lang)
         return Reply(response, trace, opened=True, last=True)
+
+    def _accepted(self, request: web.BaseRequest) -> str | None:
+        """Accept-Language, read from the bytes where aiohttp could not parse the request."""
+        found = _LANGUAGE.search(self._last_bytes)
+        unparsed = found[1].decode("latin-1") if found else None
+        return request.headers.get("Accept-Language", unparsed)
 
 
 def _unreadable_error(exc: BaseException | None) -> ApiError:

@@ -85,3 +85,20 @@ def test_a_request_that_cannot_be_read_is_answered_in_it(served: Served) -> None
     assert b" 414 " in long.partition(b"\r\n")[0]
     assert b"Content-Language: fr" in long
     assert b"utilisez POST" not in long
+
+
+@pytest.mark.parametrize(
+    "request_head",
+    [
+        f"GET / HTTP/1.1\r\nX: {'a' * 9_000}",
+        "GET / HTTP/1.1\r\nHost : a",
+        "GET / HTTP/9.x\r\nHost: a",
+        "BREW / HTTP/1.1\r\nHost: a",
+    ],
+    ids=["header", "blank", "version", "method"],
+)
+def test_the_language_is_read_where_the_rest_cannot_be(served: Served, request_head: str) -> None:
+    answer = served.raw(f"{request_head}\r\nACCEPT-LANGUAGE: de, en;q=0.5\r\nHost: a\r\n\r\n")
+
+    assert answer.startswith(b"HTTP/1.1 4")
+    assert b"Content-Language: en" in answer

@@ -96,7 +96,8 @@ that a HEAD of a record is never 402; every path answers OPTIONS with 204, unkno
 methods are 405, unknown paths 404. Below `/api/v1` and here every origin may read the answers
 (CORS). `ETag` with `If-None-Match` gives 304, which is free. Lists may be kept for five minutes.
 `X-Donnees-Version` names the data, which change with a build, usually nightly. An answer to GET of
-more than 1 kB is compressed with gzip or Zstandard for who sends `Accept-Encoding`.
+more than 1 kB is compressed with gzip or Zstandard for who sends `Accept-Encoding`; files of exports
+are sent as they are, since `Content-Length` says their size.
 
 ## Sources
 
