@@ -60,6 +60,14 @@ class MatchedList:
     verdicts: Mapping[str, int] = field(default_factory=dict)
 
 
+class ListSize(NamedTuple):
+    """How much lists are together."""
+
+    lists: int
+    lines: int
+    bytes: int
+
+
 class ListRows(NamedTuple):
     """The rows of a list that a page needs.
 
@@ -94,21 +102,19 @@ class ListPart:
         return sum(map(len, self.chunks)) + len(self.marks)
 
 
-def check_room(txn: ReadTransaction, account: str, lines: int, size: int, now: int) -> None:
-    """Check that an account may keep so many more lines and bytes, in one more list.
+def check_room(txn: ReadTransaction, account: str, wanted: ListSize, now: int) -> None:
+    """Check that an account may keep so much more.
 
     Raises:
         NotAllowedError: the message says of which there are too many.
     """
     lists = of_account(txn, account, now)
-    totals = (len(lists), sum(one.lines for one in lists), sum(one.size for one in lists))
-    wanted, most = (1, lines, size), (LISTS_MOST, LINES_MOST, BYTES_MOST)
-    for name, there, more, limit in zip(
-        ("lists", "lines", "bytes"), totals, wanted, most, strict=True
-    ):
-        if there + more > limit:
+    there = ListSize(len(lists), sum(one.lines for one in lists), sum(one.size for one in lists))
+    most = ListSize(LISTS_MOST, LINES_MOST, BYTES_MOST)
+    for name, count, more, limit in zip(ListSize._fields, there, wanted, most, strict=True):
+        if count + more > limit:
             raise NotAllowedError(
-                f"the lists of {account} have {there} {name}, {limit} at most; delete a list first"
+                f"the lists of {account} have {count} {name}, {limit} at most; delete a list first"
             )
 
 
@@ -125,10 +131,10 @@ def create(txn: WriteTransaction, head: MatchedList, table: bytes, part: ListPar
     size = len(table) + part.size
     if head.account:
         account_of(txn, head.account)
-        check_room(txn, head.account, part.lines, size, head.created)
+        check_room(txn, head.account, ListSize(1, part.lines, size), head.created)
     elif size > VISITOR_BYTES:
         raise NotAllowedError(
-            f"a list without an account has {VISITOR_BYTES} bytes at most, not {size}; log in first"
+            f"a list without an account has {VISITOR_BYTES} bytes at most, not {size}; use an account"
         )
     drop_expired(txn, head.created, _DROPPED)
     if not head.account:
@@ -151,7 +157,7 @@ def append(
     """
     head = own(txn, list_id, account, now)
     check_next(head, first)
-    check_room(txn, account, part.lines, part.size, now)
+    check_room(txn, account, ListSize(0, part.lines, part.size), now)
     return _add(txn, head, part)
 
 
@@ -159,7 +165,7 @@ def check_next(head: MatchedList, first: int) -> None:
     """Raise NotAllowedError if line `first` is not the next one, or the last chunk of the list is not full."""
     if first != head.lines or head.lines % CHUNK_LINES:
         raise NotAllowedError(
-            f"line {first + 1} cannot be added to a list of {head.lines} lines; match the list again"
+            f"line {first + 1} cannot be added to a list of {head.lines} lines; send the list again"
         )
 
 
@@ -195,7 +201,9 @@ def own(txn: ReadTransaction, list_id: str, account: str, now: int) -> MatchedLi
     """
     head = find(txn, list_id, now)
     if head is None or head.account not in ("", account):
-        raise UnknownError(f"there is no list {list_id[:8]}…; it was deleted, or has expired")
+        raise UnknownError(
+            f"there is no list {list_id[:8]}…; it was deleted, or has expired; send it again"
+        )
     return head
 
 
@@ -241,7 +249,9 @@ def choose(
     marks = bytearray(marks_of(txn, list_id))
     for place, candidate in choices.items():
         if not 0 <= place < head.lines:
-            raise UnknownError(f"a list of {head.lines} lines has no line {place + 1}")
+            raise UnknownError(
+                f"a list of {head.lines} lines has no line {place + 1}; name another"
+            )
         marks[_LINE_BYTES * place + 1] = candidate
     txn.put(row_format.join(row_format.LIST_MARKS, list_id), bytes(marks))
     return head

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from quota.ledger import lists
-from quota.ledger.lists import ListPart, ListRows, MatchedList
+from quota.ledger.lists import ListPart, ListRows, ListSize, MatchedList
 from quota.store.future import StoreFuture, StoreResult
 from quota.store.transactions import Transactions
 
@@ -26,10 +26,9 @@ class ListBook:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
-    def check_room(self, account: str, lines: int, size: int, now: datetime) -> StoreResult[None]:
-        """Raise NotAllowedError if an account may not keep so many more lines and bytes, in one more list."""
-        moment = int(now.timestamp())
-        return self._transactions.read(lists.check_room, account, lines, size, moment)
+    def check_room(self, account: str, wanted: ListSize, now: datetime) -> StoreResult[None]:
+        """Raise NotAllowedError if an account may not keep so much more."""
+        return self._transactions.read(lists.check_room, account, wanted, int(now.timestamp()))
 
     def create(
         self, account: str, name: str, table: bytes, part: ListPart, now: datetime

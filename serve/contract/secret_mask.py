@@ -16,7 +16,7 @@ def _pattern(text: str) -> str:
 
 
 # Keys have fixed prefixes (A11).
-_PREFIXES: Final = "|".join(map(_pattern, ("soc_live_", "soc_rec_", "soc_lien_")))
+_PREFIXES: Final = "|".join(map(_pattern, ("soc_live_", "soc_rec_", "soc_lien_", "soc_liste_")))
 _END: Final = r"[^\s\"'\\&;,]+"
 _KEY: Final = re.compile(rf"({_PREFIXES}){_END}", re.IGNORECASE)
 _KEY_OR_TOKEN: Final = re.compile(

@@ -34,6 +34,16 @@ def file_name(query: Query, day: date, ending: str) -> str:
     return "-".join([*parts, f"{day:%Y-%m-%d}"]) + ending
 
 
+def list_name(name: str, day: date, ending: str) -> str:
+    """The name of the file of a list, after the name that its owner gave it.
+
+    >>> list_name("Clients Żabka 2026", date(2026, 11, 22), ".csv"), list_name("?", date(2026, 11, 22), ".csv")
+    ('clients-żabka-2026-2026-11-22.csv', 'liste-2026-11-22.csv')
+    """
+    text = _shorten(_NOT_IN_A_NAME.sub("-", name.lower()).strip("-"))
+    return f"{text or 'liste'}-{day:%Y-%m-%d}{ending}"
+
+
 def attachment(name: str) -> str:
     """The value of Content-Disposition: the name in ASCII, and in full (RFC 6266, RFC 8187).
 

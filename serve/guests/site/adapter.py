@@ -276,7 +276,11 @@ async def _form(request: HttpRequest, route: WebRoute) -> tuple[dict[str, str], 
 async def _form_with_file(request: HttpRequest, route: WebRoute) -> tuple[dict[str, str], bytes]:
     parts = await form_parts(request.message, route.file, route.fields)
     try:
-        fields = {part.name: part.content.decode() for part in parts if part.filename is None}
+        # A file stands in the form by its name, as in those of browsers without multipart.
+        fields = {
+            part.name: part.content.decode() if part.filename is None else part.filename
+            for part in parts
+        }
     except ValueError as error:
         raise form_error(error) from error
     return fields, b"".join(part.content for part in parts if part.filename is not None)

@@ -19,6 +19,7 @@ from jinja2.bccache import Bucket
 
 from serve.access.call import Response
 from serve.contract import seed_tables
+from serve.contract.secret_mask import mask_keys
 from serve.generation import country_sources
 from serve.guests.site import assets, cookies, formatting
 from serve.guests.site.errors import linked_text
@@ -73,7 +74,7 @@ def page(
         period=country_sources.period(sources),
         heaviest=country_sources.heaviest(sources),
         canonical=_canonical_address(request),
-        indexed=status == 200 and request.session is None,
+        indexed=status == 200 and request.session is None and mask_keys(request.path) == request.path,
         linked=partial(linked_text.link_routes, lang=request.lang, plans=request.server.plans),
         **values,
     )  # fmt: skip

@@ -7,7 +7,6 @@ from urllib.parse import unquote
 
 from serve.access.call import Response
 from serve.contract import parameters
-from serve.contract.limits import MOST_LINES
 from serve.guests.site import assets, crawlers
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.pages import (
@@ -23,7 +22,7 @@ from serve.guests.site.pages import (
     suggestions,
 )
 from serve.guests.site.pages.documents import legal, manual, sources, status
-from serve.guests.site.pages.lists import chosen_companies, matching
+from serve.guests.site.pages.lists import list_page, matching
 from serve.guests.site.pages.lists.csv_files import list_file
 
 FIELDS: Final = 32
@@ -112,9 +111,6 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
         file=list_file.LARGEST,
         fields=FIELDS + list_file.MOST_COLUMNS,
     ),
-    "/rapprochement/societes": WebRoute(
-        "liste-societes", post=chosen_companies.use, remembers=True, fields=FIELDS + MOST_LINES
-    ),
     "/compte/facturation": WebRoute("facturation", post=payment.invoices, personal=True),
     "/paiement/evenements": WebRoute(
         "evenements", post=payment.event, guarded=False, signature="Stripe-Signature"
@@ -140,7 +136,7 @@ _RECORD: Final = WebRoute("fiche", record.record, record.full_record)
 _ANALYSIS: Final = WebRoute("analyse", analysis.show, analysis.buy, personal=True)
 _SITEMAP: Final = WebRoute("plan-du-site", crawlers.sitemap)
 ASSET: Final = WebRoute("asset", _asset)
-# Followed by a token.
+# Followed by a token, or the code of a list.
 _LINKS: Final[Mapping[str, WebRoute]] = {
     "invitation": WebRoute(
         "invitation", one_time_links.show_invitation, one_time_links.accept, remembers=True
@@ -151,6 +147,10 @@ _LINKS: Final[Mapping[str, WebRoute]] = {
     "mot-de-passe": WebRoute(
         "lien-mot-de-passe", one_time_links.show_password, one_time_links.set_password,
         remembers=True,
+    ),
+    "listes": WebRoute(
+        "liste-gardee", list_page.show, list_page.change, remembers=True,
+        parameters=("verdict", "page"),
     ),
 }  # fmt: skip
 

@@ -8,7 +8,7 @@ import pytest
 
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger import lists, row_format
-from quota.ledger.lists import CHUNK_LINES, NO_CHOICE, ListPart
+from quota.ledger.lists import CHUNK_LINES, NO_CHOICE, ListPart, ListSize
 from quota.redis.store import RedisStore
 from quota.store.list_book import PREFIX, list_id
 from quota.store.lmdb_store import LmdbStore
@@ -17,6 +17,7 @@ from tests.quota.servers import running
 from tests.quota.small import PLANS
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+SECOND = int(NOW.timestamp())
 MONTH = timedelta(days=30)
 TABLES = (
     row_format.LIST, row_format.LIST_OF, row_format.LIST_LINES, row_format.LIST_MARKS,
@@ -96,7 +97,7 @@ def test_nobody_else_changes_a_list_and_a_line_beyond_it_is_none(store: Store) -
 
     beyond = store.lists.choose(kept.head, {3: 0}, NOW).exception()
     with pytest.raises(UnknownError):
-        store.read(lists.own, list_id(code), "a_other", int(NOW.timestamp())).result()
+        store.read(lists.own, list_id(code), "a_other", SECOND).result()
 
     assert isinstance(beyond, UnknownError)
     assert store.lists.find(code, NOW).result() == kept
@@ -132,6 +133,19 @@ def test_new_lists_drop_those_that_have_expired(store: Store) -> None:
     assert all(store.lists.find(code, NOW).result() is None for code in codes)
 
 
+def test_the_last_list_of_an_account_may_be_continued(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = account_in(store)
+    monkeypatch.setattr(lists, "LISTS_MOST", 1)
+    code = store.lists.create(account, "a", b"t", part(CHUNK_LINES), NOW).result()
+
+    store.lists.check_room(account, ListSize(0, 5, 50), NOW).result()
+    head = store.lists.append(code, account, CHUNK_LINES, part(5), NOW).result()
+
+    assert head.lines == CHUNK_LINES + 5
+
+
 def test_an_account_has_a_bound_for_lists_lines_and_bytes(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,7 +160,7 @@ def test_an_account_has_a_bound_for_lists_lines_and_bytes(
     create(account, "a", b"t", part(5), NOW).result()
     create(account, "a", b"t", part(5), NOW).result()
     third = create(account, "a", b"t", part(0), NOW).exception()
-    room = store.submit(lists.check_room, account, 0, 0, int(NOW.timestamp())).exception()
+    room = store.submit(lists.check_room, account, ListSize(0, 1, 0), SECOND).exception()
 
     assert isinstance(third, NotAllowedError) and "2 lists, 2 at most" in str(third)
     assert isinstance(room, NotAllowedError)

@@ -189,31 +189,32 @@ def test_a_list_on_the_page_is_shown_by_the_page_of_the_search(served: Served) -
     assert "premières sur" not in after.text
 
 
-def test_a_candidate_that_was_offered_and_ticked_counts_as_matched(served: Served) -> None:
-    """Not one that was never offered, nor what another account was offered"""
+def test_a_candidate_that_is_chosen_in_a_list_counts_as_matched(served: Served) -> None:
+    """Not one that was offered and not chosen, nor the choice of another account"""
     text = "\n".join(
         ["nom;pays;id", "Bäckerei Nord;DE;", *(f"{n};DE;{n}" for n in BAKERIES[20:24])]
     )
-    people = [member(served)[0] for _ in range(3)]
-    offers = []
+    people = [member(served)[0] for _ in range(2)]
+    lists = []
     for visitor in people:
         visitor.get("/rapprochement")
-        seen = visitor.upload("/rapprochement", text.encode())
-        offers.append(re.findall(r'name="choix_1" value="([^"]{43} [^"]+)"', seen.html))
-    named = [one.partition(" ")[2] for one in offers[0]]
-    assert [one.partition(" ")[2] for one in offers[1]] == named and len(named) == 3
-    forms = (
-        {f"choix_{n}": value for n, value in enumerate(offers[0], 1)},
-        {f"choix_{n}": value for n, value in enumerate(offers[0], 1)},  # of another account
-        {"ids": ",".join(named)},
-    )
+        lists.append(visitor.upload("/rapprochement", text.encode()))
+    line = lists[0].html.partition('id="l1"')[2].partition("</tr>")[0]
+    offered = re.findall(r'href="/societes/DE/([^"]+)".*?value="(1:\d)"', line, re.S)
+    named = [f"DE:{identifier}" for identifier, _ in offered]
+    assert len(named) == 3
     every = [*named, *(f"DE:{one}" for one in BAKERIES[20:24])]
     path = f"/?ids={quote(','.join(every), safe=':,')}"
-    for visitor, form, rows in zip(people, forms, (7, 5, 5), strict=True):
-        assert visitor.get(path).html.count('<th scope="row">') == 5
-        reply = visitor.send("/rapprochement/societes", {**form, "sortie": "recherche"})
-        assert reply.headers["Location"] == f"/?ids={','.join(named)}"
-        assert visitor.get(path).html.count('<th scope="row">') == rows
+    before = [visitor.get(path).html.count('<th scope="row">') for visitor in people]
+
+    for _, choice in offered:
+        people[0].get(lists[0].path)
+        assert people[0].send(lists[0].path, {"choix": choice}).status == 200
+        people[1].get(lists[1].path)
+        assert people[1].send(lists[0].path, {"choix": choice}).status == 404
+
+    assert before == [5, 5]
+    assert [visitor.get(path).html.count('<th scope="row">') for visitor in people] == [7, 5]
 
 
 class Watched(LmdbStore):

@@ -6,6 +6,7 @@ Their texts stand in page_errors.csv.
 from pathlib import Path
 from typing import Final
 
+from quota.ledger import lists
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.secret_mask import mask_keys
@@ -65,6 +66,29 @@ def personne_introuvable(person: str) -> ApiError:
 def lien_perime() -> ApiError:
     """A link that was used, has expired, was withdrawn, or never existed."""
     return _page_error(404, "lien_perime")
+
+
+def liste_introuvable() -> ApiError:
+    """A list that was deleted, has expired, belongs to another account, or never existed: the error is the same."""
+    return _page_error(404, "liste_introuvable")
+
+
+def listes_pleines() -> ApiError:
+    """409: an account has as many lists as it may keep."""
+    size = lists.BYTES_MOST >> 20
+    return _page_error(
+        409, "listes_pleines", lists=lists.LISTS_MOST, lines=lists.LINES_MOST, size=size
+    )
+
+
+def liste_trop_grande() -> ApiError:
+    """413: a list that is sent without an account is longer than may be kept of it."""
+    return _page_error(413, "liste_trop_grande", size=lists.VISITOR_BYTES >> 10)
+
+
+def liste_suite(line: int, lines: int) -> ApiError:
+    """409: a piece that does not continue its list, because it was sent twice, say."""
+    return _page_error(409, "liste_suite", line=line, lines=lines)
 
 
 def sans_facture() -> ApiError:

@@ -12,6 +12,7 @@ from typing import Final
 
 from quota.accounts import effective_plan, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
+from quota.ledger.lists import LISTS_MOST
 from quota.ledger.tickets import SENT
 from quota.store import passwords
 from serve.access.call import Response
@@ -201,6 +202,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         )
         key_use = book.key_use(account.id, _DAYS, now, *request.server.key_usage.unsaved_calls)
         charges = book.recent_charges(account.id, now)
+        own_lists = request.store.lists.of_account(account.id, now)
     use = await key_use
     keys = sorted(await all_keys, key=lambda key: key.created, reverse=True)
     return page(
@@ -216,6 +218,8 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         opened=opened_records.opened_records(request, await charges),
         usage=await usage,
         keys=keys,
+        lists=await own_lists,
+        lists_most=LISTS_MOST,
         active=sum(key.revoked is None for key in keys),
         addresses=await addresses,
         payments=await payments,

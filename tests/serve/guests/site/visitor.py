@@ -3,7 +3,7 @@
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import unescape
 from urllib.parse import urlencode
 
@@ -18,11 +18,12 @@ _TOKEN = re.compile(r'name="jeton" value="([^"]+)"')
 
 @dataclass(frozen=True)
 class Seen:
-    """A page as it came."""
+    """A page as it came; `path` where a form led to it."""
 
     status: int
     headers: Mapping[str, str]
     html: str
+    path: str = ""  # to which a form led
 
     @property
     def text(self) -> str:
@@ -58,13 +59,17 @@ class Visitor:
         return self._seen(self.served.ask(path, method, {**self._headers(), **headers}))
 
     def send(self, path: str, form: Mapping[str, str] | None = None, **headers: str) -> Seen:
-        """Send a form with the token of the last page, and follow it to a key or an address that it made."""
+        """Send a form with the token of the last page, and follow it to a key, an address or a list that it made."""
         body = urlencode({"jeton": self.token, **(form or {})}).encode()
         sent = {**self._headers(), "Content-Type": FORM, **headers}
-        seen = self._seen(self.served.ask(path, "POST", sent, body=body))
+        return self._followed(self._seen(self.served.ask(path, "POST", sent, body=body)))
+
+    def _followed(self, seen: Seen) -> Seen:
         where = seen.headers.get("Location", "")
-        shows = where.startswith(("/compte?cle=", "/compte?adresse="))
-        return self.get(where.partition("#")[0]) if shows else seen
+        if not where.startswith(("/compte?cle=", "/compte?adresse=", "/listes/")):
+            return seen
+        path = where.partition("#")[0]
+        return replace(self.get(path), path=path)
 
     def upload(self, path: str, file: bytes, form: Mapping[str, str] | None = None) -> Seen:
         """Send a form with a file, and the token of the last page."""
@@ -75,7 +80,8 @@ class Visitor:
         parts.append(f'{head}fichier"; filename="liste é.csv"\r\nContent-Type: text/csv\r\n\r\n')
         body = "".join(parts).encode() + file + f"\r\n--{line}--\r\n".encode()
         kind = {"Content-Type": f"multipart/form-data; boundary={line}"}
-        return self._seen(self.served.ask(path, "POST", {**self._headers(), **kind}, body=body))
+        reply = self.served.ask(path, "POST", {**self._headers(), **kind}, body=body)
+        return self._followed(self._seen(reply))
 
     def log_in(self, email: str, password: str = PASSWORD, suite: str = "") -> Seen:
         self.get("/connexion")

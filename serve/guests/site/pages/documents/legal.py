@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from quota.ledger import activity, tickets
+from quota.ledger import activity, lists, tickets
 from serve.access.call import Response
 from serve.guests.site import cookies, sessions
 from serve.guests.site.page_request import PageRequest
@@ -27,6 +27,7 @@ async def legal_notice(request: PageRequest) -> Response:
         cookies={kind: (cookies.name(kind, secure=secure), last) for kind, last in days.items()},
         links={kind: seconds // 86_400 for kind, seconds in tickets.LASTS_S.items()},
         key_days=activity.KEPT_DAYS,
+        list_days=lists.LASTS_S // 86_400,
     )  # fmt: skip
 
 

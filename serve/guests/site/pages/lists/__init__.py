@@ -1,6 +1,5 @@
-"""The page of lists: a list comes in, verdicts are reviewed, and the companies that were chosen go out.
+"""The pages of lists: a list comes in and is matched, then it has an address where it is reviewed, changed and saved.
 
-Read `matching` first. `csv_files` makes lines of the bytes that come in. `columns` has the choice above each column,
-`match_csv` the file of verdicts, `offers` the signed candidates; `chosen_companies` opens the companies as a
-search or makes the workbook of them.
+Read `matching` first: the form. `csv_files` makes lines of the bytes that come in, `columns` has the choice above each
+column. `stored_lists` writes what is kept of a list and reads it; `list_page` shows it, `list_files` makes files of it.
 """

@@ -1,17 +1,19 @@
-"""/rapprochement: the companies that the lines of a list mean (extensions X5).
+"""/rapprochement: a list comes in, is matched, and is kept at an address of its own (extensions X5).
 
 The list is pasted or sent as a file; it is matched and counted as `POST /api/v1/rapprochement` does, 1 000 lines at a
-time. Without a script a form sends the list and the page shows the verdicts. With one (assets/match.js), a longer list
-is read once (`sortie=lecture`), comes back in pieces, and each piece is sent by itself. What was understood of a list
-has a choice above each column, also where nothing was (`columns`). Verdicts are folded by 50, to be reviewed first.
+time, and the response leads to `/listes/{code}` (`list_page`), where nothing costs anything any more. Without a script
+a form sends the list. With one (assets/match.js), a list is read once (`sortie=lecture`), comes back in pieces, and
+each piece is added to the list. What was understood of a list has a choice above each column (`columns`).
 """
 
 import re
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from quota.errors import NotAllowedError, StoreUnavailable
+from quota.ledger import lists
+from quota.ledger.lists import ListPart
 from serve.access import admission, body_thread
 from serve.access.admission import Call
 from serve.access.call import PreparedCall, Request, Response
@@ -19,62 +21,74 @@ from serve.api.matching.rapprochement import rapprochement
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
-from serve.contract.objects.matching import LigneRapprochee, LigneRefusee, Rapprochement
+from serve.contract.objects.matching import Rapprochement
 from serve.generation.open_generation import OpenGeneration
-from serve.guests.site.page_request import PageRequest
-from serve.guests.site.pages import export_form
-from serve.guests.site.pages.lists import columns, match_csv, offers
+from serve.guests.site import formatting, render
+from serve.guests.site.errors import page_errors
+from serve.guests.site.page_request import PageRequest, last_value
+from serve.guests.site.pages.lists import columns, list_page, stored_lists
 from serve.guests.site.pages.lists.csv_files import encodings, list_file, table_lines
 from serve.guests.site.pages.lists.csv_files.list_file import ListFile
+from serve.guests.site.pages.lists.stored_lists import ListTable, OpenList, StoredLine
 from serve.guests.site.render import page
 from serve.guests.site.search import facet_bars
 from serve.request.line_list import LineList
 
 _ROUTE: Final = "/api/v1/rapprochement"
 _CANDIDATES: Final = 3
-_FILE: Final = "rapprochement.csv"
 _NUMBER: Final = re.compile(r"[1-9]\d{0,4}", re.ASCII)
-# What a form may ask for: a page of verdicts, a file of them, or what was understood of the list, in pieces.
-_PAGE, _CSV, _READING = "page", "csv", "lecture"
-_OUTPUTS: Final = (_PAGE, _CSV, _READING)
-# To be reviewed first; a page of the review has so many rows.
-_REVIEWED: Final = ("ambigu", "probable", "erreur", "aucun", "sur")
-_ROWS: Final = 50
-_NOTHING: Final = {"table": None, "pieces": None, "results": None, "error": "", "part": None}
+# What a form may ask for: a list, or what was understood of it, in pieces.
+_PAGE, _READING = "page", "lecture"
+_OUTPUTS: Final = (_PAGE, _READING)
+# Lines of a visitor's list that are kept, with those in error.
+_VISITOR_ROWS: Final = 50
+# Bytes that the answer to a line takes at most, beside its cells.
+_ANSWER_BYTES: Final = 512
+# Errors that are shown above the form.
+_SHOWN: Final = (400, 409, 413)
+_NOTHING: Final = {"table": None, "pieces": None, "error": ""}
 
-# The number of a line, its cells, and the answer to it.
-_Row = tuple[int, Sequence[str], LigneRapprochee | LigneRefusee]
 
+class _ListPiece(NamedTuple):
+    """Rows of a list as a list of their own."""
 
-class _ReviewPage(NamedTuple):
-    """Rows of one verdict, from the `first` of it on."""
-
-    first: int
-    rows: Sequence[_Row]
-    is_open: bool
+    rows: int
+    text: str
 
 
 async def show(request: PageRequest) -> Response:
-    """The form, with what the plan allows today.
+    """The form, with what the plan allows today, or with a list of one's own to match in another way (`liste`).
 
     Raises:
-        ApiError: 429, 503.
+        ApiError: 404, 429, 503.
         StoreUnavailable
     """
-    return await _page(request)
+    code = last_value(request.trace.pairs, "liste")  # those of the request have no codes
+    if not code:
+        return await _page(request)
+    opened = await stored_lists.open_list(request, code)
+    if stored_lists.needs_log_in(request, opened):
+        return render.see_other("/connexion?suite=/rapprochement")
+    with request.server.published.lease() as generation:
+        places = range(opened.head.lines)
+        lines = await stored_lists.lines_at(request, generation, opened, places, companies=False)
+    text, table = await body_thread.parse(
+        opened.head.size + 1, partial(_table_again, opened.table, lines)
+    )
+    return await _page(request, table=table, listed=text)
 
 
 async def match(request: PageRequest) -> Response:
-    """The verdicts on a list, or what is wrong with it.
+    """A redirect to the list with its verdicts, or what is wrong with it.
 
     Raises:
-        ApiError: 429, 503.
+        ApiError: 404, 429, 503.
         StoreUnavailable: not counted, or `maybe_done`.
     """
     try:
         return await _answer(request)
     except ApiError as error:
-        if error.status not in (400, 413) and error.code != "quota_api":
+        if error.status not in _SHOWN and error.code != "quota_api":
             raise
         return await _page(request, error=request.t(*error.texts), status=error.status)
 
@@ -110,7 +124,11 @@ async def _answer_to_table(
     try:
         columns.check(columns.chosen_fields(request.form))
         list_file.check_columns(table)
+        opened = await _list_to_continue(request, first)
+        await _check_room(request, table, is_new=opened is None)
     except ApiError as error:
+        if error.status not in _SHOWN:
+            raise
         return await _page(request, table=table, error=request.t(*error.texts), status=error.status)
     if output == _READING:
         return await _page(request, table=table, pieces=await _pieces(request, table))
@@ -118,43 +136,116 @@ async def _answer_to_table(
     asked = await body_thread.parse(
         sent, partial(table_lines.lines, table, generation.names, _CANDIDATES, country)
     )
+    kept = len(asked.lines) if request.session else _rows_of_visitor(asked)
     matched, outcome = await _match(request, asked)
-    text = await body_thread.parse(
-        sent, partial(match_csv.write, table, matched.resultats, heading=first == 1)
-    )
-    if output == _CSV:
-        headers = {
-            "Content-Type": "text/csv; charset=utf-8",
-            "Content-Disposition": f'attachment; filename="{_FILE}"',
-            "Cache-Control": "no-store",
-        }
-        return Response(200, text, headers, outcome)
-    beyond = sum(map(_is_beyond, matched.resultats))  # lines after those that a visitor may have
-    answered = list(zip(table.rows, matched.resultats, strict=True))[: len(table.rows) - beyond]
-    results = [(number, *one) for number, one in enumerate(answered, first)]
-    counts = _count_verdicts(matched)
-    return await _page(
-        request,
-        table=table,
-        outcome=outcome,
-        results=len(results),
-        pages=_pages(results),
-        beyond=beyond,
-        verdicts=counts,
-        exports=await export_form.meter(request),
-        csv=b64encode(text).decode(),
-    )
+    part = await body_thread.parse(
+        sent,
+        partial(
+            stored_lists.encode_lines,
+            table.rows[:kept], matched.resultats[:kept], asked.lines[:kept],
+        ),
+    )  # fmt: skip
+    if opened:
+        code, account = opened.code, opened.head.account
+        await request.store.lists.append(code, account, first - 1, part, request.now)
+        return render.see_other(f"{list_page.PATH}{code}")._replace(outcome=outcome)
+    own = stored_lists.encode_table(table, len(table.rows) - kept)
+    return await _keep(request, own, part, outcome)
 
 
-async def offer_part(
-    request: PageRequest, output: str, taken: Sequence[str], chosen: int
-) -> Response:
-    """A page that says how many of the chosen companies one search may name, and offers these.
+async def _list_to_continue(request: PageRequest, first: int) -> OpenList | None:
+    """The list to which a form adds lines from row `first` on; None for a list that begins.
 
     Raises:
+        ApiError: 404: the list is of another account; 409: these are not its next lines.
         StoreUnavailable
     """
-    return await _page(request, part=taken, chosen=chosen, output=output)
+    code = request.form.get("liste", "")
+    if not code:
+        return None
+    opened = await stored_lists.open_list(request, code)
+    if request.session is None or not opened.head.account:
+        raise page_errors.liste_introuvable()
+    try:
+        lists.check_next(opened.head, first - 1)
+    except NotAllowedError as error:
+        raise page_errors.liste_suite(first, opened.head.lines) from error
+    return opened
+
+
+async def _check_room(request: PageRequest, table: ListFile, *, is_new: bool) -> None:
+    """Check that the account may keep the list, before anything is counted.
+
+    Raises:
+        ApiError: 409.
+        StoreUnavailable
+    """
+    if request.session is None:
+        return
+    lines = len(table.rows)
+    wanted = lists.ListSize(int(is_new), lines, _sent(request) + _ANSWER_BYTES * lines)
+    try:
+        await request.store.lists.check_room(request.session.account.id, wanted, request.now)
+    except NotAllowedError as error:
+        raise page_errors.listes_pleines() from error
+
+
+def _rows_of_visitor(asked: LineList) -> int:
+    """How many rows of a visitor's list are kept: up to the last one that is matched."""
+    left = VISITOR_LINES
+    for place, line in enumerate(asked.lines):
+        left -= line.line is not None
+        if left < 0 or place == _VISITOR_ROWS:
+            return place
+    return len(asked.lines)
+
+
+async def _keep(request: PageRequest, own: bytes, part: ListPart, outcome: str) -> Response:
+    """Keep a new list, and lead to it. Without the store that of a visitor is shown once (G9).
+
+    Raises:
+        ApiError: 409, 413: it may not be kept.
+        StoreUnavailable: an account's list is not kept, or `maybe_done`.
+    """
+    account = request.session.account.id if request.session else ""
+    name = _name(request)
+    try:
+        code = await request.store.lists.create(account, name, own, part, request.now)
+    except NotAllowedError as error:
+        if account:
+            raise page_errors.listes_pleines() from error
+        raise page_errors.liste_trop_grande() from error
+    except StoreUnavailable:
+        if account:
+            raise
+        opened = stored_lists.unstored(name, own, part, request.now)
+        return await list_page.show_opened(request, opened)
+    return render.see_other(f"{list_page.PATH}{code}")._replace(outcome=outcome)
+
+
+def _name(request: PageRequest) -> str:
+    """The name of a new list: that of its file, or its day."""
+    name, _, ending = request.form.get("fichier", "").rpartition(".")
+    if text := " ".join((name or ending).split()):
+        return text
+    day = formatting.formats_of(request.lang).day(request.now.date().isoformat())
+    return request.t(f"Liste du {day}", f"List of {day}")
+
+
+def _table_again(own: ListTable, lines: Sequence[StoredLine]) -> tuple[str, ListFile]:
+    """A list as it was sent, and how it was read."""
+    rows = [line.cells for line in lines]
+    text = list_file.write(own.headings if own.is_headed else (), rows, own.separator or ";")
+    table = ListFile(
+        own.encoding,
+        own.separator,
+        tuple(own.headings),
+        own.is_headed,
+        rows,
+        own.columns,
+        own.blank,
+    )
+    return text, table
 
 
 def _read(
@@ -187,12 +278,15 @@ async def _match(request: PageRequest, asked: LineList) -> tuple[Rapprochement, 
     return result.content, result.outcome
 
 
-async def _pieces(request: PageRequest, table: ListFile) -> list[str]:
+async def _pieces(request: PageRequest, table: ListFile) -> list[_ListPiece]:
     """The lines that the plan allows today, as lists of at most 1 000 lines."""
     rows = table.rows[: await _lines_left(request)]
     parts = [rows[first : first + MOST_LINES] for first in range(0, len(rows), MOST_LINES)]
     return await body_thread.parse(
-        _sent(request), lambda: [list_file.write(table.own_headings, part) for part in parts]
+        _sent(request),
+        lambda: [
+            _ListPiece(len(part), list_file.write(table.own_headings, part)) for part in parts
+        ],
     )
 
 
@@ -205,40 +299,6 @@ async def _lines_left(request: PageRequest) -> int:
     return max(0, usage.calls.limit - usage.calls.used) * LINES_PER_CALL
 
 
-def _count_verdicts(matched: Rapprochement) -> dict[str, int]:
-    """How many lines have each verdict, or an error."""
-    found = dict.fromkeys(_REVIEWED, 0)
-    for one in matched.resultats:
-        if not _is_beyond(one):
-            found[_verdict(one)] += 1
-    return found
-
-
-def _pages(results: Sequence[_Row]) -> dict[str, Sequence[_ReviewPage]]:
-    """The pages of each verdict, those to be reviewed first; as many are open as show no more than one page."""
-    room = _ROWS
-    pages_by_verdict: dict[str, Sequence[_ReviewPage]] = {}
-    for name in _REVIEWED:
-        rows = [row for row in results if _verdict(row[2]) == name]
-        pages: list[_ReviewPage] = []
-        for first in range(0, len(rows), _ROWS):
-            part = rows[first : first + _ROWS]
-            is_open = room == _ROWS or len(part) <= room
-            room = room - len(part) if is_open else 0
-            pages.append(_ReviewPage(first + 1, part, is_open))
-        pages_by_verdict[name] = pages
-    return pages_by_verdict
-
-
-def _verdict(answer: LigneRapprochee | LigneRefusee) -> str:
-    return answer.verdict if isinstance(answer, LigneRapprochee) else "erreur"
-
-
-def _is_beyond(answer: LigneRapprochee | LigneRefusee) -> bool:
-    """Whether a line was not matched since its sender has no account."""
-    return isinstance(answer, LigneRefusee) and answer.erreur.code == "compte_requis"
-
-
 def _sent(request: PageRequest) -> int:
     """Bytes of the list of a form, nearly."""
     return len(request.file) + len(request.form.get("texte", ""))
@@ -246,8 +306,6 @@ def _sent(request: PageRequest) -> int:
 
 async def _list_text(request: PageRequest, table: ListFile | None) -> str:
     """The text of the form: as it was sent, or that of a file, which no browser sends twice."""
-    if request.form.get("debut"):  # a piece, of which only the rows are shown
-        return ""
     if table and request.file and request.form.get("sortie") != _READING:
         separator = table.separator or ";"
         return await body_thread.parse(
@@ -256,19 +314,13 @@ async def _list_text(request: PageRequest, table: ListFile | None) -> str:
     return request.form.get("texte", "")
 
 
-def _name_columns(request: PageRequest, table: ListFile | None) -> ListFile | None:
-    """The table, whose columns go by their place in the language of the page where they have no headings."""
-    if table is None or table.is_headed or len(table.headings) == 1:
-        return table
-    places = range(1, len(table.headings) + 1)
-    return table._replace(headings=tuple(request.t(f"colonne {n}", f"column {n}") for n in places))
-
-
 async def _page(
     request: PageRequest, *, status: int = 200, outcome: str = "", **values: Any
 ) -> Response:
     shown = _NOTHING | {"listed": await _list_text(request, values.get("table"))} | values
-    shown["table"] = _name_columns(request, shown["table"])
+    if table := shown["table"]:
+        headings = stored_lists.shown_headings(request, table)
+        shown["table"] = table._replace(headings=headings)
     with request.server.published.lease() as generation:
         return page(
             request, "matching.html",
@@ -279,8 +331,6 @@ async def _page(
             countries=generation.names.pays,
             encodings=list(encodings.CHOICES),
             line_fields=columns.FIELDS,
-            choice=offers.values(request),
-            page_rows=_ROWS,
             most=list_file.MOST_ROWS,
             most_at_once=MOST_LINES,
             per_call=LINES_PER_CALL,
