@@ -37,6 +37,15 @@ def change(new: float, old: float) -> float | str:
     return f"× {new / old:.0f}" if part >= MOST_PERCENT else part
 
 
+def in_words(part: str, lang: str) -> str:
+    """A change that is no percentage, in the language of its reader.
+
+    >>> in_words(NOT_SIGNIFICANT, "en"), in_words(NOT_SIGNIFICANT, "fr"), in_words("× 12", "en")
+    ('n.m.', 'n. s.', '× 12')
+    """
+    return "n.m." if part == NOT_SIGNIFICANT and lang == "en" else part
+
+
 @dataclass(slots=True)
 class StatementRow:
     """One row: its label in the newest year that has it, its values by year."""

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from serve.contract import notation
-from serve.guests.statement_table import MOST_PERCENT, NOT_SIGNIFICANT
+from serve.guests.statement_table import MOST_PERCENT, in_words
 
 NONE: Final = "–"
 
@@ -154,7 +154,7 @@ class Formatting:
         ['+25%', '× 12', 'n.m.']
         """
         if isinstance(part, str):
-            return "n.m." if part == NOT_SIGNIFICANT and not self._french else part
+            return in_words(part, self._lang)
         return self.signed_percent(part)
 
     def ratio(self, value: float, unit: str) -> str:

@@ -211,9 +211,8 @@ class _Body:
                 cell = f"{xl_col_to_name(at + 1)}{row}"
                 part = statement_table.change(new, old)
                 if isinstance(part, str):
-                    cells.append(
-                        f'<c r="{cell}" s="{share}" t="inlineStr">{inline_string(part)}</c>'
-                    )
+                    words = inline_string(statement_table.in_words(part, self._labels.lang))
+                    cells.append(f'<c r="{cell}" s="{share}" t="inlineStr">{words}</c>')
                 else:
                     cells.append(formula_cell(cell, share, f"B{row}/C{row}-1", part))
         self.rows.append([self._text(name, style.label), *cells])
