@@ -42,7 +42,10 @@ def chips(request: PageRequest, reference: Reference, form: SearchForm) -> Seque
     ]
     for parameter in _RESTRICTIONS:
         if value := form.value(parameter.name):
-            words = request.t(*parameter.chip).format(_readable_value(request, parameter, value))
+            words = _list_words(request, value) if parameter is parameters.IDS else ""
+            words = words or request.t(*parameter.chip).format(
+                _readable_value(request, parameter, value)
+            )
             restrictions.append(Chip(words, form.href(**{parameter.name: ""})))
     return restrictions
 
@@ -53,6 +56,13 @@ def title(request: PageRequest, restrictions: Sequence[Chip]) -> str:
     if len(restrictions) > _NAMED:
         named.append("…")
     return " · ".join(named) or request.t("Toutes les sociétés", "All companies")
+
+
+def _list_words(request: PageRequest, value: str) -> str:
+    """A list of companies by their number; "" for one company, which is named."""
+    count = sum(1 for one in value.split(",") if one.strip())
+    number = formatting.formats_of(request.lang).number(count)
+    return request.t(f"Ma liste · {number}", f"My list · {number}") if count > 1 else ""
 
 
 def _readable_value(request: PageRequest, parameter: Parameter, value: str) -> str:

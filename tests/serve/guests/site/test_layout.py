@@ -114,6 +114,15 @@ def test_verdicts_stay_on_the_page_beside_a_name_of_300_characters(
             assert is_within(page), width
 
 
+def test_a_search_for_a_long_list_stays_on_the_page(shop: Served, chromium: Browser) -> None:
+    ids = ",".join(["FR:552100554", *(f"FR:{n:09}" for n in range(54))])
+    for width in (1440, 820, 390):
+        with window(chromium, base(shop), viewport={"width": width, "height": 900}) as opened:
+            page = opened.open(f"/?ids={ids}")
+            assert page.locator(".chips a").first.is_visible()
+            assert is_within(page), width
+
+
 def test_columns_and_candidates_fit_a_phone(shop: Served, chromium: Browser) -> None:
     heading = ";".join(["nom", "pays", *(f"Sehr lange Überschrift {n}" for n in range(30))])
     for scripted in (True, False):

@@ -243,6 +243,21 @@ def test_chosen_companies_open_as_a_search_in_the_order_of_the_list(served: Serv
     assert (empty.status, "aucune société n'est choisie" in empty.text) == (400, True)
 
 
+def test_a_search_for_a_list_says_how_many_it_names_instead_of_all(served: Served) -> None:
+    """Before: a chip and a title of all identifiers, 1 461 px"""
+    many = ",".join(["DE:F1103R_HRB218916", "FR:552100554", *(f"FR:{n:09}" for n in range(53))])
+
+    seen = Visitor(served).get(f"/?ids={many}")
+    english = Visitor(served, {"Accept-Language": "en"}).get(f"/?ids={many}&pays=FR")
+    one = Visitor(served).get("/?ids=FR:552100554")
+
+    title = seen.html.partition("<title>")[2].partition("</title>")[0]
+    assert title.startswith("Ma liste · 55 · ")
+    assert "<bdi>Ma liste · 55</bdi>" in seen.html
+    assert "<bdi>My list · 55</bdi>" in english.html
+    assert "Ma liste ·" not in one.html
+
+
 def test_more_than_a_search_may_name_are_said_before_any_is_opened(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
