@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from quota.errors import NotAllowedError, StoreUnavailable
+from quota.errors import NotAllowedError, StoreUnavailable, UnknownError
 from quota.ledger import lists
 from quota.ledger.lists import ListPart
 from serve.access import admission, body_thread
@@ -147,7 +147,12 @@ async def _answer_to_table(
     )  # fmt: skip
     if opened:
         code, account = opened.code, opened.head.account
-        await request.store.lists.append(code, account, first - 1, part, request.now)
+        try:
+            await request.store.lists.append(code, account, first - 1, part, request.now)
+        except UnknownError as error:  # it was deleted meanwhile
+            raise page_errors.liste_introuvable() from error
+        except NotAllowedError as error:  # another form has continued it meanwhile
+            raise page_errors.liste_suite(first, opened.head.lines) from error
         return render.see_other(f"{list_page.PATH}{code}")._replace(outcome=outcome)
     own = stored_lists.encode_table(table, len(table.rows) - kept)
     return await _keep(request, own, part, outcome)

@@ -16,6 +16,7 @@ import zstandard
 
 from quota.errors import UnknownError
 from quota.ledger.lists import CHUNK_LINES, NO_CHOICE, ListPart, ListRows, MatchedList
+from serve.access import body_thread
 from serve.contract.objects.matching import LigneRapprochee, LigneRefusee
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.site.errors import page_errors
@@ -32,6 +33,8 @@ _LETTERS: Final = {verdict: letter for letter, verdict in VERDICTS.items()}
 # A candidate below this is no choice for people: the matcher itself does not believe in it.
 _LEAST_NOTE: Final = 0.01
 _COMPANY_FIELDS: Final = ("nom", "ville", "code_postal", "etat", "ca_eur", "effectif")
+# Bytes of lines for one of a chunk, at least as many as nearly all lists have.
+_SMALLEST_RATIO: Final = 8
 # Lines whose companies are looked up at one time beside the event loop.
 _AT_ONCE: Final = 100
 
@@ -258,7 +261,8 @@ async def line_at(request: PageRequest, opened: OpenList, place: int) -> StoredL
     chunks = await request.store.lists.chunks(opened.head, [number])
     if number not in chunks or not 0 <= place < opened.head.lines:
         raise page_errors.liste_introuvable()
-    return next(_decode(chunks, opened.marks, [place]))
+    size = len(chunks[number]) * _SMALLEST_RATIO
+    return await body_thread.parse(size, lambda: next(_decode(chunks, opened.marks, [place])))
 
 
 async def choose(request: PageRequest, opened: OpenList, place: int, choice: int | None) -> None:
