@@ -274,7 +274,7 @@ def test_a_zip_of_which_nothing_is_kept_is_refused(
 
 def test_a_header_without_a_row_and_rows_without_a_name_are_refused(tmp_path: Path) -> None:
     file = _published(tmp_path / "b.csv")
-    with pytest.raises(InputError, match=r"b\.csv: no row; is it a file of uk-basic\?"):
+    with pytest.raises(InputError, match=r"b\.csv has no row; download it again"):
         importing.run("uk-basic", [file], tmp_path / "out")
 
     _published(file, _company("1", ""), _company("", "É"), _company("3", ""))

@@ -5,10 +5,12 @@ from typing import Final
 from serve.access.call import Response
 from serve.guests import static_pages
 from serve.guests.docs.documents import documents
+from serve.guests.docs.openapi import document
 from serve.http.http_request import HttpRequest
 from serve.request import query_string
 
 _VIEWER: Final = "docs-file"
+_OPENAPI: Final = "openapi.json"
 
 
 async def respond(request: HttpRequest) -> Response:
@@ -23,6 +25,8 @@ async def respond(request: HttpRequest) -> Response:
     assert target.route
     path = "/".join(part or target.segments[0] for part in target.route.segments)
     pages = documents(config.base_url, config.debit)
+    if path == _OPENAPI and (generation := context.published.generation):
+        pages = {path: document.with_generation(pages[path].body, generation)}
     pairs = query_string.pairs(target.query)
     if (
         target.route.name == _VIEWER

@@ -1,5 +1,6 @@
 """The OpenAPI document, put together once when a server starts."""
 
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -24,6 +25,7 @@ from serve.guests.static_pages import StaticPage
 OPENAPI: Final = "3.1.0"
 
 _DEFAULT_DEBIT: Final = BurstLimits()
+_JSON: Final = "application/json; charset=utf-8"
 # Without escapes of line separators: generators of clients write the pattern into source code.
 _NOT_BLANK: Final = r"\S"
 
@@ -40,9 +42,14 @@ def page(base_url: str, debit: BurstLimits) -> StaticPage:
         base_url: the address of the service as callers write it; "" for that of the document.
         debit: the burst limits of this server.
     """
-    return static_pages.page(
-        orjson.dumps(document(base_url, debit)), "application/json; charset=utf-8"
-    )
+    return static_pages.page(orjson.dumps(document(base_url, debit)), _JSON)
+
+
+@lru_cache(maxsize=2)
+def with_generation(described: bytes, generation: str) -> StaticPage:
+    """The document with `generation` as the example of `version` and `depuis`, so that every example can be sent."""
+    example = str(parameters.VERSION.example).encode()
+    return static_pages.page(described.replace(example, generation.encode()), _JSON)
 
 
 def document(

@@ -268,7 +268,10 @@ def test_every_limit_is_described_as_the_server_keeps_it() -> None:
 def test_it_is_served_as_it_is(served: Served) -> None:
     reply = served.ask(PATH)
 
-    assert reply.json == document.document(debit=served.context.config.debit)
+    described = orjson.dumps(document.document(debit=served.context.config.debit))
+    generation = str(served.context.published.generation)
+    example = str(parameters.VERSION.example)
+    assert reply.json == orjson.loads(described.replace(example.encode(), generation.encode()))
     assert reply.headers["Content-Type"] == "application/json; charset=utf-8"
     assert reply.headers["Cache-Control"] == "public, max-age=300"
     assert reply.headers["Access-Control-Allow-Origin"] == "*"
@@ -306,3 +309,15 @@ def _names(path: str) -> list[str]:
     given = DOCUMENT["paths"][path]["get"]["parameters"]
     found = [components[one["$ref"].rpartition("/")[2]] for one in given]
     return [one["name"] for one in found if one["in"] != "header"]
+
+
+def test_the_examples_of_a_generation_can_be_sent(served: Served) -> None:
+    described = served.ask(PATH).json["components"]["parameters"]
+    version, since = (described[name]["schema"]["examples"][0] for name in ("version", "depuis"))
+
+    pinned = served.ask(f"/api/v1/societes?version={version}")
+    changes = served.ask(
+        f"/api/v1/modifications?depuis={since}", headers=served.customer("integral").headers
+    )
+
+    assert (pinned.status, changes.status) == (200, 200), changes.json
