@@ -327,7 +327,8 @@ def test_ids_and_the_page_of_lists_understand_it(
     file = io.StringIO()
     csv.writer(file).writerows([["id", "nom"], *([text, ""] for text in texts(iso2))])
     visitor.get("/rapprochement")
-    seen = visitor.upload("/rapprochement", file.getvalue().encode(), {"sortie": "csv"})
+    kept = visitor.upload("/rapprochement", file.getvalue().encode())
+    seen = visitor.get(f"{kept.path}?format=csv")
     rows = list(csv.DictReader(io.StringIO(seen.html.removeprefix("\ufeff"))))
     wrong = [
         row
