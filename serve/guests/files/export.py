@@ -29,7 +29,7 @@ from serve.contract import errors, parameters
 from serve.contract.text import Text
 from serve.generation import company_ids
 from serve.guests.files import worker_pool
-from serve.guests.files.file_name import attachment, file_name
+from serve.guests.files.file_name import attachment, file_name, list_name
 from serve.guests.files.workbook.export_request import ExportRequest, ExportResult
 from serve.guests.files.worker_pool import ClientGoneError, Exporter, ExportFile, MakingError
 from serve.observe.request_trace import RequestTrace
@@ -61,12 +61,14 @@ class ExportCall(NamedTuple):
         accepted: the header Accept, which decides where no format is named.
         is_gone: whether the client has left, so that nobody waits for the file any more.
         key: the last four characters of the key; "" for a form of a page.
+        list_name: of the list whose companies the file has, which names the file; "" for a search.
     """
 
     read: Callable[[], Awaitable[Pairs]]
     accepted: str | None
     is_gone: Callable[[], bool]
     key: str = ""
+    list_name: str = ""
 
 
 async def make_export(
@@ -136,7 +138,7 @@ async def export(
     """
     reservation = await billing.reserve_export(caller, counting, exporter.at_once, HELD)
     exporter.makers.note(reservation.account, reservation.id)
-    name = file_name(wanted.query, wanted.now.date(), wanted.file.extension)
+    name = _name(wanted, call)
     try:
         file = await _make(exporter, wanted, call.is_gone)
         try:
@@ -148,7 +150,7 @@ async def export(
             file.file.close()
             raise
     except ClientGoneError as error:
-        await _end_abandoned(exporter, wanted, reservation, call.key, counting)
+        await _end_abandoned(exporter, wanted, reservation, call, counting)
         raise errors.indisponible(errors.NO_WORKBOOK) from error
     except BaseException:
         # The release is submitted before it is awaited: it is done even if this task is being
@@ -191,7 +193,7 @@ async def _end_abandoned(
     exporter: Exporter,
     wanted: ExportRequest,
     reservation: Reservation,
-    key: str,
+    call: ExportCall,
     counting: Counting,
 ) -> None:
     """Release an export whose client has left, or count it after several in one hour.
@@ -202,12 +204,18 @@ async def _end_abandoned(
     who = f"abandon {reservation.account} {now:%H}"
     with suppress(StoreUnavailable):
         if exporter.limiter.day(who, exporter.abandoned, now.timestamp()).seconds:
-            name = file_name(wanted.query, wanted.now.date(), wanted.file.extension)
-            listed = _counted_export(wanted, _NOTHING_MADE, name, key)
+            listed = _counted_export(wanted, _NOTHING_MADE, _name(wanted, call), call.key)
             await billing.count_abandoned_export(counting.store, reservation, listed, now)
         else:
             await billing.release_export(counting.store, reservation.account, reservation.id)
         exporter.makers.forget(reservation.account, reservation.id)
+
+
+def _name(wanted: ExportRequest, call: ExportCall) -> str:
+    day, ending = wanted.now.date(), wanted.file.extension
+    if call.list_name:
+        return list_name(call.list_name, day, ending)
+    return file_name(wanted.query, day, ending)
 
 
 def _counted_export(

@@ -22,8 +22,8 @@ _OF_A_PAGE: Final = ("limit", "offset", "version", "lang")
 _OWN: Final = ("format", "comptes", "colonnes", "limit")
 
 
-async def download(request: PageRequest) -> Response:
-    """The file, counted as an export of the month.
+async def download(request: PageRequest, list_name: str = "") -> Response:
+    """The file, counted as an export of the month; that of a list has its name.
 
     Raises:
         ApiError: 400, 409, 429, 503, each shown as a page; nothing is counted.
@@ -38,7 +38,7 @@ async def download(request: PageRequest) -> Response:
 
     server, trace = request.server, request.trace
     admitted = await admission.admit_caller(server, request.caller, trace, billing.current_exports)
-    call = ExportCall(read, None, request.is_gone)
+    call = ExportCall(read, None, request.is_gone, list_name=list_name)
     return await export.make_export(server, request.context.exporter, admitted, call, trace)
 
 

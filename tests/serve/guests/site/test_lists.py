@@ -275,6 +275,28 @@ def test_more_than_a_search_may_name_are_said_before_any_is_opened(
     assert reply.headers["Location"] == "/?ids=DE:F1103R_HRB218916"
 
 
+def test_the_workbook_of_a_list_has_the_name_of_the_list(served: Served) -> None:
+    visitor, _ = member(served, "data")
+    seen = matched(visitor, THREE.encode())
+    visitor.send(seen.path, {"geste": "nom", "nom": "Clients Żabka"})
+
+    file = visitor.post(seen.path, {"geste": "xlsx"})
+
+    assert file.status == 200
+    assert 'filename="clients-zabka-' in file.headers["Content-Disposition"]
+
+
+def test_several_lines_of_a_verdict_are_counted_in_the_plural(served: Served) -> None:
+    visitor, _ = member(served, "data")
+    line = "Mueller Maschinenbau;DE\n"
+
+    once, twice = (matched(visitor, f"nom;pays\n{line * n}".encode()) for n in (1, 2))
+
+    (name,) = verdicts(once)
+    assert f"1 {name}" in once.text and f"1 {name}s" not in once.text
+    assert twice.text.count(f"2 {name}s") == 2  # in the head, and above the lines
+
+
 def test_a_visitor_is_told_where_workbooks_are(served: Served) -> None:
     visitor = Visitor(served)
     seen = matched(visitor, b"nom\nFitlab\n")

@@ -60,9 +60,13 @@ class Visitor:
 
     def send(self, path: str, form: Mapping[str, str] | None = None, **headers: str) -> Seen:
         """Send a form with the token of the last page, and follow it to a key, an address or a list that it made."""
-        body = urlencode({"jeton": self.token, **(form or {})}).encode()
+        return self._followed(self._seen(self.post(path, form or {}, **headers)))
+
+    def post(self, path: str, form: Mapping[str, str], **headers: str) -> Reply:
+        """Send a form with the token of the last page; the answer may be a file."""
+        body = urlencode({"jeton": self.token, **form}).encode()
         sent = {**self._headers(), "Content-Type": FORM, **headers}
-        return self._followed(self._seen(self.served.ask(path, "POST", sent, body=body)))
+        return self.served.ask(path, "POST", sent, body=body)
 
     def _followed(self, seen: Seen) -> Seen:
         where = seen.headers.get("Location", "")

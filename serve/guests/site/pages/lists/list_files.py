@@ -164,4 +164,4 @@ async def workbook(request: PageRequest, opened: OpenList) -> Response:
     """
     companies = await chosen_companies(request, opened)
     form = {"recherche": search_of(companies[:MOST_IDS]), "format": "xlsx", "comptes": "1"}
-    return await export_form.download(replace(request, form=form))
+    return await export_form.download(replace(request, form=form), opened.head.name)
