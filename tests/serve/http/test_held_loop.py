@@ -22,6 +22,7 @@ from serve.guests.site import routes
 from serve.guests.site.pages.lists.csv_files import list_file
 from serve.process import worker
 from tests.serve.client import Reply, Served
+from tests.serve.guests.site.test_list_workbooks import package
 from tests.serve.guests.site.visitor import FORM, member
 
 MIB: Final = 1 << 20
@@ -182,6 +183,28 @@ def test_no_form_of_a_page_holds_the_loop(served: Served, path: str) -> None:
             held[name] = max(held.get(name, 0.0), watch.longest)
 
     assert {shape: seconds for shape, seconds in held.items() if seconds > MOST_SECONDS} == {}
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+def test_no_workbook_holds_the_loop(served: Served, columns: int) -> None:
+    """A file with nearly as many cells as there may be, and one with more."""
+    visitor, _ = member(served, "integral")
+    visitor.get("/rapprochement")
+    headings = "<c t='str'><v>nom</v></c>" + "<c t='str'><v>x</v></c>" * (columns - 1)
+    rows = [
+        "".join(
+            f"<c><v>{(row * 7_919 + place * 104_729) % 99_991}</v></c>" for place in range(columns)
+        )
+        for row in range(9_999)
+    ]
+    text = "</row><row>".join([f"<worksheet><sheetData><row>{headings}", *rows])
+    raw = package(f"{text}</row></sheetData></worksheet>")
+
+    with watched(served) as watch:
+        seen = visitor.upload("/rapprochement", raw, {"sortie": "lecture"})
+
+    assert seen.status == (200 if columns == 40 else 400), seen.text[:500]
+    assert watch.longest <= MOST_SECONDS
 
 
 def sent(served: Served, path: str, headers: Mapping[str, str], body: bytes) -> Reply:

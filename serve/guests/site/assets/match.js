@@ -19,6 +19,9 @@
     $(".alert")?.scrollIntoView({ block: "nearest" });
   };
 
+  const warn = (text) => say(Object.assign(document.createElement("p"), {
+    className: "alert", role: "alert", textContent: text }));
+
   const forget = () => {
     for (const old of document.querySelectorAll("#compris, .alert, .partial")) old.remove();
   };
@@ -74,6 +77,7 @@
     const fields = new FormData(form, button);
     fields.set("sortie", "lecture");
     forget();
+    if ($("#fichier").files[0]?.size > Number(form.dataset.most)) return warn(form.dataset.large);
     const { page } = await send(fields);
     const [alert, understood] = [$(".alert", page), $("#compris", page)];
     if (alert || !understood) say(alert ?? $("main h1", page));
@@ -92,8 +96,7 @@
     try {
       await work();
     } catch {
-      say(Object.assign(document.createElement("p"), {
-        className: "alert", role: "alert", textContent: form.dataset.fault }));
+      warn(form.dataset.fault);
     } finally {
       button.disabled = false;
     }

@@ -299,7 +299,7 @@ def test_a_long_list_is_matched_in_pieces_and_downloaded_whole(
         shop.store.accounts.set_plan(account.id, "data", PLANS).result(10)
         opened.open("/rapprochement")
 
-        page.get_by_label("ou choisissez un fichier CSV").set_input_files(files=[file])
+        page.get_by_label("ou choisissez un fichier").set_input_files(files=[file])
         page.get_by_role("button", name="Rapprocher").click()
         expect(page.locator("#compris")).to_contain_text("UTF-16")
         page.wait_for_url("**/listes/*", timeout=60_000)
@@ -329,7 +329,7 @@ def test_columns_are_chosen_verdicts_filtered_and_another_candidate_opened(
             page = opened.page
             sign_up(opened)
             opened.open("/rapprochement")
-            page.get_by_label("ou choisissez un fichier CSV").set_input_files(files=[file])
+            page.get_by_label("ou choisissez un fichier").set_input_files(files=[file])
             page.get_by_role("button", name="Rapprocher", exact=True).click()
             expect(page.get_by_role("alert")).to_contain_text("aucune colonne de nom")
             page.locator("[name=colonne_0]").select_option("nom")

@@ -148,7 +148,7 @@ def test_a_row_that_is_no_line_has_its_error_and_costs_nothing(served: Served) -
     [
         (b"", 400, "la liste est vide"),
         (b"\n;;\n", 400, "la liste est vide"),
-        (b"PK\x03\x04....", 400, "un classeur ou une archive"),
+        (b"PK\x03\x04....", 400, "le classeur .xlsx ne peut être lu"),
         (b"a;b\n1;2\n", 400, "aucune colonne de nom"),
         (b"nom\nA\0B\n", 400, "U+0000"),
         (b"nom\n" + b"A\n" * 1_001, 413, "1001 lignes, 1000 au plus"),

@@ -3,11 +3,13 @@
 The list is pasted or sent as a file; it is matched and counted as `POST /api/v1/rapprochement` does, 1 000 lines at a
 time, and the response leads to `/listes/{code}` (`list_page`), where nothing costs anything any more. Without a script
 a form sends the list. With one (assets/match.js), a list is read once (`sortie=lecture`), comes back in pieces, and
-each piece is added to the list. What was understood of a list has a choice above each column (`columns`).
+each piece is added to the list. An Excel workbook is read as the CSV of its first sheet. What was understood of a list
+has a choice above each column (`columns`).
 """
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -27,7 +29,7 @@ from serve.guests.site import formatting, render
 from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageRequest, last_value
 from serve.guests.site.pages.lists import columns, list_page, stored_lists
-from serve.guests.site.pages.lists.csv_files import encodings, list_file, table_lines
+from serve.guests.site.pages.lists.csv_files import encodings, list_file, table_lines, xlsx_file
 from serve.guests.site.pages.lists.csv_files.list_file import ListFile
 from serve.guests.site.pages.lists.stored_lists import ListTable, OpenList, StoredLine
 from serve.guests.site.render import page
@@ -106,10 +108,15 @@ async def _answer(request: PageRequest) -> Response:
         why = errors.why("autre_type", shown=repr(first[:20]), wanted=errors.why("rang"))
         raise errors.parametre_invalide("debut", why)
     chosen, is_headed = columns.chosen_fields(form), columns.is_headed(form)
+    shown = ""
+    if xlsx_file.is_workbook(request.file):  # a small one may be a long list
+        request, shown = await body_thread.parse(list_file.LARGEST, partial(_as_csv, request))
     sent = _sent(request)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
         table = await body_thread.parse(sent, partial(_read, request, chosen, is_headed))
+        if shown:
+            table = table._replace(encoding=shown)
         try:
             return await _answer_to_table(request, generation, table, output, int(first))
         finally:
@@ -253,6 +260,24 @@ def _table_again(own: ListTable, lines: Sequence[StoredLine]) -> tuple[str, List
     return text, table
 
 
+def _as_csv(request: PageRequest) -> tuple[PageRequest, str]:
+    """The request with the first sheet of its workbook as CSV, and the name of the sheet.
+
+    Raises:
+        ApiError: 400, 413.
+    """
+    _check_size(request)
+    content, shown = xlsx_file.read(request.file)
+    form = {**request.form, "encodage": "UTF-8", "separateur": xlsx_file.SEPARATOR}
+    return replace(request, file=content, form=form), shown
+
+
+def _check_size(request: PageRequest) -> None:
+    """Raise ApiError 413 if the file of a form is too large."""
+    if len(request.file) > list_file.LARGEST:
+        raise errors.corps_trop_grand(list_file.LARGEST)
+
+
 def _read(
     request: PageRequest, chosen: Mapping[int, str] | None, is_headed: bool | None
 ) -> ListFile:
@@ -261,8 +286,7 @@ def _read(
     text, file = form.get("texte", ""), request.file
     if text.strip() and file:
         raise errors.corps_invalide(errors.why("fichier_et_texte"))
-    if len(file) > list_file.LARGEST:
-        raise errors.corps_trop_grand(list_file.LARGEST)
+    _check_size(request)
     separator = {"tab": "\t"}.get(given := form.get("separateur", ""), given)
     if file:
         return list_file.read(file, form.get("encodage", ""), separator, chosen, is_headed)
@@ -337,6 +361,7 @@ async def _page(
             encodings=list(encodings.CHOICES),
             line_fields=columns.FIELDS,
             most=list_file.MOST_ROWS,
+            most_bytes=list_file.LARGEST,
             most_at_once=MOST_LINES,
             per_call=LINES_PER_CALL,
             left=await _lines_left(request),

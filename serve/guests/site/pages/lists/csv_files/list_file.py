@@ -35,6 +35,7 @@ class ListFile(NamedTuple):
     """The table of a list.
 
     Attributes:
+        encoding: a name of `encodings.CHOICES`, or the sheet of a workbook.
         separator: "" for a list of one column.
         headings: as they are written; `nom`, or `colonne 1` and so on, where the list has none.
         is_headed: the list has headings.
