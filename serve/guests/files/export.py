@@ -30,7 +30,7 @@ from serve.contract.text import Text
 from serve.generation import company_ids
 from serve.guests.files import worker_pool
 from serve.guests.files.file_name import attachment, file_name, list_name
-from serve.guests.files.workbook.export_request import ExportRequest, ExportResult
+from serve.guests.files.workbook.export_request import ExportRequest, ExportResult, OwnList
 from serve.guests.files.worker_pool import ClientGoneError, Exporter, ExportFile, MakingError
 from serve.observe.request_trace import RequestTrace
 from serve.request import reader
@@ -61,14 +61,14 @@ class ExportCall(NamedTuple):
         accepted: the header Accept, which decides where no format is named.
         is_gone: whether the client has left, so that nobody waits for the file any more.
         key: the last four characters of the key; "" for a form of a page.
-        list_name: of the list whose companies the file has, which names the file; "" for a search.
+        own: the list whose companies the file has, and which names the file.
     """
 
     read: Callable[[], Awaitable[Pairs]]
     accepted: str | None
     is_gone: Callable[[], bool]
     key: str = ""
-    list_name: str = ""
+    own: OwnList | None = None
 
 
 async def make_export(
@@ -119,6 +119,7 @@ async def make_export(
             now=counting.now,
             missing=generation.shards.missing,
             file=export_parameters.file,
+            own=call.own,
         )
         return await export(exporter, wanted, admitted.caller, counting, call)
 
@@ -138,7 +139,7 @@ async def export(
     """
     reservation = await billing.reserve_export(caller, counting, exporter.at_once, HELD)
     exporter.makers.note(reservation.account, reservation.id)
-    name = _name(wanted, call)
+    name = _name(wanted)
     try:
         file = await _make(exporter, wanted, call.is_gone)
         try:
@@ -204,17 +205,17 @@ async def _end_abandoned(
     who = f"abandon {reservation.account} {now:%H}"
     with suppress(StoreUnavailable):
         if exporter.limiter.day(who, exporter.abandoned, now.timestamp()).seconds:
-            listed = _counted_export(wanted, _NOTHING_MADE, _name(wanted, call), call.key)
+            listed = _counted_export(wanted, _NOTHING_MADE, _name(wanted), call.key)
             await billing.count_abandoned_export(counting.store, reservation, listed, now)
         else:
             await billing.release_export(counting.store, reservation.account, reservation.id)
         exporter.makers.forget(reservation.account, reservation.id)
 
 
-def _name(wanted: ExportRequest, call: ExportCall) -> str:
+def _name(wanted: ExportRequest) -> str:
     day, ending = wanted.now.date(), wanted.file.extension
-    if call.list_name:
-        return list_name(call.list_name, day, ending)
+    if wanted.own:
+        return list_name(wanted.own.name, day, ending)
     return file_name(wanted.query, day, ending)
 
 

@@ -1,7 +1,8 @@
 """A workbook: its data are read, then its sheets are written in their order (F8).
 
-Intro · Périmètre, Par pays, Par secteur · Liste, Contacts · Chiffres clés, Comptes (lignes), Index des
-comptes, one sheet per company with statements · Méthodologie, Journal
+Ma liste (where a reader's list is asked for) · Intro · Périmètre, Par pays, Par secteur · Liste,
+Contacts · Chiffres clés, Comptes (lignes), Index des comptes, one sheet per company with
+statements · Méthodologie, Journal
 """
 
 from collections.abc import Callable
@@ -27,7 +28,7 @@ from serve.guests.files.workbook.accounts import (
 from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.export_request import ExportRequest, ExportResult
 from serve.guests.files.workbook.labels import Labels
-from serve.guests.files.workbook.lists import company_sheets
+from serve.guests.files.workbook.lists import company_sheets, own_list_sheet
 from serve.guests.files.workbook.sheet import Book, Sheet, naive_moment
 from shards.generations.generation_files import Generation
 
@@ -87,7 +88,7 @@ def make(
 
 
 def _write(book: Book, data: ExportData, labels: Labels, watch: _Watch) -> None:
-    comptes = data.sheets_of(labels(name) for name in FIXED)
+    comptes = data.sheets_of(labels(name) for name in (*FIXED, "own_list"))
     footer = f"{labels('title')} · {labels('version')} {data.request.folder.name}"
 
     def sheet(name: str, tab: str, write: Callable[[Sheet], None]) -> None:
@@ -95,6 +96,8 @@ def _write(book: Book, data: ExportData, labels: Labels, watch: _Watch) -> None:
         write(made)
         made.set_page(footer, pages_high=1 if tab == "intro" else 0)
 
+    if data.request.own:
+        sheet(labels("own_list"), "list", lambda s: own_list_sheet.write(s, data, labels, comptes))
     sheet(labels("intro"), "intro", lambda s: intro_sheet.write(s, data, labels, comptes))
     sheet(labels("scope"), "scope", lambda s: scope_sheets.scope(s, data, labels))
     sheet(labels("countries"), "scope", lambda s: scope_sheets.by_country(s, data, labels))

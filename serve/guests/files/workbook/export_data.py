@@ -6,7 +6,7 @@ statements of the companies that get a sheet. At 10 000 rows this is most of an 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from typing import Any, Final
 
@@ -72,8 +72,19 @@ class ExportData:
 
 
 def find(generation: Generation, request: ExportRequest) -> FacetCount:
-    """Count the companies of the scope, and select the rows of the file."""
-    return count_facets(generation.shards, request.query, limit=request.limit)
+    """Count the companies of the scope, and select the rows of the file; those of a list are in its order."""
+    if request.own is None:
+        return count_facets(generation.shards, request.query, limit=request.limit)
+    shards = generation.shards
+    companies = dict.fromkeys(line.company for line in request.own.lines() if line.company)
+    facets = count_facets(shards, request.query, limit=max(1, len(companies)))
+    places = {
+        MergedRow(iso2, row): place
+        for place, (iso2, identifier) in enumerate(companies)
+        if iso2 in shards and (row := shards[iso2].find(identifier)) is not None
+    }
+    ordered = sorted(facets.rows, key=lambda row: places.get(row, len(companies)))
+    return replace(facets, rows=tuple(ordered[: request.limit]))
 
 
 def read(generation: Generation, request: ExportRequest, facets: FacetCount) -> ExportData:

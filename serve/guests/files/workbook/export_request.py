@@ -7,11 +7,45 @@ The same `ExportRequest` gives the same bytes except for the sheet Journal, whic
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
+
+import orjson
 
 from quota.plans import Plan
 from serve.request import file_options
 from serve.request.file_options import FileOptions
 from shards.query import Query
+
+
+class OwnLine(NamedTuple):
+    """A line of a reader's list; `cells` are as many as it has headings, `company` is a country and an identifier."""
+
+    cells: list[str]
+    verdict: str
+    note: float | None
+    choice: str
+    company: tuple[str, str] | None
+    error: str
+
+
+class OwnList(NamedTuple):
+    """A reader's list whose workbook is made.
+
+    Attributes:
+        packed: its lines as JSON, which cross the pipe faster than a hundred thousand values.
+    """
+
+    name: str
+    headings: tuple[str, ...]
+    packed: bytes
+
+    def lines(self) -> list[OwnLine]:
+        """The lines, in their order."""
+        lines = (OwnLine(*line) for line in orjson.loads(self.packed))
+        return [
+            line._replace(company=(line.company[0], line.company[1]) if line.company else None)
+            for line in lines
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +59,7 @@ class ExportRequest:
         limit: rows at most, the plan's cap applied (F1).
         lang: fr or en (F11).
         missing: countries whose shards are damaged and stay closed.
+        own: the list whose companies these are, in whose order they come.
         given: the parameters as the caller wrote them, for the Journal.
     """
 
@@ -40,6 +75,7 @@ class ExportRequest:
     ids_inconnus: tuple[str, ...] | None = None
     missing: frozenset[str] = frozenset()
     file: FileOptions = file_options.WORKBOOK
+    own: OwnList | None = None
 
 
 @dataclass(frozen=True, slots=True)

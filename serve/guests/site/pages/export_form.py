@@ -12,6 +12,7 @@ from serve.access import admission, billing
 from serve.access.call import Response
 from serve.guests.files import export
 from serve.guests.files.export import ExportCall
+from serve.guests.files.workbook.export_request import OwnList
 from serve.guests.site.page_request import PageRequest, pairs_without
 from serve.request import query_string
 from serve.request.query_string import Pairs
@@ -22,7 +23,7 @@ _OF_A_PAGE: Final = ("limit", "offset", "version", "lang")
 _OWN: Final = ("format", "comptes", "colonnes", "limit")
 
 
-async def download(request: PageRequest, list_name: str = "") -> Response:
+async def download(request: PageRequest, own: OwnList | None = None) -> Response:
     """The file, counted as an export of the month; that of a list has its name.
 
     Raises:
@@ -38,7 +39,7 @@ async def download(request: PageRequest, list_name: str = "") -> Response:
 
     server, trace = request.server, request.trace
     admitted = await admission.admit_caller(server, request.caller, trace, billing.current_exports)
-    call = ExportCall(read, None, request.is_gone, list_name=list_name)
+    call = ExportCall(read, None, request.is_gone, own=own)
     return await export.make_export(server, request.context.exporter, admitted, call, trace)
 
 

@@ -8,6 +8,7 @@ from html import unescape
 
 import pytest
 import zstandard
+from openpyxl import load_workbook
 
 from quota.ledger import lists
 from quota.results import Usage
@@ -284,6 +285,30 @@ def test_the_workbook_of_a_list_has_the_name_of_the_list(served: Served) -> None
 
     assert file.status == 200
     assert 'filename="clients-zabka-' in file.headers["Content-Disposition"]
+
+
+@pytest.mark.parametrize(("lang", "sheet"), [("fr", "Ma liste"), ("en", "My list")])
+def test_the_workbook_of_a_list_has_its_columns_first(
+    served: Served, lang: str, sheet: str
+) -> None:
+    visitor, _ = member(served, "data")
+    seen = matched(visitor, (THREE + "C-4;Mueller Maschinenbau;DE;+3\r\n").encode())
+    visitor.headers = {"Accept-Language": lang}
+    visitor.cookies.pop("langue", None)
+
+    file = visitor.post(f"{seen.path}?lang={lang}", {"geste": "xlsx"})
+
+    book = load_workbook(io.BytesIO(file.body))
+    table = book[book.sheetnames[0]]
+    head, *rows = table.iter_rows(values_only=True)
+    assert head[:4] == ("Réf", "Société", "Pays", "Note interne")
+    assert len({str(one).casefold() for one in head}) == len(head)
+    assert [row[0] for row in rows] == ["C-1", "C-2", "C-3", "C-4"]
+    assert [row[3] for row in rows] == ["=1+1", "b", "c", "+3"]
+    assert table["D2"].data_type == "s" and table["D2"].quotePrefix
+    assert [row[9] for row in rows] == ["F1103R_HRB218916", None, "OC301540", "F1103R_HRB218916"]
+    listed = book["Liste" if sheet in book.sheetnames and lang == "fr" else book.sheetnames[5]]
+    assert [row[1] for row in listed.iter_rows(2, values_only=True)] == [rows[0][9], rows[2][9]]
 
 
 def test_several_lines_of_a_verdict_are_counted_in_the_plural(served: Served) -> None:

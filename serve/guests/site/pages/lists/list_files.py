@@ -12,12 +12,15 @@ from functools import partial
 from typing import Final
 from urllib.parse import quote, urlencode
 
+import orjson
+
 from serve.access import body_thread
 from serve.access.call import Response
 from serve.contract import errors, reasons
 from serve.contract.parameters import MOST_IDS
 from serve.guests.files import file_name
 from serve.guests.files.tables import csv_table
+from serve.guests.files.workbook.export_request import OwnLine, OwnList
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.pages import export_form
 from serve.guests.site.pages.lists import stored_lists
@@ -164,4 +167,28 @@ async def workbook(request: PageRequest, opened: OpenList) -> Response:
     """
     companies = await chosen_companies(request, opened)
     form = {"recherche": search_of(companies[:MOST_IDS]), "format": "xlsx", "comptes": "1"}
-    return await export_form.download(replace(request, form=form), opened.head.name)
+    return await export_form.download(replace(request, form=form), await _own_list(request, opened))
+
+
+async def _own_list(request: PageRequest, opened: OpenList) -> OwnList:
+    with request.server.published.lease() as generation:
+        places = range(opened.head.lines)
+        lines = await stored_lists.lines_at(request, generation, opened, places, companies=False)
+    packed = await body_thread.parse(
+        opened.head.size + 1,
+        lambda: orjson.dumps([tuple(_own_line(opened, line, request.lang)) for line in lines]),
+    )
+    headings = stored_lists.shown_headings(request, opened.table)
+    return OwnList(opened.head.name, headings, packed)
+
+
+def _own_line(opened: OpenList, line: StoredLine, lang: str) -> OwnLine:
+    best = line.chosen
+    return OwnLine(
+        list(own_cells(opened, line)),
+        line.verdict,
+        best.note if best else None,
+        choice_of(line),
+        (best.iso2, best.id) if best else None,
+        line.error[lang == "en"] if line.error else "",
+    )

@@ -85,7 +85,7 @@ def test_no_text_is_left_that_no_sheet_uses() -> None:
         | {rate.source for rate in seed_tables.rates().values()}
         | set(ETATS)
     )
-    made = ("about_", "chart_", "col_", "def_")
+    made = ("about_", "chart_", "choice_", "col_", "def_", "verdict_")
 
     left = {name for name in TEXTS if name not in used and not name.startswith(made)}
     assert {name.removesuffix("_is") for name in left} <= used | set(ORDERS)

@@ -1,0 +1,94 @@
+"""The sheet Ma liste: a reader's own columns, then the verdict, the choice and the chosen company of each line.
+
+A line without a company has its own columns and its verdict alone. A company that the file does not describe, since it
+is beyond the limit or gone from the registers, has its identifier alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from serve.contract import company_fields
+from serve.guests.files.workbook.cell_values import clean, shorten
+from serve.guests.files.workbook.export_data import ExportData
+from serve.guests.files.workbook.export_request import OwnLine
+from serve.guests.files.workbook.labels import Labels
+from serve.guests.files.workbook.lists import table_sheet
+from serve.guests.files.workbook.lists.list_columns import PRINTED, company_column
+from serve.guests.files.workbook.lists.table_sheet import TableColumn
+from serve.guests.files.workbook.sheet import Sheet
+
+_LONGEST_TITLE: Final = 200  # characters; Excel takes 255 for a column of a table
+_SAMPLE: Final = 300
+_NARROWEST: Final = 10
+_WIDEST: Final = 44
+_IDENTIFIER: Final = ("iso2", "id")
+
+
+def write(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, str]) -> None:
+    """Write the sheet; `comptes` has the names of the statement sheets by row of the file."""
+    own = data.request.own
+    assert own is not None
+    lines = own.lines()
+    columns = [
+        _text(heading or f"{labels('column')} {place + 1}", [line.cells[place] for line in lines])
+        for place, heading in enumerate(own.headings)
+    ]
+    columns.append(_text(labels("verdict"), [labels(f"verdict_{line.verdict}") for line in lines]))
+    notes = [line.note for line in lines]
+    columns.append(
+        TableColumn(labels("note"), company_fields.WHOLE, notes, 10, sheet.styles.list_share)
+    )
+    choices = [line.choice and labels(f"choice_{line.choice}") for line in lines]
+    columns.append(_text(labels("choice"), choices))
+    columns.append(_text(labels("line_error"), [line.error for line in lines]))
+    rows = _rows(data, lines)
+    columns += [_of_company(name, data, labels, lines, rows) for name in PRINTED]
+    links = {
+        line: comptes[row] for line, row in enumerate(rows) if row is not None and row in comptes
+    }
+    table_sheet.write(sheet, "ma_liste", _distinct(columns), links, count=len(lines))
+
+
+def _rows(data: ExportData, lines: Sequence[OwnLine]) -> Sequence[int | None]:
+    """The row of the file of each line."""
+    named = zip(data.columns["iso2"], data.columns["id"], strict=True)
+    places = {company: row for row, company in enumerate(named)}
+    return [places.get(line.company) if line.company else None for line in lines]
+
+
+def _of_company(
+    name: str,
+    data: ExportData,
+    labels: Labels,
+    lines: Sequence[OwnLine],
+    rows: Sequence[int | None],
+) -> TableColumn:
+    column = TableColumn.of_company(company_column(name, labels), data)
+    known = column.part(range(data.count))
+    values: list[Any] = [None if row is None else known[row] for row in rows]
+    if name in _IDENTIFIER:
+        place = _IDENTIFIER.index(name)
+        values = [line.company and line.company[place] for line in lines]
+    return TableColumn(column.title, column.genre, values, column.width)
+
+
+def _text(title: str, values: Sequence[str | None]) -> TableColumn:
+    shown = [value or None for value in values]
+    longest = max((len(one) for one in (title, *shown[:_SAMPLE]) if one), default=0)
+    width = min(_WIDEST, max(_NARROWEST, longest + 3))
+    return TableColumn(title, company_fields.TEXT, shown, width)
+
+
+def _distinct(columns: Sequence[TableColumn]) -> Sequence[TableColumn]:
+    """The columns with headings that differ regardless of case, without which Excel repairs the table."""
+    taken: set[str] = set()
+    distinct = []
+    for column in columns:
+        title = plain = shorten(" ".join(clean(column.title).split()), _LONGEST_TITLE) or "_"
+        number = 1
+        while title.casefold() in taken:
+            number += 1
+            title = f"{plain} ({number})"
+        taken.add(title.casefold())
+        distinct.append(TableColumn(title, column.genre, column.values, column.width, column.style))
+    return distinct
