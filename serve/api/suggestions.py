@@ -22,7 +22,7 @@ from serve.contract.objects.search import (
 )
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
-from serve.request import reader
+from serve.request import reader, values
 from shards.codec import record
 from shards.codec.folding import fold
 from shards.generations.reference import Secteur
@@ -72,7 +72,7 @@ def _suggestions(
         societes=[SocieteSuggeree(**{name: row[name] for name in _SHOWN}) for row in rows],
         mots=[Mot(**word._asdict()) for word in words],
         secteurs=_sectors(generation, fold(q)),
-        villes=[VilleSuggeree(**town._asdict()) for town in towns],
+        villes=[VilleSuggeree(ville=values.escape_item(town.ville), n=town.n) for town in towns],
         activites=_activities(generation, q, pays),
     )
 

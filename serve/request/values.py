@@ -196,6 +196,25 @@ def _integer(texts: Texts, parameter: Parameter, names: PlaceNames) -> int | Non
 
 
 _WHOLE: Final = _reader_of(numbers.parse_integer)
+_SPECIAL: Final = re.compile(r"[|\\]")
+_ESCAPED: Final = re.compile(r"\\([|\\])")
+_ITEM: Final = re.compile(r"(?:\\[|\\]|[^|])+")
+
+
+def escape_item(text: str) -> str:
+    """A value as an item of a list that is separated by `|`.
+
+    >>> escape_item("A|B"), split_items("A\\\\|B|C", "|")
+    ('A\\\\|B', ['A|B', 'C'])
+    """
+    return _SPECIAL.sub(r"\\\g<0>", text)
+
+
+def split_items(text: str, separator: str) -> list[str]:
+    """The items of a list; within one, `\\|` is a bar and `\\\\` is a backslash (X3)."""
+    if separator != "|" or "\\" not in text:
+        return text.split(separator)
+    return [_ESCAPED.sub(r"\1", item) for item in _ITEM.findall(text)]
 
 
 def items(texts: Texts, parameter: Parameter) -> list[str]:
@@ -206,7 +225,7 @@ def items(texts: Texts, parameter: Parameter) -> list[str]:
     """
     if not texts:
         return []
-    parts = (part.strip() for text in texts for part in text.split(parameter.separator))
+    parts = (part.strip() for text in texts for part in split_items(text, parameter.separator))
     distinct_items = list(dict.fromkeys(part for part in parts if part))
     if parameter.most is not None and len(distinct_items) > parameter.most:
         raise invalid_value(

@@ -17,7 +17,7 @@ from serve.contract.objects.declaration import ABSENT
 from serve.contract.objects.search import Effectifs, Repartition
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
-from serve.request import reader
+from serve.request import reader, values
 from shards.codec import bands
 from shards.generations.reference import Reference
 from shards.query import Query
@@ -131,6 +131,10 @@ def _same_names(value: str) -> Named:
     return value, value, value
 
 
+def _town(ville: str) -> Named:
+    return values.escape_item(ville), ville, ville
+
+
 def _state(etat: str) -> Named:
     fr, en = (seed_tables.label("etat", "", etat, lang) or etat for lang in ("fr", "en"))
     return etat, fr, en
@@ -171,8 +175,9 @@ def _headcount(name: str) -> Named:
 
 _NAMERS: Final[Mapping[str, Callable[[str], Named]]] = {
     "nace": lambda code: (code, *seed_tables.activity_labels(code)),
-    "forme": lambda forme: (forme, *seed_tables.form_labels(forme)),
+    "forme": lambda forme: (values.escape_item(forme), *seed_tables.form_labels(forme)),
     "etat": _state,
+    "ville": _town,
     "tranche_ca": lambda name: _turnovers()[name],
     "tranche_effectif": _headcount,
 }

@@ -233,7 +233,7 @@ _WORDS_OF_TOOLS: Final = {
     ' `Link: rel="next"` leads to the next page.': "",
     "`1`: only": "true: only",
     " Several are separated by commas.": "",
-    " Several are separated by `|`.": "",
+    " Several are separated by `|`; `\\|` is a bar.": "",
     ", which is understood as in the path of a record": "",
     " (of a file: the header `X-Export-Ids-Inconnus`)": "",
     " If your account has matched all of them (`sur` or `probable`), a search shows all, whatever the plan.":

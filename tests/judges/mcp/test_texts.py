@@ -9,7 +9,7 @@ import pytest
 
 from tests.judges.conftest import UNLIMITED
 from tests.judges.mcp.running import HERE, MODULES, python, run
-from tests.serve.processes import ask, line_of, started
+from tests.serve.processes import ask, eventually, line_of, started
 
 pytestmark = pytest.mark.judge
 
@@ -22,7 +22,9 @@ def named(demo_data: Path) -> Iterator[str]:
         port = free.getsockname()[1]
     flags = ("--port", str(port), "--base-url", f"http://127.0.0.1:{port}")
     with started(demo_data, *flags, environment=UNLIMITED) as process:
-        yield line_of(process)
+        address = line_of(process)
+        assert eventually(lambda: ask(address, "/readyz")[0] == 200)
+        yield address
 
 
 def test_the_parser_reads_every_section_of_the_summary(named: str, tmp_path: Path) -> None:

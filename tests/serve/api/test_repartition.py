@@ -1,5 +1,6 @@
 """GET /api/v1/repartition over a socket, against the oracle (X3)."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +11,12 @@ from serve.contract import parameters
 from serve.contract.parameters import DIMENSIONS
 from serve.request import reader
 from tests import oracle
+from tests.pipeline.builds import run
+from tests.pipeline.rows import company, write
 from tests.serve import parameter_strategies
 from tests.serve.api.test_filters import Given
 from tests.serve.asking import NAMES
-from tests.serve.client import Served
+from tests.serve.client import Served, serving
 from tests.serve.world import COMPANIES, LISTS
 
 WORDS = {one.code: one.slug for one in LISTS.secteurs} | {
@@ -137,3 +140,24 @@ def test_an_old_version_and_a_wrong_key_are_refused_as_elsewhere(served: Served)
 
     assert (gone.status, gone.json["erreur"]["code"]) == (409, "version_expiree")
     assert (refused.status, refused.json["total"]) == (401, len(COMPANIES))
+
+
+@pytest.mark.parametrize("dimension", ["ville", "forme"])
+def test_a_value_with_a_bar_or_a_backslash_is_what_its_filter_takes(
+    tmp_path: Path, dimension: str
+) -> None:
+    """X3, B15 of the audit: `|` separates the items of a list."""
+    texts = ["A|B", "A", "B", "A\\", "A\\|B", "C\\\\D"]
+    rows = [company("EE", str(n), "Õun", **{dimension: text}) for n, text in enumerate(texts, 1)]
+    run(tmp_path, write(tmp_path / "in", rows, []))
+    with serving(tmp_path / "data") as server:
+        counted = server.ask("/api/v1/repartition", params={"par": dimension}).json
+        totals = {
+            entry["valeur"]: server.ask(
+                "/api/v1/societes", params={dimension: entry["valeur"]}
+            ).json["total"]
+            for entry in counted["repartitions"][dimension]
+        }
+
+    assert len(totals) >= 3
+    assert totals == {entry["valeur"]: entry["n"] for entry in counted["repartitions"][dimension]}
