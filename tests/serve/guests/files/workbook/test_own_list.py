@@ -37,7 +37,7 @@ def test_any_text_of_a_list_is_a_text_of_its_sheet_under_a_heading_of_its_own(
     head, row = ([cell for cell in line] for line in sheet.iter_rows())
     titles = [str(cell.value) for cell in head]
     assert len({title.casefold() for title in titles}) == len(titles)
-    assert titles[:5] == ["Nom", "nom (2)", "NOM (3)", "colonne 4", "=1+1"]
+    assert titles[:5] == ["Nom", "nom (2)", "NOM (3)", "Colonne 4", "=1+1"]
     (table,) = sheet.tables.values()
     assert [column.name for column in table.tableColumns] == titles
     assert {cell.data_type for cell in [*head, *row[: len(HEADINGS)]]} == {"s"}

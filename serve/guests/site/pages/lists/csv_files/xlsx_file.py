@@ -125,8 +125,10 @@ class _Package:
 
 
 def _too_large() -> ApiError:
-    bounds = {"most": MOST_BYTES >> 20, "cells": MOST_TAGS // 4, "ratio": MOST_RATIO}
-    return errors.corps_invalide(errors.why("classeur_trop_grand", **bounds))
+    why = errors.why(
+        "classeur_trop_grand", most=MOST_BYTES >> 20, cells=MOST_TAGS // 4, ratio=MOST_RATIO
+    )
+    return errors.corps_invalide(why)
 
 
 def _refuse_document_type(name: str, *_: object) -> NoReturn:
