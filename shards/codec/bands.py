@@ -92,7 +92,7 @@ def published_code(published: str) -> int:
     >>> [published_code(one) for one in ("00", "1-5", "200-249", "53", "10000+", "5-12", "NN", "")]
     [2, 3, 6, 8, 8, 0, 0, 0]
     """
-    bounds = INSEE.get(published) or _bounds(published)
+    bounds = published_bounds(published)
     if bounds is None:
         return 0
     least, most = (
@@ -101,7 +101,14 @@ def published_code(published: str) -> int:
     return 1 + least if least == most else 0
 
 
-def _bounds(published: str) -> tuple[int, int | None] | None:
+def published_bounds(published: str) -> tuple[int, int | None] | None:
+    """The least and the greatest number of a published band; None if it names no numbers.
+
+    >>> [published_bounds(one) for one in ("12", "53", "200-249", "10000+", "NN")]
+    [(20, 49), (10000, None), (200, 249), (10000, None), None]
+    """
+    if published in INSEE:
+        return INSEE[published]
     found = _NUMBERS.fullmatch(published)
     if found is None:
         return None

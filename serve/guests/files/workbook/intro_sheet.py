@@ -12,7 +12,7 @@ from serve.guests.files.workbook.sheet import Sheet
 
 _CONTENTS: Final = ("scope", "countries", "sectors", "list", "contacts", "key_figures", "lines", "index",
                     "comptes", "method", "log")  # fmt: skip
-_LEGEND: Final = ("legend_bold", "legend_link", "legend_empty", "legend_money",
+_LEGEND: Final = ("legend_bold", "legend_link", "legend_empty", "legend_money", "legend_headcount",
                   "legend_formula")  # fmt: skip
 
 

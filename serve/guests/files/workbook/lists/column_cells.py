@@ -5,7 +5,7 @@ remembered, and their texts are shared strings; other texts are joined, marked u
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from xlsxwriter.format import Format
 from xlsxwriter.utility import xl_col_to_name
@@ -28,13 +28,28 @@ JOIN: Final = "; "  # between the texts of a list
 # empty. The first argument is the row of the first value (0, 1, …).
 Cells = Callable[[int, Sequence[Any]], list[str]]
 
+# The kind of a headcount: a number, a Band, or a text.
+HEADCOUNT: Final = "effectif"
+
 # Cells that a column remembers.
 _REMEMBERED: Final = 4_096
+# Bands that have a number format; Excel takes some 200 in a workbook. Others are texts.
+_BANDS: Final = 100
 # Between texts that are joined; printable, and rare in registers.
 _BETWEEN: Final = "^"
 # Beginnings of texts that `is_active` or `inline_string` mark, and what else they change.
 _MARKED: Final = (" ", "=", "+", "-", "@")
 _CHANGED: Final = ("<", ">", "_x")
+
+
+class Band(NamedTuple):
+    """A band in place of a number: its lower bound, which the cell holds, and the words that it shows."""
+
+    least: int
+    words: str
+
+    def __str__(self) -> str:
+        return self.words
 
 
 def column(sheet: Sheet, col: int, genre: str) -> Cells:
@@ -183,6 +198,22 @@ def _year(sheet: Sheet, col: int) -> Cells:
     return numbers(sheet, col, sheet.styles.list_year)
 
 
+def _headcount(sheet: Sheet, col: int) -> Cells:
+    """Numbers; a band is its lower bound in a format that shows its words, so it sorts among them."""
+    plain, texts = _whole_numbers(sheet, col), _text(sheet, col)
+    styles: dict[str, Format] = {}
+
+    def cell(value: int | Band | str) -> str:
+        if isinstance(value, Band) and len(styles) < _BANDS:
+            style = sheet.styles.palette.make(num_format=f'"{value.words}"', align="right")
+            styles[value.words] = style
+            return numbers(sheet, col, style)(0, [value.least])[0]
+        return (plain(0, [value]) if isinstance(value, int) else texts(0, [str(value)]))[0]
+
+    known = _Known(cell)
+    return lambda _, values: [known[value] for value in values]
+
+
 def _date(sheet: Sheet, col: int) -> Cells:
     """Real dates if Excel has that day, else the text."""
     days, texts = numbers(sheet, col, sheet.styles.list_date), _text(sheet, col)
@@ -228,6 +259,7 @@ _BY_KIND: Final[Mapping[str, Callable[[Sheet, int], Cells]]] = {
     company_fields.WHOLE: _whole_numbers,
     company_fields.AMOUNT: _whole_numbers,
     company_fields.YEAR: _year,
+    HEADCOUNT: _headcount,
     company_fields.DATE: _date,
     company_fields.LINK: _page,
     company_fields.TRUTH: _truth,

@@ -14,15 +14,18 @@ from typing import Any, Final
 from serve.contract import company_fields, notation, seed_tables
 from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.labels import Labels
+from serve.guests.files.workbook.lists.column_cells import HEADCOUNT, Band
+from shards.codec import bands
 from shards.ratios import exchange_rates
 
 # The columns that identify a company; they stay in view on all lists.
 IDENTITY: Final = ("iso2", "id", "nom")
-PRINTED: Final = (*IDENTITY, "feuille", "etat", "secteur", "ville", "effectif", "ca_eur", "ca_year",
-                  "total_actif_eur", "exercice_actif", "date_creation")  # fmt: skip
+PRINTED: Final = (*IDENTITY, "feuille", "etat", "secteur", "ville", "effectif_ou_tranche",
+                  "ca_eur", "ca_year", "total_actif_eur", "exercice_actif", "date_creation")  # fmt: skip
 # The columns that the list has beside the fields of a company, with the kinds of their values.
 MADE: Final = {
     "feuille": company_fields.TEXT,
+    "effectif_ou_tranche": HEADCOUNT,
     "capital_social_eur": company_fields.AMOUNT,
     "total_actif_eur": company_fields.AMOUNT,
     "ca_publie": company_fields.AMOUNT,
@@ -30,7 +33,8 @@ MADE: Final = {
     "forme_libelle": company_fields.TEXT,
     "tranche_libelle": company_fields.TEXT,
 }
-RAW: Final = ("ca_last", "ca_mult", "total_actif_last", "unite_mult", "tranche_effectif")
+RAW: Final = ("effectif", "ca_last", "ca_mult", "total_actif_last", "unite_mult",
+              "tranche_effectif")  # fmt: skip
 # The columns that stand after a field, among those that are not printed.
 _AFTER: Final = {
     "forme": "forme_libelle",
@@ -155,6 +159,21 @@ def _bands(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
     ]
 
 
+def _headcounts(lang: str, data: ExportData, rows: range) -> Sequence[int | Band | str | None]:
+    """The number, else the published band; a band that names no numbers is a text."""
+    codes = _stored_values("tranche_effectif", lang, data, rows)
+    shown: dict[str | None, Band | str | None] = {}
+    for code in set(codes):
+        words = notation.headcount_band(code, lang)
+        bounds = bands.published_bounds(code or "")
+        shown[code] = Band(bounds[0], words) if bounds and words else words
+    numbers = _stored_values("effectif", lang, data, rows)
+    return [
+        shown[code] if number is None else number
+        for number, code in zip(numbers, codes, strict=True)
+    ]
+
+
 def _sectors(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
     if lang == "fr":
         return _stored_values("secteur", lang, data, rows)
@@ -199,6 +218,7 @@ _OWN_VALUES: Final[Mapping[str, Values]] = {
     "total_actif": partial(_units, "total_actif_last", "unite_mult"),
     "forme_libelle": _forms,
     "tranche_libelle": _bands,
+    "effectif_ou_tranche": _headcounts,
     "etat": _states,
     "secteur": _sectors,
     "grand_secteur": _sections,

@@ -25,8 +25,10 @@ _BATCH: Final = 512
 _SAMPLE: Final = 300
 _NARROWEST: Final = 8.0
 _WIDEST: Final = 44.0
-_WIDTHS: Final = {company_fields.AMOUNT: 18.0, company_fields.DATE: 11.0, company_fields.LINK: 30.0}
-_RIGHT: Final = (company_fields.WHOLE, company_fields.AMOUNT, company_fields.YEAR)
+_WIDTHS: Final = {company_fields.AMOUNT: 18.0, company_fields.DATE: 11.0, company_fields.LINK: 30.0,
+                  column_cells.HEADCOUNT: 16.0}  # fmt: skip
+_RIGHT: Final = (company_fields.WHOLE, company_fields.AMOUNT, company_fields.YEAR,
+                 column_cells.HEADCOUNT)  # fmt: skip
 # Names of companies lead to their sheets.
 NAME: Final = "nom"
 

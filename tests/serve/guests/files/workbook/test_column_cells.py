@@ -11,6 +11,7 @@ from openpyxl import load_workbook
 from serve.contract import company_fields
 from serve.guests.files.workbook.cell_values import is_page
 from serve.guests.files.workbook.lists import column_cells
+from serve.guests.files.workbook.lists.column_cells import Band
 from serve.guests.files.workbook.sheet import Book, Sheet
 
 TEXTS = [
@@ -72,6 +73,26 @@ def test_a_number_has_the_same_cell_alone_and_again_and_again(sheet: Sheet) -> N
     assert cells == alone
     assert cells[1] == ""
     assert cells[3].endswith("<v>-1.5e+300</v></c>")
+
+
+def test_bands_of_more_kinds_than_a_workbook_has_formats_for_are_texts(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    bands = [Band(least, f"{least}-{least + 9}") for least in range(0, 5_000, 10)]
+    with Book(path, Path(tempfile.mkdtemp(dir=tmp_path)), {}) as book:
+        sheet = book.sheet("a", "#000000")
+        sheet.texts(0, ("headcount",), sheet.styles.header)
+        made = column_cells.column(sheet, 0, column_cells.HEADCOUNT)(1, bands)
+        sheet.raw.add_rows(1, ([cell] for cell in made))
+        book.close()
+
+    found = [row[0] for row in load_workbook(path)["a"].iter_rows(min_row=2)]
+
+    shown = [
+        cell.number_format.strip('"') if cell.data_type == "n" else cell.value for cell in found
+    ]
+    assert shown == [band.words for band in bands]
+    assert found[0].value == 0 and found[-1].value == bands[-1].words
+    assert len({cell.number_format for cell in found}) < 200
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Other programs that read workbooks: all agree on every value, and none repairs a file."""
 
+import re
 import subprocess
 from collections.abc import Iterable
 from datetime import date, datetime
@@ -14,7 +15,8 @@ from openxml_audit import OpenXmlValidator, ValidationSeverity
 from python_calamine import CalamineWorkbook
 
 from tests.proof.tools import need
-from tests.serve.guests.files.workbook.workbooks import File
+from tests.serve.guests.files.workbook.workbooks import File, of_world
+from tests.world import company
 
 FILES = ["whole", "free", "english"]
 # LibreOffice shows the values of formulas as they are stored unless it is told to calculate.
@@ -69,6 +71,28 @@ def test_libreoffice_opens_it_keeps_every_value_and_calculates_the_same(
                 found = theirs[name].cell(cell.row, cell.column)
                 assert same(plain(found.value), plain(cell.value)), cell.coordinate
         assert len(theirs[name]._charts) == len(ours[name]._charts)
+
+
+@pytest.mark.parametrize(
+    ("lang", "most"), [("fr", "10\u202f000 et plus"), ("en", "10,000 and more")]
+)
+def test_libreoffice_shows_a_headcount_band_that_every_reader_takes_for_a_number(
+    tmp_path: Path, lang: str, most: str
+) -> None:
+    office = need("soffice", "libreoffice-calc")
+    codes = {"1": "12", "2": "53", "3": "1000-1499"}
+    found = [company("CZ", number, "a", tranche_effectif=code) for number, code in codes.items()]
+    file = of_world(tmp_path, found, {}, lang=lang)
+    command = [office, "--headless", f"-env:UserInstallation=file://{tmp_path}/profile",
+               "--convert-to", "html", "--outdir", str(tmp_path), str(file.path)]  # fmt: skip
+
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+
+    (page,) = tmp_path.glob("*.html")
+    cells = re.findall(r'sdval="(\d+)"[^>]*>(?:<font[^>]*>)?([^<]*)<', page.read_text("utf-8"))
+    assert {("20", "20–49"), ("10000", most), ("1000", "1000-1499")} <= set(cells)
+    _, *read = CalamineWorkbook.from_path(str(file.path)).get_sheet_by_index(4).to_python()
+    assert {line[1]: line[7] for line in read} == {"1": 20, "2": 10_000, "3": 1_000}
 
 
 def same(found: Any, expected: Any) -> bool:

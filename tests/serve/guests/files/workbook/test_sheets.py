@@ -150,6 +150,34 @@ def test_amounts_are_in_units_and_in_euros_and_raw_ones_are_closed_at_the_right(
     assert max(closed) == len(COLUMNS)
 
 
+@pytest.mark.parametrize(
+    ("lang", "sheet", "title", "most"),
+    [
+        ("fr", "Liste", "Effectif ou tranche", "10\u202f000 et plus"),
+        ("en", "List", "Headcount or band", "10,000 and more"),
+    ],
+)
+def test_a_band_stands_where_no_number_is_published_and_sorts_by_its_lower_bound(
+    tmp_path: Path, lang: str, sheet: str, title: str, most: str
+) -> None:
+    facts = [(21, "12"), (None, "12"), (None, "53"), (None, "200-249"), (None, "00"), (None, "NN"), (0, None),
+             (None, None)]  # fmt: skip
+    found = [company("CZ", str(number), "a", effectif=effectif, tranche_effectif=code)
+             for number, (effectif, code) in enumerate(facts)]  # fmt: skip
+    listed = of_world(tmp_path, found, {}, lang=lang).sheets[sheet]
+    heads = {cell.value: cell.column_letter for cell in listed[1]}
+
+    cells = {listed.cell(row, 2).value: listed[f"{heads[title]}{row}"] for row in range(2, 10)}
+
+    told = [(cells[str(number)].value, cells[str(number)].number_format) for number in range(8)]
+    assert told[:5] == [
+        (21, "#,##0"), (20, '"20–49"'), (10_000, f'"{most}"'), (200, '"200-249"'), (0, '"0"'),
+    ]  # fmt: skip
+    assert [value for value, _ in told[5:]] == ["NN", 0, None]
+    exact = Counter(row["Effectif" if lang == "fr" else "Headcount"] for row in rows(listed))
+    assert exact == Counter(effectif for effectif, _ in facts)
+
+
 @pytest.mark.parametrize("tri", ORDERS)
 def test_rows_come_in_the_order_asked_for_and_no_more_than_asked(tmp_path: Path, tri: str) -> None:
     """F1"""
