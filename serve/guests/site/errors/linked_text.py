@@ -11,7 +11,7 @@ from quota.plans import Plan
 from serve.guests.site import formatting
 
 _LISTS: Final = re.compile(
-    r"\.? (?:Liste(?: des pays)?|List(?: of countries)?) ?: /api/v1/[a-z-]+(?:\?secteur=…)?"
+    r"(?P<end>[.?!])? (?:Liste(?: des pays)?|List(?: of countries)?) ?: /api/v1/[a-z-]+(?:\?secteur=…)?"
 )
 _PARTS: Final = re.compile(
     r"(?P<moment>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)"
@@ -35,10 +35,12 @@ def link_routes(text: str, lang: str, plans: Mapping[str, Plan]) -> Markup:
 
     >>> link_routes("Pays inconnu : 'ZZ'. Liste des pays : /api/v1/pays", "fr", {})
     Markup('Pays inconnu : &#39;ZZ&#39;.')
+    >>> link_routes("Did you mean DE? List of countries: /api/v1/pays", "en", {})
+    Markup('Did you mean DE?')
     >>> link_routes("Near: UK:00944111", "en", {})
     Markup('Near: <a href="/societes/UK/00944111">UK:00944111</a>')
     """
-    plain = _LISTS.sub(".", text)
+    plain = _LISTS.sub(lambda part: part["end"] or ".", text)
     markup, at = Markup(), 0
     for part in _PARTS.finditer(plain):
         markup += escape(plain[at : part.start()]) + _SHOWN[part.lastgroup or ""](part, lang, plans)

@@ -6,6 +6,7 @@ If the record was paid for this month, it comes at once and costs nothing more (
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from math import log
 from typing import Any, Final, TypeVar
 
 from serve.access import admission, billing, modules, next_plan
@@ -35,6 +36,12 @@ from serve.request import reader
 from shards.generations.register_sources import RegisterImport
 
 _NEAR: Final = 5  # comparable companies
+_NEAR_IN_SIZE: Final = log(4)  # the gap of a company four times larger or smaller
+_CONTACTS: Final = {
+    "site_web": ("site web", "website"),
+    "email": ("e-mail", "e-mail"),
+    "telephone": ("téléphone", "telephone"),
+}
 _SCOPES: Final = {
     "societe": ("Comptes sociaux", "Company accounts"),
     "groupe": ("Comptes consolidés", "Consolidated accounts"),
@@ -193,7 +200,13 @@ async def _side_values(
     division = shard.cell_at(row).secteur
     peers = await peer_ranks.of_company(generation, shard.iso2, division, company["ca_eur"])
     has_accounts = shard.has_comptes(row)
+    # Without the right to contacts the page does not depend on them.
+    may_see_contacts = bool(request.session) and request.caller.plan.coordonnees
     return {
+        "may_see_contacts": may_see_contacts,
+        "published_contacts": [
+            words for field, words in _CONTACTS.items() if may_see_contacts and company[field]
+        ],
         "cost": RECORD_CREDITS if has_accounts else 0,
         "credit_of": _credits(generation.sources[shard.iso2].imports, company, has_accounts),
         "peers": peers,
@@ -205,11 +218,15 @@ async def _side_values(
 
 
 async def _comparable_companies(request: PageRequest, generation: OpenGeneration) -> dict[str, Any]:
-    """The comparable companies, as many as the visitor's plan shows, and whether a size was compared."""
+    """The comparable companies, as many as the visitor's plan shows, and how their sizes compare."""
     found = (await _ask(request, generation, comparables, ("n", str(_NEAR)))).comparables
     gaps = [one.ecarts for one in found]
-    is_sized = any(gap.ca_eur is not None or gap.effectif is not None for gap in gaps)
-    return {"near": [one.societe for one in found], "is_sized": is_sized}
+    sizes = [gap.effectif if gap.ca_eur is None else gap.ca_eur for gap in gaps]
+    return {
+        "near": [one.societe for one in found],
+        "is_sized": any(size is not None for size in sizes),
+        "is_near_in_size": all(size is not None and size <= _NEAR_IN_SIZE for size in sizes),
+    }
 
 
 async def _group(request: PageRequest, generation: OpenGeneration) -> Groupe:

@@ -78,6 +78,57 @@ def test_a_record_without_statements_says_that_it_costs_no_credits(served: Serve
     assert used(served, account, "data") == (1, 0)
 
 
+@pytest.mark.parametrize("filed", [True, False])
+def test_contacts_are_offered_only_where_the_register_publishes_some(
+    tmp_path: Path, filed: bool
+) -> None:
+    """Before: a button, paid with a call, that showed `Le registre n’en publie pas`."""
+    bare = company("FR", "1", "Sans SARL", a_comptes=filed)
+    mail = company("FR", "2", "Courriel SARL", a_comptes=filed, email="a@b.fr", telephone="+331")
+    lines = {("FR", number): world.STATEMENTS for number in "12" if filed}
+    world.publish(tmp_path, [bare, mail], lines)
+    with serving(tmp_path) as served:
+        visitors = Visitor(served), member(served)[0], member(served, "data")[0]
+        shown = [[one.get(f"/societes/FR/{n}").text for n in "12"] for one in visitors]
+        english = visitors[2].get("/societes/FR/2?lang=en").text
+
+    *without_right, (none, some) = shown
+    for pair in without_right:  # nothing depends on contacts that the plan may not see
+        assert all("S’il y en a au registre, elles sont incluses" in text for text in pair)
+        assert not any("Le registre publie :" in text for text in pair)
+        assert not any("et les coordonnées" in text for text in pair)
+    assert "Le registre n’en publie pas pour cette société." in none
+    assert "coordonnées (1 appel)" not in none
+    assert "et les coordonnées" not in none
+    assert "Le registre publie : e-mail, téléphone." in some
+    assert ("coordonnées (1 appel)" in some, "et les coordonnées" in some) == (not filed, filed)
+    assert "The register publishes: e-mail, telephone." in english
+    assert not {"a@b.fr", "+331"} & set(" ".join((none, some, english)).split())
+
+
+def test_a_company_that_stopped_has_a_band_with_the_words_of_its_register(tmp_path: Path) -> None:
+    rows = [
+        company("EE", "1", "Üks OÜ", etat="cessee", statut="Registrist kustutatud",
+                date_source="2026-06-01"),
+        company("FR", "2", "Deux", etat="procedure"),
+        company("FR", "3", "Trois", etat="cessee", statut="Cessée"),
+        company("FR", "4", "Quatre", etat="active", statut="En activité depuis toujours"),
+        company("FR", "5", "Cinq", etat="inconnu"),
+    ]  # fmt: skip
+    world.publish(tmp_path, rows, {})
+    with serving(tmp_path) as served:
+        pages = [Visitor(served).get(f"/societes/{one['iso2']}/{one['id']}").html for one in rows]
+
+    bands = [re.findall(r'<p class="alert">(.*?)</p>', page) for page in pages]
+    texts = [[re.sub("<[^>]*>", "", band) for band in own] for own in bands]
+    assert texts[0] == [
+        "Cessée · au registre : Registrist kustutatud (Radiée du registre) · registre du 1 juin 2026"
+    ]
+    assert texts[1:] == [["En procédure"], ["Cessée"], [], []]
+    assert all(page.count('class="badge') == 1 for page in pages[:3])
+    assert "au registre : <bdi>En activité depuis toujours" in pages[3]
+
+
 def test_a_key_of_the_organisation_and_its_pages_share_the_charge(served: Served) -> None:
     """A8"""
     visitor, account = member(served)
@@ -157,8 +208,9 @@ def test_an_analysis_says_how_many_ratios_it_has_before_it_is_bought(tmp_path: P
     """Before: ten credits for two ratios of 21, and a button where there was nothing to analyse."""
     bare = company("EE", "2", "Tühi OÜ", division="62", groupe="62.0", secteur=world.IT)
     some = company(
-        "EE", "1", "Pool OÜ", division="62", groupe="62.0", secteur=world.IT, a_comptes=True
-    )
+        "EE", "1", "Pool OÜ", division="62", groupe="62.0", secteur=world.IT, a_comptes=True,
+        ca_eur=100.0,
+    )  # fmt: skip
     none = company("EE", "3", "Ainult vara OÜ", a_comptes=True)
     lines = [
         _statement("TurnoverRevenue", "Chiffre d'affaires", 2024, 100.0, "EUR"),
@@ -186,6 +238,8 @@ def test_an_analysis_says_how_many_ratios_it_has_before_it_is_bought(tmp_path: P
     assert ["Payée" in text for text in (paid, tried, nothing)] == [True, False, False]
     assert "Comptée comme un essai" in tried
     assert "20 ratios ne peuvent pas être calculés" in paid
+    assert paid.count("tous pays") == 2  # of the peers, once, and of the rank
+    assert "Rang par chiffre d’affaires, toutes activités :" in paid
     assert "Voir l’analyse" in back.text  # not the price of it once more
     assert "10 crédits" not in back.text
 
@@ -425,6 +479,11 @@ def test_a_comparable_company_of_another_size_says_so(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         small, large = (Visitor(served).get(f"/societes/EE/{number}").text for number in "12")
 
+        near = Visitor(served).get("/societes/EE/3").text
+
+    assert "taille et lieu les plus proches" in near  # 524 and 100 are within four times 390
+    assert "taille et lieu" not in small
+    assert "une partie n’a pas une taille proche" in small
     assert "524 € · 5 × plus grande · EE" in small
     assert "390 € · EE" in small
     assert "100 € · 5 × plus petite · EE" in large

@@ -49,6 +49,15 @@ def test_the_prices_are_those_of_the_plans_file(served: Served) -> None:
     assert "250 € HT par an" in text
 
 
+def test_paid_plans_without_a_seller_say_so_in_one_line(served: Served) -> None:
+    """Before: `Pas en vente sur ce serveur` six times."""
+    french, english = (Visitor(served).get(f"/tarifs?lang={lang}").text for lang in ("fr", "en"))
+
+    assert french.count("pas en vente sur ce serveur") == 1
+    assert english.count("not sold on this server") == 1
+    assert french.index("pas en vente") < french.index("Découverte")
+
+
 def test_each_plan_says_what_it_has_more_than_the_one_that_it_contains(served: Served) -> None:
     text = Visitor(served).get("/tarifs").figures.partition("Comparer")[0]
 
@@ -61,9 +70,9 @@ def test_each_plan_says_what_it_has_more_than_the_one_that_it_contains(served: S
     assert (
         "Tout de Données, et 500 résultats par recherche 5000 appels par jour 60 exports par mois, "
         "de 5000 lignes 25000 crédits par mois, soit 5000 fiches complètes Analyse d’un marché "
-        "l’outil API, compris Pas en vente sur ce serveur" in text
+        "l’outil API, compris" in text
     )
-    assert "Tout de Données, et les modules de votre choix Pas en vente sur ce serveur" in text
+    assert "Tout de Données, et les modules de votre choix" in text
 
 
 @pytest.mark.parametrize("form", [{"offre": "data"}, {"pack": "1000"}, {}])
@@ -83,7 +92,9 @@ def test_buying_is_not_open_as_a_page_and_as_json(served: Served, form: dict[str
 def test_the_status_tells_what_is_served(served: Served) -> None:
     seen = Visitor(served).get("/statut")
 
-    assert str(served.context.published.generation) in seen.html
+    assert str(served.context.published.generation) not in seen.html  # a buyer reads dates
+    assert "/metrics" not in seen.html
+    assert re.search(r"Sans arrêt depuis [^:]* \d\d:\d\d UTC · \d", seen.text)
     assert f"Sociétés {len(COMPANIES)}" in seen.text
     rows = re.findall(r"<li[^>]*><span>([^<]+)</span> <b>(\d+)</b>", seen.html)
     assert sum(int(number) for _, number in rows) == len(COMPANIES)

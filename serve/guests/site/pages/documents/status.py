@@ -38,7 +38,6 @@ async def status(request: PageRequest) -> Response:
         steps = change_steps.history(generation.steps, generation.id)
         return page(
             request, "status.html",
-            generation=generation.id,
             since=now.since,
             started=request.context.started,
             missing=now.missing,

@@ -18,6 +18,7 @@ ERRORS = (
     errors.societe_introuvable("FR", "12"),
     errors.societe_introuvable("", "12", ["FR:451585889", "UK:SC123"]),
     errors.pays_inconnu(["ZZ"], {}),
+    errors.pays_inconnu(["Allemange"], {"Allemange": ["Allemagne"]}),
     errors.compte_requis(refused=False),
 )
 
@@ -30,6 +31,7 @@ def test_nothing_of_a_program_is_left(error: ApiError, lang: str) -> None:
     text = re.sub("<[^>]*>", "", shown)
     assert not re.search(r"/api|/tarifs|/inscription|T00:00|corporate|\bmarches\b", text)
     assert not {"<", ">"} & set(text)
+    assert not re.search(r"[.?!] ?[.?!]", text)
 
 
 def test_near_companies_are_links() -> None:
