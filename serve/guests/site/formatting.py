@@ -7,6 +7,7 @@ direction where no element can isolate it (in a title or an attribute).
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
 from functools import cache
@@ -71,6 +72,25 @@ class Formatting:
             if abs(rounded) >= step:
                 return self._with_currency(rounded / step, french, english, currency)
         return self._with_currency(rounded, "", "", currency)
+
+    def scaled(self, values: Sequence[float | None]) -> tuple[str, Sequence[str]]:
+        """The unit of the greatest of these amounts, and each of them in that unit, with at most two decimals.
+
+        >>> Formatting("fr").scaled([1_334_000_000.0, -151e6, None, 2e6])
+        ('Md', ['1,33', '−0,15', '–', '≈0'])
+        """
+        amounts = [None if value is None else _round(Decimal(str(value))) for value in values]
+        most = max((abs(amount) for amount in amounts if amount is not None), default=Decimal())
+        step, french, english = next(
+            (one for one in _STEPS if most >= one[0]), (Decimal(1), "", "")
+        )
+        return french if self._french else english, [
+            NONE if amount is None else self._in_steps(amount / step) for amount in amounts
+        ]
+
+    def _in_steps(self, amount: Decimal) -> str:
+        rounded = round(amount, 2)
+        return "≈0" if amount and not rounded else self.number(rounded)
 
     def exact_amount(self, value: float | Decimal | None, currency: str | None = "EUR") -> str:
         """The same amount in full, for a title.

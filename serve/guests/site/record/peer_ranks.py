@@ -61,7 +61,7 @@ def _ranks(base: ShardSet, query: Query, turnover: float) -> PeerRanks | None:
         for least, name in zip(bounds, bands.turnover_names(), strict=True)
     ]
     own = bisect_right(bands.TURNOVERS, turnover)
-    if not drawn[0][1]:  # nobody has a negative turnover
+    while own and not drawn[0][1]:  # nobody has as little
         drawn, own = drawn[1:], own - 1
     return PeerRanks([rank for _, rank in shown], histogram.columns(drawn, own))
 

@@ -31,17 +31,25 @@ MEASURE_LABELS = """selector => [...document.querySelectorAll(selector)].flatMap
     && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > most;
   const own = svg.getBoundingClientRect();
   const box = one => [one.textContent, one.getBoundingClientRect()];
-  const boxes = [...svg.querySelectorAll("text")].map(box);
+  const boxes = [...svg.querySelectorAll("text")].filter(one => one.checkVisibility()).map(box);
+  const written = one => {
+    const range = document.createRange();
+    range.selectNodeContents(one.lastChild);
+    return [one.textContent, range.getBoundingClientRect()];
+  };
   const cells = [...svg.parentNode.querySelectorAll(".values-of-bars td, .values-of-bars th")].map(box);
+  const touching = [...svg.parentNode.querySelectorAll(".values-of-bars tbody tr")].flatMap(row =>
+    [...row.cells].map(written).flatMap(([text, a], i, all) => all.slice(i + 1)
+      .filter(([, b]) => a.right > b.left).map(([other]) => text + " touches " + other)));
   const bars = [...svg.querySelectorAll("rect")].map(one => one.getBoundingClientRect());
   const cut = boxes.filter(([, b]) => b.left < own.left - 1 || b.top < own.top - 1 || b.right > own.right + 1
     || b.bottom > own.bottom + 1).map(([text]) => "cut " + text);
-  const over = boxes.flatMap(([text, a], i) => boxes.slice(i + 1).filter(([, b]) => meet(a, b, 4))
+  const over = boxes.flatMap(([text, a], i) => boxes.slice(i + 1).filter(([, b]) => meet(a, b, -1))
     .map(([other]) => text + " over " + other));
   const barred = [...boxes, ...cells].filter(([, a]) => bars.some(b => meet(a, b, 0.5)))
     .map(([text]) => text + " on a bar");
   const small = boxes.filter(([, b]) => b.height < 11).map(([text]) => text + " is too small");
-  return [...cut, ...over, ...barred, ...small, ...(boxes.length ? [] : ["no text"])];
+  return [...cut, ...over, ...touching, ...barred, ...small, ...(boxes.length ? [] : ["no text"])];
 })"""
 
 
@@ -169,6 +177,25 @@ def test_on_a_phone_a_verdict_is_a_card_as_wide_as_the_page(
         assert is_within(page)
 
 
+def test_a_list_is_a_table_on_a_tablet_and_on_paper_which_names_the_page_of_sources(
+    shop: Served, chromium: Browser
+) -> None:
+    """Before: cards below 832 px, on paper too, and the credits of all Europe under them."""
+    with window(chromium, base(shop), viewport={"width": 820, "height": 900}) as opened:
+        page = opened.open("/rapprochement")
+        page.locator("#texte").fill("nom;pays\nSociété Générale d'Orléans;FR")
+        page.get_by_role("button", name="Rapprocher", exact=True).click()
+        row = page.locator("#verdicts tbody tr").first
+        look = "one => getComputedStyle(one).display"
+        assert row.evaluate(look) == "table-row"
+        assert page.locator(".change > summary").bounding_box()["height"] >= 36
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 620, "height": 900})
+        assert row.evaluate(look) == "table-row"
+        assert page.locator("footer").is_hidden()
+        assert page.locator(".prov").inner_text().endswith("/sources")
+
+
 def test_sentences_are_parted_by_spaces(shop: Served, chromium: Browser) -> None:
     """Before: "Créer un compte10 000 lignes par liste"."""
     with window(chromium, base(shop)) as opened:
@@ -215,6 +242,8 @@ def test_a_record_is_printed_on_few_sheets_and_its_legend_in_colour(
         page.emulate_media(media="print")
         adjusted = "one => getComputedStyle(one).printColorAdjust"
         assert page.locator(".legend").first.evaluate(adjusted) == "exact"
+        assert page.locator("footer").is_hidden()
+        assert page.locator(".prov").is_visible()
         sheets = len(re.findall(rb"/Type ?/Page\b", page.pdf(format="A4")))
         assert sheets <= 3
 

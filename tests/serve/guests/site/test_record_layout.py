@@ -145,7 +145,7 @@ def test_no_label_of_forty_charts_meets_a_bar(shop: Served, reader: Page) -> Non
     faults = {}
     for number in range(CHARTS):
         _open(shop, reader, number, "?lang=fr")
-        for width in (390, 820, 1440):
+        for width in (320, 390, 820, 1440):
             reader.set_viewport_size({"width": width, "height": 900})
             assert reader.locator("svg.chart").count() == 1, number
             if found := reader.evaluate(MEASURE_LABELS, "svg.chart, svg.hist"):
