@@ -15,7 +15,7 @@ from quota.results import Usage
 from quota.store.list_book import list_id
 from serve.guests.site.pages.lists import list_files
 from tests.serve.client import Served
-from tests.serve.guests.site.test_matching import PATH, matched, rows_of, verdicts
+from tests.serve.guests.site.test_matching import PATH, matched, rows_of, understood, verdicts
 from tests.serve.guests.site.visitor import FORM, Seen, Visitor, member
 
 # Of each verdict some, the doubtful ones last.
@@ -81,6 +81,35 @@ def test_a_choice_is_of_the_candidates_of_its_line_or_none(served: Served) -> No
     assert "choisi par vous" in none.text and 'value="1:0"' in none.html
     assert [one.status for one in refused] == [400] * 5
     assert "choisi par vous" not in back.text
+
+
+def test_lines_with_a_company_chosen_by_a_person_are_counted_apart(served: Served) -> None:
+    """Before: a red "aucun" beside the company that was chosen."""
+    visitor, _ = member(served, "data")
+    seen = matched(visitor, b"nom\nLab Mueller\nXqzwv\n")
+    before = verdicts(seen)
+
+    chosen = visitor.send(seen.path, {"choix": candidates(seen, 1)[0]})
+    filtered = visitor.get(f"{seen.path}?verdict=choisi")
+    rest = visitor.get(f"{seen.path}?verdict={before[1]}")
+    row = table_of(visitor.get(f"{seen.path}?format=csv"))[0]
+
+    assert verdicts(chosen) == ["choisi", before[1]]
+    assert chosen.text.count("1 choisi") == 2  # in the head, and above the lines
+    assert [number for number, _ in rows_of(filtered)] == [1]
+    assert [number for number, _ in rows_of(rest)] == [2]
+    assert (row["verdict"], row["choix"]) == (before[0], "manuel")
+
+
+def test_a_list_in_pieces_does_not_tell_an_encoding(served: Served) -> None:
+    """Before: "UTF-8" for a workbook and for a file in Windows-1252, which a script had sent in pieces."""
+    visitor, _ = member(served, "data")
+    form = {"texte": "nom;pays\nMueller;DE", "separateur": ";"}
+
+    whole, pieces = (visitor.send("/rapprochement", form | more) for more in ({}, {"debut": "1"}))
+
+    assert understood(whole)["Encodage"] == "UTF-8"
+    assert understood(pieces).keys() == understood(whole).keys() - {"Encodage", "Séparateur"}
 
 
 def test_the_lines_are_in_their_order_fifty_a_page_and_by_verdict(served: Served) -> None:

@@ -115,7 +115,7 @@ async def _answer(request: PageRequest) -> Response:
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
         table = await body_thread.parse(sent, partial(_read, request, chosen, is_headed))
-        if shown:
+        if shown or form.get("debut"):  # a piece is written anew, whatever its file was
             table = table._replace(encoding=shown)
         try:
             return await _answer_to_table(request, generation, table, output, int(first))

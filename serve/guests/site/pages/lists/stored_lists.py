@@ -27,6 +27,8 @@ from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 from shards.search.reader.shard import Shard
 
 ERROR: Final = "erreur"
+# In place of the verdict of a line for which a person chose the company.
+CHOSEN: Final = "choisi"
 # The verdicts in the order of the page, by the letters that stand for them.
 VERDICTS: Final = {"s": SURE, "p": LIKELY, "a": AMBIGUOUS, "n": NONE, "e": ERROR}
 _LETTERS: Final = {verdict: letter for letter, verdict in VERDICTS.items()}
@@ -71,6 +73,11 @@ class StoredLine(NamedTuple):
     def chosen(self) -> StoredCandidate | None:
         """The chosen candidate."""
         return None if self.choice is None else self.candidates[self.choice]
+
+    @property
+    def shown_verdict(self) -> str:
+        """The verdict, or that a person chose the company."""
+        return CHOSEN if self.is_own and self.choice is not None else self.verdict
 
 
 class ListTable(NamedTuple):
@@ -117,14 +124,20 @@ class OpenList(NamedTuple):
 
     @property
     def verdicts(self) -> Mapping[str, int]:
-        """How many lines have each verdict."""
-        return {name: self.head.verdicts.get(letter, 0) for letter, name in VERDICTS.items()}
+        """How many lines have each verdict; those for which a person chose a company are apart."""
+        counts = Counter(self._shown_verdicts())
+        return {name: counts[name] for name in (*VERDICTS.values(), CHOSEN)}
 
     def places(self, verdict: str = "") -> Sequence[int]:
         """The places of the lines of a verdict, of all lines for ""."""
-        letter = ord(_LETTERS[verdict]) if verdict else None
-        marks = self.marks[::2]
-        return [place for place, mark in enumerate(marks) if letter is None or mark == letter]
+        shown = enumerate(self._shown_verdicts())
+        return [place for place, name in shown if not verdict or name == verdict]
+
+    def _shown_verdicts(self) -> Iterator[str]:
+        for letter, mark in zip(self.marks[::2], self.marks[1::2], strict=True):
+            verdict = VERDICTS[chr(letter)]
+            is_chosen = mark != NO_CHOICE and mark != _choice_of_matcher(verdict)
+            yield CHOSEN if is_chosen else verdict
 
     @property
     def chosen_places(self) -> Sequence[int]:
@@ -306,16 +319,19 @@ def _decode(
         cells, candidates, error = decoded[number][within]
         verdict, mark = VERDICTS[chr(marks[2 * place])], marks[2 * place + 1]
         choice = None if mark == NO_CHOICE else mark
-        first = 0 if verdict in (SURE, LIKELY) else None
         yield StoredLine(
             place + 1,
             cells,
             verdict,
             [StoredCandidate(*one) for one in candidates],
             choice,
-            choice != first,
+            choice != _choice_of_matcher(verdict),
             error,
         )
+
+
+def _choice_of_matcher(verdict: str) -> int | None:
+    return 0 if verdict in (SURE, LIKELY) else None
 
 
 def _companies(
