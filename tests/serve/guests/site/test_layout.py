@@ -10,6 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from quota.ledger.purchase import Purchase
+from serve.guests.site import assets
 from tests.serve import world
 from tests.serve.client import Served, serving
 from tests.serve.guests.site import browser as browsers
@@ -410,3 +411,41 @@ def test_the_offer_above_the_results_is_one_sentence_on_its_lines(
 
         expect(offer).to_contain_text("Votre offre affiche")
         assert parts == 1
+
+
+def test_the_letters_of_the_map_can_be_read_on_a_phone(shop: Served, chromium: Browser) -> None:
+    """Before: 8 pixels at a width of 320."""
+    for width in (390, 320):
+        with window(chromium, base(shop), viewport={"width": width, "height": 900}) as opened:
+            page = opened.open("/")
+            sizes = page.locator(".map text").evaluate_all(
+                "all => all.filter(one => one.checkVisibility()).map(one =>"
+                " parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a)"
+            )
+
+            assert sizes and min(sizes) >= 11, width
+            assert is_within(page), width
+
+
+def test_the_export_stands_beside_the_total(shop: Served, chromium: Browser) -> None:
+    with window(chromium, base(shop), viewport={"width": 1440, "height": 900}) as opened:
+        sign_up(opened)
+        page = opened.open("/?pays=FR")
+        total = page.locator("#total").bounding_box()
+        export = page.locator("#resultats .export > summary").bounding_box()
+
+        assert total and export
+        assert export["y"] < total["y"] + total["height"]
+        assert export["x"] > total["x"] + total["width"]
+
+
+def test_a_table_that_slides_is_reached_by_keys_and_has_a_name() -> None:
+    templates = Path(assets.__file__).parent / "templates"
+    boxes = [
+        box
+        for template in templates.rglob("*.html")
+        for box in re.findall(r'<div class="scroll[^>]*>', template.read_text())
+    ]
+
+    assert boxes
+    assert [box for box in boxes if 'tabindex="0"' not in box or "aria-label" not in box] == []
