@@ -124,6 +124,11 @@ def _is_record(value: object) -> bool:
     return not isinstance(value, int | memoryview | bytes)
 
 
+def kernel_array(array: NDArray[Any]) -> Any:
+    """An array as functions of `shards.kernel` take it: its address, or a view where they run uncompiled."""
+    return address_of(array) if COMPILED else view(array)
+
+
 def address_of(value: memoryview | bytes | NDArray[Any]) -> int:
     """Where the bytes of an array begin; 0 if it is empty."""
     if not len(value):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows
 from shards.errors import translate_errors
-from shards.kernel.memory import address_of
+from shards.kernel.memory import kernel_array
 from shards.kernel.results.market import moments as sums_of
 from shards.kernel.results.market import run_known as gather_known
 from shards.kernel.results.market import run_marked as gather_marked
@@ -156,7 +156,7 @@ def moments(figures: Figures) -> Moments:
     """The moments of the positive figures among these, which ascend."""
     positive = figures[figures.searchsorted(0, side="right") :]
     sums = np.zeros(len(Moments._fields) - 1)
-    sums_of(address_of(positive), len(positive), address_of(sums))
+    sums_of(kernel_array(positive), len(positive), kernel_array(sums))
     return Moments(len(positive), *sums.tolist())
 
 
@@ -222,7 +222,7 @@ def _of_few(shard: Shard, numbers: NDArray[np.int64]) -> Iterator[tuple[str, Qua
 
 def _known_figures(figures: Figures, numbers: NDArray[np.int64], room: Figures) -> Figures:
     """The figures of these numbers that are known, in `room`: a fourth of the time that NumPy takes for it."""
-    addresses = (address_of(one) for one in (figures, numbers, room))
+    addresses = (kernel_array(one) for one in (figures, numbers, room))
     source, chosen, target = addresses
     return room[: gather_known(source, len(figures), chosen, len(numbers), target)]
 
@@ -233,9 +233,9 @@ def _along_orders(shard: Shard, numbers: NDArray[np.int64]) -> Iterator[tuple[st
     marked[numbers] = True
     bits = np.packbits(marked, bitorder="little")
     room = np.empty(len(marked), np.uint32)
-    marks, target = address_of(bits), address_of(room)
+    marks, target = kernel_array(bits), kernel_array(room)
     for code, order in shard.ratio_orders.items():
         count = min(len(order), len(marked))
-        known = gather_marked(address_of(order), count, marks, len(marked), target)
+        known = gather_marked(kernel_array(order), count, marks, len(marked), target)
         if known:
             yield code, quantiles_along(shard.ratio(code), room[:known])

@@ -14,7 +14,7 @@ import numpy as np
 
 from shards.format import FORMER_NAME
 from shards.kernel import types
-from shards.kernel.memory import COMPILED, Memory, address_of, view
+from shards.kernel.memory import Memory, kernel_array, view
 from shards.kernel.text import candidates, line_words
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.reader.shard import Shard
@@ -75,7 +75,7 @@ class CandidateRows:
         self._shares, self._scores = _reals(types.SOUGHT), _reals(types.KEPT)
         self._shards, self._rows = _ints(types.KEPT), _ints(types.KEPT)
         self._chosen = _ints(most)
-        self._chosen_at = _pointer(self._chosen)
+        self._chosen_at = kernel_array(self._chosen)
         made = types.Pool()
         made.allowed, made.penalty, made.near_weight = _ALLOWED, _PENALTY, _NEAR_WEIGHT
         made.room = ROOM
@@ -97,7 +97,7 @@ class CandidateRows:
     def _make_room(self, texts: int) -> None:
         """Make a table of the words that were looked up: by text and shard, a number, and of how many rows."""
         self._table = np.full(texts * self._stride, types.NOT_LOOKED_UP, np.int64)
-        self._numbers, self._numbers_at = view(self._table), _pointer(self._table)
+        self._numbers, self._numbers_at = view(self._table), kernel_array(self._table)
 
     def forget(self) -> None:
         """Forget the words that were looked up."""
@@ -180,11 +180,6 @@ def _ints(count: int) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
 
 def _reals(count: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     return np.zeros(count, np.float64)
-
-
-def _pointer(array: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> object:
-    """An array as a compiled function takes it."""
-    return address_of(array) if COMPILED else view(array)
 
 
 def first_spellings(words: Sequence[str], others: Sequence[Sequence[str]]) -> list[Spelling]:
