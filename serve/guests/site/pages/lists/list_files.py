@@ -128,10 +128,12 @@ async def chosen_companies(request: PageRequest, opened: OpenList) -> Sequence[s
         ApiError: 400: none is chosen.
         StoreUnavailable
     """
-    with request.server.published.lease() as generation:
-        lines = await stored_lists.lines_at(
-            request, generation, opened, opened.chosen_places, companies=False
-        )
+    return _chosen(
+        await stored_lists.lines_without_companies(request, opened, opened.chosen_places)
+    )
+
+
+def _chosen(lines: Sequence[StoredLine]) -> Sequence[str]:
     companies = [f"{one.iso2}:{one.id}" for line in lines if (one := line.chosen)]
     if not companies:
         raise errors.parametre_invalide("ids", errors.why("aucune_societe"))
@@ -165,15 +167,14 @@ async def workbook(request: PageRequest, opened: OpenList) -> Response:
         ApiError: 400: none is chosen; those of `export_form.download`.
         StoreUnavailable: not counted, or `maybe_done`.
     """
-    companies = await chosen_companies(request, opened)
+    lines = await stored_lists.lines_without_companies(request, opened, range(opened.head.lines))
+    companies = _chosen(lines)
     form = {"recherche": search_of(companies[:MOST_IDS]), "format": "xlsx", "comptes": "1"}
-    return await export_form.download(replace(request, form=form), await _own_list(request, opened))
+    own = await _own_list(request, opened, lines)
+    return await export_form.download(replace(request, form=form), own)
 
 
-async def _own_list(request: PageRequest, opened: OpenList) -> OwnList:
-    with request.server.published.lease() as generation:
-        places = range(opened.head.lines)
-        lines = await stored_lists.lines_at(request, generation, opened, places, companies=False)
+async def _own_list(request: PageRequest, opened: OpenList, lines: Sequence[StoredLine]) -> OwnList:
     packed = await body_thread.parse(
         opened.head.size + 1,
         lambda: orjson.dumps([tuple(_own_line(opened, line, request.lang)) for line in lines]),

@@ -61,7 +61,7 @@ async def show(request: PageRequest) -> Response:
     if wanted:
         why = errors.why("inconnu_admis", shown=repr(wanted[:50]), known="csv")
         raise errors.parametre_invalide("format", why)
-    return await show_opened(request, opened, _view(request, opened))
+    return await show_opened(request, opened, _view(request))
 
 
 async def change(request: PageRequest) -> Response:
@@ -99,7 +99,7 @@ async def _choose(request: PageRequest, opened: OpenList) -> Response:
         one = line.candidates[candidate]
         account = request.session.account.id
         await own_matches.note(request.store, account, [(one.iso2, one.id)], request.trace)
-    view = _view(request, opened)
+    view = _view(request)
     return render.see_other(f"{PATH}{opened.code}{view.query()}#l{number}")
 
 
@@ -119,7 +119,7 @@ async def _search(request: PageRequest, opened: OpenList) -> Response:
     companies = await list_files.chosen_companies(request, opened)
     taken = list_files.cut_to_fit(companies)
     if len(taken) < len(companies) and not request.form.get("premieres"):
-        view = _view(request, opened)
+        view = _view(request)
         return await show_opened(request, opened, view, part=len(taken), chosen=len(companies))
     return render.see_other(f"/?{list_files.search_of(taken)}")
 
@@ -145,15 +145,15 @@ def _no_choice(given: str) -> ApiError:
     return errors.parametre_invalide("choix", why)
 
 
-def _view(request: PageRequest, opened: OpenList) -> _View:
+def _view(request: PageRequest) -> _View:
     """The view that the address names.
 
     Raises:
         ApiError: 400: there is no such verdict or page.
     """
     verdict = last_value(request.pairs, "verdict") or ""
-    if verdict and verdict not in opened.verdicts:
-        known = ", ".join(opened.verdicts)
+    if verdict and verdict not in stored_lists.SHOWN_VERDICTS:
+        known = ", ".join(stored_lists.SHOWN_VERDICTS)
         why = errors.why("inconnu_admis", shown=repr(verdict[:50]), known=known)
         raise errors.parametre_invalide("verdict", why)
     given = last_value(request.pairs, "page") or "1"

@@ -71,9 +71,7 @@ async def show(request: PageRequest) -> Response:
     opened = await stored_lists.open_list(request, code)
     if stored_lists.needs_log_in(request, opened):
         return render.see_other("/connexion?suite=/rapprochement")
-    with request.server.published.lease() as generation:
-        places = range(opened.head.lines)
-        lines = await stored_lists.lines_at(request, generation, opened, places, companies=False)
+    lines = await stored_lists.lines_without_companies(request, opened, range(opened.head.lines))
     text, table = await body_thread.parse(
         opened.head.size + 1, partial(_table_again, opened.table, lines)
     )

@@ -32,6 +32,7 @@ CHOSEN: Final = "choisi"
 # The verdicts in the order of the page, by the letters that stand for them.
 VERDICTS: Final = {"s": SURE, "p": LIKELY, "a": AMBIGUOUS, "n": NONE, "e": ERROR}
 _LETTERS: Final = {verdict: letter for letter, verdict in VERDICTS.items()}
+SHOWN_VERDICTS: Final = (*VERDICTS.values(), CHOSEN)
 # A candidate below this is no choice for people: the matcher itself does not believe in it.
 _LEAST_NOTE: Final = 0.01
 _COMPANY_FIELDS: Final = ("nom", "ville", "code_postal", "etat", "ca_eur", "effectif")
@@ -77,7 +78,7 @@ class StoredLine(NamedTuple):
     @property
     def shown_verdict(self) -> str:
         """The verdict, or that a person chose the company."""
-        return CHOSEN if self.is_own and self.choice is not None else self.verdict
+        return _shown_verdict(self.verdict, self.choice)
 
 
 class ListTable(NamedTuple):
@@ -126,7 +127,7 @@ class OpenList(NamedTuple):
     def verdicts(self) -> Mapping[str, int]:
         """How many lines have each verdict; those for which a person chose a company are apart."""
         counts = Counter(self._shown_verdicts())
-        return {name: counts[name] for name in (*VERDICTS.values(), CHOSEN)}
+        return {name: counts[name] for name in SHOWN_VERDICTS}
 
     def places(self, verdict: str = "") -> Sequence[int]:
         """The places of the lines of a verdict, of all lines for ""."""
@@ -134,10 +135,9 @@ class OpenList(NamedTuple):
         return [place for place, name in shown if not verdict or name == verdict]
 
     def _shown_verdicts(self) -> Iterator[str]:
-        for letter, mark in zip(self.marks[::2], self.marks[1::2], strict=True):
-            verdict = VERDICTS[chr(letter)]
-            is_chosen = mark != NO_CHOICE and mark != _choice_of_matcher(verdict)
-            yield CHOSEN if is_chosen else verdict
+        pairs = list(zip(self.marks[::2], self.marks[1::2], strict=True))
+        shown = {pair: _shown_verdict(*_read_mark(*pair)) for pair in set(pairs)}
+        return map(shown.__getitem__, pairs)
 
     @property
     def chosen_places(self) -> Sequence[int]:
@@ -263,6 +263,14 @@ async def lines_at(
     return [line for part in parts for line in part]
 
 
+async def lines_without_companies(
+    request: PageRequest, opened: OpenList, places: Sequence[int]
+) -> Sequence[StoredLine]:
+    """The lines at these places, without the values of their companies. Raises StoreUnavailable."""
+    with request.server.published.lease() as generation:
+        return await lines_at(request, generation, opened, places, companies=False)
+
+
 async def line_at(request: PageRequest, opened: OpenList, place: int) -> StoredLine:
     """One line, without the values of its companies.
 
@@ -317,8 +325,7 @@ def _decode(
         if number not in decoded:
             decoded[number] = orjson.loads(zstandard.decompress(chunks[number]))
         cells, candidates, error = decoded[number][within]
-        verdict, mark = VERDICTS[chr(marks[2 * place])], marks[2 * place + 1]
-        choice = None if mark == NO_CHOICE else mark
+        verdict, choice = _read_mark(marks[2 * place], marks[2 * place + 1])
         yield StoredLine(
             place + 1,
             cells,
@@ -328,6 +335,16 @@ def _decode(
             choice != _choice_of_matcher(verdict),
             error,
         )
+
+
+def _read_mark(letter: int, number: int) -> tuple[str, int | None]:
+    """The verdict and the chosen candidate that the two bytes of a line stand for."""
+    return VERDICTS[chr(letter)], None if number == NO_CHOICE else number
+
+
+def _shown_verdict(verdict: str, choice: int | None) -> str:
+    is_chosen = choice is not None and choice != _choice_of_matcher(verdict)
+    return CHOSEN if is_chosen else verdict
 
 
 def _choice_of_matcher(verdict: str) -> int | None:
