@@ -20,7 +20,7 @@ Generations are compared, opened and closed beside the event loop. All else runs
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -51,7 +51,7 @@ _log: Final = logging.getLogger("serve.generation.current_generation")
 _Signature = tuple[int, int, int]
 
 # The files that have other digests than these.
-CompareFiles = Callable[[Mapping[Path, str]], Awaitable[Collection[Path]]]
+CompareFiles = Callable[[Mapping[Path, str]], Awaitable[Sequence[Path]]]
 
 # Opening a generation raises these: its files are wrong, or its lists are of another version.
 _REFUSED: Final = (ShardError, OSError, ValueError, TypeError, LookupError, AttributeError)
@@ -245,7 +245,7 @@ class CurrentGeneration:
         folder = self._data / name
         manifest = await asyncio.to_thread(_check_files, folder)
         digests = {folder / file: entry.blake3 for file, entry in manifest.files.items()}
-        damaged: Collection[Path] | None = None
+        damaged: Sequence[Path] | None = None
         if self._compare_files is not None:
             try:
                 damaged = await self._compare_files(digests)
@@ -253,11 +253,10 @@ class CurrentGeneration:
                 _log.warning("the files of %s are compared in this process: %s", name, error)
         if damaged is None:
             await asyncio.to_thread(_verify_digests, folder)
-        else:
-            for path in damaged:
-                raise CorruptError(
-                    f"{path} is not the file of the manifest (BLAKE3 differs); {REMEDY}"
-                )
+        elif damaged:
+            raise CorruptError(
+                f"{damaged[0]} is not the file of the manifest (BLAKE3 differs); {REMEDY}"
+            )
         return await asyncio.to_thread(_open_compared, self._data, name)
 
     async def _prepare_or_close(self, new: OpenGeneration) -> None:

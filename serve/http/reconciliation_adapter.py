@@ -78,9 +78,10 @@ async def respond(request: HttpRequest) -> Response:
     reader.check_names([pair for pair in pairs if pair[0] not in _OF_CLIENTS], names(allowed))
     # An empty parameter counts as absent, as everywhere in the API (contract B).
     given = {name: value for name, value in pairs if value.strip()}
+    version: str | None = None
     if VERSION.name in given:
         with request.context.published.lease() as generation:
-            values.value((given[VERSION.name],), VERSION, generation.names)
+            version = values.value((given[VERSION.name],), VERSION, generation.names)
     if part == "champs":
         return _tagged_response(request, reconciliation.proposed_fields(_limit(given.get("limit"))))
     if part == "suggestions":
@@ -102,9 +103,7 @@ async def respond(request: HttpRequest) -> Response:
     posted = request.message.method == "POST"
 
     def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
-        if VERSION.name in given:
-            version = values.value((given[VERSION.name],), VERSION, generation.names)
-            generation = generation.at_version(version)
+        generation = generation.at_version(version)
         if part in _SHOWN:
             return _company(part, rest[0], generation)
         if part == "suggestions":
