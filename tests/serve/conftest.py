@@ -8,7 +8,7 @@ import pytest
 from serve.generation import open_generation
 from serve.generation.open_generation import OpenGeneration
 from tests.serve import world
-from tests.serve.client import Served, serving
+from tests.serve.client import Customer, Served, serving
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +32,12 @@ def data_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def served(data: Path) -> Iterator[Served]:
     with serving(data) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def customer(served: Served) -> Customer:
+    """A caller who has every module, and sees every company of the world on one page."""
+    return served.customer("integral")
 
 
 @pytest.fixture(scope="session")

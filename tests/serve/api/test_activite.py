@@ -19,12 +19,6 @@ WORDS = "Boulangeries"
 CODES = ("10.71", "47.24")
 
 
-@pytest.fixture(scope="module")
-def customer(served: Served) -> Customer:
-    """A caller who has every module."""
-    return served.customer("integral")
-
-
 def named() -> list[str]:
     return [f"{one['iso2']}:{one['id']}" for one in COMPANIES if one["nace_code"] in CODES]
 

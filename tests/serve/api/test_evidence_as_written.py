@@ -59,11 +59,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def customer(served: Served) -> Customer:
-    return served.customer("integral")
-
-
 def match(served: Served, customer: Customer, lines: list[dict[str, Any]]) -> list[Any]:
     body = orjson.dumps({"lignes": [{"cle": str(n), **line} for n, line in enumerate(lines)]})
     headers = {"Content-Type": "application/json", **customer.headers}

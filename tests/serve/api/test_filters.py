@@ -18,12 +18,6 @@ Given = dict[str, str]
 KNOWN = [f"{one['iso2']}:{one['id']}" for one in COMPANIES[:16]]
 
 
-@pytest.fixture(scope="module")
-def customer(served: Served) -> Customer:
-    """A caller who sees every company of the world on one page."""
-    return served.customer("integral")
-
-
 def search(served: Served, customer: Customer, found: Given) -> Any:
     reply = served.ask("/api/v1/societes", headers=customer.headers, params=found)
     assert reply.status == 200, reply.body

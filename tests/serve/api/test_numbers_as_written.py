@@ -189,11 +189,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def customer(served: Served) -> Customer:
-    return served.customer("integral")
-
-
 def texts(iso2: str) -> list[str]:
     return [text for text in WRITTEN[iso2][1] if text not in AMBIGUOUS]
 

@@ -42,11 +42,6 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def customer(served: Served) -> Customer:
-    return served.customer("integral")
-
-
 # -- their schemas ------------------------------------------------------------------------
 
 

@@ -13,7 +13,6 @@ from quota.ledger.purchase import Purchase
 from serve.guests.site import facet_counts
 from tests.serve import world
 from tests.serve.client import PLANS, Served, serving
-from tests.serve.guests.site import browser as browsers
 from tests.serve.guests.site.browser import DESK, PHONE, window
 from tests.serve.guests.site.visitor import PASSWORD, address, member
 
@@ -32,12 +31,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     world.publish(data)
     with serving(data) as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browsers.browser() as started:
-        yield started
 
 
 def base(shop: Served) -> str:

@@ -70,12 +70,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browsers.browser() as started:
-        yield started
-
-
 def is_within(page: Page) -> bool:
     """Nothing slides sideways."""
     return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))

@@ -13,7 +13,6 @@ from shards.generations.groups import Relationship
 from tests import world as worlds
 from tests.serve import world
 from tests.serve.client import Served, serving
-from tests.serve.guests.site import browser as browsers
 from tests.serve.guests.site.browser import window
 from tests.serve.guests.site.test_browser import base
 from tests.serve.guests.site.test_layout import MEASURE_LABELS, is_within
@@ -96,12 +95,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     world.publish(data, companies, statements, relationships=list(_relationships()))
     with serving(data) as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browsers.browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
