@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 import orjson
 import pytest
 
+from serve.guests.files.workbook.labels import TEXTS
 from serve.guests.mcp import tools
 from serve.guests.operations import OPERATIONS
 from shards.codec.record import CONTACTS, FIELDS
@@ -32,11 +33,15 @@ ADDRESS: Final = "/adresse-de-rapprochement"
 FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 _BY_ONE: Final = 20  # requests of a customer
 # Different in every answer: tokens of forms, milliseconds of a page, seconds and the day of a workbook,
-# the digest in a cursor, which is of a generation too. The length is
-# that of the compared body, but for a workbook's, which packs these.
+# the digest in a cursor, which is of a generation too. The length is that of the compared body, but for a workbook's,
+# which packs these.
 _HEADERS: Final = ("Date", "ETag", "Set-Cookie", "X-Request-Id", "Content-Length")
+_DURATIONS: Final = "|".join(
+    re.escape(text) for name in ("searching", "reading", "writing") for text in TEXTS[name]
+)
 _OF_ANSWER: Final = re.compile(
-    rb'name="jeton" value="[^"]*"|[\d,]+ ms|s="28"><v>[\d.]+|[-\dT:]+Z</dcterms|\.[0-9a-f]{8}"'
+    rb'name="jeton" value="[^"]*"|[\d,]+ ms|[-\dT:]+Z</dcterms|\.[0-9a-f]{8}"|'
+    + f"(?:{_DURATIONS})</t></is></c><c [^>]*><v>[\\d.]+".encode()
 )
 # Counters of the server, the account of the caller, scripts of a page: no company is in them.
 _LEFT_OUT: Final = {"/metrics", "/api/v1/compte", "/docs/{file}"}
