@@ -6,7 +6,8 @@ module of the server, so that it starts in a few hundredths of a second.
 
 stdin has the request, a line of JSON, and ends when the server does, and this process with it:
 
-    turn    a file, or null: of several processes, the one that locks it reads, and the others wait until it is ready
+    turn    a file: of several processes, the one that locks it reads
+    each    whether the others wait for their turn; if not, they end once that one is ready
     ranges  [path, start, stop]: parts of files to bring into memory first, in this order
     files   path: BLAKE3 in hexadecimal, of each file that is compared then
     keep    whether what is compared stays in memory as well
@@ -53,12 +54,12 @@ def main() -> int:
 
 def _answer(request: Mapping[str, Any]) -> None:
     ranges: list[_Range] = [(path, start, stop) for path, start, stop in request["ranges"]]
-    turn = os.open(request["turn"], os.O_RDONLY) if request["turn"] else None
-    if turn is not None and not _has_turn(turn):
+    turn = os.open(request["turn"], os.O_RDONLY)
+    if not _has_turn(turn, each=request["each"]):
         _tell(ready=0)
         return
     _tell(ready=sum(len(piece) for one in ranges for _, piece in _pieces(*one)))
-    if turn is not None:
+    if not request["each"]:
         fcntl.flock(turn, fcntl.LOCK_SH)
     compared = 0
     for path, digest in request["files"].items():
@@ -74,10 +75,10 @@ def _answer(request: Mapping[str, Any]) -> None:
     _tell(compared=compared)
 
 
-def _has_turn(turn: int) -> bool:
-    """Whether this process is to read; False once another one that does is ready."""
+def _has_turn(turn: int, *, each: bool) -> bool:
+    """Whether this process is to read, once it may; False once another one that does is ready, unless each reads."""
     while True:
-        for kind in (fcntl.LOCK_EX, fcntl.LOCK_SH):
+        for kind in (fcntl.LOCK_EX,) if each else (fcntl.LOCK_EX, fcntl.LOCK_SH):
             with suppress(BlockingIOError):
                 fcntl.flock(turn, kind | fcntl.LOCK_NB)
                 return kind == fcntl.LOCK_EX

@@ -85,7 +85,7 @@ async def read(
 
     try:
         turn = opened.folder / generation_files.MANIFEST
-        await _run(turn, ranges, digests, keep=holds_all, heed=heed)
+        await _run(turn, ranges, digests, each=False, keep=holds_all, heed=heed)
     except OSError as error:
         _log.warning("the shards are not read ahead, so first searches are slower: %s", error)
     finally:
@@ -94,7 +94,7 @@ async def read(
 
 
 async def compare(digests: Mapping[Path, str]) -> list[Path]:
-    """The files that have other digests than these.
+    """The files that have other digests than these; of several workers one compares at a time.
 
     Raises:
         OSError: one cannot be read, or the process ended early.
@@ -108,17 +108,18 @@ async def compare(digests: Mapping[Path, str]) -> list[Path]:
         if "damaged" in message:
             damaged.append(Path(message["damaged"]))
 
-    await _run(None, (), digests, keep=fits(digests), heed=heed)
+    await _run(min(digests), (), digests, each=True, keep=fits(digests), heed=heed)
     if not ended:
         raise OSError("the process that compares files has ended early; see the limits of the host")
     return damaged
 
 
 async def _run(
-    turn: Path | None,
+    turn: Path,
     ranges: Sequence[_Range],
     digests: Mapping[Path, str],
     *,
+    each: bool,
     keep: bool,
     heed: Callable[[Mapping[str, Any]], Awaitable[None]],
 ) -> None:
@@ -128,7 +129,8 @@ async def _run(
         OSError: a file cannot be read, or the process cannot be started.
     """
     request = {
-        "turn": turn and str(turn),
+        "turn": str(turn),
+        "each": each,
         "ranges": ranges,
         "files": {str(path): digest for path, digest in digests.items()},
         "keep": keep,

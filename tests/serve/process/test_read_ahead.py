@@ -6,6 +6,7 @@ import json
 import mmap
 import os
 import re
+import select
 import subprocess
 import sys
 import time
@@ -83,7 +84,8 @@ def messages(process: "subprocess.Popen[bytes]") -> list[Any]:
 def asked(files: Sequence[Path], **more: Any) -> dict[str, Any]:
     ranges = [(str(path), MIB, 2 * MIB) for path in files]
     names = {str(path): digest for path, digest in digests(files).items()}
-    return {"turn": None, "ranges": ranges, "files": names, "keep": True, **more}
+    request = {"turn": str(files[0]), "each": False, "ranges": ranges, "files": names, "keep": True}
+    return {**request, **more}
 
 
 def read(opened: Generation) -> tuple[list[str], list[Path]]:
@@ -130,7 +132,7 @@ def test_a_process_that_is_killed_compares_nothing(
 def test_it_has_the_lowest_priority_for_the_processor_and_the_disk(files: Sequence[Path]) -> None:
     turn = os.open(files[0], os.O_RDONLY)
     fcntl.flock(turn, fcntl.LOCK_EX)
-    with program(asked(files, turn=str(files[0]))) as process:
+    with program(asked(files)) as process:
         assert eventually(lambda: os.getpriority(os.PRIO_PROCESS, process.pid) == 19)
         shown = subprocess.run(
             ["ionice", "-p", str(process.pid)], capture_output=True, text=True, check=False
@@ -143,7 +145,7 @@ def test_it_has_the_lowest_priority_for_the_processor_and_the_disk(files: Sequen
 def test_it_ends_with_its_server(files: Sequence[Path]) -> None:
     turn = os.open(files[0], os.O_RDONLY)
     fcntl.flock(turn, fcntl.LOCK_EX)
-    with program(asked(files, turn=str(files[0]))) as process:
+    with program(asked(files)) as process:
         assert process.stdin
         process.stdin.close()
 
@@ -156,12 +158,26 @@ def test_of_several_processes_one_reads_and_the_others_are_ready_with_it(
 ) -> None:
     turn = os.open(files[0], os.O_RDONLY)
     fcntl.flock(turn, fcntl.LOCK_EX)
-    with program(asked(files, turn=str(files[0]))) as process:
+    with program(asked(files)) as process:
         time.sleep(0.3)
         fcntl.flock(turn, fcntl.LOCK_SH)  # what searches need is in memory, the comparison goes on
 
         assert messages(process) == [{"ready": 0}]
     os.close(turn)
+
+
+def test_each_process_compares_in_its_turn_where_all_need_the_result(files: Sequence[Path]) -> None:
+    turn = os.open(files[0], os.O_RDONLY)
+    fcntl.flock(turn, fcntl.LOCK_EX)
+    with program(asked(files, each=True, ranges=[])) as process:
+        assert process.stdout
+        waits = not select.select([process.stdout], [], [], 0.5)[0]
+        fcntl.flock(turn, fcntl.LOCK_SH)
+        waits_still = not select.select([process.stdout], [], [], 0.5)[0]
+        os.close(turn)
+
+        assert messages(process) == [{"ready": 0}, {"compared": 12 * MIB}]
+    assert waits and waits_still
 
 
 def test_a_generation_is_read_and_its_page_tables_are_filled_before_it_is_ready(
