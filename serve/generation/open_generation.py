@@ -5,9 +5,9 @@ the bodies of the public lists, open files of changes. Its threads read its shar
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -52,8 +52,10 @@ _DOCUMENTS: Final = 64
 # more, so that lists, which take two where nothing else runs, always leave one to searches.
 EXPENSIVE_MICROSECONDS: Final = 1_000.0
 THREADS: Final = 3
-# Of these, those that callers without an account have at the same time: one is always left to others.
-VISITS: Final = 2
+# Callers without an account have one thread of a lower priority: they wait for one another, and never before others.
+# It is not the lowest, since the thread has Python's lock at times, which others wait for. Linux has a nice value for
+# each thread.
+VISITS_NICE: Final = 5
 
 # Whether the caller of the request that this task answers has no account (serve/access/visitor_lanes.py).
 VISIT: Final[ContextVar[bool]] = ContextVar("visit", default=False)
@@ -90,7 +92,9 @@ class OpenGeneration:
     _documents: dict[Hashable, Any] = field(default_factory=dict)
     _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)
     _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)
-    _visits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(VISITS))
+    _visits: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, initializer=lambda: os.nice(VISITS_NICE))
+    )
     _lists: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     _running: "set[asyncio.Future[Any]]" = field(default_factory=set)
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS))
@@ -206,15 +210,12 @@ class OpenGeneration:
         """
         if cost < EXPENSIVE_MICROSECONDS:
             return make()
-        async with self._visit():
-            return await self._in_thread(make)
+        return await self._in_thread(make)
 
     async def _in_thread(self, make: Callable[[], T]) -> T:
-        return await run_in(self._threads, partial(self._make, make), self._running)
-
-    def _visit(self) -> AbstractAsyncContextManager[None]:
-        """One of the threads that callers without an account may have; for others, nothing to wait for."""
-        return self._visits if VISIT.get() else nullcontext()
+        return await run_in(
+            self._visits if VISIT.get() else self._threads, partial(self._make, make), self._running
+        )
 
     def _make(self, make: Callable[[], T]) -> T:
         try:
@@ -224,7 +225,9 @@ class OpenGeneration:
 
     async def in_shared_thread(self, make: Callable[[], T]) -> T:
         """Like `in_thread`, for long jobs: they share one thread, so that searches keep the others."""
-        async with self._visit(), self._lists:
+        if VISIT.get():  # they share one already, and jobs of others must not wait for it
+            return await self._in_thread(make)
+        async with self._lists:
             return await self._in_thread(make)
 
     async def in_shared_threads(self, jobs: Iterator[Callable[[], T]]) -> list[T]:
@@ -248,6 +251,7 @@ class OpenGeneration:
     def close(self) -> None:
         """Wait for the threads, then close every file."""
         self._threads.shutdown()
+        self._visits.shutdown()
         for changes in self._changes.values():
             changes.close()
         self.generation.close()
@@ -258,14 +262,19 @@ async def run_in(
     make: Callable[[], T],
     running: "set[asyncio.Future[Any]] | None" = None,
 ) -> T:
-    """The result of `make` in a thread, which also a cancelled caller waits for; it is in `running` until then."""
-    made = asyncio.get_running_loop().run_in_executor(threads, make)
+    """The result of `make` in a thread, which also a cancelled caller waits for; it is in `running` until then.
+
+    Where the thread has not begun by then, it never does.
+    """
+    job = threads.submit(make)
+    made = asyncio.wrap_future(job)
     if running is not None:
         running.add(made)
         made.add_done_callback(running.discard)
     try:
         return await asyncio.shield(made)
     finally:
+        job.cancel()
         while not made.done():
             try:
                 await asyncio.wait([made])

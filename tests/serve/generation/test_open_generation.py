@@ -1,16 +1,18 @@
 """The memos of an open generation, and searches in its threads."""
 
 import asyncio
+import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from serve.generation import open_generation
 from serve.generation.current_generation import CurrentGeneration
-from serve.generation.open_generation import OpenGeneration
+from serve.generation.open_generation import VISIT, OpenGeneration
 from tests.serve import world
 from tests.serve.client import Served, serving
 from tests.serve.generation.test_current_generation import until
@@ -50,6 +52,70 @@ def test_the_loop_answers_others_while_a_dear_search_is_made(open_edition: OpenG
         return cheap
 
     assert asyncio.run(scenario()) == "cheap"
+
+
+def test_dear_calls_of_visitors_wait_for_one_another_and_never_before_others(
+    open_edition: OpenGeneration,
+) -> None:
+    async def scenario() -> list[str]:
+        held = threading.Event()
+
+        async def visit(name: str) -> None:
+            VISIT.set(True)
+            job = (
+                open_edition.in_shared_thread
+                if name == "list"
+                else partial(open_edition.in_thread, DEAR)
+            )
+            await job(lambda: held.wait(20))
+            ended.append(name)
+
+        async def keyed(job: Callable[[Callable[[], None]], Awaitable[None]]) -> None:
+            await job(lambda: None)
+            ended.append("keyed")
+
+        ended: list[str] = []
+        visits = [asyncio.create_task(visit(name)) for name in ("search", "list", "search")]
+        await asyncio.sleep(0)
+        await asyncio.wait_for(keyed(partial(open_edition.in_thread, DEAR)), 5)
+        await asyncio.wait_for(keyed(open_edition.in_shared_thread), 5)
+        held.set()
+        await asyncio.gather(*visits)
+        return ended
+
+    assert asyncio.run(scenario()) == ["keyed", "keyed", "search", "list", "search"]
+
+
+def test_a_dear_call_of_a_visitor_who_left_is_never_made(open_edition: OpenGeneration) -> None:
+    async def scenario() -> list[str]:
+        VISIT.set(True)
+        made: list[str] = []
+        held = threading.Event()
+        first = asyncio.create_task(open_edition.in_thread(DEAR, lambda: held.wait(20)))
+        left = asyncio.create_task(open_edition.in_thread(DEAR, lambda: made.append("left")))
+        await asyncio.sleep(0.01)
+        left.cancel()
+        await asyncio.wait([left], timeout=5)
+        assert left.cancelled()
+        held.set()
+        await first
+        await open_edition.in_thread(DEAR, lambda: made.append("stayed"))
+        return made
+
+    assert asyncio.run(scenario()) == ["stayed"]
+
+
+def test_dear_calls_of_visitors_have_a_lower_priority(open_edition: OpenGeneration) -> None:
+    async def priority(visit: bool) -> int:
+        VISIT.set(visit)
+        return await open_edition.in_thread(
+            DEAR, lambda: os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+        )
+
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+
+    assert asyncio.run(priority(visit=False)) == own
+    assert asyncio.run(priority(visit=True)) == min(own + open_generation.VISITS_NICE, 19)
 
 
 def test_long_lists_leave_a_thread_to_searches(open_edition: OpenGeneration) -> None:
