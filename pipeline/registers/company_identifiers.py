@@ -3,6 +3,10 @@
 Every reader holds its rows to this, those of companies and those of filed accounts. An identifier in the form of its
 country (`seeds/pays.csv`) and an LEI are always sound, but for zeros, and for a count beside the name of a total.
 Another is not wrong for its form alone: registers have exceptions to their own. It is wrong if it is a word.
+
+A trailer may have an identifier in its form, `99999999` and a count. There are companies named `3` and `1664`, so a
+number as a name is no mark by itself: the identifier is a filler, or the row has no place and no day and its number is
+about the count.
 """
 
 import re
@@ -31,6 +35,11 @@ _ZEROS: Final = r"^[^1-9\p{L}]*$"
 _COUNT: Final = (
     r"^0*[0-9]{1,7}$"  # beside a total's name, also where zeros fill it up to an identifier
 )
+_LETTER: Final = r"\p{L}"
+# A record of the file about itself, beside a filler: `TRAILER`, `END OF FILE`, `4 records`.
+_TRAILER: Final = r"(?i)^(?:[0-9. ]*(?:trailer|footer|records?|rows?|lines?|eof|end of (?:file|data)|end|count))[^\p{L}]*$"
+_FILLER: Final = rf"^(?:{'|'.join(rf'{n}{{5,}}' for n in range(10))})$"  # one digit alone
+_NEAR: Final = 2  # rows: a trailer counts itself, the header, or neither
 _ANCHORS: Final = str.maketrans("", "", "^$")
 
 
@@ -41,6 +50,21 @@ def is_no_company(iso2: pl.Expr, identifier: pl.Expr, name: pl.Expr) -> pl.Expr:
     has_form = pl.concat_str(iso2, pl.lit(" "), identifier).str.contains(_forms())
     is_number = identifier.str.contains(_ZEROS) | (is_total & identifier.str.contains(_COUNT))
     return ((is_word | is_total) & ~has_form) | is_number
+
+
+def is_trailer(identifier: pl.Expr, name: pl.Expr, row: pl.Expr, is_bare: pl.Expr) -> pl.Expr:
+    """Whether a row has a filler, or the count of rows, in the place of an identifier or a name.
+
+    Args:
+        row: the number of the row in its file.
+        is_bare: whether it has nothing else that a company has.
+    """
+    is_filler = identifier.str.contains(_FILLER)
+    is_count = pl.any_horizontal(
+        (value.cast(pl.Int64, strict=False) - row).abs() <= _NEAR for value in (identifier, name)
+    )
+    is_number = ~name.str.contains(_LETTER) & (is_filler | (is_bare & is_count))
+    return (is_number | (is_filler & name.str.contains(_TRAILER))).fill_null(False)
 
 
 def is_identifier(iso2: str, text: str) -> bool:

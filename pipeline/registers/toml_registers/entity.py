@@ -17,7 +17,7 @@ from typing import Final
 import polars as pl
 
 from pipeline.canonical import COMPANIES
-from pipeline.registers.company_identifiers import NO_COMPANY, is_no_company
+from pipeline.registers.company_identifiers import NO_COMPANY, is_no_company, is_trailer
 from pipeline.registers.register import (
     EXAMPLES,
     REJECTED,
@@ -43,6 +43,7 @@ _STAGED: Final[Mapping[str, pl.DataType]] = {
     "note_value": pl.String(),
 }
 _COMPANY: Final = ("iso2", "id")
+_PLACE_AND_DAY: Final = ("adresse", "code_postal", "ville", "date_creation")  # no trailer has these
 _ORDER: Final = "order: "  # before a number: the ranks of rows with one identifier
 _SHOWN: Final = "repeated"  # the column that shows such a row
 _UNREAD: Final = "unread: "  # before a reason: the column of the published values
@@ -198,8 +199,10 @@ def _map_rows(part: FilePart, rank: int, frame: pl.LazyFrame, entity: Entity) ->
     order = {f"{_ORDER}{n}": rank for n, rank in enumerate(entity.order)}
     repeated = {_SHOWN: entity.repeated.cast(pl.String)} if order else {}
     mapped = frame.select(**canonical, **typed, **unread, **order, **repeated)
-    is_other = pl.col("reject_reason").is_null() & is_no_company(
-        pl.col("iso2"), pl.col("id"), pl.col("nom")
+    identity = pl.col("id"), pl.col("nom")
+    is_bare = pl.all_horizontal(pl.col(_PLACE_AND_DAY).is_null())
+    is_other = pl.col("reject_reason").is_null() & (
+        is_no_company(pl.col("iso2"), *identity) | is_trailer(*identity, pl.col("ligne"), is_bare)
     )
     return mapped.with_columns(
         reject_reason=pl.when(is_other).then(pl.lit(NO_COMPANY)).otherwise("reject_reason"),

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipeline import seeds
-from pipeline.registers.company_identifiers import is_identifier, is_no_company
+from pipeline.registers.company_identifiers import is_identifier, is_no_company, is_trailer
 
 COUNTRIES = seeds.read().pays
 WORDS = [
@@ -53,3 +53,32 @@ def test_the_identifiers_of_a_country_are_sound_and_words_and_zeros_are_none(
 @example("UK", "")
 def test_a_document_is_held_to_the_rule_of_tables(iso2: str, text: str) -> None:
     assert is_identifier(iso2, text) is not _refused(iso2, text)
+
+
+@pytest.mark.parametrize(
+    ("identifier", "name", "row", "is_bare", "expected"),
+    [
+        ("99999999", "4", 5, False, True),
+        ("99999999", "00000004", 5, True, True),
+        ("99999999", "2026-11-01", 5, True, True),
+        ("9999999999", "END OF FILE", 5, True, True),
+        ("99999999", "4 records", 5, True, True),
+        ("12345678", "4", 5, True, True),
+        ("4", "99999999", 5, True, True),
+        ("12345678", "4", 5, False, False),
+        ("12345678", "1664", 5, True, False),
+        ("12345678", "3", 900, True, False),
+        ("99999999", "Muster AG", 5, True, False),
+        ("99999999", "Records of the North", 5, True, False),
+        ("12345678", "Trailer", 5, True, False),
+        ("12345678", "118 118", 5, True, False),
+    ],
+)
+def test_a_trailer_is_no_company_and_a_company_named_by_a_number_is_one(
+    identifier: str, name: str, row: int, is_bare: bool, expected: bool
+) -> None:
+    frame = pl.DataFrame({"id": [identifier], "nom": [name], "ligne": [row], "bare": [is_bare]})
+
+    marks = is_trailer(pl.col("id"), pl.col("nom"), pl.col("ligne"), pl.col("bare"))
+
+    assert frame.select(marks).item() is expected

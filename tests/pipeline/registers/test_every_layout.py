@@ -117,6 +117,19 @@ def test_a_header_and_totals_among_the_rows_are_left_out_and_named(table: Table)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=_named)
+def test_a_trailer_with_the_count_of_rows_is_no_company(table: Table) -> None:
+    if not table.is_main:
+        return
+    count, rest = str(len(table.lines) - 1), [""] * (len(table.fields(1)) - 2)
+    for trailer in (["99999999", count, *rest], [count, "99999999", *rest]):
+        kept, *_ = _with(
+            table.layout, table.name, table.layout.files[table.name] + table.line(trailer)
+        )
+
+        assert kept == _clean(table.layout)[0]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=_named)
 def test_of_a_table_that_is_cut_nothing_wrong_is_read(table: Table) -> None:
     lines = table.lines
     last = lines[-1].rstrip(b"\r\n")
