@@ -2,9 +2,9 @@
 
 Read `ee.toml`, a short one, then `toml_registers/` (the language and its reader), which uses `packing` (files
 and zips), `csv_rows` (rows that have all their fields) and `record_stream` (records of JSON and XML).
-`file_set` refuses files that are not the whole of an edition. `register` is the interface of a source.
-`company_identifiers` tells companies from headers, totals and trailers. `statements/` has the chart of accounts,
-`annual_accounts/` the accounts that are published as documents.
+`file_set` refuses files that are not the whole of an edition, `foreign_forms` those that no register publishes.
+`register` is the interface of a source. `company_identifiers` tells companies from headers, totals and trailers.
+`statements/` has the chart of accounts, `annual_accounts/` the accounts that are published as documents.
 
 To add a register of companies:
 

@@ -37,7 +37,7 @@ _COUNT: Final = (
 )
 _LETTER: Final = r"\p{L}"
 # A record of the file about itself, beside a filler: `TRAILER`, `END OF FILE`, `4 records`.
-_TRAILER: Final = r"(?i)^(?:[0-9. ]*(?:trailer|footer|records?|rows?|lines?|eof|end of (?:file|data)|end|count))[^\p{L}]*$"
+_TRAILER: Final = r"(?i)^[0-9. ]*(?:trailer|footer|records?|rows?|lines?|eof|end(?: of (?:file|data))?|count)[^\p{L}]*$"
 _FILLER: Final = rf"^(?:{'|'.join(rf'{n}{{5,}}' for n in range(10))})$"  # one digit alone
 _NEAR: Final = 2  # rows: a trailer counts itself, the header, or neither
 _ANCHORS: Final = str.maketrans("", "", "^$")

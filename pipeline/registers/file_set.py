@@ -4,16 +4,21 @@ Registers say in the names of files, and in their heads, that there are several 
 are, and that a file has only the changes since another (`intra-day`, `ExtractType update`). An import needs the whole.
 The heads are read with the files (`edition`); here are the names.
 
+People also leave a second copy of a download beside the first, as `a (1).csv`, or the unpacked file beside its zip.
+Which of two files holds is unknown, so both are named and refused.
+
 Names say less than heads. A word counts as a mark only by itself: `exchanges.csv` and `Delta Holding.csv` have no
 changes, nor has a file that is called full as well.
 """
 
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, NamedTuple
 
 from pipeline.canonical import InputError
 from pipeline.registers import file_date, packing
@@ -38,6 +43,17 @@ _WHOLE: Final = re.compile(
 )
 _PROPER: Final = ("Delta", "Flux", "DELTA", "FLUX")
 _UNFINISHED: Final = (".part", ".partial", ".crdownload", ".download", ".tmp", ".opdownload")
+# Marks of a second copy by browsers, desktops, editors and wget: before the suffix, at the end, or at the beginning.
+_COPY_WORD: Final = "(?:copy|copie|kopie|kopia|kopi|copia|cópia|koopia|kopio|kópia|kopija)"
+_COPY: Final = re.compile(
+    rf"(?: ?\(\d{{1,3}}\)|[ _-]{{1,3}}{_COPY_WORD}(?:[ _-]?\d{{1,3}}| ?\(\d{{1,3}}\))?)(?=\.[\w.]{{1,20}}$|$)"
+    rf"|(?:~|\.bak|\.orig|\.old|\.\d{{1,2}})$|^{_COPY_WORD} (?:\(\d{{1,3}}\) )?(?:of|de|von|van|av|af|di|da) ",
+    re.IGNORECASE,
+)
+_NOTES: Final = re.compile(r"read.?me|lisez|liesmich|licen[cs]e|terms|notice", re.IGNORECASE)
+_ANSWERS: Final = (
+    ".json"  # of APIs: each is of its company, or its day, and folders may have them under one name
+)
 _IDENTIFIER: Final = 6  # digits of a number that names a company, not a run or a time of the day
 
 
@@ -49,7 +65,8 @@ def check(files: Sequence[Path], *, is_whole: bool) -> None:
             several days add up.
 
     Raises:
-        InputError: a part is missing, files are of two editions, one has changes alone, or is half downloaded.
+        InputError: a part is missing, files are of two editions, one has changes alone, is half downloaded, or is the
+            copy of another.
     """
     for path in files:
         if path.suffix.lower() in _UNFINISHED:
@@ -66,6 +83,7 @@ def check(files: Sequence[Path], *, is_whole: bool) -> None:
             (_series(_PART.sub("", name)), name, file) for name, file in names.items()
         )
     _refuse_missing_parts(names)
+    _refuse_copies(files, is_whole=is_whole)
 
 
 def _mark_of_changes(name: str) -> str | None:
@@ -93,8 +111,67 @@ def _names(file: Path) -> Iterator[str]:
             yield from (PurePosixPath(info.filename).name for info in packing.entries(archive))
 
 
+class _PublishedFile(NamedTuple):
+    """A given file, or a member of one that is a zip, and a way to read its CRC-32."""
+
+    file: str
+    name: str
+    size: int
+    crc: Callable[[], int]
+
+    def __str__(self) -> str:
+        return f"{self.file}{_member(self.name, self.file)}"
+
+
+def _refuse_copies(files: Sequence[Path], *, is_whole: bool) -> None:
+    """Refuse two files with the same content, or whose names differ by the mark of a copy alone.
+
+    Zips of filings may share a filing, so their members are not compared.
+
+    Raises:
+        InputError: two files are copies.
+    """
+    published = list(_published_files(files, has_members=is_whole))
+    sizes = Counter(file.size for file in published)
+    by_name: dict[str, _PublishedFile] = {}
+    by_content: dict[tuple[int, int], _PublishedFile] = {}
+    for file in published:
+        if file.size and sizes[file.size] > 1:
+            same = by_content.setdefault((file.size, file.crc()), file)
+            if same is not file:
+                raise InputError(f"{same} and {file} have the same content; give one of them")
+        bare = packing.unpacked_name(_COPY.sub("", unicodedata.normalize("NFC", file.name)))
+        other = by_name.setdefault(bare.lower(), file)
+        is_one_name = other.name == file.name and (not is_whole or bare.endswith(_ANSWERS))
+        if other is not file and not is_one_name:
+            raise InputError(
+                f"{other} and {file} are two copies of one file, by their names; give one of them, or rename them"
+                " if both are parts of the whole"
+            )
+
+
+def _published_files(files: Sequence[Path], *, has_members: bool) -> Iterator[_PublishedFile]:
+    for file in files:
+        yield _PublishedFile(str(file), file.name, file.stat().st_size, partial(_crc, file))
+        if has_members and packing.is_zip(file):
+            with packing.open_zip(file) as archive:
+                for info in packing.entries(archive):
+                    if not _NOTES.search(info.filename):
+                        name = PurePosixPath(info.filename).name
+                        crc = partial(int, info.CRC)
+                        yield _PublishedFile(str(file), name, info.file_size, crc)
+
+
+def _crc(file: Path) -> int:
+    crc = 0
+    with file.open("rb") as stream:
+        while chunk := stream.read(packing.CHUNK):
+            crc = zlib.crc32(chunk, crc)
+    return crc
+
+
 def _member(name: str, file: str) -> str:
-    return "" if name == file else f": {name}"
+    return "" if name == PurePosixPath(file).name else f": {name}"
 
 
 def _refuse_missing_parts(names: Mapping[str, str]) -> None:

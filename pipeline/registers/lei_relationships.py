@@ -22,7 +22,7 @@ from typing import IO, Any, Final, NamedTuple, cast
 import polars as pl
 
 from pipeline.canonical import RELATIONS, InputError
-from pipeline.registers import packing, record_stream
+from pipeline.registers import foreign_forms, packing, record_stream
 from pipeline.registers.csv_rows import LEFT_OUT, CsvForm, CsvRows, RejectedRow
 from pipeline.registers.packing import Member
 from pipeline.registers.record_stream import LayoutError, RecordError
@@ -197,6 +197,8 @@ def _records(files: Sequence[Path]) -> Iterator[tuple[str, int, RelationshipReco
             try:
                 line = 0
                 with member.open() as stream:
+                    head = cast(io.BufferedReader, stream).peek(_HEAD)
+                    foreign_forms.refuse(member.name, foreign_forms.of_text(head))
                     for line, record in enumerate(reader(stream), start=1):
                         yield member.name, line, record
                 with member.open() as stream:

@@ -1,8 +1,9 @@
 """Published files out of their packing: plain, gzip, bzip2, xz, zstandard or zip, one stream per member.
 
 The packing is told by the first bytes, because people rename downloads. A zip may hold packed files and zips, one level
-deep. Files that a desktop leaves in a zip (`__MACOSX/`, `.DS_Store`) are not looked at. Text in UTF-16 is given as
-UTF-8.
+deep. Other files that are packed twice are refused with their remedy, as are forms that no register publishes
+(`foreign_forms`). Files that a desktop leaves in a zip (`__MACOSX/`, `.DS_Store`) are not looked at. Text in UTF-16 or
+UTF-32 is given as UTF-8, and without the line `sep=;` that spreadsheets write above a header.
 
 A file has a largest text, by its own size: a small one that unpacks to terabytes is made to fill a disk. Nor may the
 text of any leave the disk of the work folder without room for others.
@@ -15,6 +16,7 @@ import codecs
 import gzip
 import io
 import lzma
+import re
 import shutil
 import zipfile
 import zlib
@@ -30,6 +32,7 @@ import zstandard
 
 from pipeline.canonical import InputError
 from pipeline.errors import excerpt
+from pipeline.registers import foreign_forms
 
 CHUNK: Final = 1 << 20  # bytes
 
@@ -53,7 +56,18 @@ _HEAD: Final = 1 << 10
 MOST_RATIO: Final = 100
 SMALL: Final = 1 << 30  # bytes that any file may unpack to
 LEAST_FREE: Final = 1 << 28  # bytes of a disk that are left to others
+_SHOWN: Final = 5  # members that a message names
 _IN_MEMORY: Final = 1 << 22  # bytes of a zip in a zip; a larger one is copied to the disk
+_PACKED_AGAIN: Final = 2  # packings in one another
+_PARQUET: Final = b"PAR1"
+_SEPARATOR_LINE: Final = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=[^\r\n]"?\r?\n', re.IGNORECASE)
+_WIDE_MARKS: Final = {
+    codecs.BOM_UTF32_LE: "utf-32-le", codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be",
+}  # fmt: skip
+_LEAST_WIDE: Final = (
+    10  # bytes of a text in UTF-16 without a mark, of which a tenth or more are zeros of ASCII
+)
 _LOOK: Final = 1 << 26  # bytes between two looks at the disk
 
 
@@ -73,7 +87,7 @@ class UnpackedSize:
     """
 
     def __init__(self, file: Path, work: Path | None = None) -> None:
-        self._file = file
+        self.file = file
         self._most = max(SMALL, MOST_RATIO * file.stat().st_size)
         self._work = work
         self._count = 0
@@ -88,7 +102,7 @@ class UnpackedSize:
         self._count += count
         if self._count > self._most:
             raise InputError(
-                f"{self._file} unpacks to more than {self._most:,} bytes, and has {self._file.stat().st_size:,}: no"
+                f"{self.file} unpacks to more than {self._most:,} bytes, and has {self.file.stat().st_size:,}: no"
                 " file of a register does; download it again"
             )
         if self._work and self._count >= self._next_look:
@@ -96,7 +110,7 @@ class UnpackedSize:
             free = shutil.disk_usage(self._work).free
             if free < LEAST_FREE:
                 raise InputError(
-                    f"{self._file} does not fit on the disk of {self._work}: {free:,} bytes are free after"
+                    f"{self.file} does not fit on the disk of {self._work}: {free:,} bytes are free after"
                     f" {self._count:,} of its text, {LEAST_FREE:,} stay so; give it space, or name another folder"
                 )
 
@@ -136,7 +150,7 @@ def members(file: Path, suffixes: Collection[str], work: Path | None = None) -> 
                 )
             ]
         if not found:
-            raise nothing_of(file, suffixes)
+            raise nothing_of(file, archive, suffixes)
         yield from sorted(found, key=lambda member: member.name)
 
 
@@ -150,6 +164,7 @@ def is_zip(file: Path) -> bool:
         head = stream.read(_HEAD)
     is_named_so = file.suffix.lower() in (".zip", *_PACKED_SUFFIXES)
     if is_named_so and not head.startswith(_ZIP) and _packing(head) is None:
+        foreign_forms.refuse(file.name, foreign_forms.of_bytes(head) or foreign_forms.of_text(head))
         raise InputError(f"{file} is no {file.suffix[1:]}: {_description(head)}; download it again")
     return head.startswith(_ZIP)
 
@@ -166,7 +181,7 @@ def _members_of(
 
 def open_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: UnpackedSize) -> IO[bytes]:
     """Open a member of a zip, unpacked."""
-    return unpack(archive.open(info), size)
+    return unpack(archive.open(info), size, PurePosixPath(info.filename).name)
 
 
 @contextmanager
@@ -200,6 +215,7 @@ def copied_zip(packed: IO[bytes], work: Path | None) -> Iterator[zipfile.ZipFile
         with packed:
             shutil.copyfileobj(packed, copy, CHUNK)
         with zipfile.ZipFile(copy) as archive:
+            foreign_forms.refuse("a zip in the zip", foreign_forms.of_zip(archive.namelist()))
             yield archive
 
 
@@ -242,29 +258,36 @@ def open_zip(file: Path) -> zipfile.ZipFile:
         InputError: it is no zip, or only the beginning of one.
     """
     try:
-        return zipfile.ZipFile(file)
+        archive = zipfile.ZipFile(file)
+        foreign_forms.refuse(file.name, foreign_forms.of_zip(archive.namelist()))
+        return archive
     except (zipfile.BadZipFile, NotImplementedError) as error:
         with file.open("rb") as stream:
             head = stream.read(_HEAD)
+        foreign_forms.refuse(file.name, foreign_forms.of_name(file.name))
         why = "it is cut" if head.startswith(_ZIP) else _description(head)
         raise InputError(f"{file} is no zip: {why} ({error}); download it again") from error
 
 
 def _description(head: bytes) -> str:
     """A few words on a file of another form."""
-    text = head.removeprefix(codecs.BOM_UTF8).lstrip()
-    if not text:
-        return "it is empty"
-    if text[:1] == b"<" and (b"<html" in text.lower() or b"<!doctype html" in text.lower()):
-        return "it is a web page, as servers send about an error"
-    return f"it begins with {excerpt(head, 20)!r}"
+    return "it is empty" if not head.strip() else f"it begins with {excerpt(head, 20)!r}"
 
 
-def nothing_of(file: Path, suffixes: Collection[str]) -> InputError:
-    """The error about a zip without any file that has one of `suffixes`."""
-    return InputError(
-        f"{file} holds no {' or '.join(filter(None, suffixes)) or 'file'}; give a file of this register"
-    )
+def nothing_of(file: Path, archive: zipfile.ZipFile, suffixes: Collection[str]) -> InputError:
+    """The error about a zip without any file that has one of `suffixes`: it names those that it has."""
+    wanted = f"no {' or '.join(filter(None, suffixes)) or 'file'}"
+    names = [PurePosixPath(info.filename).name for info in entries(archive)]
+    for info in entries(archive)[:_SHOWN]:
+        refuse_unreadable(info, file)
+        with archive.open(info) as stream:
+            form = foreign_forms.of_member(info.filename, stream.read(_HEAD))
+        if form:
+            return InputError(
+                f"{file.name}: {excerpt(info.filename)} is {form.name}; {form.remedy}"
+            )
+    shown = f", but {excerpt(', '.join(names[:_SHOWN]))}" if names else ""
+    return InputError(f"{file.name} holds {wanted}{shown}; give a file of this register")
 
 
 def damage(where: str, error: BaseException) -> InputError:
@@ -309,20 +332,40 @@ def _packing(head: bytes) -> tuple[Callable[[], Any], int] | None:
     return next((found for magic, found in _PACKINGS.items() if head.startswith(magic)), None)
 
 
-def unpack(stream: IO[bytes], size: UnpackedSize) -> IO[bytes]:
-    """The stream itself or the file that is packed in it, by its first bytes; text in UTF-16 as UTF-8."""
+def unpack(stream: IO[bytes], size: UnpackedSize, member: str = "") -> IO[bytes]:
+    """The stream itself or the file that is packed in it, by its first bytes; other text as UTF-8.
+
+    Args:
+        member: the name, of a member of a zip.
+
+    Raises:
+        ForeignFormError: it is of a form that no register publishes.
+    """
     outer: IO[bytes] = io.BufferedReader(cast(io.RawIOBase, stream), CHUNK)
     try:
-        if packing := _packing(_peek(outer)):
-            unpacked = io.BufferedReader(_Unpacked(outer, *packing), CHUNK)
-            outer = io.BufferedReader(_ReadAhead(unpacked), CHUNK)
+        for _ in range(_PACKED_AGAIN):
+            if packing := _packing(_peek(outer)):
+                unpacked = io.BufferedReader(_Unpacked(outer, *packing), CHUNK)
+                outer = io.BufferedReader(_ReadAhead(unpacked), CHUNK)
+        _refuse_foreign(_peek(outer), f"{size.file.name}: {member}" if member else size.file.name)
         if encoding := _wide_encoding(_peek(outer)):
             outer = io.BufferedReader(_Utf8(outer, encoding), CHUNK)
+        if line := _SEPARATOR_LINE.match(_peek(outer)):
+            outer.read(line.end())
         outer = io.BufferedReader(_Counted(outer, size), CHUNK)
     except BaseException:
         outer.close()
         raise
     return outer
+
+
+def _refuse_foreign(head: bytes, where: str) -> None:
+    is_packed_again = _packing(head) or (
+        head.startswith(_ZIP) and not where.lower().endswith(".zip")
+    )
+    foreign_forms.refuse(
+        where, foreign_forms.ARCHIVE if is_packed_again else foreign_forms.of_bytes(head)
+    )
 
 
 def _peek(stream: IO[bytes]) -> bytes:
@@ -331,12 +374,14 @@ def _peek(stream: IO[bytes]) -> bytes:
 
 def _wide_encoding(head: bytes) -> str | None:
     """UTF-16, if the text begins as such; XML names its encoding itself."""
-    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+    for mark, encoding in _WIDE_MARKS.items():
         if head.startswith(mark):
-            return None if head[2:4].strip(b"\0") == b"<" else encoding
-    for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
-        if len(head) > 8 and not any(head[first:200:2]) and all(head[1 - first : 200 : 2]):
-            return None if b"<" in head[:2] else encoding
+            return None if head[len(mark) :].lstrip(b"\0")[:1] == b"<" else encoding
+    if len(head) < _LEAST_WIDE or head.startswith(_PARQUET):
+        return None
+    halves = [head[first::2].count(0) for first in (0, 1)]
+    if min(halves) == 0 and max(halves) > len(head) // _LEAST_WIDE:
+        return None if b"<" in head[:2] else ("utf-16-le", "utf-16-be")[halves[1] == 0]
     return None
 
 

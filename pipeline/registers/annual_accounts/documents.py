@@ -45,10 +45,12 @@ def documents(file: Path, suffixes: Collection[str], work: Path) -> Iterator[Doc
         work: a folder for zips in the zip.
 
     Raises:
-        InputError: a .zip that is no zip, one without any such file, or one whose members cannot be read here.
+        InputError: a file of a form that no register publishes, a .zip that is no zip, one without any such file, or
+            one whose members cannot be read here.
     """
     size = UnpackedSize(file, work)
     if not packing.is_zip(file):
+        packing.unpack(file.open("rb", buffering=0), size).close()  # to refuse another form
         name = packing.unpacked_name(file.name.removesuffix(".zip"))
         yield Document(name, lambda: packing.unpack(file.open("rb", buffering=0), size))
         return
@@ -61,7 +63,7 @@ def documents(file: Path, suffixes: Collection[str], work: Path) -> Iterator[Doc
             found = True
             yield document
         if not found:
-            raise packing.nothing_of(file, suffixes)
+            raise packing.nothing_of(file, archive, suffixes)
 
 
 class _Zips:

@@ -31,6 +31,7 @@ from ixbrlparse import IXBRL
 from ixbrlparse.core import IXBRLParseError
 
 from pipeline.registers import packing
+from pipeline.registers.foreign_forms import ForeignFormError
 
 FILE_NAME: Final = re.compile(
     r"Prod\d+_(\d+)_([A-Z0-9]{8})_(\d{4})(\d\d)(\d\d)\.(?:x?html?|xml|XML)$"
@@ -186,7 +187,7 @@ def content(opened: Callable[[], IO[bytes]]) -> bytes:
     try:
         with opened() as stream:
             found = stream.read(LARGEST + 1)
-    except (*packing.BROKEN, *UNREADABLE, OSError) as error:
+    except (ForeignFormError, *packing.BROKEN, *UNREADABLE, OSError) as error:
         raise FilingError(DAMAGED, str(error) or type(error).__name__) from error
     if len(found) > LARGEST:
         raise FilingError(TOO_LARGE, f"plus de {LARGEST >> 20} Mio")

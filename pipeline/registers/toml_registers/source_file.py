@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 
 from pipeline.canonical import InputError
 from pipeline.errors import excerpt
-from pipeline.registers import packing, record_stream
+from pipeline.registers import foreign_forms, packing, record_stream
 from pipeline.registers.csv_rows import (
     BLANK,
     CHUNK,
@@ -53,6 +53,8 @@ ROW: Final = "ligne"  # of the file, from 1; the column beside the published one
 _THREADS: Final = 2  # files that are unpacked at once; zlib and the disk leave the interpreter free
 NOT_JSON: Final = "ligne qui n'est pas du JSON"
 NO_OBJECT: Final = "valeur qui n'est pas un objet"
+_SEPARATORS: Final = (",", ";", "\t", "|", "^")
+_LONGEST_LIST: Final = 120  # characters of columns in a message
 _RECORDS: Final = ("json", "jsonl", "xml")
 
 
@@ -217,6 +219,7 @@ def _kind(
     """The kind of a file by its first bytes, and its columns; none for records."""
     if not head.removeprefix(codecs.BOM_UTF8).strip(BLANK):
         raise InputError(f"{member.name} is empty; download it again")
+    foreign_forms.refuse(member.name, foreign_forms.of_text(head))
     form = _form(head)
     if form == "parquet":
         try:
@@ -234,13 +237,37 @@ def _kind(
     if form != "csv" or not tables:
         known = sorted({kind.format for kind in kinds.values()})
         raise InputError(
-            f"{member.name} begins with {head.lstrip()[:20]!r}: it is no {' or '.join(known)}; is"
+            f"{member.name} begins with {excerpt(head, 20)!r}: it is no {' or '.join(known)}; is"
             " it a file of this register? Download it again"
         )
     first = decode_line(head.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n").splitlines()[0])
     headers = {name: _header(first, kind) for name, kind in tables.items()}
+    _refuse_other_separator(member.name, first, tables, headers)
     kind = _kind_of(member.name, tables, headers)
     return kind, kind.header or headers[kind.name]
+
+
+def _refuse_other_separator(
+    name: str, first: str, kinds: Mapping[str, FileKind], headers: Mapping[str, Sequence[str]]
+) -> None:
+    """Refuse a header of one column where all kinds have several: it is another text, or was saved by a spreadsheet.
+
+    Raises:
+        InputError: it is.
+    """
+    if any(len(headers[kind.name]) > 1 or len(kind.used) < 2 for kind in kinds.values()):
+        return
+    wanted = " or ".join(sorted({repr(kind.separator) for kind in kinds.values()}))
+    other = max(_SEPARATORS, key=first.count)
+    if first.count(other) > 1:
+        raise InputError(
+            f"{name} has {other!r} between its columns, {wanted} is that of this register: another program saved it;"
+            " give the file as the register publishes it"
+        )
+    raise InputError(
+        f"{name} begins with {excerpt(first, 60)!r}, which is no header of this register; is it a file of it? Download"
+        " it again"
+    )
 
 
 def _form(head: bytes) -> str:
@@ -364,7 +391,7 @@ def _kind_of(
     known = " nor ".join(f"{kind.name} (column {', '.join(kind.key)})" for kind in kinds.values())
     longest = max(headers.values(), key=len)
     raise InputError(
-        f"{name}: neither {known}; its columns are {', '.join(longest)}; give a file of this "
+        f"{name}: neither {known}; its columns are {excerpt(', '.join(longest), _LONGEST_LIST)}; give a file of this "
         "register"
     )
 
@@ -392,19 +419,21 @@ def _check_header(name: str, kind: FileKind, header: Sequence[str]) -> None:
     where = f"{name} as {kind.name}"
     if unknown:
         raise InputError(
-            f"{where}: unknown column {', '.join(map(repr, unknown))}; the register's layout has"
+            f"{where}: unknown column {_listed(unknown)}; the register's layout has"
             " changed: use the column or list it as ignored, with the reason"
         )
     if missing:
         raise InputError(
-            f"{where}: expected column {', '.join(map(repr, missing))} is missing; the register's"
+            f"{where}: expected column {_listed(missing)} is missing; the register's"
             " layout has changed, or this is another file: give that of the register, or list the"
             " column as optional"
         )
     if twice:
-        raise InputError(
-            f"{where}: column {', '.join(map(repr, twice))} is there twice; keep one of them"
-        )
+        raise InputError(f"{where}: column {_listed(twice)} is there twice; keep one of them")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return excerpt(", ".join(map(repr, names)), _LONGEST_LIST)
 
 
 # -- records -------------------------------------------------------------------------

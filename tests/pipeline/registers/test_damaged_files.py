@@ -298,6 +298,76 @@ def test_a_set_that_is_whole_is_in_order(tmp_path: Path, names: list[str]) -> No
     file_set.check([folder / name for name in names], is_whole=True)
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("a.csv", "a (1).csv"),
+        ("a.csv", "a(2).csv"),
+        ("a (1).csv", "a (2).csv"),
+        ("a.csv", "a - Copie.csv"),
+        ("a.csv", "a - Copie (2).csv"),
+        ("a.csv", "a_copy.csv"),
+        ("a.csv", "a copy 2.csv"),
+        ("a.csv", "Copie de a.csv"),
+        ("a.csv", "Copy (3) of a.csv"),
+        ("a.csv", "a.csv~"),
+        ("a.csv", "a.csv.1"),
+        ("a.csv", "a.csv.bak"),
+        ("a.csv", "A.csv.gz"),
+        ("a.csv.zip", "a (1).csv.zip"),
+        ("a.jsonl.bz2", "a (1).jsonl.bz2"),
+        ("a.csv", "older/a.csv"),
+        ("2024 - Kopie.json", "2024.json"),
+    ],
+)
+def test_two_copies_of_a_file_are_refused_with_both_their_names(
+    tmp_path: Path, first: str, second: str
+) -> None:
+    files = [tmp_path / first, tmp_path / second]
+    for number, file in enumerate(files):
+        file.parent.mkdir(exist_ok=True)
+        pack = {".gz": gzip.compress, ".bz2": bz2.compress}.get(file.suffix, bytes)
+        text = pack(b"row\n" * (number + 1))
+        file.write_bytes(_zip({"in.csv": text}) if ".zip" in file.name else text)
+
+    for is_whole in (True, False):
+        if is_whole or ("/" not in second and ".gz" not in second):
+            with pytest.raises(InputError, match="two copies of one file") as refusal:
+                file_set.check(files, is_whole=is_whole)
+            assert all(file.name in str(refusal.value) for file in files)
+
+
+def test_a_file_that_is_given_under_two_names_is_refused(tmp_path: Path) -> None:
+    files = {
+        "a.csv": b"row\n",
+        "b.csv": b"row\n",
+        "c.zip": _zip({"in.csv": b"row\n"}),
+        "d.zip": _zip({"read me.txt": b"a note", "in.csv": b"row\n"}),
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+
+    for first, second in (("a.csv", "b.csv"), ("a.csv", "c.zip"), ("c.zip", "d.zip")):
+        with pytest.raises(InputError, match=f"{first}.* and .*{second}.* have the same content"):
+            file_set.check([tmp_path / first, tmp_path / second], is_whole=True)
+
+
+def test_parts_answers_and_notes_beside_them_are_no_copies(tmp_path: Path) -> None:
+    files = {
+        "a-part1_2.zip": _zip({"readme.txt": b"a note", "a-part1_2.csv": b"row 1\n"}),
+        "a-part2_2.zip": _zip({"readme.txt": b"a note", "a-part2_2.csv": b"row 2\n"}),
+        "1/odpis.json": b"{}",
+        "2/odpis.json": b"[]",
+        "Photocopy (1).csv": b"row 3\n",
+        "Photo.csv": b"row 4\n",
+    }
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+
+    file_set.check([tmp_path / name for name in files], is_whole=True)
+
+
 def test_tables_of_one_kind_are_of_one_day_however_they_are_named(tmp_path: Path) -> None:
     lines = _lines(EXCERPTS[0])
     files = [
@@ -307,8 +377,8 @@ def test_tables_of_one_kind_are_of_one_day_however_they_are_named(tmp_path: Path
             "BasicCompanyData-2026-11-01-part1_1.csv",
         )
     ]
-    for file in files:
-        file.write_bytes(b"".join(lines))
+    for number, file in enumerate(files, start=2):
+        file.write_bytes(b"".join(lines[:number]))
 
     with pytest.raises(InputError, match="two editions of one file"):
         importing.run("uk-basic", files, tmp_path / "out")

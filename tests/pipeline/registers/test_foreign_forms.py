@@ -1,0 +1,157 @@
+"""Files that no register publishes: each error says what the file is and what to do, in one line."""
+
+import gzip
+import io
+import re
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from pipeline import importing
+from pipeline.canonical import InputError
+from tests.pipeline.registers import layouts
+
+LAYOUTS = layouts.layouts()
+SOURCES = ["ee", "uk-basic", "no-enheter", "gleif-rr", "lt-comptes", "lu-comptes", "be-nbb"]
+LONGEST = 300  # characters of a message
+
+
+def _zip(members: dict[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
+
+
+def _tar() -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        info = tarfile.TarInfo("a.csv")
+        info.size = 4
+        archive.addfile(info, io.BytesIO(b"a;b\n"))
+    return stream.getvalue()
+
+
+XLSX = _zip({"[Content_Types].xml": b"<a/>", "xl/workbook.xml": b"<a/>"})
+ODS = _zip({"mimetype": b"application/vnd.oasis.opendocument.spreadsheet", "content.xml": b"<a/>"})
+PAGE = b"<!DOCTYPE html>\n<html><head><title>503</title></head><body>later</body></html>"
+LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+FORMS = {
+    "tar": (_tar(), "is a tar archive; unpack it"),
+    "tar.gz": (gzip.compress(_tar()), "is a tar archive; unpack it"),
+    "zip in gzip": (gzip.compress(_zip({"a.csv": b"a;b\n"})), "is packed more than once"),
+    "7z": (b"7z\xbc\xaf\x27\x1c\0\x04" + bytes(90), "is a 7z archive; unpack it"),
+    "rar": (b"Rar!\x1a\x07\x01\0" + bytes(90), "is a RAR archive; unpack it"),
+    "compress": (b"\x1f\x9d\x90" + bytes(90), "is a file of compress .* unpack it"),
+    "xls": (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600), "old Excel workbook .* as CSV"),
+    "xlsx": (XLSX, "is an Excel workbook; save its sheet as CSV"),
+    "xlsx in zip": (_zip({"a.xlsx": XLSX}), "a.xlsx is an Excel workbook; save its sheet as CSV"),
+    "ods": (ODS, "is an OpenDocument spreadsheet; save its sheet as CSV"),
+    "pointer": (LFS, "is a pointer of Git LFS, .*git lfs pull"),
+    "pointer in zip": (_zip({"a.lfs": LFS}), "a.lfs is a pointer of Git LFS, .*git lfs pull"),
+    "zeros": (bytes(5_000), "is full of zero bytes, .* again"),
+    "PDF": (b"%PDF-1.7\n", "is a PDF document; download"),
+    "database": (b"SQLite format 3\0" + bytes(90), "is an SQLite database; export its table"),
+    "PGP": (b"-----BEGIN PGP MESSAGE-----\n", "is encrypted with PGP; decrypt it"),
+}
+MESSAGES = {
+    "page": (PAGE, "is a web page, .* open its address"),
+    "JSON": (
+        b'{"error": {"code": 429, "message": "Too many"}}',
+        "is a message about an error .*429",
+    ),
+    "XML": (
+        b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>",
+        "error .*AccessDenied",
+    ),
+}
+
+
+def _refusal(source: str, folder: Path, name: str, content: bytes) -> str:
+    file = folder / name
+    file.write_bytes(content)
+    with pytest.raises(InputError) as refusal:
+        importing.run(source, [file], folder / "out")
+    return str(refusal.value)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_file_of_another_form_is_named_with_its_remedy(
+    tmp_path: Path, source: str, form: str
+) -> None:
+    content, expected = FORMS[form]
+    name = next(iter(LAYOUTS[source].files))
+
+    message = _refusal(source, tmp_path, name, content)
+
+    assert message.startswith(name)
+    assert len(message) <= LONGEST
+    assert "\n" not in message
+    assert re.search(expected, message), message
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json", ".zip", ".csv.gz"])
+@pytest.mark.parametrize("message", MESSAGES)
+def test_a_message_of_a_server_is_no_file_whatever_its_name(
+    tmp_path: Path, suffix: str, message: str
+) -> None:
+    content, expected = MESSAGES[message]
+    for source in ("ee", "no-enheter"):
+        said = _refusal(source, tmp_path, f"{source}{suffix}", content)
+
+        assert re.search(expected, said), said
+
+
+def test_a_document_of_another_form_in_a_zip_is_rejected_alone(tmp_path: Path) -> None:
+    name, good = next(iter(LAYOUTS["be-nbb"].files.items()))
+    file = tmp_path / "a.zip"
+    file.write_bytes(_zip({name: good, "bad.xbrl": FORMS["7z"][0]}))
+
+    report = importing.run("be-nbb", [file], tmp_path / "out")
+
+    assert report.counts.kept
+    assert sum(report.counts.rejected.values()) == 1
+
+
+@pytest.mark.parametrize("line", [b"sep=%b\r\n", b"\xef\xbb\xbfsep=%b\n", b'"sep=%b"\n'])
+@pytest.mark.parametrize("table", layouts.tables(LAYOUTS["ee"]), ids=lambda t: t.name)
+def test_the_line_of_a_spreadsheet_above_a_header_is_passed_over(
+    tmp_path: Path, table: layouts.Table, line: bytes
+) -> None:
+    text = table.layout.files[table.name].removeprefix(b"\xef\xbb\xbf")
+    kept = []
+    (tmp_path / "in").mkdir()
+
+    for number, content in enumerate((text, line % table.separator + text)):
+        for name, other in {**table.layout.files, table.name: content}.items():
+            (tmp_path / "in" / name).write_bytes(other)
+        report = importing.run("ee", sorted((tmp_path / "in").iterdir()), tmp_path / str(number))
+        kept.append((tmp_path / str(number) / report.output).read_bytes())
+
+    assert kept[0] == kept[1]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32"])
+def test_a_text_in_wide_letters_is_read_without_a_mark(tmp_path: Path, encoding: str) -> None:
+    text = LAYOUTS["uk-basic"].files["BasicCompanyData-southyorkshire.csv"].decode()
+    (tmp_path / "a.csv").write_bytes(text.encode(encoding))
+
+    report = importing.run("uk-basic", [tmp_path / "a.csv"], tmp_path / "out")
+
+    assert report.counts.kept == len(text.splitlines()) - 1
+
+
+@pytest.mark.parametrize("separator", [b",", b"\t", b"|"])
+def test_a_table_that_another_program_saved_is_said_to_be_that(
+    tmp_path: Path, separator: bytes
+) -> None:
+    name, text = next(iter(LAYOUTS["ee"].files.items()))
+
+    message = _refusal("ee", tmp_path, name, text.replace(b";", separator))
+
+    assert "between its columns, ';' is that of this register" in message
+    assert len(message) <= LONGEST
