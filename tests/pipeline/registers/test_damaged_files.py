@@ -326,8 +326,9 @@ def test_two_copies_of_a_file_are_refused_with_both_their_names(
     files = [tmp_path / first, tmp_path / second]
     for number, file in enumerate(files):
         file.parent.mkdir(exist_ok=True)
-        pack = {".gz": gzip.compress, ".bz2": bz2.compress}.get(file.suffix, bytes)
-        text = pack(b"row\n" * (number + 1))
+        text = b"row\n" * (number + 1)
+        text = gzip.compress(text) if file.suffix == ".gz" else text
+        text = bz2.compress(text) if file.suffix == ".bz2" else text
         file.write_bytes(_zip({"in.csv": text}) if ".zip" in file.name else text)
 
     for is_whole in (True, False):
