@@ -160,8 +160,8 @@ class PreparedCall(NamedTuple, Generic[T_co]):
 # A list reads a generation; a check reads the status of those that are served and refused.
 PublicList = Callable[[Request, OpenGeneration], CallResult[T_co]]
 Prepare = Callable[[Request, OpenGeneration], PreparedCall[T_co]]
-# The second argument is the language of an error.
-Check = Callable[[GenerationStatus, str], Response]
+# The others: whether the store was opened, and the language of an error.
+Check = Callable[[GenerationStatus, bool, str], Response]
 
 
 def of_error(error: ApiError, lang: str) -> Response:

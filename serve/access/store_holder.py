@@ -59,6 +59,11 @@ class StoreHolder:
             raise StoreUnavailable("the store is not open yet; try again")
         return self._store
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the store was opened; it may fail nevertheless."""
+        return self._store is not None
+
     async def find(self, key: str) -> Account | None:
         """The account of a key, or None.
 

@@ -1,4 +1,4 @@
-"""/healthz: the process is alive. /readyz: it has data to answer from (contract G10).
+"""/healthz: the process is alive. /readyz: it has data to answer from, and counters for accounts (contract G10).
 
 Both must answer while nothing is published, so they read the status of the generations and no
 generation.
@@ -10,15 +10,21 @@ from serve.contract.objects.lists import Pret, Vivant
 from serve.generation.generation_status import GenerationStatus
 
 
-def healthz(_status: GenerationStatus, _lang: str) -> Response:
+def healthz(_status: GenerationStatus, _store_opened: bool, _lang: str) -> Response:
     """200 whenever the process can answer."""
     return Response(200, Vivant(statut="vivant").json(), NO_STORE)
 
 
-def readyz(status: GenerationStatus, lang: str) -> Response:
-    """200 as long as anything is served and, after a start, is in memory; names a generation that is refused."""
+def readyz(status: GenerationStatus, store_opened: bool, lang: str) -> Response:
+    """200 as long as anything is served and, after a start, is in memory; names a generation that is refused.
+
+    Args:
+        store_opened: the store was opened since the start. A later failure of it is no reason to turn visitors away.
+    """
     if status.generation is None:
         return of_error(errors.indisponible(errors.NO_GENERATION), lang)
+    if not store_opened:
+        return of_error(errors.indisponible(errors.STORE_CLOSED), lang)
     if status.is_reading:
         return of_error(errors.indisponible(errors.READING), lang)
     answer = Pret(

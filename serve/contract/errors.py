@@ -124,6 +124,7 @@ def _error(
 
 
 NO_GENERATION: Final = _message("sans_generation")
+STORE_CLOSED: Final = _message("magasin_ferme")
 READING: Final = _message("en_lecture")
 NO_COUNTERS: Final = _message("sans_compteurs")
 NO_CHANGES: Final = _message("sans_modifications")

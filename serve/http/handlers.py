@@ -128,7 +128,8 @@ def _check(operation: Operation) -> RouteHandler:
     assert check is not None
 
     async def handle(request: HttpRequest) -> Response:
-        return check(request.context.published.status, request.lang)
+        context = request.context
+        return check(context.published.status, context.holder.is_open, request.lang)
 
     return handle
 

@@ -238,10 +238,10 @@ def test_a_record_that_fails_is_not_charged(
 def test_a_store_that_opens_late_is_taken_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """G9: it recovers by itself"""
+    """G9: it recovers by itself; G10: until then it is not ready"""
     data = tmp_path / "data"
     world.publish(data)
-    monkeypatch.setattr(store_holder, "PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(store_holder, "PAUSE_SECONDS", 0.2)
     attempts = []
 
     def opener(folder: Path) -> Store:
@@ -256,13 +256,18 @@ def test_a_store_that_opens_late_is_taken_up(
     with serving(data, opener=opener) as server:
         statuses = [server.ask(SEARCH, headers=unknown).status]
         visitor = server.ask(SEARCH).status
+        ready = [server.ask("/readyz")]
+        alive = server.ask("/healthz").status
         nonsense = server.ask(SEARCH, headers={"Authorization": "Bearer soc_live_x"}).status
         deadline = time.monotonic() + 5
         while statuses[-1] != 401 and time.monotonic() < deadline:
             statuses.append(server.ask(SEARCH, headers=unknown).status)
             time.sleep(0.01)
+        ready.append(server.ask("/readyz"))
 
-    assert (visitor, nonsense) == (200, 401)
+    assert (visitor, nonsense, alive) == (200, 401, 200)
+    assert [reply.status for reply in ready] == [503, 200]
+    assert "magasin des comptes" in ready[0].json["erreur"]["message"]
     assert statuses[0] == 503
     assert set(statuses) == {503, 401}
     assert len(attempts) == 4

@@ -14,7 +14,7 @@ from quota.plans import load
 from quota.store.lmdb_store import LmdbStore
 from tests.proof.tools import need
 from tests.serve import world
-from tests.serve.processes import ROOT, ask, line_of
+from tests.serve.processes import ROOT, ask, eventually, line_of
 
 pytestmark = pytest.mark.slow
 
@@ -74,10 +74,15 @@ def test_two_servers_and_a_command_share_a_state_each_in_a_container(
             for address in addresses
             for _ in range(6)
         ]
+        ready = [
+            eventually(lambda address=address: ask(address, "/readyz")[0] == 200)  # type: ignore[misc]
+            for address in addresses
+        ]
         accounts = said_by(["--state", str(state), "account", "list", "--json"])
         audit = said_by(["--state", str(state), "audit", "--json"])
 
     assert answers == [200] * 12
+    assert ready == [True, True]
     assert len(orjson.loads(accounts)) == 1
     assert orjson.loads(audit)["charges"] == 1
 

@@ -1,6 +1,7 @@
 """The command `python -m serve`: a real process, its output, signals and imports (design §2)."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -360,6 +361,23 @@ def test_it_starts_without_data_and_picks_the_first_generation_up(tmp_path: Path
         assert ask(address, "/readyz")[0] == 503
         world.publish(data)
         assert eventually(lambda: ask(address, "/readyz")[0] == 200)
+        stop(process)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_it_is_not_ready_before_its_store_was_opened(data: Path, workers: str) -> None:
+    """G10: a folder is where the store belongs, then no longer"""
+    store = data.with_name("state") / "quota.lmdb"
+    (store / "in_the_way").mkdir(parents=True)
+    with started(data, "--workers", workers) as process:
+        address = line_of(process)
+        ready = [ask(address, "/readyz") for _ in range(16)]
+        others = {ask(address, path)[0] for path in ("/healthz", "/api/v1/societes")}
+        shutil.rmtree(store)
+
+        assert others == {200}
+        assert all(status == 503 and b"magasin" in body for status, body in ready)
+        assert eventually(lambda: all(ask(address, "/readyz")[0] == 200 for _ in range(16)))
         stop(process)
 
 
