@@ -6,9 +6,9 @@ and how many companies are rows in memory at a time. A country that does not fit
 refused by name before it begins.
 """
 
-import re
-from pathlib import Path
 from typing import Final
+
+from shards import host_memory
 
 MIB: Final = 1 << 20
 GIB: Final = 1 << 30
@@ -27,27 +27,17 @@ _SHARE: Final = 0.5
 # The default limit of one call in a process of its own, likewise, and its least.
 _CALL_SHARE: Final = 0.75
 _LEAST_CALL: Final = 2 * GIB
-_MACHINE: Final = Path("/proc/meminfo")
-_CONTAINER: Final = Path("/sys/fs/cgroup/memory.max")  # "max", or bytes
 _WITHOUT_PROC: Final = 4 * GIB  # taken as available on a system without /proc
 
 
 def default_limit() -> int:
     """Half of the available memory, in bytes."""
-    return int(_SHARE * _available())
+    return int(_SHARE * host_memory.available_bytes(_WITHOUT_PROC))
 
 
 def call_limit() -> int:
     """Three quarters of the available memory, in bytes; 2 GiB at least."""
-    return max(_LEAST_CALL, int(_CALL_SHARE * _available()))
-
-
-def _available() -> int:
-    """The available memory in bytes, within the limit of the container."""
-    machine = re.search(r"MemAvailable:\s+(\d+) kB", _read(_MACHINE))
-    container = re.match(r"\d+", _read(_CONTAINER))
-    available = int(machine[1]) << 10 if machine else _WITHOUT_PROC
-    return min(available, int(container[0]) if container else available)
+    return max(_LEAST_CALL, int(_CALL_SHARE * host_memory.available_bytes(_WITHOUT_PROC)))
 
 
 def batch_rows(share: int) -> int:
@@ -68,10 +58,3 @@ def format_size(size: int) -> str:
     ('1 MiB', '1.5 GiB')
     """
     return f"{size / GIB:.1f} GiB" if size >= GIB else f"{-(-size // MIB)} MiB"
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""

@@ -242,6 +242,11 @@ class LmdbFile:
         remedy = "give it space and write access"
         if isinstance(error, lmdb.MapFullError):
             remedy = "drop old periods: python -m quota --state STATE compact"
+        elif isinstance(error, lmdb.MemoryError):
+            remedy = (
+                f"it takes {self._map_size >> 30} GiB of address space, little of it memory: raise that limit"
+                " (`ulimit -v`)"
+            )
         elif isinstance(error, _DAMAGE):
             remedy = "put a copy in its place (python -m quota --state STATE backup wrote it)"
         elif isinstance(error, FileExistsError | NotADirectoryError):

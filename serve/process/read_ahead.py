@@ -11,10 +11,9 @@ Of several workers, the process of one reads; all of them fill their page tables
 
 import asyncio
 import logging
-import re
 import sys
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -22,17 +21,13 @@ from typing import Any, Final
 import orjson
 
 from serve.process import page_tables
+from shards import host_memory
 from shards.generations import generation_files
 from shards.generations.generation_files import Generation
 
 _PROGRAM: Final = Path(__file__).with_name("file_reader.py")
 # The files may take this share of the available memory, which includes what they occupy already.
 _SHARE: Final = 0.8
-_MACHINE: Final = Path("/proc/meminfo")
-# Limits of a control group: "max", or bytes. Those above it hold, too.
-_OWN_GROUP: Final = Path("/proc/self/cgroup")
-_GROUPS: Final = Path("/sys/fs/cgroup")
-_LIMITS: Final = ("memory.max", "memory.high")
 _MIB: Final = 1 << 20
 _PATIENCE_S: Final = 1.0
 
@@ -169,27 +164,4 @@ def _size(files: Collection[Path]) -> int:
 
 
 def _free_bytes() -> int:
-    return int(_SHARE * available_bytes())
-
-
-def available_bytes() -> int:
-    """Available bytes of memory, page cache included; 0 if the system does not say."""
-    machine = re.search(r"MemAvailable:\s+(\d+) kB", _text(_MACHINE))
-    return min([int(machine[1]) << 10 if machine else 0, *_limits()])
-
-
-def _limits() -> Iterator[int]:
-    """The limits of memory of the control group of this process, and of those above it."""
-    own = re.search(r"^0::/?(.*)$", _text(_OWN_GROUP), re.MULTILINE)
-    group = _GROUPS / (own[1] if own else "")
-    for folder in (group, *group.parents):
-        if folder.is_relative_to(_GROUPS):
-            texts = [_text(folder / name) for name in _LIMITS]
-            yield from (int(text) for text in texts if text.strip().isdigit())
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii")
-    except OSError:
-        return ""
+    return int(_SHARE * host_memory.available_bytes())

@@ -25,6 +25,11 @@ from shards.errors import OutOfOrderError
 # Address space, not disk space: the file grows with its content. The largest country needs 4 GiB.
 _MAP_BYTES: Final = 1 << 36
 _COMMIT_BYTES: Final = 32 << 20
+_NEEDS_SPACE: Final = "give its disk space, and build again"
+_NEEDS_ADDRESSES: Final = (
+    f"it takes {_MAP_BYTES >> 30} GiB of address space, little of it memory: raise that limit (`ulimit -v`), and build"
+    " again"
+)
 
 Value = bytes | memoryview
 
@@ -129,9 +134,8 @@ def open_writer(path: Path) -> Iterator[LmdbWriter]:
             env.sync(True)
         partial.replace(path)
     except lmdb.Error as error:  # a full disk is "Input/output error" to LMDB
-        raise OSError(
-            f"{path} cannot be written: {error}; give its disk space, and build again"
-        ) from error
+        remedy = _NEEDS_ADDRESSES if isinstance(error, lmdb.MemoryError) else _NEEDS_SPACE
+        raise OSError(f"{path} cannot be written: {error}; {remedy}") from error
     finally:
         partial.unlink(missing_ok=True)
 

@@ -6,31 +6,38 @@ import pytest
 
 from pipeline.workers import memory
 from pipeline.workers.memory import GIB
+from shards import host_memory
 
 
 @pytest.mark.parametrize(
     ("machine", "container", "expected"),
     [
-        ("MemTotal: 9 kB\nMemAvailable:    8388608 kB\n", "max\n", 4 * GIB),
-        ("MemAvailable:    8388608 kB\n", f"{3 * GIB}\n", 1.5 * GIB),
-        ("MemAvailable:    8388608 kB\n", None, 4 * GIB),
-        (None, None, 2 * GIB),
+        ("MemTotal: 9 kB\nMemAvailable:    8388608 kB\n", "max\n", (4 * GIB, 6 * GIB)),
+        ("MemAvailable:    8388608 kB\n", f"{4 * GIB}\n", (2 * GIB, 3 * GIB)),
+        ("MemAvailable:    8388608 kB\n", f"{GIB}\n", (GIB // 2, 2 * GIB)),
+        ("MemAvailable:    8388608 kB\n", None, (4 * GIB, 6 * GIB)),
+        (None, None, (2 * GIB, 3 * GIB)),
     ],
 )
-def test_the_default_is_half_of_what_is_available(
+def test_a_build_takes_half_of_the_available_memory_and_an_import_three_quarters(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     machine: str | None,
     container: str | None,
-    expected: float,
+    expected: tuple[int, int],
 ) -> None:
-    for name, text in (("_MACHINE", machine), ("_CONTAINER", container)):
-        path = tmp_path / name
+    """The limit is that of the control group of this process, as a unit of systemd has it"""
+    own = tmp_path / "fs/system.slice/societes-nightly.service"
+    own.mkdir(parents=True)
+    group = "0::/system.slice/societes-nightly.service\n"
+    texts = {"meminfo": machine, "cgroup": group, str(own / "memory.max"): container}
+    for name, text in texts.items():
         if text is not None:
-            path.write_text(text)
-        monkeypatch.setattr(memory, name, path)
+            (tmp_path / name).write_text(text)
+    for name, path in (("_MACHINE", "meminfo"), ("_OWN_GROUP", "cgroup"), ("_GROUPS", "fs")):
+        monkeypatch.setattr(host_memory, name, tmp_path / path)
 
-    assert memory.default_limit() == expected
+    assert (memory.default_limit(), memory.call_limit()) == expected
 
 
 def test_less_memory_means_fewer_rows_at_once_within_limits() -> None:

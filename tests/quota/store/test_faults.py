@@ -5,6 +5,7 @@ store recovers by itself.
 """
 
 import random
+import resource
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -158,3 +159,15 @@ def test_a_state_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(StoreUnavailable, match="état"):
         LmdbStore(tmp_path / "état")
+
+
+def test_a_limit_of_address_space_is_no_lack_of_disk_space(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (16 << 30, hard))
+    try:
+        with pytest.raises(StoreUnavailable, match=r"quota\.lmdb: .*64 GiB .*ulimit -v") as said:
+            LmdbStore(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+    assert "give it space" not in str(said.value)

@@ -217,7 +217,7 @@ def test_shards_that_memory_does_not_hold_are_ready_at_once_and_compared(
         stop - start for one in opened.shards.values() for start, stop in one.file.arrays()
     )
     monkeypatch.setattr(
-        read_ahead, "available_bytes", lambda: arrays * 5 // 4 + 8 if records else 9
+        read_ahead.host_memory, "available_bytes", lambda: arrays * 5 // 4 + 8 if records else 9
     )
     requests: list[Any] = []
     original = read_ahead._run
@@ -259,29 +259,6 @@ def test_reading_ends_at_once_when_it_is_cancelled(opened: Generation) -> None:
 
     assert asyncio.run(scenario()) < 2
     os.close(turn)
-
-
-def test_a_control_group_and_those_above_say_how_much_memory_there_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine, own = tmp_path / "meminfo", tmp_path / "cgroup"
-    group = tmp_path / "fs" / "system.slice" / "societes.service"
-    group.mkdir(parents=True)
-    machine.write_text("MemTotal: 9 kB\nMemAvailable:  4096 kB\n")
-    own.write_text("4:memory:/elsewhere\n0::/system.slice/societes.service\n")
-    for name, path in (("_MACHINE", machine), ("_OWN_GROUP", own), ("_GROUPS", tmp_path / "fs")):
-        monkeypatch.setattr(read_ahead, name, path)
-    found = [read_ahead.available_bytes()]
-    (group / "memory.max").write_text("max\n")
-    found.append(read_ahead.available_bytes())
-    (group.parent / "memory.max").write_text(f"{3 * MIB}\n")
-    found.append(read_ahead.available_bytes())
-    (group / "memory.high").write_text(f"{MIB}\n")
-    found.append(read_ahead.available_bytes())
-    machine.unlink()
-    found.append(read_ahead.available_bytes())
-
-    assert found == [4 * MIB, 4 * MIB, 3 * MIB, MIB, 0]
 
 
 def test_pages_of_mapped_files_are_in_the_page_tables(files: Sequence[Path]) -> None:
