@@ -10,6 +10,7 @@ from tests.serve.guests.site.visitor import FORM, HTML
 
 SECRET = "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z"
 KEYS = [f"soc_live_{SECRET}", f"soc_rec_{SECRET}", f"soc_lien_{SECRET}", f"SOC%5Flive%5F{SECRET}"]
+KEYS += [f"s%25256fc%25255flive%25255f{SECRET}", f"%%37%33oc_rec_{SECRET}"]
 ASKED = [
     "/api/v1/identifiants/{}", "/api/v1/societes/FR/{}", "/api/v1/societes/{}/1", "/api/v1/{}", "/{}", "/docs/{}",
     "/api/v1/reconciliation/{}/x", "/api/v1/reconciliation/{}", "/invitation/{}/x", "/invitation/{}",
@@ -54,7 +55,7 @@ def test_no_error_of_a_body_repeats_a_key(
     served: Served, path: str, body: Mapping[str, object]
 ) -> None:
     customer = served.customer("integral", api_tool=True)
-    for key in KEYS[:3]:
+    for key in (*KEYS[:3], *KEYS[4:]):
         sent = orjson.dumps(body).replace(b"{}", key.encode())
         kind = {**customer.headers, "Content-Type": "application/json"}
 

@@ -28,12 +28,30 @@ KEY = "soc_live_" + "aB3" * 10 + "zzzzzz"
         f"cle=soc%255flive%25255F{KEY[9:]}",
         f"Bearer%20{KEY[9:]}",
         f"%42earer+{KEY[9:]}",
+        f"Bearer%2520{KEY[9:]}",
+        f"/x?cle=%%37%33oc%5Flive%5F{KEY[9:]}&y=1",
+        f"%2%35%373oc_li%76e_{KEY[9:]}",
+        f"s%252525256fc_rec_{KEY[9:]}",
+        f"soc%{'25' * 7}5Flive_{KEY[9:]}",
+        f"soc%{'25' * 500}5Flive_{KEY[9:]}",
+        f"é%C3%A9%00soc_lien_{KEY[9:]}",
     ],
 )
 def test_no_key_passes(text: str) -> None:
     """G11"""
     assert KEY[9:] not in redact(text)
     assert "…" in redact(text)
+
+
+@pytest.mark.parametrize("text", ["100 % societe", "/x?q=caf%C3%A9%20soci%25C3%25A9t%C3%A9", "%", "%zz%%"])
+def test_a_text_without_a_key_stays(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_an_encoded_key_takes_no_other_value_of_its_line_along() -> None:
+    line = f'{{"path": "/x", "query": {{"q": ["Lyon", "%2573oc_live_{KEY[9:]}"], "pays": ["FR"]}}}}'
+
+    assert redact(line) == '{"path": "/x", "query": {"q": ["Lyon", "…"], "pays": ["FR"]}}'
 
 
 def test_an_unknown_parameter_is_logged_without_its_value() -> None:

@@ -187,6 +187,9 @@ def test_nginx_writes_no_address_that_is_a_key_and_no_referer(
         f"/mot-de-passe/{secret}",
         f"/compte?cle={secret}",
         f"/x/soc_live_{secret}",
+        f"/x/SOC_liste_{secret}",
+        f"/x/soc%255Flive%25255F{secret}",
+        f"/x/%2573oc_live_{secret}",
     ]
     with running(nginx):
         for target in targets:
@@ -260,7 +263,15 @@ def test_nginx_names_no_key_when_the_server_is_gone(tmp_path: Path) -> None:
     with running(nginx):
         answers = [
             spelled(nginx, f"{path}Secret0123456789")
-            for path in ("/api/v1/reconciliation/soc_rec_", "/invitation/", "/mot-de-passe/")
+            for path in (
+                "/api/v1/reconciliation/soc_rec_",
+                "/invitation/",
+                "/mot-de-passe/",
+                "/listes/",
+                "/api/v1/societes?cle=soc_live_",
+                "/docs?q=",
+                "/api/v1/rapprochement?soc_live_",
+            )
         ]
 
     assert all(b" 503 " in answer.splitlines()[0] for answer in answers)
