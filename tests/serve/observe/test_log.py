@@ -43,7 +43,9 @@ def test_no_key_passes(text: str) -> None:
     assert "…" in redact(text)
 
 
-@pytest.mark.parametrize("text", ["100 % societe", "/x?q=caf%C3%A9%20soci%25C3%25A9t%C3%A9", "%", "%zz%%"])
+@pytest.mark.parametrize(
+    "text", ["100 % societe", "/x?q=caf%C3%A9%20soci%25C3%25A9t%C3%A9", "%", "%zz%%"]
+)
 def test_a_text_without_a_key_stays(text: str) -> None:
     assert redact(text) == text
 
