@@ -20,9 +20,9 @@ def few_addresses() -> Iterator[None]:
 
 @pytest.mark.usefixtures("few_addresses")
 def test_a_limit_of_address_space_is_no_lack_of_disk_space(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match=r"EE\.shard cannot be written: .*64 GiB .*ulimit -v") as said:
-        with open_writer(tmp_path / "EE.shard"):
-            pass
+    refused = pytest.raises(OSError, match=r"EE\.shard cannot be written: .*64 GiB .*ulimit -v")
+    with refused as said, open_writer(tmp_path / "EE.shard"):
+        pass
 
     assert "disk" not in str(said.value)
     assert list(tmp_path.iterdir()) == []
