@@ -19,6 +19,7 @@ import pytest
 from blake3 import blake3
 
 from serve.process import page_tables, read_ahead
+from shards import host_memory
 from shards.generations import generation_files
 from shards.generations.generation_files import Generation
 from tests.serve import world
@@ -217,7 +218,7 @@ def test_shards_that_memory_does_not_hold_are_ready_at_once_and_compared(
         stop - start for one in opened.shards.values() for start, stop in one.file.arrays()
     )
     monkeypatch.setattr(
-        read_ahead.host_memory, "available_bytes", lambda: arrays * 5 // 4 + 8 if records else 9
+        host_memory, "available_bytes", lambda: arrays * 5 // 4 + 8 if records else 9
     )
     requests: list[Any] = []
     original = read_ahead._run
