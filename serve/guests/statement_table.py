@@ -11,8 +11,8 @@ from typing import Any, Final
 from serve.contract import seed_tables
 from shards.codec.record import ETATS
 
+GROUP: Final = "Consolidated"  # ends the code of a line of group accounts
 _SMALL: Final = 1_000
-_GROUP: Final = "Consolidated"  # ends the code of a line of group accounts
 _DETAIL: Final = "dont "  # a line that is a part of the one above it
 
 Lines = Sequence[Mapping[str, Any]]
@@ -98,7 +98,7 @@ def by_scope(lines: Lines) -> dict[str, Lines]:
     """The lines of the company (`societe`) and those of its group (`groupe`); a scope without a line is left out."""
     scopes: dict[str, list[Mapping[str, Any]]] = {"societe": [], "groupe": []}
     for line in lines:
-        scopes["groupe" if (line["code"] or "").endswith(_GROUP) else "societe"].append(line)
+        scopes["groupe" if (line["code"] or "").endswith(GROUP) else "societe"].append(line)
     return {scope: own for scope, own in scopes.items() if own}
 
 

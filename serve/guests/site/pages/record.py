@@ -146,6 +146,7 @@ def _record_values(
         },
         "scopes": _SCOPES,
         "english": key_figures.english_label,
+        "french": key_figures.french_label,
         "figures": figures,
         "figure_names": key_figures.NAMES,
         "sparkline": sparkline.points,

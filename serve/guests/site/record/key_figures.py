@@ -22,6 +22,8 @@ NAMES: Final[Mapping[str, tuple[str, str]]] = {
     "capitaux_propres": ("Capitaux propres", "Equity"),
     "total_actif": ("Total de l’actif", "Total assets"),
 }
+# The end of the label of a line of group accounts, as the build writes it; their heading says the same.
+_OF_GROUP: Final = " (comptes consolidés)"
 _BALANCE: Final = ("bilan_actif", "bilan_passif")
 
 
@@ -92,5 +94,14 @@ class KeyFigures:
 
 def english_label(row: StatementRow) -> str | None:
     """The English label of a line of the chart of accounts; None for a line of the register's own."""
-    labels = seed_tables.line_labels().get(row.code or "")
+    labels = seed_tables.line_labels().get((row.code or "").removesuffix(statement_table.GROUP))
     return labels[1] if labels else None
+
+
+def french_label(row: StatementRow) -> str:
+    """The label as published, without the words that head the lines of a group.
+
+    >>> french_label(StatementRow("bilan_actif", "AssetsConsolidated", "Actif (comptes consolidés)", 1))
+    'Actif'
+    """
+    return row.libelle.removesuffix(_OF_GROUP)

@@ -63,6 +63,8 @@ def _ranks(base: ShardSet, query: Query, turnover: float) -> PeerRanks | None:
     own = bisect_right(bands.TURNOVERS, turnover)
     while own and not drawn[0][1]:  # nobody has as little
         drawn, own = drawn[1:], own - 1
+    while len(drawn) > own + 1 and not drawn[-1][1]:  # nobody has as much
+        drawn = drawn[:-1]
     return PeerRanks([rank for _, rank in shown], histogram.columns(drawn, own))
 
 

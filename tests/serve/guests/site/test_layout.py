@@ -286,6 +286,32 @@ def test_the_button_that_applies_filters_is_in_the_window(shop: Served, chromium
             assert 0 < head["y"] - order["y"] < 80
 
 
+def test_all_filters_are_seen_on_a_small_laptop(shop: Served, chromium: Browser) -> None:
+    """Before: the last one was under the button, and nothing said that there was more."""
+    with window(chromium, base(shop), viewport={"width": 1366, "height": 768}) as opened:
+        page = opened.open("/?tri=ca_desc")
+        last = page.locator("#filtres .more > summary").bounding_box()
+        button = page.locator("#filtres .apply").bounding_box()
+        panel = "one => one.scrollHeight - one.clientHeight"
+
+        assert last and button
+        assert last["y"] + last["height"] <= button["y"] + 1
+        assert page.locator("#filtres").evaluate(panel) <= 0
+
+
+def test_a_country_of_the_sources_is_two_lines_on_a_phone(shop: Served, chromium: Browser) -> None:
+    with window(chromium, base(shop), viewport=PHONE) as opened:
+        page = opened.open("/sources")
+        for card in page.locator(".sources .card").all():
+            box = card.bounding_box()
+            assert box and box["height"] <= 70
+        card = page.locator(".sources .card:has(summary)").first
+        card.locator("summary").click()
+
+        expect(card.locator(".shares")).to_be_visible()  # nothing is lost
+        expect(card.locator("[rel=license]").first).to_be_visible()
+
+
 # The table of fields with as many columns as there are countries; whether all are seen, and how far its head moved.
 _FIELDS = """() => {
   const box = document.querySelector(".heat");

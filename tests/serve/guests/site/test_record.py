@@ -182,6 +182,21 @@ def test_the_rank_among_peers_is_the_place_in_a_search(
     assert "N° 1 sur 1 " not in seen  # the only one in Estonia
 
 
+def test_the_bands_of_peers_begin_and_end_with_a_company(tmp_path: Path) -> None:
+    rows = [
+        company("FR", f"{n}", f"Société {n}", division="62", secteur=world.IT, groupe="62.0",
+                ca_eur=1e6 * n, ca_last=1e6 * n, ca_year=2024, ca_devise="EUR")
+        for n in range(1, 8)
+    ]  # fmt: skip
+    world.publish(tmp_path, rows, {})
+    with serving(tmp_path) as served:
+        page = Visitor(served).get("/societes/FR/1").html
+
+    heights = re.findall(r'<rect(?: class="me")? x="[^"]*%" y="[^"]*" width="[^"]*%" height="([^"]*)"', page)
+    assert len(heights) >= 1
+    assert float(heights[0]) > 0 and float(heights[-1]) > 0
+
+
 def test_the_analysis_is_charged_as_that_of_the_api_and_only_by_a_form(served: Served) -> None:
     """X11"""
     visitor, account = member(served, "corporate")
@@ -450,6 +465,21 @@ def test_accounts_of_the_group_are_apart_from_those_of_the_company(tmp_path: Pat
     assert "900" not in own.rpartition("Comptes sociaux")[2]
     assert "900" in group
     assert "Comptes sociaux" not in alone
+
+
+def test_lines_of_the_group_do_not_repeat_the_words_of_their_heading(tmp_path: Path) -> None:
+    label = "Total de l'actif (comptes consolidés)"
+    lines = [_statement("TotalAssetsConsolidated", label, 2024, 900.0, "EUR")]
+
+    french, english = (
+        _paid_page(tmp_path / lang, company("EE", "1", "Emaettevõte"), lines, lang)
+        for lang in ("fr", "en")
+    )
+
+    assert "Comptes consolidés" in french
+    assert "(comptes consolidés)" not in french
+    assert "Total assets" in english
+    assert "comptes consolidés" not in english
 
 
 def test_nouns_and_years_follow_their_number(tmp_path: Path) -> None:

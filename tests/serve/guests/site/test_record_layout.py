@@ -169,3 +169,66 @@ def test_an_analysis_is_printed_with_its_ranks(shop: Served, reader: Page) -> No
     assert is_within(reader)
     sheets = len(re.findall(rb"/Type ?/Page\b", reader.pdf(format="A4", prefer_css_page_size=True)))
     assert sheets <= 2
+
+
+def test_a_phone_shows_who_how_it_does_and_the_next_step_before_it_scrolls(
+    shop: Served, reader: Page
+) -> None:
+    """The band of a company that stopped comes before the buttons; before, it came after them."""
+    reader.emulate_media(media="screen")
+    reader.set_viewport_size({"width": 390, "height": 844})
+    bands = 0
+    for number in (0, 1, 2, 5, 14, 16):
+        _open(shop, reader, number, "?lang=fr")
+        places = [
+            box["y"]
+            for selector in ("h1", ".headline .alert", ".acts-line", ".keys .spark >> nth=0")
+            if reader.locator(selector).count()
+            and (box := reader.locator(selector).first.bounding_box())
+        ]
+
+        bands += reader.locator(".headline .alert").count()
+        assert places == sorted(places), number
+        assert number == 0 or places[-1] < 844, number  # number 0 has a form of 90 letters
+    assert bands >= 3
+
+
+def test_an_analysis_on_a_phone_does_not_slide(shop: Served, reader: Page) -> None:
+    reader.emulate_media(media="screen")
+    for width in (390, 320):
+        reader.set_viewport_size({"width": width, "height": 844})
+        for number in (4, 9):
+            _open(shop, reader, number, "/analyse?lang=fr")
+            wide = reader.locator(".scroll").evaluate_all(
+                "all => all.filter(one => one.scrollWidth > one.clientWidth).length"
+            )
+
+            assert wide == 0, (width, number)
+            assert reader.locator(".ratios td >> nth=-1").get_attribute("data-label") == "Rang"
+
+
+def test_a_name_of_160_letters_leaves_a_table_in_its_column(shop: Served, reader: Page) -> None:
+    reader.emulate_media(media="screen")
+    for width in (1440, 1280, 860, 390):
+        reader.set_viewport_size({"width": width, "height": 900})
+        for path in ("/?q=XXXX", "/?pays=FR&tri=nom", "/compte"):
+            reader.goto(base(shop) + path)
+            reader.wait_for_load_state("networkidle")
+
+            assert is_within(reader), (width, path)
+            slides = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
+            assert reader.locator(".scroll").evaluate_all(slides) == 0, (width, path)
+
+
+def test_paper_is_white_in_the_dark(shop: Served, reader: Page) -> None:
+    reader.set_viewport_size({"width": 1280, "height": 900})
+    for path in ("/societes/FR/000000004", "/societes/FR/000000004/analyse", "/?pays=FR", "/sources"):
+        reader.goto(base(shop) + path)
+        reader.emulate_media(media="print", color_scheme="dark")
+        paper, ink = reader.evaluate(
+            "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
+        )
+        reader.emulate_media(media="screen", color_scheme="light")
+
+        assert paper == "rgb(251, 250, 247)", path
+        assert ink == "rgb(22, 32, 44)", path
