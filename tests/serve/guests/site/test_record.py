@@ -192,7 +192,9 @@ def test_the_bands_of_peers_begin_and_end_with_a_company(tmp_path: Path) -> None
     with serving(tmp_path) as served:
         page = Visitor(served).get("/societes/FR/1").html
 
-    heights = re.findall(r'<rect(?: class="me")? x="[^"]*%" y="[^"]*" width="[^"]*%" height="([^"]*)"', page)
+    heights = re.findall(
+        r'<rect(?: class="me")? x="[^"]*%" y="[^"]*" width="[^"]*%" height="([^"]*)"', page
+    )
     assert len(heights) >= 1
     assert float(heights[0]) > 0 and float(heights[-1]) > 0
 

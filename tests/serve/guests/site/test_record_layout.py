@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from quota.ledger.purchase import Purchase
+from serve.guests.site import formatting
 from shards.generations.groups import Relationship
 from tests import world as worlds
 from tests.serve import world
@@ -222,7 +223,12 @@ def test_a_name_of_160_letters_leaves_a_table_in_its_column(shop: Served, reader
 
 def test_paper_is_white_in_the_dark(shop: Served, reader: Page) -> None:
     reader.set_viewport_size({"width": 1280, "height": 900})
-    for path in ("/societes/FR/000000004", "/societes/FR/000000004/analyse", "/?pays=FR", "/sources"):
+    for path in (
+        "/societes/FR/000000004",
+        "/societes/FR/000000004/analyse",
+        "/?pays=FR",
+        "/sources",
+    ):
         reader.goto(base(shop) + path)
         reader.emulate_media(media="print", color_scheme="dark")
         paper, ink = reader.evaluate(
@@ -232,3 +238,38 @@ def test_paper_is_white_in_the_dark(shop: Served, reader: Page) -> None:
 
         assert paper == "rgb(251, 250, 247)", path
         assert ink == "rgb(22, 32, 44)", path
+
+
+def test_sheets_of_paper_name_the_days_of_the_data_and_of_the_print(
+    shop: Served, reader: Page
+) -> None:
+    reader.emulate_media(media="screen")
+    reader.goto(f"{base(shop)}/rapprochement")
+    reader.locator("#texte").fill("nom;pays\n" + "Société 5 & Fils;FR\n" * 30)
+    reader.get_by_role("button", name="Rapprocher", exact=True).click()
+    reader.wait_for_url("**/listes/*")
+    matched = reader.url.removeprefix(base(shop))
+    printed = f"imprimé le {formatting.formats_of('fr').day(shop.context.now().date().isoformat())}"
+    for path in (matched, "/?pays=FR", "/societes/FR/000000004/analyse", "/sources", "/statut"):
+        reader.goto(base(shop) + path)
+        reader.emulate_media(media="print")
+        reader.set_viewport_size({"width": 718, "height": 1000})
+        shown = reader.locator(".of-print", has_text="imprimé le").locator("visible=true")
+
+        assert shown.count() == 1, path
+        assert printed in shown.inner_text()
+        assert re.search(r"\d{4} – .*\d{4}", shown.inner_text()), path
+        assert is_within(reader), path
+        for control in (
+            ".top nav",
+            "#filtres",
+            ".pager",
+            ".acts-line",
+            "#gerer",
+            "#fichiers",
+            "button:visible",
+        ):
+            assert reader.locator(control).locator("visible=true").count() == 0, (path, control)
+        cut = "all => all.filter(one => getComputedStyle(one).breakInside !== 'avoid').length"
+        assert reader.locator("tbody tr").evaluate_all(cut) == 0
+        reader.emulate_media(media="screen")
