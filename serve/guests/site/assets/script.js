@@ -153,12 +153,21 @@
       [$("span", one).textContent, $("b", one).textContent]));
     for (const one of all("#filtres .options summary"))
       $("b", one).textContent = sections.get($("span", one).textContent) ?? "";
-    const kept = new Set(chosen("sous_secteur"));
-    const fresh = $("#choix [data-list=sous_secteur]", found);
-    for (const box of all("input", fresh)) box.checked = kept.has(box.value);
-    const focused = document.activeElement.name === "sous_secteur" && document.activeElement.value;
-    $("#filtres [data-list=sous_secteur]").replaceWith(fresh);
-    if (focused) all("#filtres [name=sous_secteur]").find((box) => box.value === focused)?.focus();
+    renew("sous_secteur", found);
+    if ($("#filtres[data-uncounted]")) renew("pays", found);
+    delete $("#filtres").dataset.uncounted;
+    for (const item of all("#filtres .none-here li:not(.zero)"))
+      item.closest("details").previousElementSibling.append(item);
+  };
+
+  // The options of a filter, as counted now; ticks and focus stay.
+  const renew = (name, found) => {
+    const ticked = new Set(chosen(name));
+    const fresh = $(`#choix [data-list=${name}]`, found);
+    for (const box of all("input", fresh)) box.checked = ticked.has(box.value);
+    const focused = document.activeElement.name === name && document.activeElement.value;
+    $(`#filtres [data-list=${name}]`).replaceWith(fresh);
+    if (focused) all(`#filtres [name=${name}]`).find((box) => box.value === focused)?.focus();
   };
 
   const findable = (picker) => {

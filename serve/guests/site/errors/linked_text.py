@@ -30,8 +30,10 @@ _PAGES: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def link_routes(text: str, lang: str, plans: Mapping[str, Plan]) -> Markup:
-    """The text as HTML; what an API says of its routes is left out.
+def link_routes(
+    text: str, lang: str, plans: Mapping[str, Plan], links: Mapping[str, str] | None = None
+) -> Markup:
+    """The text as HTML, with further `links` by their words; what an API says of its routes is left out.
 
     >>> link_routes("Pays inconnu : 'ZZ'. Liste des pays : /api/v1/pays", "fr", {})
     Markup('Pays inconnu : &#39;ZZ&#39;.')
@@ -39,13 +41,18 @@ def link_routes(text: str, lang: str, plans: Mapping[str, Plan]) -> Markup:
     Markup('Did you mean DE?')
     >>> link_routes("Near: UK:00944111", "en", {})
     Markup('Near: <a href="/societes/UK/00944111">UK:00944111</a>')
+    >>> link_routes("Did you mean Malta (MT)?", "en", {}, {"Malta (MT)": "/?pays=MT"})
+    Markup('Did you mean <a href="/?pays=MT">Malta (MT)</a>?')
     """
     plain = _LISTS.sub(lambda part: part["end"] or ".", text)
     markup, at = Markup(), 0
     for part in _PARTS.finditer(plain):
         markup += escape(plain[at : part.start()]) + _SHOWN[part.lastgroup or ""](part, lang, plans)
         at = part.end()
-    return markup + escape(plain[at:])
+    markup += escape(plain[at:])
+    for words, address in (links or {}).items():
+        markup = markup.replace(escape(words), _link(address, words))
+    return markup
 
 
 def _moment(part: re.Match[str], lang: str, _: Mapping[str, Plan]) -> Markup:

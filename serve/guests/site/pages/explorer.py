@@ -37,13 +37,22 @@ from serve.guests.site.search.chips import Chip
 from serve.guests.site.search.facet_bars import Bars
 from serve.guests.site.search.filter_options import OptionCounts
 from serve.guests.site.search.result_table import ORDER_NAMES
-from serve.guests.site.search.search_form import SearchForm
+from serve.guests.site.search.search_form import LISTS, SearchForm
 from shards.query import Query
 from shards.search.matching import company_numbers
 
 ROWS: Final = 25  # of a page
 
 _SEARCH: Final = "/api/v1/societes"
+# The parameter of the unknown values that a key of an error has.
+_UNKNOWN: Final = {
+    "pays_inconnus": "pays",
+    "secteurs_inconnus": "secteur",
+    "sous_secteurs_inconnus": "sous_secteur",
+    "formes_inconnues": "forme",
+    "nace_inconnus": "nace",
+    "activites_inconnues": "activite",
+}
 _BESIDE: Final = frozenset({"q", "tri"})  # what stands in the address of a plain search
 _NEAR_MICROSECONDS: Final = 30_000.0  # to compare a number with its neighbours in 25 countries
 
@@ -134,7 +143,13 @@ async def _results(
         if error.status != 400:
             raise
         wrong = error_pages.text_of(request, error)
-        return {"found": None, "error": wrong, "status": 400, "options": filter_options.NOT_COUNTED}
+        return {
+            "found": None,
+            "error": wrong,
+            "meant": _meant(request, generation, form, error),
+            "status": 400,
+            "options": filter_options.NOT_COUNTED,
+        }
     search_result = result.content
     assert search_result is not None  # without If-None-Match there is no 304
     facets = request.context.facets
@@ -157,6 +172,32 @@ async def _results(
         "bars": _known_bars(request, generation, form, query) if search_result.total else None,
         "options": filter_options.cheap_counts(facets, generation, query),
     }
+
+
+def _meant(
+    request: PageRequest, generation: OpenGeneration, form: SearchForm, error: ApiError
+) -> Mapping[str, str]:
+    """The search with each value that an unknown one may mean in its place, by the words of that value."""
+    names = facet_bars.labels(request, generation.reference)
+    sectors = {one.slug: names[one.secteur] for one in generation.reference.secteurs}
+    links = {}
+    for unknown, name in _UNKNOWN.items():
+        for word in error.extra.get(unknown, ()):
+            for meant in error.extra["suggestions"].get(word, ()):
+                label = f"{names[meant]} ({meant})" if name == "pays" else sectors.get(meant, meant)
+                links[label] = form.href(**{name: _replaced(form, name, word, meant)})
+    return links
+
+
+def _replaced(form: SearchForm, name: str, word: str, meant: str) -> str:
+    """The values of a list with the one that is meant; the form has no unknown countries and sectors."""
+    values = {"pays": form.pays, "secteur": form.secteurs, "sous_secteur": form.sous_secteurs}
+    separator = LISTS.get(name)
+    if separator is None:
+        return meant
+    items = values.get(name) or form.value(name).split(separator)
+    kept = [one for one in items if one and one != word]
+    return separator.join(dict.fromkeys([*kept, meant]))
 
 
 async def _near_companies(generation: OpenGeneration, query: Query) -> Sequence[Mapping[str, Any]]:
@@ -205,6 +246,7 @@ def _frame_values(
         "form": form,
         "fields": form_fields,
         "names": facet_bars.labels(request, generation.reference),
+        "sub_sectors": facet_bars.sub_sector_names(request, generation.reference),
         "rows": ROWS,
         "pickers": filter_options.of_search(request, generation, form, options),
         "uncounted": None in options.values(),

@@ -1,5 +1,6 @@
 """The bars of a search: companies by country and by sector, each a link to that part of the search."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -31,11 +32,16 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Both drawings; the bars of each add up to `total`."""
+    """Both drawings; the bars of each add up to `total`.
+
+    Attributes:
+        secteurs: of a search in one sector its sub-sectors.
+    """
 
     total: int
     pays: Sequence[Bar]
     secteurs: Sequence[Bar]
+    in_one_sector: bool = False
 
 
 def of_counts(
@@ -50,24 +56,50 @@ def of_counts(
     Companies without a sector have the last bar, since they are in no sector.
     """
     countries = {one.iso2: one for one in reference.pays}
-    sectors = {one.code: one for one in reference.secteurs}
     pays = [
         (country_name(request, countries[code]), number, form.href(pays=code))
         for code, number in counts.by["pays"].items()
         if code is not None
     ]
-    secteurs = [
+    by_country = _bars(pays, drawn, request.t("autres pays", "other countries"))
+    if len(form.secteurs) == 1:
+        others = request.t("autres sous-secteurs", "other sub-sectors")
+        sans = request.t("Sans sous-secteur", "Without a sub-sector")
+        values = _sub_sectors(request, form, reference, counts)
+        without = counts.by["sous_secteur"].get(None, 0)
+    else:
+        others = request.t("autres secteurs", "other sectors")
+        sans = request.t("Sans secteur", "Without a sector")
+        values = _sectors(request, form, reference, counts)
+        without = counts.by["secteur"].get(None, 0)
+    by_sector = _bars(values, drawn, others, (sans, without))
+    return Bars(counts.total, by_country, by_sector, in_one_sector=len(form.secteurs) == 1)
+
+
+def _sectors(
+    request: PageRequest, form: SearchForm, reference: Reference, counts: FacetTotals
+) -> Sequence[tuple[str, int, str]]:
+    sectors = {one.code: one for one in reference.secteurs}
+    return [
         (sector_name(request, sectors[code]), number, _in_sector(form, sectors[code]))
         for code, number in counts.by["secteur"].items()
         if code is not None
     ]
-    without = counts.by["secteur"].get(None, 0)
-    sans = request.t("Sans secteur", "Without a sector")
-    return Bars(
-        counts.total,
-        _bars(pays, drawn, request.t("autres pays", "other countries")),
-        _bars(secteurs, drawn, request.t("autres secteurs", "other sectors"), (sans, without)),
-    )
+
+
+def _sub_sectors(
+    request: PageRequest, form: SearchForm, reference: Reference, counts: FacetTotals
+) -> Sequence[tuple[str, int, str]]:
+    """The sub-sectors; two groups may share a label (contract B10), and so a bar."""
+    labels = {one.code: one.sous_secteur for one in reference.sous_secteurs}
+    numbers: Counter[str] = Counter()
+    for code, number in counts.by["sous_secteur"].items():
+        if code is not None:
+            numbers[labels[code]] += number
+    names = sub_sector_names(request, reference)
+    return [
+        (names[label], number, form.href(sous_secteur=label)) for label, number in numbers.items()
+    ]
 
 
 def country_name(request: PageRequest, pays: Pays) -> str:

@@ -49,6 +49,15 @@ class OptionGroup:
         return sum(numbers) if numbers else None
 
     @property
+    def empty_options(self) -> Sequence[Option]:
+        """The options without a company that nobody chose; none where no option has any."""
+        return (
+            [one for one in self.options if one.number == 0 and not one.chosen]
+            if self.number
+            else ()
+        )
+
+    @property
     def chosen_count(self) -> int:
         return sum(one.chosen for one in self.options)
 

@@ -61,13 +61,20 @@ def heads(request: PageRequest, form: SearchForm) -> Sequence[Head]:
     return [
         Head(
             column.name,
-            request.t(column.fr, column.en),
+            _label(request, form, column),
             column.look,
             form.href(tri=_next_order(column, form.tri)) if column.orders else None,
             _aria_sort(column, form.tri),
         )
         for column in COLUMNS
     ]
+
+
+def _label(request: PageRequest, form: SearchForm, column: ResultColumn) -> str:
+    """The label of a column; in one sector its rows have their sub-sectors."""
+    if column.name == "secteur" and len(form.secteurs) == 1:
+        return request.t("Sous-secteur", "Sub-sector")
+    return request.t(column.fr, column.en)
 
 
 def _next_order(column: ResultColumn, tri: str) -> str:

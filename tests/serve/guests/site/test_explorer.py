@@ -2,15 +2,17 @@
 
 import re
 from html import unescape
+from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
 from serve.guests.site import facet_counts
 from shards.query import STATES
-from tests.serve.client import Served
+from tests.serve.client import Served, serving
 from tests.serve.guests.site.visitor import Seen, Visitor, member
-from tests.serve.world import COMPANIES, CONTACT
+from tests.serve.world import COMPANIES, CONTACT, IT, publish
+from tests.world import company
 
 SOFTWARE = "programmation-conseil-et-autres-activites-informatiques"
 
@@ -442,3 +444,68 @@ def test_a_vat_number_or_an_lei_typed_in_the_box_leads_to_its_record(
 @pytest.mark.parametrize("words", ["3M", "1234+SARL", "2000", "552100554+boulangerie+du+port", "a"])
 def test_words_are_never_taken_for_numbers(served: Served, words: str) -> None:
     assert served.ask(f"/?q={words}").status == 200
+
+
+def test_in_one_sector_the_rows_and_the_bars_are_of_its_sub_sectors(tmp_path: Path) -> None:
+    food = {"division": "56", "secteur": "Restauration"}
+    rows = [
+        company("FR", "1", "Un", groupe="56.1", sous_secteur="Restaurants", **food),
+        company("EE", "2", "Deux", groupe="56.3", sous_secteur="Débits de boissons", **food),
+        company("EE", "3", "Trois", division="62", groupe="62.0", secteur=IT),
+    ]
+    publish(tmp_path, rows, {})
+    with serving(tmp_path) as served:
+        search = "/?secteur=restauration"
+        one, both, alone = (
+            Visitor(served).get(search + more).html for more in ("", f"|{SOFTWARE}", "&pays=EE")
+        )
+
+    assert '<th scope="col" class="wide">Sous-secteur</th>' in one
+    assert '<th scope="col" class="wide">Secteur</th>' in both
+    assert "Débits de boissons</td>" in one
+    assert "Par sous-secteur" in one and "Par secteur" not in one
+    assert "Par secteur" in both and "Par sous-secteur" not in both
+    assert "Par pays" in both and "Par pays" not in alone  # one bar says nothing
+
+
+def test_countries_without_a_company_are_folded_and_a_chosen_one_is_not(served: Served) -> None:
+    page = Visitor(served).get("/?q=Tarkvara&pays=FR").html
+    listed, _, folded = page.partition('class="none-here"')
+    countries = listed.partition('data-list="pays"')[2]
+    rest = folded.partition("</details>")[0]
+
+    assert 'value="EE"' in countries
+    assert 'value="FR" checked' in countries
+    assert 'value="DE"' in rest
+    assert 'value="EE"' not in rest
+
+
+@pytest.mark.parametrize(
+    ("search", "note"), [("effectif_min=5000", True), ("q=zzzzqq", True), ("pays=FR", False)]
+)
+def test_a_filter_of_headcounts_says_that_bands_do_not_count(
+    served: Served, search: str, note: bool
+) -> None:
+    seen = Visitor(served).get(f"/?{search}").text
+
+    assert ("les tranches d’effectif" in seen) == note
+    assert "Par nombre exact" in Visitor(served).get("/?tri=effectif_desc").text
+
+
+@pytest.mark.parametrize(
+    ("search", "link"),
+    [
+        ("pays=Alemagne,FR&nace=62", "/?pays=FR,DE&amp;nace=62"),
+        ("secteur=restauraton&pays=FR", "/?pays=FR&amp;secteur=restauration"),
+        ("forme=Private+Limited+Compani", "/?forme=Private%20Limited%20Company"),
+        ("nace=62.0,99.99", "/?nace=62.0,99.0"),
+        ("activite=boulangrie", "/?activite=boulangerie"),
+    ],
+)
+def test_a_value_that_was_meant_is_a_link_that_keeps_the_search(
+    served: Served, search: str, link: str
+) -> None:
+    page = Visitor(served).get(f"/?{search}").html
+
+    assert "Vouliez-vous dire" in page
+    assert f'<a href="{link}">' in page.partition('id="faute"')[2].partition("</div>")[0]
