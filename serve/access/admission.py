@@ -34,6 +34,7 @@ from serve.access.call import (
 from serve.access.caller import Caller, identify
 from serve.access.context import ServerContext
 from serve.access.counter_headers import BurstRemaining, Headers
+from serve.access.next_plan import tool_remedy
 from serve.access.rights import VISITOR
 from serve.contract import errors
 from serve.contract.errors import ApiError
@@ -133,6 +134,7 @@ async def admit_caller(
     except ApiError as error:
         counting = _make_counting(context, caller, BurstRemaining(0), now)
         if counting is not None:
+            error.add_remedy(tool_remedy(caller, context.plans, context.gate.calls_a_minute))
             # Every 429 reports the meter of its route (§7 rule 1).
             error.headers |= await meter_headers(caller.plan, counting) | error.headers
         raise

@@ -30,7 +30,7 @@ from serve.access.call import (
 from serve.access.caller import Caller
 from serve.access.counter_headers import BurstRemaining, Headers, PlanLimits
 from serve.access.modules import first_plan_with
-from serve.access.next_plan import remedy
+from serve.access.next_plan import remedy, tool_remedy
 from serve.contract import errors
 from serve.contract.errors import ApiError
 
@@ -237,7 +237,12 @@ class _Bill(Generic[T]):
         """402 with what a visitor would see (D10); of an analysis, nothing."""
         prepared, headers = self._prepared, _headers(self._counting, meter, credits)
         reset = counter_headers.iso(charge.reset)
-        error = errors.credits_epuises(prepared.cost, charge.left, reset)
+        missing = tool_remedy(
+            self._request.caller,
+            self._counting.plans,
+            lambda plan: errors.part("credits_par_mois", count=plan.credits_par_mois),
+        )
+        error = errors.credits_epuises(prepared.cost, charge.left, reset, missing)
         if prepared.preview is not None:
             return _preview(prepared, error, headers)
         located = {

@@ -13,12 +13,14 @@ from math import ceil
 from typing import Final, Protocol
 
 from quota.bursts.gcra import Wait
+from quota.plans import Plan
 from serve.access import counter_headers
 from serve.access.caller import Caller
 from serve.access.counter_headers import BurstRemaining, PlanLimits
 from serve.config import BurstLimits
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.contract.text import Text
 from serve.request.client_address import bucket
 
 # Bytes of a form that count as one more: the largest list counts as 65, of 300 a minute.
@@ -63,6 +65,10 @@ class BurstGate:
                 headers = counter_headers.of_visitor(limits)
                 raise _too_fast(window, limit, wait.seconds, now, headers)
         return BurstRemaining(minute.remaining, day.remaining)
+
+    def calls_a_minute(self, plan: Plan) -> Text:
+        """The calls of an organisation with `plan`, as a part of a message."""
+        return errors.part("appels_par_minute", count=self.limits[plan.slug].par_minute)
 
     def lists(self, address: str | None, now: datetime) -> None:
         """Count a public list.

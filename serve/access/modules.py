@@ -6,6 +6,7 @@ from typing import NamedTuple
 from quota.accounts import Account
 from quota.plans import Plan
 from serve.access.caller import Caller
+from serve.access.next_plan import lacks_tool
 from serve.contract import errors
 from serve.contract.prices import analysis_credits
 from serve.contract.text import Text
@@ -32,9 +33,11 @@ def terms(caller: Caller, module: str, plans: Mapping[str, Plan]) -> AnalysisTer
     if caller.souscrit is not None:
         plan = plans[caller.souscrit]
         if module in _modules(plan, caller.account) or plan.essais_par_mois:
-            tool = (Text(plan.nom, plan.nom_en), plan.outil_api_eur)
-            raise errors.module_non_inclus(module, plan.slug, tool)
-    raise errors.module_non_inclus(module, first_plan_with(module, plan, plans))
+            name = Text(plan.nom, plan.nom_en)
+            raise errors.module_non_inclus(module, plan.slug, plan.outil_api_eur, name)
+    offer = plans[first_plan_with(module, plan, plans)]
+    price = offer.outil_api_eur if lacks_tool(caller, offer) else None
+    raise errors.module_non_inclus(module, offer.slug, price)
 
 
 def _modules(plan: Plan, account: Account | None) -> Sequence[str]:

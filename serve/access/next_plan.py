@@ -11,6 +11,7 @@ from typing import Final
 
 import orjson
 
+from quota.accounts import OPTION
 from quota.plans import Plan
 from serve.access.caller import Caller
 from serve.contract import errors
@@ -60,15 +61,32 @@ def remedy(
         figure: what a plan allows: `1000 appels par jour`, `1000 calls a day`.
         otherwise: the text where there is no remedy.
     """
-    if caller.souscrit is not None:
-        paid = plans[caller.souscrit]
-        name, price = (paid.nom, paid.nom_en), paid.outil_api_eur
-        return errors.part("offre_payee", plan=name, price=price, allowed=figure(paid))
+    if (missing := tool_remedy(caller, plans, figure)) is not None:
+        return missing
     following = plans.get(caller.plan.suivant)
     if following is None:
         return otherwise
-    name = (following.nom, following.nom_en)
-    return errors.part("offre_suivante", plan=name, allowed=figure(following))
+    name, allowed = Text(following.nom, following.nom_en), figure(following)
+    if lacks_tool(caller, following):
+        price = following.outil_api_eur
+        return errors.part("offre_suivante_et_outil", plan=name, allowed=allowed, price=price)
+    return errors.part("offre_suivante", plan=name, allowed=allowed)
+
+
+def tool_remedy(
+    caller: Caller, plans: Mapping[str, Plan], figure: Callable[[Plan], Text]
+) -> Text | None:
+    """The API tool, where the plan that is paid for lacks it (A7); None for all others."""
+    if caller.souscrit is None:
+        return None
+    paid = plans[caller.souscrit]
+    name, price = Text(paid.nom, paid.nom_en), paid.outil_api_eur
+    return errors.part("offre_payee", plan=name, price=price, allowed=figure(paid))
+
+
+def lacks_tool(caller: Caller, plan: Plan) -> bool:
+    """Would the keys of the caller be served at the free level on `plan`, for want of the API tool?"""
+    return plan.outil_api == OPTION and not (caller.account and caller.account.outil_api)
 
 
 def _number(amount: Decimal) -> int | float:

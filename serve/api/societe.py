@@ -90,8 +90,7 @@ def _prepare_record(
 
     def preview(error: ApiError) -> Record:
         public = shard.record(row, coordonnees=False)
-        texts = errors.CREDITS_MESSAGE if error.extra else error.texts
-        said = texts.in_language(request.lang)
+        said = error.texts.in_language(request.lang)
         return Record(caller, offer, public, contacts=False, message=said)
 
     cost = RECORD_CREDITS if served else 0

@@ -94,6 +94,11 @@ class ApiError(Exception):
         """The JSON object (§2.6) in one of LANGUAGES."""
         return orjson.dumps({"erreur": self.erreur(lang), **self.extra})
 
+    def add_remedy(self, remedy: Text | None) -> None:
+        """Another sentence of the message; None adds nothing."""
+        if remedy is not None:
+            self.texts = _message("faute_et_remede", error=self.texts, remedy=remedy)
+
     def erreur(self, lang: str) -> dict[str, str]:
         return {"code": self.code, "message": self.texts.in_language(lang)}
 
@@ -130,9 +135,8 @@ NO_COUNTERS: Final = _message("sans_compteurs")
 NO_CHANGES: Final = _message("sans_modifications")
 NO_ROOM: Final = _message("sans_place")
 NO_WORKBOOK: Final = _message("sans_fichier")
-# Why a record has no statements: a visitor's is no refusal (A6), and credits may be used up (D10).
+# Why the record of a visitor has no statements: that is no refusal (A6).
 COMPTES_MESSAGE: Final = _message("comptes_d_un_visiteur")
-CREDITS_MESSAGE: Final = _message("comptes_sans_credits")
 
 
 # -- 400: the request ------------------------------------------------------------
@@ -251,19 +255,33 @@ def lignes_d_un_visiteur(lines: int) -> ApiError:
     return _error("lignes_d_un_visiteur", lines=lines)
 
 
-def credits_epuises(cout: int, solde: int, reinitialisation: str) -> ApiError:
+def credits_epuises(
+    cout: int, solde: int, reinitialisation: str, remedy: Text | None = None
+) -> ApiError:
+    """`remedy`: another way on than to wait and to buy a pack."""
     credits = {"cout": cout, "solde": solde, "reinitialisation": reinitialisation}
-    return _error("credits_epuises", {"credits": credits}, **credits)
+    error = _error("credits_epuises", {"credits": credits}, **credits)
+    error.add_remedy(remedy)
+    return error
 
 
-def module_non_inclus(module: str, offre: str, tool: tuple[Text, object] | None = None) -> ApiError:
-    """`tool`: the name of `offre` and the price of its API tool, where the caller has that plan without it (A7)."""
-    if tool is not None:
-        names, price = tool
-        beside = {"module": module, "offre": offre, "outil_api": False}
-        return _error("module_sans_outil", beside, module=module, plan=names, price=price)
+def module_non_inclus(
+    module: str, offre: str, tool_price: object = None, own: Text | None = None
+) -> ApiError:
+    """The plan `offre` has the module.
+
+    Args:
+        tool_price: that of the API tool, if keys need it to have the module on that plan (A7).
+        own: the name of that plan, where the caller has it without the tool.
+    """
     extra = {"module": module, "offre": offre}
-    return _error("module_non_inclus", extra, **extra)
+    if own is not None:
+        beside = {**extra, "outil_api": False}
+        return _error("module_sans_outil", beside, module=module, plan=own, price=tool_price)
+    error = _error("module_non_inclus", extra, **extra)
+    if tool_price is not None:
+        error.add_remedy(_message("outil_necessaire", price=tool_price))
+    return error
 
 
 def essai_epuise(analyses: int, offre: str, reinitialisation: str) -> ApiError:

@@ -14,10 +14,11 @@ from aiohttp import web
 from aiohttp.abc import AbstractAccessLogger
 from aiohttp.http_exceptions import BadHttpMessage, BadHttpMethod, InvalidURLError, LineTooLong
 
-from serve.access.call import of_error
+from serve.access.call import NO_STORE, Response, of_error
 from serve.access.visitor_lanes import VisitorLanes
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.contract.text import Text
 from serve.http.app import Handler
 from serve.http.headers import request_id
 from serve.http.reply import Reply
@@ -43,6 +44,7 @@ _READ: Final = re.compile(r"\n  b[\"']([^:'\"]{1,40})")
 
 # In the bytes of a request that could not be parsed.
 _LANGUAGE: Final = re.compile(rb"\r\naccept-language:([^\r\n]{0,200})", re.IGNORECASE)
+_END_OF_HEAD: Final = b"\r\n\r\n"
 _KEPT: Final = 16 * 1024  # of them, the last ones, for the language of the error
 
 # A body that was answered before its end is read for so long, so that its client sees the answer; then the
@@ -139,11 +141,14 @@ class _Connection(web.RequestHandler):
     ) -> web.StreamResponse:
         trace = RequestTrace(request_id(None), request.rel_url.raw_path)
         trace.address = request.remote
-        lang = accept.language(self._accepted(request)) or errors.LANGUAGES[0]
+        accepted = self._accepted(request)
+        lang = accept.language(accepted) or errors.LANGUAGES[0]
         if status >= 500:
             # Not from a route, which serve/http/app.py guards: the response could not be written.
             _log.error("connection failed", exc_info=exc)
             response = of_error(errors.erreur_interne(trace.request_id), lang)
+        elif accepted is None and _END_OF_HEAD not in self._last_bytes:
+            response = _in_both_languages(_unreadable_error(exc))
         else:
             response = of_error(_unreadable_error(exc), lang)
         return Reply(response, trace, opened=True, last=True)
@@ -153,6 +158,13 @@ class _Connection(web.RequestHandler):
         found = _LANGUAGE.search(self._last_bytes)
         unparsed = found[1].decode("latin-1") if found else None
         return request.headers.get("Accept-Language", unparsed)
+
+
+def _in_both_languages(error: ApiError) -> Response:
+    """The response to a request whose Accept-Language has not been read: no header of it counts."""
+    error.texts = Text(*[" / ".join(error.texts)] * 2)
+    headers = {**NO_STORE, **error.headers, "Content-Language": ", ".join(errors.LANGUAGES)}
+    return Response(error.status, error.body(errors.LANGUAGES[0]), headers)
 
 
 def _unreadable_error(exc: BaseException | None) -> ApiError:

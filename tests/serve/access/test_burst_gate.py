@@ -84,10 +84,14 @@ def test_an_organisation_shares_its_limit_over_keys_and_routes(narrow: Served) -
 
 
 def test_a_key_without_the_tool_has_the_limit_of_free(narrow: Served) -> None:
-    """A7: every free limit"""
+    """A7: every free limit, and the message names the missing tool"""
     customer = narrow.customer("corporate", api_tool=False)
 
-    assert until_refused(narrow, SEARCH, customer.headers)[0] == LIMITS.free
+    passed, refusal = until_refused(narrow, SEARCH, customer.headers)
+
+    assert passed == LIMITS.free
+    assert "Avec l'outil API (250 € HT par an)" in refusal.json["erreur"]["message"]
+    assert f"permet {LIMITS.corporate} appels par minute" in refusal.json["erreur"]["message"]
 
 
 def test_a_visitor_is_limited_by_address(narrow: Served) -> None:

@@ -42,11 +42,15 @@ def credits(reply: Reply) -> tuple[str, str]:
 def poor(served: Served, plan: str = "free", left: int = 0) -> Customer:
     """An account that has `left` credits of this month."""
     customer = served.customer(plan)
-    grant = PLANS[plan].credits_par_mois
+    spend(served, customer, PLANS[plan].credits_par_mois, left)
+    return customer
+
+
+def spend(served: Served, customer: Customer, grant: int, left: int = 0) -> None:
+    """Use up all but `left` of the credits of this month."""
     served.store.take_and_charge(
         Purchase(customer.account, 10_000, "FR/depense", grant - left, grant), served.context.now()
     ).result(10)
-    return customer
 
 
 @pytest.mark.parametrize("slug", ["free", "data", "carte", "corporate", "marches", "integral"])
@@ -168,7 +172,7 @@ def test_the_preview_says_in_the_language_of_the_caller_what_is_missing(still: S
         for lang in ("fr", "en")
     ]
 
-    assert [text.partition(" ")[0] for text in said] == ["Les", "The"]
+    assert [text.partition(" ")[0] for text in said] == ["Crédits", "Credits"]
 
 
 def test_a_company_that_was_paid_stays_free_without_credits(still: Served) -> None:
@@ -262,3 +266,26 @@ def test_every_company_of_the_world_can_be_charged(still: Served) -> None:
 
     debits = [credits(still.ask(path, headers=customer.headers))[0] for path in paths]
     assert (debits.count("5"), debits.count("0")) == (len(paths) - 1, 1)
+
+
+@pytest.mark.parametrize("plan", ["data", "carte", "corporate"])
+def test_credits_that_the_api_tool_would_add_are_named(still: Served, plan: str) -> None:
+    """D10, A7: the spent credits are those of the free level, at which the keys are served"""
+    customer = still.customer(plan, api_tool=False)
+    spend(still, customer, PLANS["free"].credits_par_mois)
+
+    refused = still.ask(PAID, headers=customer.headers)
+
+    message = refused.json["erreur"]["message"]
+    credits_of_plan = PLANS[plan].credits_par_mois
+    assert refused.status == 402
+    assert "Avec l'outil API (250 € HT par an)" in message
+    assert f"{PLANS[plan].nom} permet {credits_of_plan} crédits par mois" in message
+    assert refused.json["comptes_message"] == message
+
+
+def test_credits_that_no_tool_would_add_name_no_tool(still: Served) -> None:
+    for plan in ("free", "data", "integral"):
+        refused = still.ask(PAID, headers=poor(still, plan).headers)
+
+        assert "outil API" not in refused.json["erreur"]["message"]

@@ -194,8 +194,12 @@ def test_a_refused_record_is_not_charged(still: Served) -> None:
 @pytest.mark.parametrize(
     ("plan", "api_tool", "named"),
     [
-        ("free", None, "Données, 1000"),
-        ("data", None, "Finance d'entreprise, 5000"),
+        (
+            "free",
+            None,
+            "Données, 1000 appels par jour (/tarifs) ; par clé, avec l'outil API, 250 €",
+        ),
+        ("data", None, "Finance d'entreprise, 5000 appels par jour (/tarifs)"),
         ("marches", None, "Intégrale, 10000"),
         ("integral", None, "la plus haute"),
         ("corporate", False, "votre offre Finance d'entreprise permet 5000"),

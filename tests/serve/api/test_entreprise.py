@@ -358,6 +358,8 @@ def test_a_plan_without_the_module_is_told_which_one_has_it(
 
     assert (reply.status, reply.code) == (403, "module_non_inclus")
     assert (reply.json["module"], reply.json["offre"]) == ("entreprise", offer)
+    # Keys of `corporate` have the module with the API tool alone, keys of `integral` without more.
+    assert ("outil API, en option (250 €" in reply.json["erreur"]["message"]) == (plan == "free")
     assert served.usage(customer).calls.used == 0
 
 

@@ -56,7 +56,7 @@ ALL = [
     errors.compte_requis(refused=False),
     errors.credits_epuises(5, 0, "2026-12-01T00:00:00Z"),
     errors.module_non_inclus("marche", "integral"),
-    errors.module_non_inclus("marche", "carte", (Text("Sur mesure", "Custom"), 250)),
+    errors.module_non_inclus("marche", "carte", 250, Text("Sur mesure", "Custom")),
     errors.essai_epuise(3, "corporate", "2026-12-01T00:00:00Z"),
     errors.societe_introuvable("FR", "1"),
     errors.societe_supprimee("FR", "1", "2026-11-20"),

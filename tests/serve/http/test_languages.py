@@ -1,5 +1,6 @@
 """The language of errors (X0): `Accept-Language`, French by default; codes and values never change."""
 
+import orjson
 import pytest
 
 from tests.serve.client import REFUSED, Served
@@ -79,12 +80,29 @@ def test_a_record_with_statements_is_the_same_in_both(served: Served) -> None:
     assert "Content-Language" not in replies[1].headers
 
 
-def test_a_request_that_cannot_be_read_is_answered_in_it(served: Served) -> None:
-    long = served.raw(f"GET /api/v1/societes?q={'x' * 70_000} HTTP/1.1\r\nHost: a\r\n\r\n")
+@pytest.mark.parametrize("rest", ["Host: a\r\n\r\n", "Accept-Language: en\r\n\r\n", ""])
+def test_a_request_whose_headers_are_not_reached_is_answered_in_both(
+    served: Served, rest: str
+) -> None:
+    """X0.4: nothing of the answer depends on a header that nobody has read"""
+    long = served.raw(f"GET /api/v1/societes?q={'x' * 300_000} HTTP/1.1\r\n{rest}")
 
-    assert b" 414 " in long.partition(b"\r\n")[0]
-    assert b"Content-Language: fr" in long
-    assert b"utilisez POST" not in long
+    head, _, body = long.partition(b"\r\n\r\n")
+    assert b" 414 " in head.partition(b"\r\n")[0]
+    assert b"Content-Language: fr, en\r\n" in head
+    assert b"Vary" not in head
+    message = orjson.loads(body)["erreur"]["message"]
+    assert message.startswith("Ligne de requête de plus de")
+    assert " / The request line is longer than" in message
+
+
+def test_a_request_that_cannot_be_read_and_names_no_language_is_answered_in_french(
+    served: Served,
+) -> None:
+    answer = served.raw("GET / HTTP/1.1\r\nHost : a\r\n\r\n")
+
+    assert b"Content-Language: fr\r\n" in answer
+    assert b"Vary: Accept-Language\r\n" in answer
 
 
 @pytest.mark.parametrize(
