@@ -280,15 +280,15 @@ def _make_counting(
 
 def _with_bad_key(result: CallResult[T]) -> CallResult[T]:
     """401 with the complete result of a visitor, if that is JSON: a page has no place for the error."""
-    error = errors.cle_invalide()
     content = None if "Content-Type" in result.headers else result.content
+    error = errors.cle_invalide(served=content is not None)
     headers = NO_STORE | _true_of_401(result.headers) | error.headers
     return result._replace(status=error.status, content=content, headers=headers, error=error)
 
 
 def _bad_key(error: ApiError) -> ApiError:
     """401 where a visitor would have got `error`, which its message repeats."""
-    refusal = errors.cle_invalide()
+    refusal = errors.cle_invalide(served=False)
     texts = errors.part("cle_et_faute", refusal=refusal.texts, error=error.texts)
     headers = _true_of_401(error.headers) | refusal.headers
     return ApiError(refusal.code, texts, headers=headers, **error.extra)

@@ -4,8 +4,8 @@ This is the only module of the server that counts calls, credits and exports. Th
 made meanwhile, since a call is only safe after a write to disk; the response waits for both. A record
 is made and encoded first, then charged in one transaction with its call, so that nobody pays for a
 record that could not be made. A call that fails is given back. A 304 brings the client nothing and
-costs nothing, even where the company was not paid for this month (D13). A HEAD brings no statements
-and costs no credits (G1).
+costs nothing, even where the company was not paid for this month (D13). A HEAD is refused where GET would be; it brings
+no statements and costs no credits (G1).
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from quota.accounts import Account
 from quota.errors import StoreUnavailable
 from quota.ledger.purchase import Purchase
 from quota.plans import Plan
-from quota.results import Charge, CountedExport, Meter, Refusal, Reservation
+from quota.results import CountedExport, Meter, Refusal, Reservation
 from quota.store.interface import Store
 from serve.access import counter_headers
 from serve.access.call import (
@@ -77,8 +77,8 @@ async def run(
     bill = _Bill(prepared, request, counting)
     if prepared.is_known(request):
         return await bill.of_known()
-    if prepared.is_charged and not request.head:
-        return await bill.of_record()
+    if prepared.is_charged:
+        return await (bill.of_head() if request.head else bill.of_record())
     if prepared.calls != 1:
         return await bill.of_calls()
     return await bill.of_call()
@@ -203,8 +203,28 @@ class _Bill(Generic[T]):
         if charge.outcome == "no_trial":
             return self._essai_epuise(charge.reset, meter, credits)
         if charge.outcome == "refused":
-            return self._credits_epuises(charge, meter, credits)
+            headers = _headers(self._counting, meter, credits)
+            return self._credits_epuises(charge.left, charge.reset, headers)
         return self._with_counters(result, meter, charge.outcome, credits)
+
+    async def of_head(self) -> CallResult[T]:
+        """A HEAD of what has a price: a call, or the refusal that GET would get now."""
+        prepared = self._prepared
+        if prepared.trials is not None and (refusal := await self._trials_spent()):
+            return refusal
+        result = await _run(prepared)
+        unpaid = None if result.free or not prepared.cost else await self._unpaid()
+        return await self.of_call(unpaid or result)
+
+    async def _unpaid(self) -> CallResult[T] | None:
+        """402 without its meters; None where the company was paid for this month, or can be."""
+        store, account, now = self._in_store()
+        cost, company = self._prepared.cost, self._prepared.company
+        assert company
+        credits = (await store.usage(account, self._request.caller.plan, now)).credits
+        if credits.left >= cost or await store.is_charged(account, company, now):
+            return None
+        return self._credits_epuises(credits.left, credits.reset, {})
 
     def _with_counters(
         self,
@@ -231,18 +251,15 @@ class _Bill(Generic[T]):
         for _ in range(calls):
             await store.give_back(account, now)
 
-    def _credits_epuises(
-        self, charge: Charge, meter: Meter, credits: tuple[int, int]
-    ) -> CallResult[T]:
+    def _credits_epuises(self, left: int, reset: datetime, headers: Headers) -> CallResult[T]:
         """402 with what a visitor would see (D10); of an analysis, nothing."""
-        prepared, headers = self._prepared, _headers(self._counting, meter, credits)
-        reset = counter_headers.iso(charge.reset)
+        prepared = self._prepared
         missing = tool_remedy(
             self._request.caller,
             self._counting.plans,
             lambda plan: errors.part("credits_par_mois", count=plan.credits_par_mois),
         )
-        error = errors.credits_epuises(prepared.cost, charge.left, reset, missing)
+        error = errors.credits_epuises(prepared.cost, left, counter_headers.iso(reset), missing)
         if prepared.preview is not None:
             return _preview(prepared, error, headers)
         located = {

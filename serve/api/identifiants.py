@@ -1,5 +1,7 @@
 """GET /api/v1/identifiants/{valeur}: the companies with a number, whatever kind of number it is (X6)."""
 
+from typing import Final
+
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.access.rights import most_rows
@@ -13,6 +15,7 @@ from shards.search.matching import company_numbers
 
 # A number without a match is compared with its neighbours in 25 countries: about 30 ms.
 _MICROSECONDS = 30_000.0
+_PATH: Final = "/api/v1/identifiants/{valeur}"
 
 
 def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[Identification]:
@@ -22,7 +25,7 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[I
         ApiError: 400; 409 for a `version` that is not open any more.
     """
     generation = generation.at_version_of(request.pairs)
-    number = check_identifier(request.segments[0], LONGEST_NUMBER)
+    number = check_identifier(request.segments[0], LONGEST_NUMBER, _PATH)
     plan = request.caller.plan
     shards = generation.shards
     matches = company_numbers.find(shards, number, seed_tables.number_notation())

@@ -238,10 +238,19 @@ def ligne_invalide(why: Text) -> ApiError:
 # -- 401 to 403: the caller --------------------------------------------------------
 
 
-def cle_invalide() -> ApiError:
-    """One text for every bad key: revoked and unknown keys must look the same (contract A4)."""
+def cle_invalide(*, served: bool = True, address: str = "") -> ApiError:
+    """One text for every bad key: revoked and unknown keys must look the same (contract A4).
+
+    Args:
+        served: what a visitor gets is beside the error.
+        address: the open reconciliation address, where another one was called that is not valid (extensions X5).
+    """
     headers = {"WWW-Authenticate": 'Bearer error="invalid_token"', "Cache-Control": "no-store"}
-    return _error("cle_invalide", _NOTHING, headers)
+    if address:
+        return _error("adresse_invalide", _NOTHING, headers, address=address)
+    if served:
+        return _error("cle_invalide", _NOTHING, headers)
+    return _error("cle_sans_reponse", _NOTHING, headers)
 
 
 def compte_requis(*, refused: bool) -> ApiError:

@@ -36,7 +36,8 @@ _HTML: Final = "text/html"
 EXPOSED: Final = (
     "Content-Disposition", "Content-Location", "ETag", "Link", "RateLimit", "RateLimit-Policy",
     "Retry-After", "WWW-Authenticate", "X-Credits-Debites", "X-Credits-Restants",
-    "X-Donnees-Version", "X-Export-Comptes", "X-Export-Comptes-Plafond", "X-Export-Coordonnees",
+    "X-Donnees-Version", "X-Export-Activites", "X-Export-Activites-Total", "X-Export-Comptes",
+    "X-Export-Comptes-Plafond", "X-Export-Coordonnees",
     "X-Export-Ids-Inconnus", "X-Export-Ids-Inconnus-Total", "X-Export-Lignes", "X-Export-Plafond",
     "X-Export-Total", "X-Plafond-Resultats", "X-Quota-Limit", "X-Quota-Reset", "X-Quota-Used",
     "X-Request-Id",

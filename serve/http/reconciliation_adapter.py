@@ -72,7 +72,7 @@ async def respond(request: HttpRequest) -> Response:
     token, *rest = request.target.segments or (OPEN,)
     admitted = await _admit(request, token)
     if part in _SHOWN and admitted.caller.refused:
-        raise errors.cle_invalide()  # no page of a company has an error in it
+        raise errors.cle_invalide(served=False)  # no page of a company has an error in it
     pairs, sent = await _parameters(request, admitted)
     # Nothing unknown is ignored, even without a value, but what the protocol and its clients send beside it.
     reader.check_names([pair for pair in pairs if pair[0] not in _OF_CLIENTS], names(allowed))
@@ -154,7 +154,7 @@ async def _admit(request: HttpRequest, token: str) -> AdmittedCaller:
     if account is None:
         await context.lanes.enter(trace)
         context.gate.files(trace.address, context.now())
-        raise errors.cle_invalide()
+        raise errors.cle_invalide(address=RECONCILIATION_PATH)
     caller = Caller(effective_plan(account, context.plans), account=account)
     return await admission.admit_caller(context, caller, trace)
 

@@ -74,8 +74,12 @@ def companies(given: Sequence[str], names: PlaceNames) -> tuple[AskedCompany, ..
     )
 
 
-def check_identifier(identifier: str, longest: int = LONGEST_ID) -> str:
-    """An identifier of 1 to `longest` characters without control characters (E1), in NFC.
+def check_identifier(
+    identifier: str,
+    longest: int = LONGEST_ID,
+    path: str = "/api/v1/societes/{pays}/{identifiant}",
+) -> str:
+    """An identifier of 1 to `longest` characters without control characters (E1), in NFC; `path` shows its place.
 
     Blanks of any width are well-formed: `552 059 024` is found by its digits (E2).
 
@@ -83,7 +87,6 @@ def check_identifier(identifier: str, longest: int = LONGEST_ID) -> str:
         ApiError: 400 `identifiant_invalide`.
     """
     if not identifier.strip():
-        path = "/api/v1/societes/{pays}/{identifiant}"
         raise errors.identifiant_invalide(errors.why("identifiant_vide", path=path))
     if (length := len(identifier)) > longest:
         raise errors.identifiant_invalide(

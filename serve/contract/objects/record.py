@@ -77,8 +77,6 @@ class Droits:
 class Fiche(AnswerObject):
     societe: Annotated[orjson.Fragment, EncodedJson(Societe)]
     plan: CodePlan
-    plan_souscrit: CodePlan | AbsentKey = ABSENT
-    outil_api: OutilApi = ABSENT
     comptes: Annotated[
         orjson.Fragment | AbsentKey,
         EncodedJson(Sequence[LigneComptes]),
@@ -98,6 +96,8 @@ class Fiche(AnswerObject):
     ] = ABSENT
     droits: Droits
     offre_suivante: OffreSuivante
+    plan_souscrit: CodePlan | AbsentKey = ABSENT
+    outil_api: OutilApi = ABSENT
 
 
 @component(
@@ -117,8 +117,6 @@ class FicheIndisponible:
     erreur: Erreur
     societe: Societe
     plan: CodePlan
-    plan_souscrit: CodePlan | AbsentKey = ABSENT
-    outil_api: OutilApi = ABSENT
     comptes_message: Annotated[
         str,
         Text(
@@ -128,6 +126,8 @@ class FicheIndisponible:
     ]
     droits: Droits
     offre_suivante: OffreSuivante
+    plan_souscrit: CodePlan | AbsentKey = ABSENT
+    outil_api: OutilApi = ABSENT
 
 
 @component(

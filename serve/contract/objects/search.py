@@ -97,8 +97,6 @@ class Recherche(AnswerObject):
         Text("Le décalage ; toujours 0 pour un visiteur.", "Offset; always 0 for a visitor."),
     ]
     plan: CodePlan
-    plan_souscrit: CodePlan | AbsentKey = ABSENT
-    outil_api: OutilApi = ABSENT
     plafond_resultats: Annotated[
         Count,
         Text(
@@ -143,6 +141,8 @@ class Recherche(AnswerObject):
         EncodedJson(Sequence[Societe]),
         Text("Les sociétés, dans l’ordre demandé.", "Companies, in the order asked for."),
     ]
+    plan_souscrit: CodePlan | AbsentKey = ABSENT
+    outil_api: OutilApi = ABSENT
     pays_sans_donnees: _SansDonnees = ABSENT
     ids_inconnus: _Inconnus = ABSENT
     noms_trouves: Annotated[

@@ -111,13 +111,9 @@ def summary(base_url: str) -> str:
 def _summaries(base_url: str) -> Iterator[str]:
     """A line for each operation of the API, with a link to an answer where it needs no key."""
     for operation in OPERATIONS:
-        # A protocol is named by its manifest; a body that says the same as a query adds nothing.
+        # A body that says the same as a query adds nothing.
         again = operation.method == "POST" and operation.kind != "body"
-        if (
-            operation.kind in _ELSEWHERE
-            or again
-            or (operation.kind == "reconciliation" and operation.variables)
-        ):
+        if operation.kind in _ELSEWHERE or again:
             continue
         example = manual().references["en"].operations[operation.id].request.target
         shown = (

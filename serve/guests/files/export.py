@@ -41,7 +41,7 @@ HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
 # Characters of parameters that the list of the last exports keeps; those of long lists of companies are more.
 _LONGEST_SEARCH: Final = 1_000
 
-# Characters of the header that names unknown companies. A proxy takes 4 KiB for all headers of an answer.
+# Characters of a header that names companies or classes. A proxy takes 4 KiB for all headers of an answer.
 _LONGEST_NAMED: Final = 2_000
 
 # The attributions that the licences of the data demand, for files that have no place for them (X9).
@@ -169,7 +169,8 @@ async def export(
         "Vary": "Authorization, Accept",
         "Link": _LICENCES,
         **_figures(file.made, caller.plan),
-        **_unknown(wanted.ids_inconnus),
+        **_named(wanted.ids_inconnus, "X-Export-Ids-Inconnus"),
+        **_named(wanted.query.activites or None, "X-Export-Activites"),
         **counted,
     }
     outcome = "taken" if file.made.total else "free"
@@ -249,16 +250,16 @@ def _figures(made: ExportResult, plan: Plan) -> Headers:
     }
 
 
-def _unknown(ids: Sequence[str] | None) -> Headers:
-    """How many items of `ids` name no company, and the first of them: a table has no place for them (X2).
+def _named(values: Sequence[str] | None, header: str) -> Headers:
+    """How many values there are, and the first of them: a table has no place for them (X2, X13).
 
-    >>> _unknown(["UK:1", "DE:x ü"])
+    >>> _named(["UK:1", "DE:x ü"], "X-Export-Ids-Inconnus")
     {'X-Export-Ids-Inconnus-Total': '2', 'X-Export-Ids-Inconnus': 'UK:1,DE:x%20%C3%BC'}
     """
-    if ids is None:
+    if values is None:
         return {}
-    total = {"X-Export-Ids-Inconnus-Total": str(len(ids))}
-    names = [quote(one, safe=":") for one in ids]
+    total = {f"{header}-Total": str(len(values))}
+    names = [quote(one, safe=":") for one in values]
     ends = accumulate(len(name) + len(",") for name in names)
     named = [name for name, end in zip(names, ends, strict=True) if end <= _LONGEST_NAMED + 1]
-    return total | ({"X-Export-Ids-Inconnus": ",".join(named)} if named else {})
+    return total | ({header: ",".join(named)} if named else {})

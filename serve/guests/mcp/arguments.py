@@ -236,6 +236,7 @@ _WORDS_OF_TOOLS: Final = {
     " Several are separated by `|`; `\\|` is a bar.": "",
     ", which is understood as in the path of a record": "",
     " (of a file: the header `X-Export-Ids-Inconnus`)": "",
+    " (of a file: the header `X-Export-Activites`)": "",
     " If your account has matched all of them (`sur` or `probable`), a search shows all, whatever the plan.":
         " All are shown if match_companies found them.",
 }  # fmt: skip

@@ -37,7 +37,7 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "societe_introuvable": "Try one of `proches`, else find it with search_companies: q takes "
     "a part of the name, or the first characters of the identifier.",
     "cle_invalide": "Tell the user to correct the key in the Authorization header of this MCP "
-    "server's configuration, or to remove the header. What a visitor sees is below.",
+    "server's configuration, or to remove the header.",
     "credits_epuises": "Without etats_financiers the same company costs no credits.",
     "quota_api": "explain_plan tells when the counters begin again.",
     "trop_de_requetes": "Wait, then call again.",

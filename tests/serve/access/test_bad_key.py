@@ -34,6 +34,7 @@ def test_the_401_holds_the_complete_answer_of_a_visitor(served: Served, path: st
     assert refused.status == 401
     assert body == visitor.json
     assert (erreur["code"], list(erreur)) == ("cle_invalide", ["code", "message"])
+    assert "l'appel est servi au niveau visiteur" in erreur["message"]
 
 
 def test_the_401_is_not_kept_and_has_no_tag(served: Served) -> None:
@@ -74,6 +75,7 @@ def test_the_key_is_checked_before_the_rest_and_the_rest_is_told_too(
     visitor = served.ask(path).json
     assert (reply.status, reply.code) == (401, "cle_invalide")
     assert told in reply.json["erreur"]["message"]
+    assert "servi" not in reply.json["erreur"]["message"]  # there is nothing that it could be
     assert {name: reply.json[name] for name in visitor if name != "erreur"} == {
         name: value for name, value in visitor.items() if name != "erreur"
     }

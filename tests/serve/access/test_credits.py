@@ -107,6 +107,22 @@ def test_head_is_a_call_and_never_credits(still: Served) -> None:
     assert credits(still.ask(PAID, headers=customer.headers)) == ("5", "245")
 
 
+def test_head_is_refused_where_get_would_be(still: Served) -> None:
+    """G1, D1: a call, as the 402 of GET; what was paid for or is free is not refused"""
+    customer = poor(still, left=5)
+    paid = still.ask(PAID, headers=customer.headers)
+
+    heads = [
+        still.ask(path, "HEAD", headers=customer.headers) for path in (OTHERS[0], PAID, UNPAID)
+    ]
+
+    got = [still.ask(path, headers=customer.headers) for path in (OTHERS[0], PAID, UNPAID)]
+    assert paid.status == 200
+    assert [head.status for head in heads] == [one.status for one in got] == [402, 200, 200]
+    assert [credits(head) for head in heads] == [("0", "0")] * 3
+    assert still.usage(customer).calls.used == 8  # one spent the credits
+
+
 def test_a_company_that_is_absent_costs_no_credits(still: Served) -> None:
     """D1"""
     customer = still.customer("free")

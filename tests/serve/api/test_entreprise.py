@@ -345,6 +345,7 @@ def test_nothing_is_computed_for_an_analysis_without_a_trial_left(
     monkeypatch.setattr("serve.api.analyses.entreprise._analysis", None)
 
     assert served.ask(path(*FIRM), headers=customer.headers).code == "essai_epuise"
+    assert served.ask(path(*FIRM), "HEAD", headers=customer.headers).status == 403
     assert served.usage(customer).calls.used == 3
 
 

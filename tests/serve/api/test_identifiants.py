@@ -159,3 +159,14 @@ def test_a_number_without_its_court_is_of_all_courts(served: Served) -> None:
     assert reply.status == 200
     assert {one["id"] for one in reply.json["candidats"]} == {"M1201_HRB260632", "B1204_HRB260632"}
     assert look_up(served, "HRB 9").status == 404
+
+
+@pytest.mark.parametrize("path", ["/api/v1/identifiants/%20", "/api/v1/societes/FR/%20"])
+def test_an_empty_number_is_told_the_place_of_a_number(served: Served, path: str) -> None:
+    refused = served.ask(path)
+
+    assert (refused.status, refused.code) == (400, "identifiant_invalide")
+    assert (
+        f"écrivez {path.split('/')[0]}/api/v1/{path.split('/')[3]}/{{"
+        in refused.json["erreur"]["message"]
+    )

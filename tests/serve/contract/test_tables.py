@@ -25,6 +25,8 @@ VARIANTS = (
     errors.societe_introuvable("", "1", ["FR:1"]),
     errors.societe_supprimee("FR", "1", None),
     errors.trop_de_requetes(QUOTA, 60, "jour"),
+    errors.cle_invalide(served=False),
+    errors.cle_invalide(address="/api/v1/reconciliation"),
     errors.corps_trop_grand(65_536, 1 << 20),
     errors.indisponible(errors.NO_COUNTERS, maybe_counted=True),
 )

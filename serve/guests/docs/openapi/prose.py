@@ -91,8 +91,8 @@ listed. A list may also be sent as a repeated parameter. Anything unknown is an 
 
 ## HTTP
 
-A path that answers GET answers HEAD alike, without a body and without credits (not the export), so
-that a HEAD of a record is never 402; every path answers OPTIONS with 204, unknown ones too. Other
+A path that answers GET answers HEAD alike, without a body and without credits (not the export):
+it is refused where GET would be, and charges nothing; every path answers OPTIONS with 204, unknown ones too. Other
 methods are 405, unknown paths 404. Below `/api/v1` and here every origin may read the answers
 (CORS). `ETag` with `If-None-Match` gives 304, which is free. Lists may be kept for five minutes.
 `X-Donnees-Version` names the data, which change with a build, usually nightly. An answer to GET of

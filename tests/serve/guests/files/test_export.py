@@ -289,6 +289,20 @@ def test_the_headers_of_a_file_name_the_unknown_companies(own: Served, form: str
     assert total not in get(own, customer, pays="EE", format=form).headers
 
 
+@pytest.mark.parametrize("form", ["csv", "ndjson", "parquet", "xlsx"])
+def test_the_headers_of_a_file_name_the_classes_of_an_activity(own: Served, form: str) -> None:
+    """X13: they are those that a search with the same words says"""
+    customer = own.customer("data")
+    path = f"/api/v1/societes?{urlencode({'activite': 'boulangerie'})}"
+    searched = own.ask(path, headers=customer.headers).json["activites_comprises"]
+
+    headers = get(own, customer, activite="boulangerie", format=form).headers
+
+    assert headers["X-Export-Activites"] == ",".join(one["nace"] for one in searched)
+    assert headers["X-Export-Activites-Total"] == str(len(searched))
+    assert "X-Export-Activites" not in get(own, customer, pays="EE", format=form).headers
+
+
 @pytest.mark.parametrize(
     ("slug", "limit", "lignes"),
     [("free", "", 25), ("free", "3", 3), ("free", "9999", 25), ("data", "26", 26),
