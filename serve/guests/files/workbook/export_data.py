@@ -64,6 +64,19 @@ class ExportData:
         """The turnover of each row in euros, None if unknown."""
         return self.columns["ca_eur"]
 
+    def left_out(self) -> Mapping[tuple[str, str], str]:
+        """The chosen companies of a list that the file does not describe, each with the label of the reason."""
+        if self.request.own is None:
+            return {}
+        described = set(zip(self.columns["iso2"], self.columns["id"], strict=True))
+        unknown = set(self.request.ids_inconnus or ())
+        reasons = {}
+        for company in {line.company for line in self.request.own.lines() if line.company}:
+            if company not in described:
+                label = "gone" if ":".join(company) in unknown else "beyond"
+                reasons[company] = "unanswered" if company[0] in self.request.missing else label
+        return reasons
+
     def sheets_of(self, taken: Iterable[str]) -> dict[int, str]:
         """The names of the statement sheets by row; none of them is in `taken` (F8)."""
         countries, ids = self.columns["iso2"], self.columns["id"]

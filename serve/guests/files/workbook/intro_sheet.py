@@ -1,5 +1,6 @@
 """The sheet Intro: the figures and the data of the file, its sheets, and a legend; its filters are in Périmètre."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
@@ -59,10 +60,16 @@ def _subtitle(data: ExportData, labels: Labels) -> str:
 
 
 def _notice(sheet: Sheet, row: int, data: ExportData, labels: Labels) -> int:
-    """Write a notice if the file is not the whole scope, or if nothing was found."""
+    """Write a notice if the file is not the whole scope or list, or if nothing was found."""
     request, total, rows = data.request, data.facets.total, data.count
+    reasons = Counter(data.left_out().values())
     if total == 0:
         text = labels("empty")
+    elif reasons:
+        numbers = {name: reasons[name] for name in ("beyond", "gone", "unanswered")}
+        numbers |= {"chosen": rows + reasons.total(), "rows": rows}
+        shown = {name: labels.number(number) for name, number in numbers.items()}
+        text = labels("own_partial", **shown)
     elif rows < total:
         plan = request.plan
         name = plan.nom_en if labels.lang == "en" else plan.nom

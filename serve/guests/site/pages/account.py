@@ -204,6 +204,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         charges = book.recent_charges(account.id, now)
         own_lists = request.store.lists.of_account(account.id, now)
     use = await key_use
+    exports = await last_exports
     keys = sorted(await all_keys, key=lambda key: key.created, reverse=True)
     return page(
         request, "account.html",
@@ -223,7 +224,8 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         active=sum(key.revoked is None for key in keys),
         addresses=await addresses,
         payments=await payments,
-        exports=[(one, export_form.repeat_fields(one)) for one in await last_exports],
+        exports=[(one, export_form.repeat_fields(one)) for one in exports],
+        has_lists=export_form.has_lists(exports),
         billing=request.context.stripe is not None,
         plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),
         day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),

@@ -4,6 +4,7 @@ It is the export of the API with the rights and the meter of the organisation's 
 form with the token of the session asks for it, never a link. The form is templates/export_form.html.
 """
 
+from collections.abc import Iterable
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
@@ -53,6 +54,15 @@ async def meter(request: PageRequest) -> Meter | None:
         return None
     usage = await request.store.usage(request.session.account.id, request.caller.plan, request.now)
     return usage.exports
+
+
+def has_lists(exports: Iterable[CountedExport]) -> bool:
+    """Whether one of these exports has the companies of a list."""
+    return any(
+        name == "ids" and "," in value
+        for export in exports
+        for name, value in parse_qsl(export.search or "")
+    )
 
 
 def repeat_fields(export: CountedExport) -> dict[str, str]:

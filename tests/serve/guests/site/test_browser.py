@@ -311,6 +311,69 @@ def test_a_long_list_is_matched_in_pieces_and_downloaded_whole(
         assert opened.is_calm()
 
 
+def test_a_file_over_the_bound_is_refused_before_it_is_sent(
+    shop: Served, chromium: Browser
+) -> None:
+    large = {"name": "l.csv", "mimeType": "text/csv", "buffer": b"nom\n" + b"x" * (4 << 20)}
+    small = {"name": "l.csv", "mimeType": "text/csv", "buffer": b"nom;pays\nMueller;DE\n"}
+    with window(chromium, base(shop), viewport=DESK) as opened:
+        page = opened.open("/rapprochement")
+        sent: list[str] = []
+        page.on("request", lambda request: sent.append(request.method))
+
+        page.get_by_label("ou choisissez un fichier").set_input_files(files=[large])
+        page.get_by_role("button", name="Rapprocher", exact=True).click()
+        expect(page.get_by_role("alert")).to_contain_text(
+            "Ce fichier dépasse 4 Mio : ôtez-en les colonnes inutiles, ou envoyez-le en plusieurs fois."
+        )
+        refused = list(sent)
+        page.get_by_label("ou choisissez un fichier").set_input_files(files=[small])
+        page.get_by_role("button", name="Rapprocher", exact=True).click()
+        page.wait_for_url("**/listes/*")
+
+        assert refused == []
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_a_list_is_matched_and_changed_by_keys_alone_and_in_the_dark(
+    shop: Served, chromium: Browser, size: Any
+) -> None:
+    with window(chromium, base(shop), viewport=size, color_scheme="dark") as opened:
+        page = opened.page
+        sign_up(opened)
+        opened.open("/rapprochement")
+        page.locator("#texte").focus()
+        page.keyboard.type("nom;pays\nMueller Maschinenbau;DE\nNirgends Zz;")
+        for _ in range(6):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.value") == "page":
+                break
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/listes/*")
+        page.locator("#choix .scroll").focus()
+        for _ in range(3):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.tagName") == "SUMMARY":
+                break
+        page.keyboard.press("Enter")
+        for _ in range(9):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.value") == "1:":
+                break
+        page.keyboard.press("Enter")
+        expect(page.locator("#l1")).to_contain_text("choisi par vous")
+
+        address = page.url.removeprefix(base(shop)).partition("#")[0]
+        faults = {}
+        for path in (address, "/compte", "/rapprochement", f"{address}?lang=en"):
+            opened.open(path)
+            for one in Axe().run(page).response["violations"]:
+                if one["impact"] in ("serious", "critical"):
+                    faults[path, one["id"]] = [node["target"] for node in one["nodes"]][:3]
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert faults == {}
+
+
 def test_columns_are_chosen_verdicts_filtered_and_another_candidate_opened(
     shop: Served, chromium: Browser
 ) -> None:

@@ -5,6 +5,7 @@ import io
 import re
 from datetime import timedelta
 from html import unescape
+from pathlib import Path
 
 import pytest
 import zstandard
@@ -14,9 +15,11 @@ from quota.ledger import lists
 from quota.results import Usage
 from quota.store.list_book import list_id
 from serve.guests.site.pages.lists import list_files
-from tests.serve.client import Served
+from tests.serve import world
+from tests.serve.client import Served, serving
 from tests.serve.guests.site.test_matching import PATH, matched, rows_of, understood, verdicts
 from tests.serve.guests.site.visitor import FORM, Seen, Visitor, member
+from tests.world import company
 
 # Of each verdict some, the doubtful ones last.
 LONG = "nom;pays\n" + "".join(
@@ -255,6 +258,91 @@ def test_a_company_that_is_gone_is_said_so(served: Served) -> None:
 
     assert "n’est plus dans les registres publiés" in shown.text
     assert (table_of(file)[0]["societe_id"], table_of(file)[0]["societe_nom"]) == ("000000000", "")
+
+
+def test_a_list_stays_over_a_restart_and_says_which_companies_are_gone_or_renamed(
+    tmp_path: Path,
+) -> None:
+    data, state = tmp_path / "data", tmp_path / "state"
+    data.mkdir()
+    rows = [company("FR", str(n), f"Société Numéro {n}") for n in range(1, 4)]
+    text = "\n".join(["Réf;nom;pays", *(f"R{n};Société Numéro {n};FR" for n in range(1, 4))])
+    world.publish(data, rows, {})
+    with serving(data, state=state) as served:
+        visitor, account = member(served, "data")
+        seen = matched(visitor, text.encode())
+        visitor.send(seen.path, {"geste": "nom", "nom": "Clients"})
+        visitor.send(seen.path, {"choix": "3:"})
+        counted = usage(served, account).calls.used
+
+    renamed = company("FR", "2", "Tout Autre Nom")
+    world.publish(data, [rows[2], renamed], {})
+    with serving(data, state=state) as served:
+        visitor = Visitor(served, cookies=visitor.cookies)
+        later = visitor.get(seen.path)
+        file = table_of(visitor.get(f"{seen.path}?format=csv"))
+        search = visitor.send(seen.path, {"geste": "recherche"}).headers["Location"]
+        found = visitor.get(search).text
+        book = load_workbook(io.BytesIO(visitor.post(seen.path, {"geste": "xlsx"}).body))
+        english = visitor.get(f"{seen.path}?lang=en").text
+
+        assert usage(served, account).calls.used == counted + 1  # the search
+    gone, other, none = (row for _, row in rows_of(later))
+    assert "Clients" in later.text
+    assert "n’est plus dans les registres publiés" in gone
+    assert "Tout Autre Nom" in other and "a changé de nom depuis le rapprochement" in other
+    assert "choisi par vous" in none and "renommée" not in none
+    assert "is no longer in the published registers" in english
+    assert "has another name since the matching" in english
+    assert [row["erreur"] for row in file] == [
+        "n’est plus dans les registres publiés", "a changé de nom depuis le rapprochement", ""
+    ]  # fmt: skip
+    assert "Identifiants inconnus : FR:1" in found
+    head, *mine = book["Ma liste"].iter_rows(values_only=True)
+    remarks = [row[head.index("Remarque")] for row in mine]
+    assert remarks == ["n'est plus dans les registres publiés", None, None]
+    assert any(
+        "nomme 2 sociétés, ce classeur en décrit 1" in str(row) for row in book["Intro"].values
+    )
+
+
+def test_a_list_of_before_names_were_remembered_says_nothing_of_them(served: Served) -> None:
+    visitor, account = member(served, "data")
+    seen = matched(visitor, b"nom;pays\nFitlab;FR\n")
+    now = served.context.now()
+    stored = served.store.lists.find(code_of(seen), now).result()
+    assert stored
+    chunk = zstandard.compress(b'[[["Mueller","DE"],[["DE","F1103R_HRB218916",0.9,[]]],null]]')
+    part = lists.ListPart([chunk], b"s\0")
+    code = served.store.lists.create(account, "Alt", stored.table, part, now).result(10)
+
+    shown = visitor.get(f"/listes/{code}").text
+
+    assert "DE · F1103R_HRB218916" in shown
+    assert "a changé de nom" not in shown
+
+
+def test_the_search_of_a_list_says_whose_order_it_has(served: Served) -> None:
+    two = Visitor(served).get("/?ids=DE:F1103R_HRB218916,FR:552100554").text
+    one = Visitor(served).get("/?ids=FR:552100554").text
+
+    assert "dans l’ordre choisi ci-dessous et non dans le sien" in two
+    assert "dans l’ordre choisi" not in one
+
+
+def test_the_account_says_that_an_export_of_a_list_is_made_again_without_own_columns(
+    served: Served,
+) -> None:
+    visitor, _ = member(served, "data")
+    seen = matched(visitor, THREE.encode())
+    before = visitor.get("/compte").text
+    visitor.get(seen.path)
+    visitor.post(seen.path, {"geste": "xlsx"})
+
+    after = visitor.get("/compte").text
+
+    assert "sans vos propres colonnes" not in before
+    assert "sans vos propres colonnes" in after
 
 
 def test_chosen_companies_open_as_a_search_in_the_order_of_the_list(served: Served) -> None:

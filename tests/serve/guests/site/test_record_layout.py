@@ -253,7 +253,8 @@ def test_sheets_of_paper_name_the_days_of_the_data_and_of_the_print(
     for path in (matched, "/?pays=FR", "/societes/FR/000000004/analyse", "/sources", "/statut"):
         reader.goto(base(shop) + path)
         reader.emulate_media(media="print")
-        reader.set_viewport_size({"width": 718, "height": 1000})
+        across = "analyse" in path
+        reader.set_viewport_size({"width": 1020 if across else 718, "height": 1000})
         shown = reader.locator(".of-print", has_text="imprimé le").locator("visible=true")
 
         assert shown.count() == 1, path

@@ -1,7 +1,7 @@
 """The sheet Ma liste: a reader's own columns, then the verdict, the choice and the chosen company of each line.
 
-A line without a company has its own columns and its verdict alone. A company that the file does not describe, since it
-is beyond the limit or gone from the registers, has its identifier alone.
+A line without a company has its own columns and its verdict alone. A company that the file does not describe has its
+identifier alone, and the reason as a remark: it is beyond the limit, or gone from the registers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,8 +40,13 @@ def write(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, 
     )
     choices = [line.choice and labels(f"choice_{line.choice}") for line in lines]
     columns.append(_text(labels("choice"), choices))
-    columns.append(_text(labels("line_error"), [line.error for line in lines]))
     rows = _rows(data, lines)
+    reasons = data.left_out()
+    remarks = [
+        line.error or (labels(reasons[line.company]) if line.company in reasons else None)
+        for line in lines
+    ]
+    columns.append(_text(labels("remark"), remarks))
     columns += [_of_company(name, data, labels, lines, rows) for name in PRINTED]
     links = {
         line: comptes[row] for line, row in enumerate(rows) if row is not None and row in comptes

@@ -33,6 +33,11 @@ COLUMNS: Final = (
     "societe_code_postal", "societe_etat", "raisons", "autres_candidats", "erreur",
 )  # fmt: skip
 _COMPANY: Final = ("nom", "ville", "code_postal", "etat")
+_GONE: Final = (
+    "n’est plus dans les registres publiés",
+    "is no longer in the published registers",
+)
+_RENAMED: Final = ("a changé de nom depuis le rapprochement", "has another name since the matching")
 _NUMBER: Final = re.compile(r"[+-]?[\d ., ()]*")
 _LONGEST: Final = 32_000  # characters of an address; half of what nginx.conf and the server take
 
@@ -86,6 +91,7 @@ def _company_cells(line: StoredLine, lang: str, point: str) -> Sequence[str]:
         return (line.verdict, *[""] * (len(COLUMNS) - 2), line.error[lang == "en"])
     best = line.chosen
     company = best.company or {} if best else {}
+    changes = remarks(best, lang)
     others = [one for one in line.candidates if one is not best]
     return (
         line.verdict,
@@ -95,8 +101,17 @@ def _company_cells(line: StoredLine, lang: str, point: str) -> Sequence[str]:
         *(str(company.get(name) or "") for name in _COMPANY),
         " ; ".join(reasons.reasons_of_match(best.reasons, lang)) if best else "",
         " ; ".join(_named(one, point) for one in others),
-        "",
+        changes,
     )
+
+
+def remarks(candidate: StoredCandidate | None, lang: str) -> str:
+    """What happened to a chosen company since the line was matched; "" for nothing."""
+    if candidate is None:
+        return ""
+    if candidate.company is None:
+        return _GONE[lang == "en"]
+    return _RENAMED[lang == "en"] if candidate.is_renamed else ""
 
 
 def choice_of(line: StoredLine) -> str:

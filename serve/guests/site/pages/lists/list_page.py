@@ -196,6 +196,7 @@ async def show_opened(
             chosen_lines=len(opened.chosen_places),
             part=part,
             chosen=chosen,
+            remarks=list_files.remarks,
             exports=await export_form.meter(request),
             names=facet_bars.labels(request, generation.reference),
             reasons_of=lambda codes: reasons.reasons_of_match(codes, request.lang),

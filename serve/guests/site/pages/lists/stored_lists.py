@@ -1,6 +1,7 @@
 """Matched lists as the store has them: written from the answers to lines, and read with the companies of today.
 
-A line is stored as its cells, its candidates (country, identifier, note, reasons as codes) and its error; its verdict
+A line is stored as its cells, its candidates (country, identifier, note, reasons as codes, digest of the name) and its
+error; its verdict
 and its choice are two bytes of another row (`quota/ledger/lists.py`). Names and values of companies are those of the
 generation that is open when the page is shown; a company may be gone by then.
 """
@@ -10,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, NamedTuple
+from zlib import crc32
 
 import orjson
 import zstandard
@@ -43,13 +45,26 @@ _AT_ONCE: Final = 100
 
 
 class StoredCandidate(NamedTuple):
-    """A company that a line may mean; `company` has its values of today, None if it is gone."""
+    """A company that a line may mean.
+
+    Attributes:
+        name_digest: of its name when the line was matched; the name itself is not stored.
+        company: its values of today, None if it is gone.
+    """
 
     iso2: str
     id: str
     note: float
     reasons: Sequence[str]
+    name_digest: int | None = None
     company: Mapping[str, Any] | None = None
+
+    @property
+    def is_renamed(self) -> bool:
+        """Whether the company has another name than when the line was matched; lists of before do not know."""
+        if self.company is None or self.name_digest is None:
+            return False
+        return _digest(self.company["nom"]) != self.name_digest
 
 
 class StoredLine(NamedTuple):
@@ -165,13 +180,13 @@ def encode_lines(
     """The rows of a list with the answers to them."""
     lines, marks = [], bytearray()
     for row, answer, line in zip(rows, answers, asked, strict=True):
-        candidates: list[tuple[str, str, float, Sequence[str]]] = []
+        candidates: list[tuple[str, str, float, Sequence[str], int]] = []
         verdict, choice = ERROR, NO_CHOICE
         if isinstance(answer, LigneRapprochee):
             verdict = answer.verdict
             decided = verdict in (SURE, LIKELY)
             candidates = [
-                (one.iso2, one.id, one.note, one.raisons_codes)
+                (one.iso2, one.id, one.note, one.raisons_codes, _digest(one.nom))
                 for place, one in enumerate(answer.candidats)
                 if one.note >= _LEAST_NOTE or (decided and not place)
             ]
@@ -183,6 +198,10 @@ def encode_lines(
         for first in range(0, len(lines), CHUNK_LINES)
     ]
     return ListPart(chunks, bytes(marks))
+
+
+def _digest(name: str) -> int:
+    return crc32(name.encode())
 
 
 def unstored(name: str, table: bytes, part: ListPart, now: datetime) -> OpenList:

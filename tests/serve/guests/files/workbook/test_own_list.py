@@ -60,3 +60,31 @@ def test_the_companies_of_a_list_come_in_its_order_and_the_first_ones_are_in_the
     assert listed == companies[:4]
     assert [row[:2] for row in mine] == [companies[0], (None, None), *companies]
     assert [row[2] is None for row in mine] == [False, True, *[False] * 4, True, True]
+
+
+def test_a_workbook_of_a_part_of_a_list_says_which_companies_it_leaves_out_and_why(
+    tmp_path: Path,
+) -> None:
+    companies = [(str(one["iso2"]), str(one["id"])) for one in world.COMPANIES][:5]
+    asked = own([companies[0], ("FR", "000000000"), None, *companies])
+    named = Query(ids=tuple(sorted([*companies, ("FR", "000000000")])))
+
+    part = of_world(
+        tmp_path, own=asked, query=named, limit=3, ids_inconnus=("FR:000000000",)
+    ).sheets
+    whole = of_world(
+        tmp_path, own=own([*companies]), query=Query(ids=tuple(sorted(companies)))
+    ).sheets
+
+    head, *mine = part["Ma liste"].iter_rows(values_only=True)
+    place = head.index("Remarque")
+    beyond = "au-delà des sociétés que ce classeur décrit"
+    assert [row[place] for row in mine] == [
+        None, "n'est plus dans les registres publiés", None, None, None, None, beyond, beyond
+    ]  # fmt: skip
+    (notice,) = (
+        str(row[0]) for row in part["Intro"].values if "La feuille Ma liste" in str(row[0])
+    )
+    assert "nomme 6 sociétés, ce classeur en décrit 3 : 2 sont au-delà" in notice
+    assert "1 ne sont plus dans les registres" in notice
+    assert not any("La feuille Ma liste" in str(row[0]) for row in whole["Intro"].values)
