@@ -43,7 +43,7 @@ def write(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, 
     rows = _rows(data, lines)
     reasons = data.left_out()
     remarks = [
-        line.error or (labels(reasons[line.company]) if line.company in reasons else None)
+        line.error or (labels(why) if line.company and (why := reasons.get(line.company)) else None)
         for line in lines
     ]
     columns.append(_text(labels("remark"), remarks))
