@@ -1,7 +1,8 @@
 """Companies of a town whose names begin with the letters of a line: IBM, International Business Machines.
 
 No index leads from initials to names, and many names share them; those of one town are few, and the town speaks for
-them besides. What they are is compared as all names are (`name_comparison.py`).
+them besides. Here every short word may have a letter or none, and words may follow; which of them do is compared as
+all names are (`name_comparison.py`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,8 @@ from shards.kernel import types
 from shards.search.matching.candidate_rows import INITIALS, FoundRow
 from shards.search.reader.shard import Shard
 
+# Words of so many bytes may have no letter: `and`, `für`, `GmbH`.
+_SHORT: Final = 4
 # Of a larger town too many companies share initials, and reading the names of all takes too long.
 _LARGEST_TOWN: Final = 50_000
 
@@ -24,7 +27,10 @@ _LARGEST_TOWN: Final = 50_000
 def candidates(
     shards: Sequence[Shard], chosen: Sequence[int], words: Sequence[str], ville: str | None
 ) -> Iterator[FoundRow]:
-    """The first rows of a town in the chosen shards whose words begin with the letters of a name of one word."""
+    """Rows of a town in the chosen shards whose words begin with the letters of a name of one word.
+
+    Those with the fewest words behind the last letter come first.
+    """
     if not ville or len(words) != 1 or len(words[0]) not in INITIALS:
         return
     letters, town = words[0].encode(), fold(ville).encode()
@@ -46,13 +52,32 @@ def _rows_of(shard: Shard, town: bytes) -> NDArray[Any]:
 
 
 def _rows_beginning(shard: Shard, rows: NDArray[Any], letters: bytes) -> NDArray[Any]:
-    """Those of the `rows` whose words begin with these letters, one after the other."""
+    """Those of the `rows` whose words begin with these letters, one after the other; short words may be left out."""
     index = shard.words
     starts, tokens = np.asarray(index.token_starts), np.asarray(index.tokens)
     texts, begins = np.asarray(index.words.data), np.asarray(index.words.starts)
     last = len(begins) - 2
-    rows = rows[starts[rows + 1] - starts[rows] >= len(letters)]
+    # Bit n of a row: its words so far may be the first n letters. Of a letter: the bits of a row that it moves.
+    reached = np.ones(len(rows), np.int32)
+    moved = np.zeros(256, np.int32)
     for place, letter in enumerate(letters):
-        words = tokens[starts[rows] + place]  # the mark of a former name is after every word
-        rows = rows[(words <= last) & (texts[begins[np.minimum(words, last)]] == letter)]
-    return rows
+        moved[letter] |= 1 << place
+    found = [np.empty((0, 2), np.int64)]
+    place = 0
+    while len(rows):
+        left = starts[rows + 1] - starts[rows] - place
+        rows, reached, left = (array[left > 0] for array in (rows, reached, left))
+        words = tokens[starts[rows] + place]
+        is_present = words <= last  # the mark of a former name is after every word
+        rows, reached, left, words = (
+            array[is_present] for array in (rows, reached, left, words)
+        )
+        is_short = begins[words + 1] - begins[words] <= _SHORT + 1
+        reached = (reached & moved[texts[begins[words]]]) << 1 | reached * is_short
+        ends = reached >> len(letters) & 1 == 1
+        found.append(np.column_stack((left[ends], rows[ends])))
+        goes_on = (reached != 0) & ~ends
+        rows, reached = rows[goes_on], reached[goes_on]
+        place += 1
+    ranked = np.concatenate(found)
+    return ranked[np.argsort(ranked[:, 0], kind="stable"), 1]

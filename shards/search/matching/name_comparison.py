@@ -12,7 +12,12 @@ from rapidfuzz.distance import OSA
 
 from shards.search.matching.candidate_rows import INITIALS
 from shards.search.matching.legal_forms import LegalForm, LegalForms
-from shards.search.matching.name_tables import ELIDED, NameTables, is_elided
+from shards.search.matching.name_tables import (
+    ELIDED,
+    NameTables,
+    is_elided,
+    joined_letters,
+)
 from shards.search.matching.near_words import BEGINNING, SHORT, Near, near_words
 
 # Names of fewer letters have no error where blanks are elsewhere.
@@ -44,7 +49,7 @@ class NameComparison:
         short_errors: those of them where a short word lacks a letter.
         form_errors: 1 if the legal form of the line is that of the company with a typing error.
         short_form: the legal form with the error has so few letters that it may be another word.
-        initials: one name is the initials of the other.
+        initials: one name is the initials of the other, of its legal form too or not.
         initials_letters: how many more than three these are.
         is_beginning: the name of the line is the first words of the company's.
         error_letters: the letters of the shortest word with an error.
@@ -142,7 +147,7 @@ class ComparedName(NamedTuple):
         ascii: no word is in another alphabet.
         articles: of these words, articles that lost their vowel, which are no numbers: l of l'oeuvre.
         known: of the name of a line, how many companies of the country have each word in their names.
-        written: all words of the name of a line, its legal forms too.
+        written: all words of the name, its legal forms too.
         iso2: the country, of the name of a line.
     """
 
@@ -152,7 +157,7 @@ class ComparedName(NamedTuple):
     ascii: bool
     articles: Collection[str]
     known: Mapping[str, int]
-    written: Sequence[str] = ()
+    written: Sequence[str]
     iso2: str = ""
 
 
@@ -182,8 +187,7 @@ def compare(
         {word for pair in both for word, _ in pair.right},
     )
     for pair in pairs:
-        if pair.line.written:
-            _match_form_at_an_end(pair, near, tables.forms)
+        _match_form_at_an_end(pair, near, tables.forms)
         if pair.left or pair.right:
             _compare_rest(pair, near, tables)
     return [pair.found for pair in pairs]
@@ -199,10 +203,10 @@ def _compare_rest(pair: _Pair, near: Near, tables: NameTables) -> None:
     if left and right:
         _match_respaced(left, right, comparison)
         _match_respaced(right, left, comparison)
+    if left and right and not comparison.common:
+        _match_initials(pair, tables)
     if left and right:
         _match_near(pair, near)
-    if left and right and not comparison.common:
-        _match_initials(left, right, comparison)
     if left and right and comparison.common:
         _match_inner_initials(left, right, comparison)
         _match_inner_initials(right, left, comparison)
@@ -383,16 +387,37 @@ def _match_respaced(whole: list[Told], parts: list[Told], comparison: NameCompar
                 break
 
 
-def _match_initials(left: list[Told], right: list[Told], comparison: NameComparison) -> None:
+def _match_initials(pair: _Pair, tables: NameTables) -> None:
     """One name is the initials of the other."""
-    for short, long in ((left, right), (right, left)):
-        if len(short) == 1 and len(long) in INITIALS and short[0][0] == initials(long):
+    line, company, comparison, left, right, _ = pair
+    for short, long, name in ((left, right, company), (right, left, line)):
+        if len(short) == 1 and len(long) > 1 and _are_initials(short[0][0], name, tables):
             comparison.initials = True
             comparison.initials_letters = len(short[0][0]) - INITIALS.start
             comparison.add_common(short[0][1])
             left.clear()
             right.clear()
             return
+
+
+def _are_initials(letters: str, name: ComparedName, tables: NameTables) -> bool:
+    """Whether letters are those of all words of a name; legal forms and words like `and` may have one or none."""
+    if len(letters) not in INITIALS or not letters.isalpha():
+        return False
+    content = {word for word, _ in name.told}
+    reached = 1  # bit n: the words so far may be the first n letters
+    for word in joined_letters(tuple(name.written)):
+        parts = word if word in content and word not in name.written else (word,)
+        for part in parts:
+            first = tables.latin_word(part)[:1]
+            passed = 0 if word in content else reached
+            for place, letter in enumerate(letters):
+                if letter == first and reached >> place & 1:
+                    passed |= 2 << place
+            reached = passed
+        if not reached:
+            return False
+    return bool(reached >> len(letters) & 1)
 
 
 def _match_inner_initials(short: list[Told], long: list[Told], comparison: NameComparison) -> None:
@@ -426,11 +451,6 @@ def _end_of_initials(letters: str, words: Sequence[Told], start: int) -> int:
         elif place == start or len(word) > _LEFT_OUT:
             return 0
     return 0
-
-
-def initials(told: Sequence[Told]) -> str:
-    """The first letters of words."""
-    return "".join(word[0] for word, _ in told)
 
 
 def _match_near(pair: _Pair, near: Near) -> None:

@@ -105,21 +105,13 @@ class StoredNames:
         bare = self._tables.bare_name(texts, shard.iso2)
         count = len(bare.words)
         if bare.words == texts[:count]:
-            return self._compared_name(number, bare, words[:count])
+            return self._compared_name(number, texts, bare, words[:count])
         told = dict(words)
         for word in bare.words:
             if word not in told:  # joined letters and numbers
                 told[word] = information(shard.rows, 0)
-        return self.compared_name(number, bare, told)
-
-    def compared_name(
-        self,
-        number: int,
-        bare: BareName,
-        told: Mapping[str, float],
-    ) -> ComparedName:
-        """A name as it is compared in the country of a shard, from what its words tell there."""
-        return self._compared_name(number, bare, [(word, told[word]) for word in bare.words])
+        of_words = [(word, told[word]) for word in bare.words]
+        return self._compared_name(number, texts, bare, of_words)
 
     def line_name(
         self,
@@ -130,17 +122,18 @@ class StoredNames:
         sizes: Mapping[str, int],
     ) -> LineName:
         """The name of a line of which `written` are all words."""
-        name = self.compared_name(number, bare, told)
-        iso2 = self._shards[number].iso2
-        return LineName(name._replace(known=sizes, written=written, iso2=iso2), told)
+        of_words = [(word, told[word]) for word in bare.words]
+        name = self._compared_name(number, written, bare, of_words)
+        return LineName(name._replace(known=sizes, iso2=self._shards[number].iso2), told)
 
     def _compared_name(
         self,
         number: int,
+        written: Words,
         bare: BareName,
         told: Sequence[Told],
     ) -> ComparedName:
         known_keys = self._keys[self._shards[number].iso2 in UMLAUTS]
         keys = [known_keys[word] for word in bare.words]
         is_ascii = "".join(bare.words).isascii()
-        return ComparedName(told, keys, bare.forms, is_ascii, articles(bare.words), _UNKNOWN)
+        return ComparedName(told, keys, bare.forms, is_ascii, articles(bare.words), _UNKNOWN, written)
