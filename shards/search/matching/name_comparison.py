@@ -410,7 +410,8 @@ def _are_initials(letters: str, name: ComparedName, tables: NameTables) -> bool:
         parts = word if word in content and word not in name.written else (word,)
         for part in parts:
             first = tables.latin_word(part)[:1]
-            passed = 0 if word in content else reached
+            leaves_out = word not in content or (1 < len(part) <= _LEFT_OUT and reached > 1)
+            passed = reached if leaves_out else 0
             for place, letter in enumerate(letters):
                 if letter == first and reached >> place & 1:
                     passed |= 2 << place
