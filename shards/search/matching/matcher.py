@@ -445,6 +445,9 @@ class Matcher:
         )
         if each.former:
             named["ancien_nom"] = 1.0
+        if each.compared.initials and "ville_identique" in further:
+            # Others of the town with these initials are candidates too.
+            named["initiales_ville"] = 1.0
         all_evidence = named | further
         if by_its_number:
             agrees = each.compared.agrees(town + remarks)

@@ -139,7 +139,8 @@ def fit_weights(data: Path, work: Path, lines: int, declared: Path | None) -> No
     )
     known = match_weights()
     # A number with zeros added is written otherwise: more weight than that would rank it before an exact one.
-    set_by_hand = (SURE_FROM, SURE_BY_NAME, "id_zeros")
+    # Too few lines are the initials of a company of their town: that weight is the best one for lines of this kind.
+    set_by_hand = (SURE_FROM, SURE_BY_NAME, "id_zeros", "initiales_ville")
     names = [name for name in known if name not in (CONSTANT, *OF_SHARE, *set_by_hand)]
     met = {name for one in examples for evidence in one.candidates for name in evidence}
     fitted = fit(
