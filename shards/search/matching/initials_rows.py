@@ -69,9 +69,7 @@ def _rows_beginning(shard: Shard, rows: NDArray[Any], letters: bytes) -> NDArray
         rows, reached, left = (array[left > 0] for array in (rows, reached, left))
         words = tokens[starts[rows] + place]
         is_present = words <= last  # the mark of a former name is after every word
-        rows, reached, left, words = (
-            array[is_present] for array in (rows, reached, left, words)
-        )
+        rows, reached, left, words = (array[is_present] for array in (rows, reached, left, words))
         is_short = begins[words + 1] - begins[words] <= _SHORT + 1
         reached = (reached & moved[texts[begins[words]]]) << 1 | reached * is_short
         ends = reached >> len(letters) & 1 == 1

@@ -388,16 +388,22 @@ def _match_respaced(whole: list[Told], parts: list[Told], comparison: NameCompar
 
 
 def _match_initials(pair: _Pair, tables: NameTables) -> None:
-    """One name is the initials of the other."""
-    line, company, comparison, left, right, _ = pair
-    for short, long, name in ((left, right, company), (right, left, line)):
-        if len(short) == 1 and len(long) > 1 and _are_initials(short[0][0], name, tables):
-            comparison.initials = True
-            comparison.initials_letters = len(short[0][0]) - INITIALS.start
-            comparison.add_common(short[0][1])
-            left.clear()
-            right.clear()
-            return
+    """One name is the initials of the other; only those of a company may have letters of its form."""
+    _, company, comparison, left, right, _ = pair
+    if len(left) == 1 and len(right) > 1:
+        letters, told = left[0]
+        are_initials = _are_initials(letters, company, tables)
+    elif len(right) == 1 and len(left) in INITIALS:
+        letters, told = right[0]
+        are_initials = letters == "".join([word[0] for word, _ in left])
+    else:
+        return
+    if are_initials:
+        comparison.initials = True
+        comparison.initials_letters = len(letters) - INITIALS.start
+        comparison.add_common(told)
+        left.clear()
+        right.clear()
 
 
 def _are_initials(letters: str, name: ComparedName, tables: NameTables) -> bool:

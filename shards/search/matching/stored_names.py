@@ -136,4 +136,6 @@ class StoredNames:
         known_keys = self._keys[self._shards[number].iso2 in UMLAUTS]
         keys = [known_keys[word] for word in bare.words]
         is_ascii = "".join(bare.words).isascii()
-        return ComparedName(told, keys, bare.forms, is_ascii, articles(bare.words), _UNKNOWN, written)
+        return ComparedName(
+            told, keys, bare.forms, is_ascii, articles(bare.words), _UNKNOWN, written
+        )

@@ -48,6 +48,8 @@ UK = [
     company("UK", "01000034", "SALTMARSH FORGE LTD", noms_anterieurs=["SALTTMARSH FORGE LTD"]),
     company("UK", "01000033", "CINNABAR ORCHARDS LTD", lei="213800WSKXQ2B5PQHK86"),
     company("UK", "01000032", "ZENITH QUARTZ KILNS LTD", ville="YORK"),
+    company("UK", "01000038", "THE QUERN OF XERES MILLS LTD", ville="YORK"),
+    company("UK", "01000039", "ZOOL LTD", ville="YORK"),
     company("UK", "01000035", "V&J CONSULTANCY LIMITED"),
     company("UK", "01000036", "A&E PLUMAGE LIMITED"),
     company("UK", "01000037", "QUILLWORTH BINDERY LTD"),
@@ -62,6 +64,8 @@ DE = [
     company("DE", "M1201_HRB260632", "Siemens AG", ville="München"),
     company("DE", "HRB 3", "Drechsler Büro für Marketing und Vertrieb GmbH"),
     company("DE", "B1204_HRB260632", "Quelle Nord GmbH", ville="Kiel"),
+    company("DE", "HRB 4", "Bayerische Motoren Werke Aktiengesellschaft", ville="München"),
+    company("DE", "HRB 5", "Jansen GmbH Tank- und Fahrzeugbau", ville="Kiel"),
 ]
 BG = [
     company("BG", "1", "ВИКТОРИЯ ООД"), company("BG", "2", "Хлебопекарна Изгрев ЕООД"),
@@ -465,6 +469,53 @@ def test_initials_of_a_whole_name_are_found_in_their_town_and_never_sure(matcher
     assert matcher.match(Line("Z.Q.K. Ltd", ville="YORK"), 3).candidats[0].id == "01000032"
     for other in (Line("ZQK"), Line("ZQK", ville="Leeds"), Line("ZQ", ville="York")):
         assert "01000032" not in [one.id for one in matcher.match(other, 3).candidats]
+
+
+@pytest.mark.parametrize(
+    ("name", "town", "id_"),
+    [
+        ("BMW", "München", "HRB 4"),
+        ("BMWA", "München", "HRB 4"),
+        ("B.M.W. AG", "München", "HRB 4"),
+        ("JTF", "Kiel", "HRB 5"),
+        ("JGTuF", "Kiel", "HRB 5"),
+        ("QXM", "York", "01000038"),
+        ("TQOXM", "York", "01000038"),
+    ],
+)
+def test_initials_of_a_town_have_a_letter_for_a_form_or_a_short_word_or_none(
+    matcher: Matcher, name: str, town: str, id_: str
+) -> None:
+    result = matcher.match(Line(name, ville=town), 3)
+
+    assert result.verdict == LIKELY
+    assert result.candidats[0].id == id_
+    assert "initiales" in result.candidats[0].raisons
+
+
+@pytest.mark.parametrize(
+    ("name", "town"),
+    [
+        ("BW", "München"),  # less than three letters
+        ("BMX", "München"),
+        ("BWA", "München"),  # a word that tells something has no letter
+        ("BMW", "Kiel"),  # another town
+        ("MWA", "München"),
+    ],
+)
+def test_other_letters_are_no_initials(matcher: Matcher, name: str, town: str) -> None:
+    result = matcher.match(Line(name, ville=town), 3)
+
+    assert "HRB 4" not in [candidate.id for candidate in result.candidats]
+
+
+def test_initials_that_a_company_has_as_its_name_have_no_letter_of_a_form(
+    matcher: Matcher,
+) -> None:
+    result = matcher.match(Line("Zephyr Oaks Oboe Ltd", ("UK",), ville="York"), 3)
+
+    reasons = {candidate.id: candidate.raisons for candidate in result.candidats}
+    assert "initiales" not in reasons["01000039"]
 
 
 @pytest.mark.parametrize(
