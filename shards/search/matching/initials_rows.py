@@ -77,5 +77,5 @@ def _rows_beginning(shard: Shard, rows: NDArray[Any], letters: bytes) -> NDArray
         goes_on = (reached != 0) & ~ends
         rows, reached = rows[goes_on], reached[goes_on]
         place += 1
-    ranked = np.concatenate(found)
-    return ranked[np.argsort(ranked[:, 0], kind="stable"), 1]
+    left, rows = np.concatenate(found).T
+    return rows[np.argsort(left, kind="stable")]

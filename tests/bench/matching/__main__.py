@@ -260,8 +260,10 @@ def measure_kinds(
         print(kinds.count_kind(matcher, drawn, show).row(kind), flush=True)
     if chosen_kind:
         return
-    raised, lowered, drawn_lines = kinds.raised_by_activity(matcher, base, lines, seed, chosen)
-    print(f"activity in words: note raised {raised}, lowered {lowered} of {drawn_lines}")
+    counts = kinds.raised_by_activity(matcher, base, lines, seed, chosen)
+    print(
+        "activity in words: note raised {}, lowered {}, no candidate {} of {} lines".format(*counts)
+    )
 
 
 def measure_written(data: Path, path: Path) -> None:

@@ -165,11 +165,14 @@ def count_kind(
 
 def raised_by_activity(
     matcher: Matcher, base: ShardSet, count: int, seed: int, chosen: Chosen
-) -> tuple[int, int, int]:
-    """How many lines with their own activity in words have a higher note by it, and a lower one; of how many."""
+) -> tuple[int, int, int, int]:
+    """How many lines with their own activity in words have a higher note by it, a lower one, no note; of how many.
+
+    There is no note where the first word is that of so many names that the company is no candidate.
+    """
     chance = random.Random(seed)
     isos = [iso2 for iso2 in base if any(_of_part(base, iso2, chosen))]
-    raised = lowered = drawn = 0
+    raised = lowered = absent = drawn = 0
     while drawn < count:
         shard = base[chance.choice(isos)]
         company = shard.company(chance.randrange(shard.rows))
@@ -185,4 +188,5 @@ def raised_by_activity(
             notes.append(sum(each.note for each in result.candidats if each.id == company["id"]))
         raised += notes[1] > notes[0]
         lowered += notes[1] < notes[0]
-    return raised, lowered, drawn
+        absent += not any(each.id == company["id"] for each in result.candidats)
+    return raised, lowered, absent, drawn
