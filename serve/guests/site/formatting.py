@@ -33,7 +33,7 @@ _UNSAFE: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\x00-\
 _SYMBOLS: Final = {"EUR": "€"}
 _CODE: Final = re.compile(r"`([^`]+)`")
 _LINK: Final = re.compile(r"\[([^\]]+)\]\((/[^)\s]*)\)")
-_SOURCE: Final = re.compile(r"^Source ?: ")
+_SOURCE: Final = re.compile(r"(^|; )Source ?: ")
 _USER: Final = re.compile(r"[^/]*//[^/?#\\]*@")
 _HOST: Final = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(/[^\s<>\"']*)?")
 
@@ -149,14 +149,16 @@ class Formatting:
         percent = 100 * part / whole if whole else 0
         return "<1" if 0 < percent < 1 else f"{percent:.0f}"
 
-    def percent(self, part: float) -> str:
-        """A part of one in percent, with one decimal below ten.
+    def percent(self, part: float, decimals: int = 0) -> str:
+        """A part of one in percent, with at least one decimal below ten.
 
         >>> Formatting("en").percent(0.0912), Formatting("en").percent(-1.1153), Formatting("fr").percent(0.5)
         ('9.1%', '−112%', '50\u202f%')
+        >>> Formatting("en").percent(0.9873, decimals=1)
+        '98.7%'
         """
-        percent = Decimal(str(100 * part))
-        step = Decimal("0.1") if abs(percent) < 10 else Decimal(1)
+        percent = Decimal(str(part)) * 100
+        step = Decimal("0.1") if decimals or abs(percent) < 10 else Decimal(1)
         return notation.percent(self.number(percent.quantize(step)), self._lang)
 
     def signed_percent(self, part: float) -> str:
@@ -270,12 +272,14 @@ def plain_text(text: str | None) -> str:
 
 
 def credit(attribution: str) -> str:
-    """An attribution in a list of sources, without the word "source" in front.
+    """An attribution in a list of sources, without the word "source" before each of its sources.
 
     >>> credit("Source : Insee, base Sirene"), credit("Contains Companies House data")
     ('Insee, base Sirene', 'Contains Companies House data')
+    >>> credit("Source : Bolagsverket ; Source : SCB")
+    'Bolagsverket ; SCB'
     """
-    return _SOURCE.sub("", attribution)
+    return _SOURCE.sub(r"\1", attribution)
 
 
 def web(url: str | None) -> str | None:
@@ -296,5 +300,9 @@ def code_and_links(text: str) -> Markup:
     >>> code_and_links("`q` & [more](/docs)")
     Markup('<code>q</code> &amp; <a href="/docs">more</a>')
     """
-    linked = _LINK.sub(r'<a href="\2">\1</a>', str(escape(text)))
-    return Markup(_CODE.sub(r"<code>\1</code>", linked))
+    return code(Markup(_LINK.sub(r'<a href="\2">\1</a>', str(escape(text)))))
+
+
+def code(text: Markup) -> Markup:
+    """The text with its `words` in backticks as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(text)))

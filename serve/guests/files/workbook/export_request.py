@@ -33,11 +33,13 @@ class OwnList(NamedTuple):
 
     Attributes:
         packed: its lines as JSON, which cross the pipe faster than a hundred thousand values.
+        unused: the places of the columns in which no field was recognised, which may be of numbers.
     """
 
     name: str
     headings: tuple[str, ...]
     packed: bytes
+    unused: tuple[int, ...] = ()
 
     def lines(self) -> list[OwnLine]:
         """The lines, in their order."""

@@ -66,6 +66,7 @@ class Styles:
     bare_link: Format
     list_text: Format
     list_whole: Format
+    list_number: Format
     list_share: Format
     list_year: Format
     list_date: Format
@@ -142,6 +143,7 @@ def make(workbook: Workbook) -> Styles:
         bare_link=of(font_color=_LINK, underline=1),
         list_text=of(num_format="@"),
         list_whole=of(num_format=WHOLE_FORMAT),
+        list_number=of(num_format="General"),
         list_share=of(num_format=SHARE_FORMAT),
         list_year=of(num_format="0"),
         list_date=of(num_format=DATE_FORMAT, align="left"),

@@ -41,6 +41,8 @@ def link_routes(
     Markup('Did you mean DE?')
     >>> link_routes("Near: UK:00944111", "en", {})
     Markup('Near: <a href="/societes/UK/00944111">UK:00944111</a>')
+    >>> link_routes("`pays` is unknown.", "en", {})
+    Markup('<code>pays</code> is unknown.')
     >>> link_routes("Did you mean Malta (MT)?", "en", {}, {"Malta (MT)": "/?pays=MT"})
     Markup('Did you mean <a href="/?pays=MT">Malta (MT)</a>?')
     """
@@ -52,7 +54,7 @@ def link_routes(
     markup += escape(plain[at:])
     for words, address in (links or {}).items():
         markup = markup.replace(escape(words), _link(address, words))
-    return markup
+    return formatting.code(markup)
 
 
 def _moment(part: re.Match[str], lang: str, _: Mapping[str, Plan]) -> Markup:

@@ -533,3 +533,33 @@ def test_bars_dots_and_shades_are_printed_in_colour_on_white(
                 assert adjusted == ["exact", "exact"], place
             paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
             assert paper == "rgb(255, 255, 255)"
+
+
+def test_a_row_of_a_list_is_low(shop: Served, chromium: Browser) -> None:
+    """Before: a line for each own column, and "changer" below the percentage."""
+    for width, most in ((1440, 80), (390, 220)):
+        with window(chromium, base(shop), viewport={"width": width, "height": 900}) as opened:
+            sign_up(opened)
+            page = opened.open("/rapprochement")
+            page.locator("#texte").fill(
+                "nom;pays;ville;code postal;réf client;montant\n"
+                "Société Générale d'Orléans;FR;Orléans;45000;C-1;1200\nMueller Maschinenbau;DE;;;C-2;5"
+            )
+            page.get_by_role("button", name="Rapprocher", exact=True).click()
+            page.locator("#verdicts").wait_for()
+            rows = page.locator("#verdicts tbody tr").evaluate_all(
+                "all => all.map(one => one.getBoundingClientRect().height)"
+            )
+
+            assert len(rows) == 2
+            assert max(rows) <= most, width
+
+
+def test_every_button_is_tall_enough_for_a_finger(shop: Served, chromium: Browser) -> None:
+    with window(chromium, base(shop), viewport=PHONE, has_touch=True, is_mobile=True) as opened:
+        for path in ("/?tri=ca_desc", RECORD, "/tarifs", "/connexion"):
+            page = opened.open(path)
+            low = page.locator("button:visible, .button:visible").evaluate_all(
+                "all => all.filter(one => one.getBoundingClientRect().height < 43.5).map(one => one.textContent)"
+            )
+            assert low == [], path

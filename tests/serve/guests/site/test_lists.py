@@ -465,3 +465,64 @@ def test_the_rows_of_a_list_have_no_value_of_a_company(served: Served) -> None:
     assert b"mueller maschinen bau" in b"".join(opened)
     assert b"F1103R_HRB218916" in b"".join(opened)
     assert b"Maschinenbau" not in b"".join(opened)
+
+
+def test_lines_of_the_same_company_say_so_on_every_page(served: Served) -> None:
+    visitor, _ = member(served, "data")
+    orleans, lab = "Société Générale d'Orléans;FR\n", "Mueller Maschinenbau;DE\n"
+    seen = matched(visitor, f"nom;pays\n{orleans}{lab * 50}{orleans}".encode())
+
+    first, second = seen.text, visitor.get(f"{seen.path}?page=2").text
+
+    assert "doublon de la ligne 1" in second  # it is on the page before
+    assert "doublon de la ligne 2" in second
+    assert "doublon de la ligne 1" not in first
+    assert first.count("doublon de la ligne 2") == 48
+
+
+def test_a_line_without_a_company_offers_to_see_its_candidates(served: Served) -> None:
+    visitor, _ = member(served, "data")
+    seen = matched(visitor, b"nom;pays\nMueller Maschinenbau;DE\n")
+    kept = visitor.get(seen.path).text
+
+    none = visitor.send(seen.path, {"choix": "1:"})
+
+    count = len(candidates(none, 1))
+    assert re.search(rf"changer \({count}\)", kept)
+    assert re.search(rf"voir {count} candidats? la ligne 1", none.text)
+
+
+def test_a_list_in_english_is_spaced_as_english(served: Served) -> None:
+    visitor, _ = member(served, "data")
+    text = b"name;country;town;id\nSociete General d'Orleans;FR;Paris;\n;FR;;\n"
+    path = matched(visitor, text).path
+    english = visitor.get(f"{path}?lang=en")
+    file = visitor.get(f"{path}?format=csv&lang=en")
+
+    assert re.search(r"\d(\.\d)?%", english.text)
+    assert "viewing, choosing and downloading cost no calls" in english.text
+    for shown in (english.text, file.html):
+        assert " ;" not in shown.partition("Verdict")[2]
+        assert "`" not in shown
+    assert re.search(r'href="/rapprochement" aria-current="true"', english.html)
+
+
+def test_a_column_of_numbers_comes_back_as_numbers(served: Served) -> None:
+    """Before: `montant` was text in the workbook, and could not be added up."""
+    visitor, _ = member(served, "data")
+    lines = (
+        "Société Générale d'Orléans;FR;1200.5;007;12;1.50",
+        "Mueller Maschinenbau;DE;-3;12;;2",
+        "Żabka Ψ nirgends;;;13;5;3",
+    )
+    text = "\n".join(("nom;pays;montant;code;parts;version", *lines))
+    seen = matched(visitor, text.encode())
+
+    file = visitor.post(seen.path, {"geste": "xlsx"})
+
+    head, *rows = next(iter(load_workbook(io.BytesIO(file.body)))).iter_rows(values_only=True)
+    own = [dict(zip(head, row, strict=True)) for row in rows]
+    assert [row["montant"] for row in own] == [1200.5, -3, None]
+    assert [row["code"] for row in own] == ["007", "12", "13"]
+    assert [row["parts"] for row in own] == [12, None, 5]
+    assert [row["version"] for row in own] == ["1.50", "2", "3"]

@@ -137,7 +137,12 @@ def test_a_row_that_is_no_line_has_its_error_and_costs_nothing(served: Served) -
     seen = matched(visitor, text.encode())
 
     assert verdicts(seen) == ["en erreur"] * 4
-    for said in ("id 'voir annexe'", "il faut `nom`, `id`, `tva` ou `lei`", "4 cellules", "300"):
+    for said in (
+        "id 'voir annexe'",
+        "il faut <code>nom</code>, <code>id</code>",
+        "4 cellules",
+        "300",
+    ):
         assert said in html.unescape(seen.html)
     assert understood(seen)["Lignes"] == "4 et 1 vides"
     assert calls(served, account) == 0

@@ -4,6 +4,7 @@ A line without a company has its own columns and its verdict alone. A company th
 identifier alone, and the reason as a remark: it is beyond the limit, or gone from the registers.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -22,6 +23,8 @@ _SAMPLE: Final = 300
 _NARROWEST: Final = 10
 _WIDEST: Final = 44
 _IDENTIFIER: Final = ("iso2", "id")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d{0,9})(?:\.\d{0,3}[1-9])?")
+# the digits that a cell of the format General shows
 
 
 def write(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, str]) -> None:
@@ -29,10 +32,15 @@ def write(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, 
     own = data.request.own
     assert own is not None
     lines = own.lines()
-    columns = [
-        _text(heading or f"{labels('column')} {place + 1}", [line.cells[place] for line in lines])
-        for place, heading in enumerate(own.headings)
-    ]
+    columns = []
+    for place, heading in enumerate(own.headings):
+        texts = [line.cells[place] for line in lines]
+        column = _text(heading or f"{labels('column')} {place + 1}", texts)
+        if place in own.unused and _are_numbers(texts):
+            numbers = [_number(text) if text else None for text in texts]
+            style = sheet.styles.list_number
+            column = TableColumn(column.title, company_fields.WHOLE, numbers, column.width, style)
+        columns.append(column)
     columns.append(_text(labels("verdict"), [labels(f"verdict_{line.verdict}") for line in lines]))
     notes = [line.note for line in lines]
     columns.append(
@@ -82,6 +90,15 @@ def _text(title: str, values: Sequence[str | None]) -> TableColumn:
     longest = max((len(one) for one in (title, *shown[:_SAMPLE]) if one), default=0)
     width = min(_WIDEST, max(_NARROWEST, longest + 3))
     return TableColumn(title, company_fields.TEXT, shown, width)
+
+
+def _are_numbers(texts: Sequence[str]) -> bool:
+    """Whether each text is a number that Excel shows with the same digits; a code with a zero in front is none."""
+    return any(texts) and all(_NUMBER.fullmatch(text) for text in texts if text)
+
+
+def _number(text: str) -> int | float:
+    return float(text) if "." in text else int(text)
 
 
 def _distinct(columns: Sequence[TableColumn]) -> Sequence[TableColumn]:

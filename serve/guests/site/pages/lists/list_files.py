@@ -88,19 +88,20 @@ def own_cells(opened: OpenList, line: StoredLine) -> Sequence[str]:
 
 def _company_cells(line: StoredLine, lang: str, point: str) -> Sequence[str]:
     if line.error:
-        return (line.verdict, *[""] * (len(COLUMNS) - 2), line.error[lang == "en"])
+        return (line.verdict, *[""] * (len(COLUMNS) - 2), _plain_error(line, lang))
     best = line.chosen
     company = best.company or {} if best else {}
     changes = remarks(best, lang)
     others = [one for one in line.candidates if one is not best]
+    between = "; " if lang == "en" else " ; "
     return (
         line.verdict,
         repr(best.note).replace(".", point) if best else "",
         choice_of(line),
         *((best.iso2, best.id) if best else ("", "")),
         *(str(company.get(name) or "") for name in _COMPANY),
-        " ; ".join(reasons.reasons_of_match(best.reasons, lang)) if best else "",
-        " ; ".join(_named(one, point) for one in others),
+        between.join(reasons.reasons_of_match(best.reasons, lang)) if best else "",
+        between.join(_named(one, point) for one in others),
         changes,
     )
 
@@ -195,7 +196,7 @@ async def _own_list(request: PageRequest, opened: OpenList, lines: Sequence[Stor
         lambda: orjson.dumps([tuple(_own_line(opened, line, request.lang)) for line in lines]),
     )
     headings = stored_lists.shown_headings(request, opened.table)
-    return OwnList(opened.head.name, headings, packed)
+    return OwnList(opened.head.name, headings, packed, tuple(opened.table.unused_places))
 
 
 def _own_line(opened: OpenList, line: StoredLine, lang: str) -> OwnLine:
@@ -206,5 +207,10 @@ def _own_line(opened: OpenList, line: StoredLine, lang: str) -> OwnLine:
         best.note if best else None,
         choice_of(line),
         (best.iso2, best.id) if best else None,
-        line.error[lang == "en"] if line.error else "",
+        _plain_error(line, lang),
     )
+
+
+def _plain_error(line: StoredLine, lang: str) -> str:
+    """The error of a line without the marks of code."""
+    return line.error[lang == "en"].replace("`", "") if line.error else ""

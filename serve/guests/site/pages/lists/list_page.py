@@ -184,12 +184,14 @@ async def show_opened(
         request.trace.generation = generation.id
         shown = places[first : first + ROWS]
         lines = await stored_lists.lines_at(request, generation, opened, shown)
+        doubles = await stored_lists.doubles(request, generation, opened, lines)
         return render.page(
             request, "list.html",
             headers={"Cache-Control": "no-store"},
             opened=opened,
             view=view,
             lines=lines,
+            doubles=doubles,
             count=len(places),
             pages=-(-len(places) // ROWS),
             first=first,

@@ -290,6 +290,35 @@ async def lines_without_companies(
         return await lines_at(request, generation, opened, places, companies=False)
 
 
+async def doubles(
+    request: PageRequest,
+    generation: OpenGeneration,
+    opened: OpenList,
+    shown: Sequence[StoredLine],
+) -> Mapping[int, int]:
+    """The number of the first line of the list with the same chosen company, for each other line that is shown.
+
+    Raises:
+        StoreUnavailable
+    """
+    companies = {(one.iso2, one.id) for line in shown if (one := line.chosen)}
+    if not companies:
+        return {}
+    whole = len(shown) == opened.head.lines
+    lines = shown if whole else await lines_at(
+        request, generation, opened, opened.chosen_places, companies=False
+    )  # fmt: skip
+    firsts: dict[tuple[str, str], int] = {}
+    for line in lines:
+        if (one := line.chosen) and (one.iso2, one.id) in companies:
+            firsts.setdefault((one.iso2, one.id), line.number)
+    return {
+        line.number: first
+        for line in shown
+        if (one := line.chosen) and (first := firsts[one.iso2, one.id]) != line.number
+    }
+
+
 async def line_at(request: PageRequest, opened: OpenList, place: int) -> StoredLine:
     """One line, without the values of its companies.
 
