@@ -8,6 +8,7 @@ one that answers once more. The generation, its sources and the queue of mail ar
 """
 
 import asyncio
+import fcntl
 import os
 import shutil
 import tempfile
@@ -203,13 +204,28 @@ def share_with_children(state: Path) -> Iterator[None]:
     """Share the figures of the processes spawned within the block; for the parent of workers."""
     place = _MEMORY if os.access(_MEMORY, os.W_OK) else state
     _remove_leftovers(place)
-    folder = tempfile.mkdtemp(prefix=f"{_NAME}-{os.getpid()}-", dir=place)
-    os.environ[_FOLDER] = folder
+    with _locked_folder(place) as folder:
+        os.environ[_FOLDER] = str(folder)
+        try:
+            yield
+        finally:
+            del os.environ[_FOLDER]
+
+
+@contextmanager
+def _locked_folder(place: Path) -> Iterator[Path]:
+    """A new folder that is locked as long as it is used: servers of other containers do not see this process."""
+    unlocked = Path(tempfile.mkdtemp(prefix=f".{_NAME}-", dir=place))
+    lock = os.open(unlocked, os.O_RDONLY)
     try:
-        yield
-    finally:
-        del os.environ[_FOLDER]
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        folder = unlocked.rename(
+            place / f"{_NAME}-{os.getpid()}-{unlocked.name.rpartition('-')[2]}"
+        )
+        yield folder
         shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(lock)
 
 
 def forget_process(pid: int) -> None:
@@ -226,7 +242,17 @@ def _remove_leftovers(place: Path) -> None:
         with suppress(OSError):
             is_ours = folder.lstat().st_uid == os.getuid() and not folder.is_symlink()
             if pid.isdigit() and not Path("/proc", pid).exists() and is_ours:
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove_unlocked(folder)
+
+
+def _remove_unlocked(folder: Path) -> None:
+    """Remove a folder that no process has locked. Raises OSError: one has."""
+    lock = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(lock)
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # a registry hashes it

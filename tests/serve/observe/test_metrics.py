@@ -166,6 +166,23 @@ def test_a_link_that_others_left_beside_the_figures_ends_no_start(
     assert (tmp_path / "theirs").is_dir()
 
 
+def test_a_server_of_another_container_keeps_its_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both may share a folder, and neither sees the processes of the other: its number is that of no process here"""
+    monkeypatch.setattr(metrics, "_MEMORY", tmp_path)
+    with metrics.share_with_children(tmp_path):
+        folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+        renamed = folder.rename(tmp_path / f"{metrics._NAME}-4194305-there")
+
+        metrics._remove_leftovers(tmp_path)
+        left = list(tmp_path.iterdir())
+        renamed.rename(folder)
+
+    assert left == [renamed]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_worker_that_is_just_starting_hides_the_figures_of_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
