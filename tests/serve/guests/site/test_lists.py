@@ -322,6 +322,17 @@ def test_a_list_of_before_names_were_remembered_says_nothing_of_them(served: Ser
     assert "a changé de nom" not in shown
 
 
+def test_a_workbook_of_a_list_promises_no_more_companies_than_it_describes(served: Served) -> None:
+    """Before: "au plus 10 000 sociétés", the rows of an export of that plan; a list names 1 000 at most."""
+    large, _ = member(served, "integral")
+    small, _ = member(served)
+
+    texts = [matched(one, b"nom;pays\nFitlab;FR\n").figures for one in (large, small)]
+
+    assert ["au plus 1000 sociétés" in text for text in texts] == [True, False]
+    assert "au plus 25 sociétés" in texts[1]
+
+
 def test_the_search_of_a_list_says_whose_order_it_has(served: Served) -> None:
     two = Visitor(served).get("/?ids=DE:F1103R_HRB218916,FR:552100554").text
     one = Visitor(served).get("/?ids=FR:552100554").text

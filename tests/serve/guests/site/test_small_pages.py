@@ -100,6 +100,9 @@ def test_the_status_tells_what_is_served(served: Served) -> None:
     assert sum(int(number) for _, number in rows) == len(COMPANIES)
     assert dict(rows)["Allemagne"] == str(sum(one["iso2"] == "DE" for one in COMPANIES))
     assert "Première publication" in seen.text
+    assert re.search(
+        r"Tous les pays répondent. Sans arrêt depuis .* ; dernière publication le ", seen.text
+    )
     assert "Momentanément" not in seen.text
 
 

@@ -15,6 +15,7 @@ from serve.access import own_matches
 from serve.access.call import Response
 from serve.contract import errors, reasons
 from serve.contract.errors import ApiError
+from serve.contract.parameters import MOST_IDS
 from serve.guests.site import render
 from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageRequest, last_value
@@ -199,6 +200,7 @@ async def show_opened(
             part=part,
             chosen=chosen,
             remarks=list_files.remarks,
+            most_described=MOST_IDS,
             exports=await export_form.meter(request),
             names=facet_bars.labels(request, generation.reference),
             reasons_of=lambda codes: reasons.reasons_of_match(codes, request.lang),
