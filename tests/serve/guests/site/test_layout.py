@@ -126,21 +126,6 @@ def test_a_search_for_a_long_list_stays_on_the_page(shop: Served, chromium: Brow
             assert is_within(page), width
 
 
-def test_a_line_of_a_list_is_short_on_a_phone(shop: Served, chromium: Browser) -> None:
-    """Before: 250 pixels a line, with a row for each of its words."""
-    with window(chromium, base(shop), viewport=PHONE) as opened:
-        sign_up(opened)
-        page = opened.open("/rapprochement")
-        page.locator("#texte").fill("réf;nom;pays\n" + "C-1;Société Générale d'Orléans;FR\n" * 5)
-        page.get_by_role("button", name="Rapprocher", exact=True).click()
-        page.locator("#verdicts").wait_for()
-        boxes = [one.bounding_box() for one in page.locator("#verdicts tbody tr").all()]
-
-        assert len(boxes) == 5
-        assert all(box and box["height"] <= 200 for box in boxes)
-        assert is_within(page)
-
-
 def test_columns_and_candidates_fit_a_phone(shop: Served, chromium: Browser) -> None:
     heading = ";".join(["nom", "pays", *(f"Sehr lange Überschrift {n}" for n in range(30))])
     for scripted in (True, False):
@@ -191,7 +176,8 @@ def test_a_list_is_a_table_on_a_tablet_and_on_paper_which_names_the_page_of_sour
     shop: Served, chromium: Browser
 ) -> None:
     """Before: cards below 832 px, on paper too, and the credits of all Europe under them."""
-    with window(chromium, base(shop), viewport={"width": 820, "height": 900}) as opened:
+    tablet = {"viewport": {"width": 820, "height": 900}, "has_touch": True, "is_mobile": True}
+    with window(chromium, base(shop), **tablet) as opened:
         page = opened.open("/rapprochement")
         page.locator("#texte").fill("nom;pays\nSociété Générale d'Orléans;FR")
         page.get_by_role("button", name="Rapprocher", exact=True).click()

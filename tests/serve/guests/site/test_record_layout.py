@@ -236,7 +236,7 @@ def test_paper_is_white_in_the_dark(shop: Served, reader: Page) -> None:
         )
         reader.emulate_media(media="screen", color_scheme="light")
 
-        assert paper == "rgb(251, 250, 247)", path
+        assert paper == "rgb(255, 255, 255)", path
         assert ink == "rgb(22, 32, 44)", path
 
 
