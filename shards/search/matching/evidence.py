@@ -152,7 +152,8 @@ def of_added_words(
 ) -> Evidence:
     """What words say that only the line has: `X Group` is another company than X, `X branch` is X.
 
-    The more X tells, the likelier its group has it, too. `X France` is mostly X, if that is French.
+    The more X tells, the likelier its group has it, too, and its companies in other countries. `X France` is mostly X,
+    if that is French.
 
     Args:
         country: the names of the country of the company.
@@ -164,7 +165,7 @@ def of_added_words(
     if added and all(word in country for word in added):
         return {"pays_dans_le_nom": 1.0}
     if added and all(word in countries for word in added):
-        return {"autre_pays_dans_le_nom": 1.0}
+        return {"autre_pays_dans_le_nom": surplus}
     if added and all(word in kin or is_number(word) for word in added):
         return {"parente": 1.0, "parente_surplus": surplus}
     return {}

@@ -417,6 +417,17 @@ def test_the_country_of_a_company_behind_its_name_says_less_than_a_group(matcher
     assert notes[0] > notes[1]
 
 
+def test_the_name_of_another_country_behind_a_name_that_tells_much_says_another_company(
+    matcher: Matcher,
+) -> None:
+    own, other = (
+        matcher.match(Line(f"Smithson Brothers International {country}", ("UK",)), 1)
+        for country in ("UK", "Germany")
+    )
+
+    assert own.candidats[0].note > other.candidats[0].note
+
+
 def test_the_first_letters_of_a_word_beside_one_common_word_do_not_agree() -> None:
     """`textile Nord` is not `Nordic linen textile`, whose number the line has"""
     compared = NameComparison()
