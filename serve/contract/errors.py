@@ -15,7 +15,7 @@ import orjson
 
 from serve.contract import seed_tables, tables
 from serve.contract.secret_mask import mask_keys
-from serve.contract.text import Text
+from serve.contract.text import Text, ending
 
 Suggestions = Mapping[str, Sequence[str]]
 
@@ -435,9 +435,12 @@ def indisponible(what: Text, *, maybe_counted: bool = False) -> ApiError:
     return _error("indisponible", _NOTHING, headers, **values)
 
 
-def config(what: Text) -> ApiError:
-    """`what` is not set up here. Waiting does not help, so there is no Retry-After."""
-    return _error("config", what=what)
+def config(what: Text, contact: str | None = None) -> ApiError:
+    """`what` is not set up here. Waiting does not help, so there is no Retry-After.
+
+    `contact`: the address of the operator, where the server has it.
+    """
+    return _error("config", what=what, at=ending(contact))
 
 
 def _quote(values: Sequence[str]) -> str:

@@ -77,6 +77,7 @@ class Parameter:
         media: the media type that a text is of, if another than plain text.
         beside: a flag stands beside the bounds on this column in a form.
         required: the route has no answer without it.
+        from_answer: only an answer has a value that can be sent, so `example` just shows its form.
         text: its row in tables/parameters.csv, if that is not its name.
     """
 
@@ -98,12 +99,18 @@ class Parameter:
     beside: str = ""
     media: str = ""
     required: bool = False
+    from_answer: bool = False
     text: str = ""
 
     @property
     def description(self) -> Text:
         """The sentences that tell a program what it is."""
         return self._texts("")
+
+    @property
+    def examples(self) -> dict[str, list[str | int | float]]:
+        """The key of a schema with values that can be sent, if there are any."""
+        return {} if self.from_answer else {"examples": [self.example]}
 
     @property
     def label(self) -> Text:
@@ -309,6 +316,7 @@ CURSEUR: Final = Parameter(
     "4f6a0c1d2e3b4a59.200.1a2b3c4d",
     "code",
     pattern=r"^[0-9a-f]{16}\.[0-9]{1,10}\.[0-9a-f]{8}$",
+    from_answer=True,
 )
 
 PAR: Final = Parameter(

@@ -81,7 +81,7 @@ def _member(parameter: Parameter, lang: Lang) -> Schema:
     text, default = parameter.description.in_language(lang), found.pop("default", None)
     if default is not None:
         text = _DEFAULT.in_language(lang).format(text=text, value=default)
-    return {**found, "description": text, "examples": [parameter.example]}
+    return {**found, "description": text, **parameter.examples}
 
 
 def _union(kinds: Sequence[Any], lang: Lang, notes: Sequence[Any]) -> Schema:

@@ -19,6 +19,7 @@ from serve.contract.prices import fill_prices
 from serve.guests import static_pages
 from serve.guests.docs.manual.manual import manual
 from serve.guests.docs.openapi import document
+from serve.guests.docs.openapi.prose import tool_prices
 from serve.guests.mcp.arguments import MOST_ROWS
 from serve.guests.mcp.sizes import LARGEST
 from serve.guests.mcp.tools import Tool, tools
@@ -45,10 +46,12 @@ company, `nom` name, `effectif` headcount, `ca_eur` turnover in euros, `comptes`
 state of a company: `active`, `procedure` (insolvency, liquidation), `cessee` (ceased), `inconnu`.
 
 Without a key a call is a visitor's: {visitor}. With `Authorization: Bearer <key>` it is that of an
-organisation's plan, the first of which is free: {free}. Larger plans: {larger}. Totals are exact on
-every plan; `ids` shows all companies that you have matched. A search is one call and costs no credits; a record with
-its statements costs {prix.fiche} credits, once a month for the same company, one without statements none; lists are
-free. A wrong value is an error that names it and suggests others: nothing is ignored.
+organisation's plan, the first of which is free: {free}. Larger plans: {larger}.
+Keys of some plans need the API tool, an option for a year: {tool};
+without it they are served like those of the free plan. Totals are exact on every plan; `ids` shows all
+companies that you have matched. A search is one call and costs no credits; a record with its statements costs
+{prix.fiche} credits, once a month for the same company, one without statements none; lists are free. A wrong
+value is an error that names it and suggests others: nothing is ignored.
 
 Language models use the tools of `{base}/api/mcp` (Model Context Protocol, Streamable HTTP, POST
 only, revisions 2026-07-28 and 2025-11-25, the key optional as above): {tools}. A search shows
@@ -98,6 +101,7 @@ def summary(base_url: str) -> str:
         visitor=_figures(known["visiteur"]),
         free=_figures(known["free"]),
         larger="; ".join(f"{plan.nom_en} ({_figures(plan)})" for plan in larger),
+        tool=tool_prices(known),
         operations="\n".join(_summaries(base_url)),
         tools=", ".join(f"`{name}`" for name in tools()),
         rows=MOST_ROWS,
@@ -113,7 +117,8 @@ def _summaries(base_url: str) -> Iterator[str]:
     for operation in OPERATIONS:
         # A body that says the same as a query adds nothing.
         again = operation.method == "POST" and operation.kind != "body"
-        if operation.kind in _ELSEWHERE or again:
+        below = operation.kind == "reconciliation" and operation.variables
+        if operation.kind in _ELSEWHERE or again or below:
             continue
         example = manual().references["en"].operations[operation.id].request.target
         shown = (
@@ -123,7 +128,16 @@ def _summaries(base_url: str) -> Iterator[str]:
         named = component_name(operation.answer)
         said = component_schema(operation.answer, "en")["description"] if named else ""
         call = f"`{operation.method} {operation.path}`"
+        if operation.kind == "reconciliation":
+            call += f", below it {', '.join(_paths_below(operation.path))}"
         yield f"- [{operation.summary.en}]({base_url}{link}): {call}{said and '. '}{said.removesuffix('.')}"
+
+
+def _paths_below(path: str) -> Iterator[str]:
+    """The paths that begin with another one, without that beginning."""
+    for operation in OPERATIONS:
+        if operation.method == "GET" and operation.path.startswith(f"{path}/"):
+            yield f"`{operation.path.removeprefix(path)}`"
 
 
 def full_text(base_url: str, debit: BurstLimits) -> str:

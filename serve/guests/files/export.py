@@ -89,7 +89,7 @@ async def make_export(
     """
     counting = admission.require_account(admitted)
     if exporter is None:
-        raise errors.config(Text("les exports", "exports"))
+        raise errors.config(Text("les exports", "exports"), context.config.operator_address)
     plan, published = admitted.caller.plan, context.published
     # The lease lasts until the file is made: the generation is not removed meanwhile.
     with published.lease() as generation:

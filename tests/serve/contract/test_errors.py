@@ -188,3 +188,16 @@ def test_a_message_shows_the_first_values_of_many() -> None:
 
 def test_an_error_is_an_exception_that_says_itself() -> None:
     assert str(ApiError("config", Text("phrase", "sentence"))) == "503 config: phrase"
+
+
+def test_what_is_not_set_up_names_the_operator_where_a_server_has_its_address() -> None:
+    """X10"""
+    what = Text("le paiement", "payment")
+
+    texts = [errors.config(what, contact).texts for contact in ("aide@example.org", None)]
+
+    assert [text.fr.rpartition(" ; ")[2] for text in texts] == [
+        "écrivez à l'exploitant : aide@example.org",
+        "écrivez à l'exploitant",
+    ]
+    assert texts[0].en.endswith("write to its operator: aide@example.org")

@@ -12,6 +12,7 @@ import pytest
 
 from serve.contract import errors, tables
 from serve.contract.errors import CODES
+from serve.contract.text import Text
 from tests.serve.contract.test_errors import ALL, QUOTA
 
 ROOT = Path(errors.__file__).parents[2]
@@ -26,6 +27,7 @@ VARIANTS = (
     errors.societe_supprimee("FR", "1", None),
     errors.trop_de_requetes(QUOTA, 60, "jour"),
     errors.cle_invalide(served=False),
+    errors.config(Text("le paiement", "payment"), "aide@example.org"),
     errors.cle_invalide(address="/api/v1/reconciliation"),
     errors.corps_trop_grand(65_536, 1 << 20),
     errors.indisponible(errors.NO_COUNTERS, maybe_counted=True),

@@ -125,7 +125,7 @@ def _parameter(parameter: Parameter, words: SeedWords, lang: Lang) -> Schema:
         "in": "query",
         "description": parameter.description.in_language(lang),
         # Examples beside the schema would make a viewer fill in every field of its form.
-        "schema": {**schema, "examples": [parameter.example]},
+        "schema": {**schema, **parameter.examples},
     }
     if parameter.required:
         parameter_object |= {"required": True, "example": parameter.example}

@@ -67,14 +67,16 @@ is answered with 401 and what a visitor gets. Fields and formats are the same on
 
 {plans}
 
+Keys of some plans need the API tool, an option for a year, excl. VAT: {tool}.
+Without it they are served like those of the free plan; `plan_souscrit` and `outil_api` say so.
+
 Calls are counted by the UTC day, exports and credits by the UTC month. Calls a minute are those of
 an organisation, whatever the number of its keys; a visitor's are those of an address (of IPv6: a
 /64). Further limits, with a key or without: from one address {lists} calls of public lists a minute,
 {pages} pages, {files} documents and whatever else is no call; and {exports} exports at once of one
 organisation, which may leave {abandoned} in an hour before they are made: each further one counts.
 Without a key, {places} requests of an address are answered at the same time. `X-Quota-*`, `RateLimit` and
-`X-Credits-*` tell what is left. A call that is answered with 304, 400, 401, 403, 405, 409, 429 or
-5xx costs nothing.
+`X-Credits-*` tell what is left. Only an answer with 200, 402 or 404 `societe_introuvable` is counted.
 
 ## Values
 
@@ -125,6 +127,7 @@ def description(plans: Mapping[str, Plan], debit: BurstLimits) -> str:
     return _DESCRIPTION.format(
         plans=_plans(plans, debit),
         lists=debit.listes,
+        tool=tool_prices(plans),
         pages=debit.pages,
         files=debit.fichiers,
         places=debit.simultanes,
@@ -147,6 +150,15 @@ def _plans(plans: Mapping[str, Plan], debit: BurstLimits) -> str:
         f"| {plan.exports_par_mois} x {plan.lignes_par_export} | {_yes_or_no(plan.coordonnees)} "
         f"| {_yes_or_no(plan.etats_financiers)} | {plan.credits_par_mois} |"
         for plan in plans.values()
+    )
+
+
+def tool_prices(plans: Mapping[str, Plan]) -> str:
+    """The plans whose keys need the API tool, with its price (§8.1)."""
+    return ", ".join(
+        f"{plan.nom_en} (`{plan.slug}`, €{plan.outil_api_eur})"
+        for plan in plans.values()
+        if plan.outil_api_eur is not None
     )
 
 

@@ -11,7 +11,7 @@ from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.secret_mask import mask_keys
 from serve.contract.tables import read_texts
-from serve.contract.text import Text
+from serve.contract.text import Text, ending
 
 _TEXTS: Final = read_texts(Path(__file__).with_name("page_errors.csv"))
 
@@ -103,12 +103,12 @@ def signature_refusee() -> ApiError:
 
 def paiement_ferme(contact: str | None = None) -> ApiError:
     """503 `config` (§7): no payment provider is set; `contact` is the address of the operator."""
-    return _config("paiement", "paiement_ferme", at=_contact_ending(contact))
+    return _config("paiement", "paiement_ferme", contact)
 
 
 def sur_devis(contact: str | None) -> ApiError:
     """503 `config`: a plan without a price, which no page can sell."""
-    return _config("devis", "sur_devis", at=_contact_ending(contact))
+    return _config("devis", "sur_devis", contact)
 
 
 def comptes_au_centre() -> ApiError:
@@ -130,11 +130,8 @@ def _page_error(status: int, code: str, **values: object) -> ApiError:
     return PageError(status, code, _TEXTS[code].fill(**values))
 
 
-def _config(what: str, page: str, **values: object) -> ApiError:
+def _config(what: str, page: str, contact: str | None = None) -> ApiError:
     """What is not set up, with another message on a page than for programs."""
-    error = errors.config(_TEXTS[what])
-    return PageError(error.status, error.code, error.texts, _TEXTS[page].fill(**values))
-
-
-def _contact_ending(contact: str | None) -> Text:
-    return Text(f" : {contact}", f": {contact}") if contact else Text("", "")
+    error = errors.config(_TEXTS[what], contact)
+    text = _TEXTS[page].fill(at=ending(contact))
+    return PageError(error.status, error.code, error.texts, text)

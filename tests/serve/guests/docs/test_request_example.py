@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import orjson
 import pytest
@@ -79,3 +80,53 @@ def test_a_key_that_is_given_stands_in_every_language(demo: Served) -> None:
         [sys.executable, "-c", texts["python"]], env={}, capture_output=True, check=True
     )
     assert eval(by_python.stdout, {"__builtins__": {}})["plan"] == "data"
+
+
+def test_every_example_of_a_parameter_and_of_a_body_can_be_sent(demo: Served) -> None:
+    """X0.2: alone, with what must be sent beside it"""
+    described, headers = demo.ask("/openapi.json").json, demo.customer("integral").headers
+    refused = []
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            for target, body in _requests(path, operation, described["components"]):
+                reply = demo.ask(
+                    target,
+                    method.upper(),
+                    headers=headers | ({"Content-Type": "application/json"} if body else {}),
+                    body=body,
+                )
+                if reply.status >= 400:
+                    refused.append((target, body, reply.body[:200]))
+
+    assert refused == []
+
+
+def _requests(
+    path: str, operation: dict[str, Any], components: dict[str, Any]
+) -> Iterator[tuple[str, bytes | None]]:
+    """The paths and bodies of an operation, each with an example of its own."""
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    for one in content.get("examples", {}).values():
+        yield path, orjson.dumps(one["value"])
+    if "requestBody" in operation:
+        return
+    given = [
+        components["parameters"][one["$ref"].rpartition("/")[2]] for one in operation["parameters"]
+    ]
+    query: dict[str, Any] = {"limit": 1} if path.endswith("/export") else {}
+    for one in given:
+        if one["in"] == "path":
+            path = path.replace(f"{{{one['name']}}}", quote(str(_examples(one)[0]), safe=""))
+        elif one["in"] == "query" and one.get("required"):
+            query[one["name"]] = _examples(one)[0]
+    yield f"{path}?{urlencode(query)}", None
+    for one in given:
+        # B7: a sub-sector is sent with its sector
+        beside = {"secteur": "restauration"} if one["name"] == "sous_secteur" else {}
+        for example in _examples(one) if one["in"] == "query" else ():
+            yield f"{path}?{urlencode({**query, **beside, one['name']: example})}", None
+
+
+def _examples(parameter: dict[str, Any]) -> list[Any]:
+    schema = parameter["schema"]
+    return [*schema.get("examples", ()), *schema.get("enum", ())]
