@@ -30,6 +30,8 @@ _STEPS: Final = (
 )
 # Bidirectional embeddings, overrides, isolates and marks (UAX #9), and controls.
 _UNSAFE: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\x00-\x1f\x7f-\x9f]")
+# Files of the last two calendar years are `new`, of the two before `older`, and then `old`.
+_AGES: Final = ((1, "new"), (3, "older"))
 _SYMBOLS: Final = {"EUR": "€"}
 _CODE: Final = re.compile(r"`([^`]+)`")
 _LINK: Final = re.compile(r"\[([^\]]+)\]\((/[^)\s]*)\)")
@@ -251,6 +253,18 @@ def _round(amount: Decimal) -> Decimal:
 def formats_of(lang: str) -> Formatting:
     """The formats of a language."""
     return Formatting(lang)
+
+
+def age_class(date: str | None, year: int) -> str:
+    """The class of the age of a file of that date in a calendar year; "" where no date is known.
+
+    >>> [age_class(date, 2026) for date in ("2025-12", "2023", "2022-12-31", None)]
+    ['new', 'older', 'old', '']
+    """
+    if date is None:
+        return ""
+    years = year - int(date[:4])
+    return next((name for most, name in _AGES if years <= most), "old")
 
 
 def record_path(iso2: str, identifier: str) -> str:

@@ -65,7 +65,10 @@ def _ranks(base: ShardSet, query: Query, turnover: float) -> PeerRanks | None:
         drawn, own = drawn[1:], own - 1
     while len(drawn) > own + 1 and not drawn[-1][1]:  # nobody has as much
         drawn = drawn[:-1]
-    return PeerRanks([rank for _, rank in shown], histogram.columns(drawn, own))
+    ranks_shown = [rank for _, rank in shown]
+    if len({rank[1:] for rank in ranks_shown}) == 1:  # the sector has no companies elsewhere
+        ranks_shown = ranks_shown[:1]
+    return PeerRanks(ranks_shown, histogram.columns(drawn, own))
 
 
 def _rank(base: ShardSet, query: Query, turnover: float) -> PeerRank:

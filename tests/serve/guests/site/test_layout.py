@@ -237,7 +237,7 @@ def test_a_record_is_printed_on_few_sheets_and_its_legend_in_colour(
         opened.open(RECORD)
         page.emulate_media(media="print")
         adjusted = "one => getComputedStyle(one).printColorAdjust"
-        assert page.locator(".legend").first.evaluate(adjusted) == "exact"
+        assert page.locator(".values-of-bars th").first.evaluate(adjusted) == "exact"
         assert page.locator("footer").is_hidden()
         assert page.locator(".prov").is_visible()
         sheets = len(re.findall(rb"/Type ?/Page\b", page.pdf(format="A4")))

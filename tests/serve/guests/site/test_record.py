@@ -122,11 +122,11 @@ def test_a_company_that_stopped_has_a_band_with_the_words_of_its_register(tmp_pa
     bands = [re.findall(r'<p class="alert">(.*?)</p>', page) for page in pages]
     texts = [[re.sub("<[^>]*>", "", band) for band in own] for own in bands]
     assert texts[0] == [
-        "Cessée · au registre : Registrist kustutatud (Radiée du registre) · registre du 1 juin 2026"
+        "Cessée · au registre\u00a0: Registrist kustutatud (Radiée du registre) · registre du 1 juin 2026"
     ]
     assert texts[1:] == [["En procédure"], ["Cessée"], [], []]
     assert all(page.count('class="badge') == 1 for page in pages[:3])
-    assert "au registre : <bdi>En activité depuis toujours" in pages[3]
+    assert "au registre\u00a0: <bdi>En activité depuis toujours" in pages[3]
 
 
 def test_a_key_of_the_organisation_and_its_pages_share_the_charge(served: Served) -> None:
@@ -409,7 +409,7 @@ def test_statements_have_changes_shares_and_labels_in_english(tmp_path: Path) ->
     assert "−20 – −5%" in seen.text
     assert "Turnover 2024 €400 ▼ 20%" in seen.text
     for told in (
-        "Year 2023 2024 Turnover 500 400 Result – −20",
+        "Year 2023 2024 Turnover 500 400 Result (loss in red) – −20",
         "Source: fr-registre",
         "data version",
     ):
@@ -607,3 +607,43 @@ def test_a_parent_that_is_not_served_is_linked_to_the_lei_data(served: Served) -
     page = Visitor(served).get("/societes/EE/12652512").html
 
     assert f'<a href="https://search.gleif.org/#/record/{world.PARENT_LEI}"' in page
+
+
+@pytest.mark.parametrize(
+    ("date", "words"),
+    [("2026", "de 2026"), ("2026-04", "d’avr. 2026"), ("2026-06", "de juin 2026"), ("2026-06-02", "du 2 juin 2026")],
+)  # fmt: skip
+def test_the_date_of_a_register_is_said_as_exactly_as_it_is_known(
+    tmp_path: Path, date: str, words: str
+) -> None:
+    """Before: `registre du 2026`."""
+    stopped = company("EE", "1", "Üks OÜ", etat="cessee", statut="Kustutatud", date_source=date)
+    world.publish(tmp_path, [stopped], {})
+    with serving(tmp_path) as served:
+        text = Visitor(served).get("/societes/EE/1").text
+
+    assert f"· registre {words}" in text
+
+
+def test_a_record_has_no_tile_and_no_line_without_a_value(tmp_path: Path) -> None:
+    bare = company("EE", "1", "Üks OÜ", effectif=3, date_creation=None, nace_code=None)
+    world.publish(tmp_path, [bare], {})
+    with serving(tmp_path) as served:
+        page = Visitor(served).get("/societes/EE/1")
+
+    assert "Création" not in page.text
+    assert "NACE –" not in page.text
+    assert "<h2>Coordonnées</h2>" not in page.html
+    assert "<dt>Coordonnées</dt>" in page.html
+
+
+def test_the_same_rank_is_said_once_and_a_far_size_in_words(tmp_path: Path) -> None:
+    cell = {"division": "62", "groupe": "62.0", "secteur": world.IT}
+    rows = [company("EE", str(n), f"OÜ {n}", ca_eur=1000.0 * 20**n, **cell) for n in range(5)]
+    world.publish(tmp_path, rows, {})
+    with serving(tmp_path) as served:
+        text = Visitor(served).get("/societes/EE/4").figures
+
+    assert text.count("N° 1 sur 5") == 1
+    assert "beaucoup plus petite" in text
+    assert "× plus petite" in text or "20 ×" not in text

@@ -161,7 +161,7 @@ def test_the_sources_are_those_of_the_route(served: Served) -> None:
             assert all(file["nom"] in seen.text for file in one["fichiers"])
     assert "Aucune source n’est déclarée" in seen.text  # Germany
     assert "Autriche, " in seen.text.partition("Pays sans données")[2]
-    row = re.search(r"Site web[^\n]*?</th>((<td class=\"h\d\">(<?\d+|–)</td>)+)", seen.html)
+    row = re.search(r"Site web[^\n]*?</th>((<td class=\"h\d\">(<?\d+|–|·)</td>)+)", seen.html)
     assert row
     assert row[1].count("<td") == sum(country["n_societes"] > 0 for country in body["pays"])
 
@@ -555,3 +555,27 @@ def test_crawlers_find_the_searches_of_each_country(served: Served) -> None:
     assert {visitor.get(place.removeprefix(origin)).status for place in places} == {200}
     assert visitor.get("/sitemap/XX.xml").status == 404
     assert visitor.get("/favicon.ico").headers["Content-Type"] == "image/svg+xml"
+
+
+def test_the_status_names_the_countries_with_old_files_first(served: Served) -> None:
+    text = Visitor(served).get("/statut").text
+    first, _, rest = text.partition("Par pays")[2].partition("Tous les pays")
+
+    assert "Estonie, 15 janv. 2022" in first  # years before the clock of the tests
+    assert "France" not in first
+    assert "France" in rest
+
+
+def test_a_source_leads_to_the_companies_of_its_country(served: Served) -> None:
+    page = Visitor(served).get("/sources").html
+
+    assert '<a href="/?pays=FR">' in page
+    assert ">·</td>" in page
+    assert ">0</td>" not in page.partition('id="champs"')[2]
+
+
+def test_a_plan_that_is_made_to_measure_has_no_fixed_numbers(served: Served) -> None:
+    text = Visitor(served).get("/tarifs").figures
+    measured = next(plan for plan in served.context.plans.values() if plan.sur_mesure)
+
+    assert f"dès {measured.resultats_par_recherche}" in text

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from serve.access.call import Response
 from serve.generation.country_sources import CountrySources
+from serve.guests.site import formatting
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.render import page
 from serve.guests.site.search import facet_bars
@@ -23,8 +24,7 @@ _CARD: Final[Mapping[str, tuple[str, str]]] = {
     "email": ("E-mail", "E-mail"),
 }
 _SHADES: Final = 5
-# Files of the last two calendar years are `new`, of the two before `older`, and then `old`.
-_AGES: Final = ((1, "new"), (3, "older"))
+_RARE: Final = 10  # a field of less than one country in so many
 
 
 class FieldShare(NamedTuple):
@@ -62,7 +62,7 @@ async def sources(request: PageRequest) -> Response:
             request, "sources.html",
             names=facet_bars.labels(request, generation.reference),
             countries=countries,
-            ages={country.iso2: _age(country.date, request.now.year) for country in countries},
+            ages={country.iso2: formatting.age_class(country.date, request.now.year) for country in countries},
             cards={
                 country.iso2: {
                     request.t(*label): _share(country, champ)
@@ -81,24 +81,22 @@ async def sources(request: PageRequest) -> Response:
 def _field_rows(
     countries: Sequence[CountrySources], titles: Mapping[str, str]
 ) -> tuple[Sequence[str], Sequence[FieldRow]]:
-    """The fields that every company has, and the rows of the others, in the order of the record."""
+    """The fields that every company has, and the rows of the others in the order of the record, rare ones last."""
     grouped: dict[tuple[FieldShare, ...], list[str]] = {}
     for champ in dict.fromkeys(champ for country in countries for champ in country.filled):
         shares = tuple(_share(country, champ) for country in countries)
         grouped.setdefault(shares, []).append(titles[champ])
     full = tuple(FieldShare(one.n_societes, one.n_societes, _SHADES) for one in countries)
     everywhere = grouped.pop(full, [])
-    return everywhere, [FieldRow(own, shares) for shares, own in grouped.items()]
+    rows = [FieldRow(own, shares) for shares, own in grouped.items()]
+    return everywhere, sorted(rows, key=_is_rare)
+
+
+def _is_rare(row: FieldRow) -> bool:
+    """Whether nearly no country has the fields, which stand last then."""
+    return _RARE * sum(bool(one.part) for one in row.shares) < len(row.shares)
 
 
 def _share(country: CountrySources, champ: str) -> FieldShare:
     part, whole = country.filled.get(champ), country.n_societes
     return FieldShare(part, whole, -(-_SHADES * part // whole) if part else 0)
-
-
-def _age(date: str | None, year: int) -> str:
-    """The class of an age; "" where no date is known."""
-    if date is None:
-        return ""
-    years = year - int(date[:4])
-    return next((name for most, name in _AGES if years <= most), "old")

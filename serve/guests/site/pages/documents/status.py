@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from serve.access.call import Response
+from serve.guests.site import formatting
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.render import page
 from serve.guests.site.search import facet_bars
@@ -45,6 +46,11 @@ async def status(request: PageRequest) -> Response:
             total=reference.total,
             pays=sorted(reference.pays, key=lambda one: -counts[one.iso2]),
             counts=counts,
+            ages={
+                iso2: formatting.age_class(one.date, request.now.year)
+                for iso2, one in generation.sources.items()
+                if counts.get(iso2)
+            },
             publications=list(map(_publication, islice(steps, _PUBLICATIONS))),
             names=facet_bars.labels(request, reference),
         )  # fmt: skip
