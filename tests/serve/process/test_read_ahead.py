@@ -131,16 +131,17 @@ def test_a_process_that_is_killed_compares_nothing(
 
 
 def test_it_has_the_lowest_priority_for_the_processor_and_the_disk(files: Sequence[Path]) -> None:
+    def idle() -> bool:
+        command = ["ionice", "-p", str(process.pid)]
+        shown = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        return shown.strip() in {"idle", "idle: prio 0", ""}
+
     turn = os.open(files[0], os.O_RDONLY)
     fcntl.flock(turn, fcntl.LOCK_EX)
     with program(asked(files)) as process:
         assert eventually(lambda: os.getpriority(os.PRIO_PROCESS, process.pid) == 19)
-        shown = subprocess.run(
-            ["ionice", "-p", str(process.pid)], capture_output=True, text=True, check=False
-        ).stdout
+        assert eventually(idle)
         os.close(turn)
-
-    assert shown.strip() in {"idle", "idle: prio 0", ""}
 
 
 def test_it_ends_with_its_server(files: Sequence[Path]) -> None:
