@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from pipeline.errors import BuildError
-from pipeline.stages import input_files
+from pipeline.stages import input_files, text_cleaning
 
 NAMED: Final = 10  # identifiers in the message
 # Two files hold the same register if each has _NEARLY all of the duplicates and _MOSTLY duplicates:
@@ -67,7 +67,7 @@ def _register_files(repeated: pl.Series, iso2: str, files: Sequence[Path]) -> li
 
 def _clean_identifier() -> pl.Expr:
     """The identifier as `text_cleaning.clean` leaves it."""
-    return pl.col("id").str.normalize("NFC").str.strip_chars()
+    return text_cleaning.identifier(pl.col("id").str.normalize("NFC").str.strip_chars())
 
 
 def _files_with(identifier: str, iso2: str, files: Sequence[Path]) -> str:

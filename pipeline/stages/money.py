@@ -24,7 +24,7 @@ def rates(seeds: Seeds) -> pl.DataFrame:
     """The table of rates: `devise`, `annee`, `taux` (units of the currency for one euro).
 
     Raises:
-        SeedError: a year twice, or a rate that is no positive number.
+        SeedError: a year twice, no currency, or a rate that is no positive number.
     """
     table = seeds.tables["taux"]
     try:
@@ -37,9 +37,11 @@ def rates(seeds: Seeds) -> pl.DataFrame:
         )
     except ValueError as error:
         raise SeedError(f"taux.csv: {error}; run `python seeds/make_taux.py`") from error
-    if not frame.select("devise", "annee").is_unique().all() or (frame["taux"] <= 0).any():
+    is_good = frame["taux"].is_finite() & (frame["taux"] > 0)
+    is_good &= frame["devise"].str.contains(r"^[A-Z]{3}$")
+    if not frame.select("devise", "annee").is_unique().all() or not is_good.all():
         raise SeedError(
-            "taux.csv has a year twice or a rate that is not positive; "
+            "taux.csv has a year twice, a currency that is not three capitals, or a rate that is no positive number; "
             "run `python seeds/make_taux.py`"
         )
     return frame

@@ -26,10 +26,12 @@ NO_COUNTRY: Final = "pays inconnu"
 MAX_SHARE: Final = 0.01  # of the rows of a country; more rejected rows stop the build
 
 _LONGEST_ID: Final = 64
+# Zeros, and what programs write for a number that is missing: no register has these as an identifier.
+_NO_IDENTIFIER: Final = r"(?i)^(?:0{5,}|[<(\[#]?(?:nan|none|null|n/?a|nat|undefined)[>)\]!]?)$"
 
 # Reason -> condition. A null condition is false, so a missing optional value is no fault.
 FAULTS: Final[Mapping[str, pl.Expr]] = {
-    "identifiant vide": pl.col("id").is_null(),
+    "identifiant vide": pl.col("id").is_null() | pl.col("id").str.contains(_NO_IDENTIFIER),
     "identifiant trop long": pl.col("id").str.len_chars() > _LONGEST_ID,
     # As str.isprintable(): U+0020 is the only blank that is printable.
     "identifiant non imprimable": pl.col("id").str.contains(r"[\p{C}\p{Z}&&[^ ]]"),

@@ -64,6 +64,8 @@ _LABEL: Final = r"[\p{L}\p{N}\p{M}]+(?:-+[\p{L}\p{N}\p{M}]+)*"
 _EMAIL: Final = (
     rf"^{_NAME}(?:\.{_NAME})*@(?:{_LABEL}\.)+(?:[\p{{L}}\p{{M}}]{{2,}}|xn--[A-Za-z0-9-]+)$"
 )
+# A number that was read as a float before it was text, as pandas does with a column that has nulls.
+_AS_FLOAT: Final = r"^([0-9]{5,})\.0$"
 _CONTROL: Final = r"[\p{Cc}\p{Zl}\p{Zp}]+"
 # Characters without a width within a word: a soft hyphen, a zero-width space.
 _UNSEEN: Final = r"\p{Cf}+"
@@ -111,9 +113,15 @@ def _leads_elsewhere(name: str) -> pl.Expr:
 
 def _tidy(name: str) -> pl.Expr:
     kept_inside = name == "id"
-    return pl.col(name).map_batches(
+    tidied = pl.col(name).map_batches(
         lambda texts: _clean_untidy(texts, kept_inside), return_dtype=pl.String, is_elementwise=True
     )
+    return identifier(tidied) if kept_inside else tidied
+
+
+def identifier(text: pl.Expr) -> pl.Expr:
+    """An identifier that was a float on its way as the whole number that it is."""
+    return text.str.replace(_AS_FLOAT, "$1")
 
 
 def _clean_untidy(texts: pl.Series, kept_inside: bool) -> pl.Series:

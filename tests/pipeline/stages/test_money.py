@@ -195,6 +195,10 @@ def test_a_rate_that_is_no_number_or_comes_twice_is_refused() -> None:
     for rows in (
         [{"devise": "GBP", "annee": "2020", "taux": "x"}],
         [{"devise": "GBP", "annee": "2020", "taux": "0"}],
+        [{"devise": "GBP", "annee": "2020", "taux": "nan"}],
+        [{"devise": "GBP", "annee": "2020", "taux": "inf"}],
+        [{"devise": "GBP", "annee": "2020", "taux": "0,85"}],
+        [{"devise": "livre", "annee": "2020", "taux": "0.85"}],
         [{"devise": "GBP", "annee": "2020", "taux": "1"}] * 2,
     ):
         bad = seeds.Seeds(good.pays, {**good.tables, "taux": tuple(rows)})

@@ -93,6 +93,23 @@ def test_an_identifier_loses_what_no_one_sees_at_its_ends(published: str) -> Non
     assert frame["id"].item() == "7"
 
 
+@pytest.mark.parametrize(
+    ("published", "expected"),
+    [
+        ("10000018.0", "10000018"),
+        ("1.0", "1.0"),
+        ("0422.033.736", "0422.033.736"),
+        ("12345.00", "12345.00"),
+    ],
+)
+def test_an_identifier_that_was_a_float_is_a_whole_number_again(
+    published: str, expected: str
+) -> None:
+    frame = companies(company("EE", published, "Ä")).pipe(text_cleaning.clean)
+
+    assert frame.collect()["id"].item() == expected
+
+
 def test_the_inside_of_an_identifier_is_left_alone() -> None:
     frame = companies(company("EE", " a\tb ", "Ä")).pipe(text_cleaning.clean).collect()
 
