@@ -22,7 +22,7 @@ from pipeline import canonical, code_version, importing
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.nightly.fetch import published_files
-from pipeline.registers import FOLDER, REGISTERS
+from pipeline.registers import FOLDER, REGISTERS, file_set
 from pipeline.registers.register import RowCounts
 from pipeline.workers.isolation import Limits
 from seeds import TABLES
@@ -119,7 +119,11 @@ def run(
     fresh: list[str] = []
     failures: list[str] = []
     whole = {edition.cle for edition in before}
+    copied = dict(file_set.copies(files, is_whole=False)) if adds_up else {}
     for group in _groups(source, files):
+        if why := copied.get(group[0]):
+            failures.append(why)
+            continue
         try:
             edition, made = _import(source, group, folder, whole, memory, limits)
             if not accept:

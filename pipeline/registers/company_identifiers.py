@@ -5,8 +5,8 @@ country (`seeds/pays.csv`) and an LEI are always sound, but for zeros, and for a
 Another is not wrong for its form alone: registers have exceptions to their own. It is wrong if it is a word.
 
 A trailer may have an identifier in its form, `99999999` and a count. There are companies named `3` and `1664`, so a
-number as a name is no mark by itself: the identifier is a filler, or the row has no place and no day and its number is
-about the count.
+number as a name is no mark by itself: the identifier is a filler, or the row is the last, has no place and no day, and
+its number is the count.
 """
 
 import re
@@ -39,7 +39,8 @@ _LETTER: Final = r"\p{L}"
 # A record of the file about itself, beside a filler: `TRAILER`, `END OF FILE`, `4 records`.
 _TRAILER: Final = r"(?i)^[0-9. ]*(?:trailer|footer|records?|rows?|lines?|eof|end(?: of (?:file|data))?|count)[^\p{L}]*$"
 _FILLER: Final = rf"^(?:{'|'.join(rf'{n}{{5,}}' for n in range(10))})$"  # one digit alone
-_NEAR: Final = 2  # rows: a trailer counts itself, the header, or neither
+_COUNT_OF_ROWS: Final = "^(?:[1-9][0-9]{0,8}|0[0-9]{4,11})$"  # filled up with zeros, or not
+_NEAR: Final = 1  # rows: a trailer counts itself, the header too, or neither
 _ANCHORS: Final = str.maketrans("", "", "^$")
 
 
@@ -52,19 +53,22 @@ def is_no_company(iso2: pl.Expr, identifier: pl.Expr, name: pl.Expr) -> pl.Expr:
     return ((is_word | is_total) & ~has_form) | is_number
 
 
-def is_trailer(identifier: pl.Expr, name: pl.Expr, row: pl.Expr, is_bare: pl.Expr) -> pl.Expr:
+def is_trailer(identifier: pl.Expr, name: pl.Expr, row: pl.Expr, is_end: pl.Expr) -> pl.Expr:
     """Whether a row has a filler, or the count of rows, in the place of an identifier or a name.
 
     Args:
         row: the number of the row in its file.
-        is_bare: whether it has nothing else that a company has.
+        is_end: whether it is the last of a table, and has nothing else that a company has.
     """
-    is_filler = identifier.str.contains(_FILLER)
-    is_count = pl.any_horizontal(
-        (value.cast(pl.Int64, strict=False) - row).abs() <= _NEAR for value in (identifier, name)
-    )
-    is_number = ~name.str.contains(_LETTER) & (is_filler | (is_bare & is_count))
-    return (is_number | (is_filler & name.str.contains(_TRAILER))).fill_null(False)
+    fillers = [column.str.contains(_FILLER) for column in (identifier, name)]
+    counts = [
+        column.str.contains(_COUNT_OF_ROWS)
+        & ((column.cast(pl.Int64, strict=False) - row).abs() <= _NEAR)
+        for column in (identifier, name)
+    ]
+    is_number = fillers[0] | (is_end & (counts[1] | (fillers[1] & counts[0])))
+    is_said = fillers[0] & name.str.contains(_TRAILER)
+    return ((~name.str.contains(_LETTER) & is_number) | is_said).fill_null(False)
 
 
 def is_identifier(iso2: str, text: str) -> bool:

@@ -83,7 +83,8 @@ def check(files: Sequence[Path], *, is_whole: bool) -> None:
             (_series(_PART.sub("", name)), name, file) for name, file in names.items()
         )
     _refuse_missing_parts(names)
-    _refuse_copies(files, is_whole=is_whole)
+    for _, why in copies(files, is_whole=is_whole):
+        raise InputError(why)
 
 
 def _mark_of_changes(name: str) -> str | None:
@@ -114,22 +115,19 @@ def _names(file: Path) -> Iterator[str]:
 class _PublishedFile(NamedTuple):
     """A given file, or a member of one that is a zip, and a way to read its CRC-32."""
 
-    file: str
+    file: Path
     name: str
     size: int
     crc: Callable[[], int]
 
     def __str__(self) -> str:
-        return f"{self.file}{_member(self.name, self.file)}"
+        return f"{self.file.parent.name}/{self.file.name}{_member(self.name, self.file.name)}"
 
 
-def _refuse_copies(files: Sequence[Path], *, is_whole: bool) -> None:
-    """Refuse two files with the same content, or whose names differ by the mark of a copy alone.
+def copies(files: Sequence[Path], *, is_whole: bool) -> Iterator[tuple[Path, str]]:
+    """The files with the content of one before them, or whose names differ by the mark of a copy alone; and why.
 
     Zips of filings may share a filing, so their members are not compared.
-
-    Raises:
-        InputError: two files are copies.
     """
     published = list(_published_files(files, has_members=is_whole))
     sizes = Counter(file.size for file in published)
@@ -139,27 +137,29 @@ def _refuse_copies(files: Sequence[Path], *, is_whole: bool) -> None:
         if file.size and sizes[file.size] > 1:
             same = by_content.setdefault((file.size, file.crc()), file)
             if same is not file:
-                raise InputError(f"{same} and {file} have the same content; give one of them")
+                yield file.file, f"{same} and {file} have the same content; give one of them"
+                continue
         bare = packing.unpacked_name(_COPY.sub("", unicodedata.normalize("NFC", file.name)))
         other = by_name.setdefault(bare.lower(), file)
         is_one_name = other.name == file.name and (not is_whole or bare.endswith(_ANSWERS))
         if other is not file and not is_one_name:
-            raise InputError(
+            yield (
+                file.file,
                 f"{other} and {file} are two copies of one file, by their names; give one of them, or rename them"
-                " if both are parts of the whole"
+                " if both are parts of the whole",
             )
 
 
 def _published_files(files: Sequence[Path], *, has_members: bool) -> Iterator[_PublishedFile]:
     for file in files:
-        yield _PublishedFile(str(file), file.name, file.stat().st_size, partial(_crc, file))
+        yield _PublishedFile(file, file.name, file.stat().st_size, partial(_crc, file))
         if has_members and packing.is_zip(file):
             with packing.open_zip(file) as archive:
                 for info in packing.entries(archive):
                     if not _NOTES.search(info.filename):
                         name = PurePosixPath(info.filename).name
                         crc = partial(int, info.CRC)
-                        yield _PublishedFile(str(file), name, info.file_size, crc)
+                        yield _PublishedFile(file, name, info.file_size, crc)
 
 
 def _crc(file: Path) -> int:
@@ -171,7 +171,7 @@ def _crc(file: Path) -> int:
 
 
 def _member(name: str, file: str) -> str:
-    return "" if name == PurePosixPath(file).name else f": {name}"
+    return "" if name == file else f": {name}"
 
 
 def _refuse_missing_parts(names: Mapping[str, str]) -> None:

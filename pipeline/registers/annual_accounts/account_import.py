@@ -81,8 +81,8 @@ def register(
     def read(files: Sequence[Path], work: Path, memory: int | None = None) -> RegisterRows:
         running = _Import(iso2, taxonomy.load(source), work, has_rows=not is_one_filing)
         for file in files:
-            shown = tqdm(documents.documents(file, suffixes, work), desc=file.name, unit="", leave=False,
-                         disable=None)  # fmt: skip
+            found = documents.documents(file, suffixes, work, is_alone=len(files) == 1)
+            shown = tqdm(found, desc=file.name, unit="", leave=False, disable=None)
             for document in shown:
                 _read(running, document, read_document)
         _flush(running)

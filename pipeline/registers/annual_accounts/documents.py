@@ -35,7 +35,9 @@ class Document(NamedTuple):
         return filing.content(self.open)
 
 
-def documents(file: Path, suffixes: Collection[str], work: Path) -> Iterator[Document]:
+def documents(
+    file: Path, suffixes: Collection[str], work: Path, *, is_alone: bool
+) -> Iterator[Document]:
     """The documents in `file`, in the order of their names; each can be read until the next.
 
     Of a zip, only files with one of `suffixes` and further zips are taken: registers put notes
@@ -43,14 +45,16 @@ def documents(file: Path, suffixes: Collection[str], work: Path) -> Iterator[Doc
 
     Args:
         work: a folder for zips in the zip.
+        is_alone: whether it is the only file of an import; of several, a single document is rejected alone.
 
     Raises:
-        InputError: a file of a form that no register publishes, a .zip that is no zip, one without any such file, or
-            one whose members cannot be read here.
+        InputError: a file alone of a form that no register publishes, a .zip that is no zip, one without any such
+            file, or one whose members cannot be read here.
     """
     size = UnpackedSize(file, work)
     if not packing.is_zip(file):
-        packing.unpack(file.open("rb", buffering=0), size).close()  # to refuse another form
+        if is_alone:
+            packing.unpack(file.open("rb", buffering=0), size).close()  # to refuse a foreign form
         name = packing.unpacked_name(file.name.removesuffix(".zip"))
         yield Document(name, lambda: packing.unpack(file.open("rb", buffering=0), size))
         return

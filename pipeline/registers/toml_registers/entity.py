@@ -200,9 +200,11 @@ def _map_rows(part: FilePart, rank: int, frame: pl.LazyFrame, entity: Entity) ->
     repeated = {_SHOWN: entity.repeated.cast(pl.String)} if order else {}
     mapped = frame.select(**canonical, **typed, **unread, **order, **repeated)
     identity = pl.col("id"), pl.col("nom")
-    is_bare = pl.all_horizontal(pl.col(_PLACE_AND_DAY).is_null())
+    is_end = (pl.col("ligne") == pl.lit(part.count, pl.Int64)) & pl.all_horizontal(
+        pl.col(_PLACE_AND_DAY).is_null()
+    )
     is_other = pl.col("reject_reason").is_null() & (
-        is_no_company(pl.col("iso2"), *identity) | is_trailer(*identity, pl.col("ligne"), is_bare)
+        is_no_company(pl.col("iso2"), *identity) | is_trailer(*identity, pl.col("ligne"), is_end)
     )
     return mapped.with_columns(
         reject_reason=pl.when(is_other).then(pl.lit(NO_COMPANY)).otherwise("reject_reason"),

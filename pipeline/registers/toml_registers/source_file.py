@@ -70,6 +70,7 @@ class FilePart:
         is_cp1252: whether the published text was Windows-1252 without a declaration.
         rejected: its rows that cannot be read, in the columns of REJECTED.
         records: the number of records in the head of the file, if there is one.
+        count: the number of rows of a CSV, which may end with a row about itself.
         file: the file that was given, which may be a zip of several.
     """
 
@@ -82,6 +83,7 @@ class FilePart:
     rejected: pl.LazyFrame
     file: Path = Path()
     records: int | None = None
+    count: int | None = None
 
 
 def unpack(
@@ -313,6 +315,7 @@ def _csv_part(member: Member, kind: FileKind, header: tuple[str, ...], path: Pat
         header,
         rows.is_cp1252,
         _scan_rejected(rejected, member.name),
+        count=rows.count,
     )
 
 

@@ -56,7 +56,7 @@ def test_a_document_is_held_to_the_rule_of_tables(iso2: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("identifier", "name", "row", "is_bare", "expected"),
+    ("identifier", "name", "row", "is_end", "expected"),
     [
         ("99999999", "4", 5, False, True),
         ("99999999", "00000004", 5, True, True),
@@ -68,6 +68,8 @@ def test_a_document_is_held_to_the_rule_of_tables(iso2: str, text: str) -> None:
         ("12345678", "4", 5, False, False),
         ("12345678", "1664", 5, True, False),
         ("12345678", "3", 900, True, False),
+        ("12345678", "03", 4, True, False),
+        ("4", "1664", 5, True, False),
         ("99999999", "Muster AG", 5, True, False),
         ("99999999", "Records of the North", 5, True, False),
         ("12345678", "Trailer", 5, True, False),
@@ -75,10 +77,10 @@ def test_a_document_is_held_to_the_rule_of_tables(iso2: str, text: str) -> None:
     ],
 )
 def test_a_trailer_is_no_company_and_a_company_named_by_a_number_is_one(
-    identifier: str, name: str, row: int, is_bare: bool, expected: bool
+    identifier: str, name: str, row: int, is_end: bool, expected: bool
 ) -> None:
-    frame = pl.DataFrame({"id": [identifier], "nom": [name], "ligne": [row], "bare": [is_bare]})
+    frame = pl.DataFrame({"id": [identifier], "nom": [name], "ligne": [row], "end": [is_end]})
 
-    marks = is_trailer(pl.col("id"), pl.col("nom"), pl.col("ligne"), pl.col("bare"))
+    marks = is_trailer(pl.col("id"), pl.col("nom"), pl.col("ligne"), pl.col("end"))
 
     assert frame.select(marks).item() is expected
