@@ -24,6 +24,7 @@ from pipeline.errors import BuildError
 from pipeline.nightly.fetch import published_files
 from pipeline.registers import FOLDER, REGISTERS, file_set
 from pipeline.registers.register import RowCounts
+from pipeline.stages import duplicates
 from pipeline.workers.isolation import Limits
 from seeds import TABLES
 from shards.generations import atomic_files, sealed_record
@@ -126,6 +127,10 @@ def run(
             continue
         try:
             edition, made = _import(source, group, folder, whole, memory, limits)
+            if edition.cle not in whole:
+                duplicates.refuse_import(
+                    sorted((folder / edition.cle / "companies").glob("*.parquet"))
+                )
             if not accept:
                 _refuse_rejections(source, edition, max_rejected)
             if not adds_up and not accept:

@@ -49,12 +49,31 @@ def refuse(companies: pl.LazyFrame, iso2: str, files: Sequence[Path]) -> None:
     )
 
 
+def refuse_import(files: Sequence[Path]) -> None:
+    """Stop if a company comes twice in the files of one import.
+
+    Raises:
+        BuildError: as `refuse`.
+    """
+    if not files:
+        return
+    rows = pl.scan_parquet(list(files)).select("iso2", id=clean_identifier())
+    keys = rows.with_columns(key=pl.struct("iso2", "id").hash())
+    hashes = keys.select("key").collect(engine="streaming")["key"]
+    if hashes.n_unique() == len(hashes):
+        return
+    again = hashes.filter(hashes.is_duplicated()).unique()
+    doubtful = keys.join(again.to_frame().lazy(), on="key", how="semi")
+    for iso2 in doubtful.select(pl.col("iso2").drop_nulls().unique().sort()).collect()["iso2"]:
+        refuse(doubtful.filter(pl.col("iso2") == iso2), iso2, files)
+
+
 def _register_files(repeated: pl.Series, iso2: str, files: Sequence[Path]) -> list[str]:
     """The files that hold nearly all of `repeated` and little else."""
     whole = []
     for file in files:
         ids = input_files.keep_country(pl.scan_parquet(file).select("iso2", "id"), iso2).select(
-            _clean_identifier()
+            clean_identifier()
         )
         again = ids.join(repeated.to_frame().lazy(), on="id", how="semi").unique()
         rows, both = (
@@ -65,7 +84,7 @@ def _register_files(repeated: pl.Series, iso2: str, files: Sequence[Path]) -> li
     return sorted(whole)
 
 
-def _clean_identifier() -> pl.Expr:
+def clean_identifier() -> pl.Expr:
     """The identifier as `text_cleaning.clean` leaves it."""
     return text_cleaning.identifier(pl.col("id").str.normalize("NFC").str.strip_chars())
 
@@ -75,7 +94,7 @@ def _files_with(identifier: str, iso2: str, files: Sequence[Path]) -> str:
     names = []
     for file in files:
         rows = input_files.keep_country(pl.scan_parquet(file).select("iso2", "id"), iso2)
-        count = rows.filter(_clean_identifier() == identifier).select(pl.len()).collect().item()
+        count = rows.filter(clean_identifier() == identifier).select(pl.len()).collect().item()
         if count:
             names.append(file.name if count == 1 else f"{count} times in {file.name}")
     return ", ".join(sorted(names))

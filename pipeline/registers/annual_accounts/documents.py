@@ -36,7 +36,7 @@ class Document(NamedTuple):
 
 
 def documents(
-    file: Path, suffixes: Collection[str], work: Path, *, is_alone: bool
+    file: Path, suffixes: Collection[str], work: Path, *, is_alone: bool = False
 ) -> Iterator[Document]:
     """The documents in `file`, in the order of their names; each can be read until the next.
 

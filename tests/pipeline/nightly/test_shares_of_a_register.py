@@ -1,4 +1,4 @@
-"""Files that are a part of what they were the night before, and files that are there twice."""
+"""Files that are a part of what they were the night before, and files or companies that are there twice."""
 
 import re
 import shutil
@@ -74,6 +74,29 @@ def test_a_register_that_is_cut_to_its_first_rows_keeps_the_edition_before_and_s
     assert results(config)[source] == "precedent"
     why = capsys.readouterr().err
     assert "36 rows are kept, 60 were of the edition before" in why
+
+
+def test_a_company_that_is_twice_in_a_register_fails_that_register_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = _configured(tmp_path, "ie-cro", "no-enheter")
+    _publish(tmp_path, "no-enheter", dict(LAYOUTS["no-enheter"].files))
+    files = _rows("ie-cro", ROWS)
+    [(name, text)] = files.items()
+    twice = text + text.splitlines(keepends=True)[-1]
+    _publish(tmp_path, "ie-cro", {name: twice})
+
+    for _ in range(2):  # the second night finds the import of the first
+        assert main(["nightly", str(config)]) == 0
+
+        assert published(config) == {"NO": 6}
+        assert "IE: 1 identifiers come more than once" in capsys.readouterr().err
+    _publish(tmp_path, "ie-cro", files)
+    main(["nightly", str(config)])
+    _publish(tmp_path, "ie-cro", {name: twice})
+    main(["nightly", str(config)])
+
+    assert published(config) == {"IE": ROWS, "NO": 6}
 
 
 def test_a_day_of_accounts_that_is_there_twice_counts_once(
