@@ -61,6 +61,7 @@ def test_a_search_in_place_keeps_its_address(shop: Served, chromium: Browser) ->
         expect(page.locator("#total")).to_contain_text("26")
         page.get_by_role("link", name="Société", exact=True).click()
         expect(page.locator("th[aria-sort=ascending]")).to_be_visible()
+        page.get_by_text("Pays sans société ici").click()
         page.locator("input[name=pays][value=FR]").check()
         page.locator(".apply button").click()
         expect(page.locator("#total")).to_contain_text("0")
