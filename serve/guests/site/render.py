@@ -37,6 +37,8 @@ POLICY: Final = (
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
+# The paths before a token, or before the code of a list (`_LINKS` of routes.py).
+WITH_SECRET: Final = ("/invitation/", "/confirmation/", "/mot-de-passe/", "/listes/")
 # The field in which a form proves that a page made it for this browser.
 TOKEN: Final = "jeton"
 _PURPOSE: Final = "form"
@@ -63,6 +65,7 @@ def page(
     """The response that shows a template, filled with `values`; `outcome` as in `Response`."""
     sources = request.server.published.sources.values()
     proof = token(request)
+    public = status == 200 and not _has_secret(request.path)
     text = _environment().get_template(template).render(
         request=request,
         t=request.t,
@@ -74,7 +77,8 @@ def page(
         period=country_sources.period(sources),
         heaviest=country_sources.heaviest(sources),
         canonical=_canonical_address(request),
-        indexed=status == 200 and request.session is None and mask_keys(request.path) == request.path,
+        printed=public,
+        indexed=public and request.session is None,
         linked=partial(linked_text.link_routes, lang=request.lang, plans=request.server.plans),
         **values,
     )  # fmt: skip
@@ -129,6 +133,11 @@ def _visit_cookie(request: PageRequest) -> dict[str, str]:
         return {}
     seconds, secure = cookies.VISIT_SECONDS, request.context.is_secure
     return {"Set-Cookie": cookies.set_cookie(cookies.VISIT, request.keep, seconds, secure=secure)}
+
+
+def _has_secret(path: str) -> bool:
+    """Whether whoever reads the address of a page has a right with it."""
+    return path.startswith(WITH_SECRET) or mask_keys(path) != path
 
 
 def _other_language(request: PageRequest) -> str:
