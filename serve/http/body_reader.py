@@ -27,6 +27,10 @@ FILE_BYTES: Final = 16 << 10
 MOST_AT_ONCE: Final = 64 << 20
 # Of these, the bytes of one network (/24, /48): one that sends slowly leaves room for others.
 MOST_OF_NETWORK: Final = 16 << 20
+# A body may have so many chunks of any size (RFC 9112 §7.1); with more, they have this many bytes on average. Each
+# chunk takes as long to parse as a kilobyte.
+_FEW_CHUNKS: Final = 4_096
+_SMALL_CHUNK: Final = 64
 # Bytes of the headers of a part.
 _LONGEST_HEAD: Final = 8 << 10
 
@@ -129,6 +133,7 @@ async def body(
     if waits(message):
         await message.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     raw = bytearray()
+    chunks = 0
     pace = None
     # Who is slow keeps nobody of the same network waiting.
     waits_in_lane = trace.lane is not None
@@ -136,7 +141,12 @@ async def body(
     try:
         async with asyncio.timeout(BODY_SECONDS) as bound:
             pace = _Pace(bound, seconds or BODY_SECONDS)
-            async for piece in message.content.iter_any():
+            async for piece, is_chunk in message.content.iter_chunks():
+                chunks += is_chunk
+                if chunks > _FEW_CHUNKS and len(raw) < chunks * _SMALL_CHUNK:
+                    raise errors.corps_invalide(
+                        errors.why("morceaux_trop_petits", least=_SMALL_CHUNK)
+                    )
                 room.take(len(piece))
                 pace.keep(len(piece))
                 raw += piece

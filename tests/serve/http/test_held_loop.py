@@ -7,10 +7,12 @@ The collector of cycles is set as a worker sets it: a search of all objects of a
 import asyncio
 import gc
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
@@ -183,6 +185,71 @@ def test_no_form_of_a_page_holds_the_loop(served: Served, path: str) -> None:
             held[name] = max(held.get(name, 0.0), watch.longest)
 
     assert {shape: seconds for shape, seconds in held.items() if seconds > MOST_SECONDS} == {}
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/v1/rapprochement", "/api/v1/export", "/rapprochement", "/nulle-part"]
+)
+@pytest.mark.parametrize("count", [1, 16])
+def test_no_body_of_small_chunks_holds_the_loop(served: Served, path: str, count: int) -> None:
+    head = _chunked(served, path)
+    whole = head + b"1\r\n \r\n" * 60_000 + b"0\r\n\r\n"
+    with watched(served) as watch, ThreadPoolExecutor(count) as threads:
+        answers = list(threads.map(lambda _: exchanged(served, whole), range(count)))
+
+    assert watch.longest <= MOST_SECONDS
+    assert all(answer.startswith(b"HTTP/1.1 4") for answer in answers), answers
+
+
+def test_a_body_of_chunks_that_are_larger_is_read(served: Served) -> None:
+    body = json.dumps({"lignes": [{"nom": "Orléans"}]}).encode().ljust(600_000)
+    chunks = b"".join(b"64\r\n%b\r\n" % body[n : n + 100] for n in range(0, len(body), 100))
+    head = _chunked(served, "/api/v1/rapprochement")
+    whole = head + chunks + b"0\r\n\r\n"
+
+    assert exchanged(served, whole).startswith(b"HTTP/1.1 200")
+
+
+def test_requests_that_are_sent_at_once_hold_the_loop_one_by_one(served: Served) -> None:
+    request = b"GET /statut HTTP/1.1\r\nHost: a\r\n\r\n"
+    with watched(served) as watch:
+        answer = exchanged(
+            served, request * 2_000 + request.replace(b"a\r\n", b"a\r\nConnection: close\r\n")
+        )
+
+    assert watch.longest <= MOST_SECONDS
+    assert answer.count(b"HTTP/1.1 ") == 2_001
+
+
+def _chunked(served: Served, path: str) -> bytes:
+    """The head of a request of a customer whose body comes in chunks."""
+    headers = {
+        **served.customer("integral", api_tool=True).headers,
+        "Host": "a",
+        "Content-Type": "application/json",
+        "Connection": "close",
+        "Transfer-Encoding": "chunked",
+    }
+    lines = (f"{name}: {value}" for name, value in headers.items())
+    return "\r\n".join((f"POST {path} HTTP/1.1", *lines, "", "")).encode()
+
+
+def exchanged(served: Served, whole: bytes) -> bytes:
+    """All that a server answers to bytes."""
+    answer = b""
+    with socket.create_connection(("127.0.0.1", served.port), 60) as connection:
+        sending = threading.Thread(target=_send, args=(connection, whole))
+        sending.start()
+        with suppress(ConnectionError):
+            while piece := connection.recv(1 << 16):
+                answer += piece
+        sending.join()
+    return answer
+
+
+def _send(connection: socket.socket, whole: bytes) -> None:
+    with suppress(OSError):  # refused before it was sent
+        connection.sendall(whole)
 
 
 @pytest.mark.parametrize("columns", [40, 60])
