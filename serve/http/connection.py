@@ -58,6 +58,8 @@ MOST_RECEIVED: Final = 16 << 20
 SLICE: Final = 4 << 10
 
 _POLL_SECONDS: Final = 0.05
+# A second in all.
+_TURNS_OF_REST: Final = 20
 
 _log: Final = logging.getLogger("serve.http.connection")
 
@@ -116,7 +118,9 @@ class _Connection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         self._received += len(data)
-        self._last_bytes = data[-_KEPT:]
+        self._last_bytes = (
+            data[-_KEPT:] if len(data) >= _KEPT else (self._last_bytes + data)[-_KEPT:]
+        )
         if self._received > MOST_RECEIVED:
             self._pause_transport_reading()
         if self._is_deaf:
@@ -147,6 +151,18 @@ class _Connection(web.RequestHandler):
         """Parse nothing more: the rest of a body has no reader, and the connection closes after the response."""
         self._is_deaf = True
         self._unparsed.clear()
+        self._resume_transport_reading()
+
+    async def _read_rest(self) -> None:
+        """Read what a client is sending after a request that cannot be parsed, or it may lose the response.
+
+        A connection that is closed while bytes are unread is reset (RFC 9112 §9.6).
+        """
+        self.ignore_rest()
+        received, turns = 0, 0
+        while received < self._received > SLICE and turns < _TURNS_OF_REST:
+            received, turns = self._received, turns + 1
+            await asyncio.sleep(_POLL_SECONDS)
 
     def _resume_transport_reading(self) -> None:
         if self._unparsed:
@@ -165,6 +181,7 @@ class _Connection(web.RequestHandler):
             trace.address = request.remote
             await lanes.enter(trace)
             try:
+                await self._read_rest()
                 return await answer(request)
             finally:
                 lanes.leave(trace, refused=True)

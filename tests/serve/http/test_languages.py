@@ -80,14 +80,32 @@ def test_a_record_with_statements_is_the_same_in_both(served: Served) -> None:
     assert "Content-Language" not in replies[1].headers
 
 
-@pytest.mark.parametrize("rest", ["Host: a\r\n\r\n", "Accept-Language: en\r\n\r\n", ""])
-def test_a_request_whose_headers_are_not_reached_is_answered_in_both(
-    served: Served, rest: str
+@pytest.mark.parametrize("size", [70_000, 300_000])
+@pytest.mark.parametrize(
+    ("language", "message"),
+    [
+        ("", "Ligne de requête de plus de"),
+        ("en", "The request line is longer than"),
+    ],
+)
+def test_a_request_whose_line_is_too_long_is_answered_in_its_language(
+    served: Served, size: int, language: str, message: str
 ) -> None:
-    """X0.4: nothing of the answer depends on a header that nobody has read"""
-    long = served.raw(f"GET /api/v1/societes?q={'x' * 300_000} HTTP/1.1\r\n{rest}")
+    named = f"Accept-Language: {language}\r\n" if language else ""
+    answer = served.raw(f"GET /api/v1/societes?q={'x' * size} HTTP/1.1\r\nHost: a\r\n{named}\r\n")
 
-    head, _, body = long.partition(b"\r\n\r\n")
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b" 414 " in head.partition(b"\r\n")[0]
+    assert f"Content-Language: {language or 'fr'}\r\n".encode() in head
+    assert b"Vary: Accept-Language\r\n" in head
+    assert orjson.loads(body)["erreur"]["message"].startswith(message)
+
+
+def test_a_request_line_without_an_end_is_answered_in_both(served: Served) -> None:
+    """X0.4: nothing of the answer depends on a header that nobody has read"""
+    answer = served.raw(f"GET /api/v1/societes?q={'x' * 300_000} HTTP/1.1\r\n")
+
+    head, _, body = answer.partition(b"\r\n\r\n")
     assert b" 414 " in head.partition(b"\r\n")[0]
     assert b"Content-Language: fr, en\r\n" in head
     assert b"Vary" not in head
