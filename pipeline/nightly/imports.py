@@ -18,13 +18,16 @@ from typing import Any, Final
 
 import orjson
 
-from pipeline import canonical, code_version, importing
+from pipeline import canonical, code_version, console, importing, seeds
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.nightly.fetch import published_files
+from pipeline.publishing.country import stages
 from pipeline.registers import FOLDER, REGISTERS, file_set
 from pipeline.registers.register import RowCounts
+from pipeline.registers.toml_registers import column_mapping
 from pipeline.stages import duplicates
+from pipeline.stages.rejections import MAX_SHARE
 from pipeline.workers.isolation import Limits
 from seeds import TABLES
 from shards.generations import atomic_files, sealed_record
@@ -32,6 +35,7 @@ from shards.generations import manifest as manifests
 from shards.publish.publication import LEAST_SHARE
 
 _KEY_DIGITS: Final = 16
+_MOST_UNREADABLE: Final = 0.25  # share of the rows with a value of one field that cannot be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +95,16 @@ def run(
     accept: bool,
     limits: Limits,
     max_rejected: float | None = None,
+    most_in_build: float = MAX_SHARE,
     memory: int | None = None,
 ) -> SourceImports:
     """Import what is new of a source in `raw`.
 
     Args:
-        accept: take an import that has far fewer rows than the one before, is of an older edition, or has
-            rejected more rows than is credible.
+        accept: take an import that has far fewer rows than the one before, is of an older edition, has
+            rejected more rows than is credible, or would close a gate of the build.
         max_rejected: the share of rejected rows that is credible; None for that of the register.
+        most_in_build: the share of a country's rows that the build may reject.
         memory: bytes that an import may take; None for what is usual.
         limits: of the process of each import.
 
@@ -133,6 +139,9 @@ def run(
                 )
             if not accept:
                 _refuse_rejections(source, edition, max_rejected)
+                _refuse_unreadable(source, edition)
+                if edition.cle not in whole:
+                    _refuse_closed_gates(source, edition, folder, most_in_build)
             if not adds_up and not accept:
                 _refuse_losses(source, edition, before)
                 _refuse_older(source, edition, before)
@@ -248,6 +257,36 @@ def _refuse_rejections(source: str, edition: EditionImport, most: float | None) 
             f"{', '.join(edition.fichiers)}: {excess}; --accept {source} takes it all the same,"
             f" [source.{source}] max_rejected in the configuration raises the bound"
         )
+
+
+def _refuse_unreadable(source: str, edition: EditionImport) -> None:
+    """Refuse an edition whose dates or amounts are written in another way: those that can be read may be wrong."""
+    for reason in column_mapping.UNREADABLE.values():
+        count = edition.comptage["traites"].get(reason, 0)
+        if count > _MOST_UNREADABLE * edition.kept_rows:
+            raise BuildError(
+                f"{', '.join(edition.fichiers)}: a value of {edition.kept_rows:,} rows cannot be read in too many"
+                f" (at most {_MOST_UNREADABLE:.0%}): {console.reason_and_count(reason, count)}; its form has changed,"
+                f" or columns are swapped; --accept {source} takes it all the same"
+            )
+
+
+def _refuse_closed_gates(
+    source: str, edition: EditionImport, folder: Path, max_rejected: float
+) -> None:
+    """Refuse an edition that would stop the build of its country, and with it the night of all sources.
+
+    A complement is merged into the rows of a register, and is held to the gates with them.
+    """
+    if REGISTERS[source].complement:
+        return
+    for file in sorted((folder / edition.cle / "companies").glob("*.parquet")):
+        try:
+            stages.refuse_import(file, seeds.read(), max_rejected)
+        except BuildError as error:
+            raise BuildError(
+                f"{', '.join(edition.fichiers)}: {error}; --accept {source} takes it all the same"
+            ) from error
 
 
 def _refuse_older(source: str, edition: EditionImport, before: Sequence[EditionImport]) -> None:

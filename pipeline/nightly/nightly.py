@@ -136,6 +136,7 @@ class NightlyRun:
                         config.work,
                         accept=source in self.fetches.accept,
                         max_rejected=said.max_rejected,
+                        most_in_build=config.max_rejected,
                         memory=max(config.memory, LEAST_MEMORY) if config.memory else None,
                         limits=self.fetches.limits,
                     )

@@ -55,14 +55,19 @@ def conformity(ids: pl.Series, country: Country) -> Conformity:
     """
     sample = ids.gather_every(max(1, -(-len(ids) // SAMPLE))).to_list()
     checked = _check(sample, country)
-    return Conformity(_misshapen_count(ids, country), len(checked), checked.count(False))
+    return Conformity(len(misshapen(ids, country)), len(checked), checked.count(False))
 
 
-def _misshapen_count(ids: pl.Series, country: Country) -> int:
+def misshapen(ids: pl.Series, country: Country) -> pl.Series:
+    """The identifiers that do not have the format of the country.
+
+    Raises:
+        SeedError: a pattern of `pays.csv` that cannot be used.
+    """
     if not country.id_regex:
-        return 0
+        return ids.clear()
     try:
-        return int((~ids.str.contains(country.id_regex)).sum())
+        return ids.filter(~ids.str.contains(country.id_regex))
     except pl.exceptions.ComputeError as error:
         raise SeedError(
             f"pays.csv: id_regex {country.id_regex!r} of {country.iso2} is no pattern; mend it"

@@ -69,7 +69,7 @@ def survey(inputs: Iterable[Path], table: str) -> Survey:
     Raises:
         InputError: an unreadable file, or a column that is unknown, missing or of another type.
     """
-    return {path: _countries(path, table) for path in files(inputs, table)}
+    return {path: count_rows(path, table) for path in files(inputs, table)}
 
 
 def parts_of_country(survey: Survey, iso2: str) -> tuple[InputPart, ...]:
@@ -129,7 +129,8 @@ def _parquet(folder: Path, table: str) -> list[Path]:
     return sorted(path for path in (folder / table).rglob("*.parquet") if not path.is_dir())
 
 
-def _countries(path: Path, table: str) -> dict[str, int]:
+def count_rows(path: Path, table: str) -> dict[str, int]:
+    """The rows of each country in a file; of no country under the empty text."""
     country = pl.col("iso2").replace(SPELLINGS).fill_null("")
     found = canonical.scan(path, table).group_by(country).len().sort("iso2")
     with canonical.name_unreadable([path]):

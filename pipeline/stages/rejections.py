@@ -28,6 +28,11 @@ MAX_SHARE: Final = 0.01  # of the rows of a country; more rejected rows stop the
 _LONGEST_ID: Final = 64
 # Zeros, and what programs write for a number that is missing: no register has these as an identifier.
 _NO_IDENTIFIER: Final = r"(?i)^(?:0{5,}|[<(\[#]?(?:nan|none|null|n/?a|nat|undefined)[>)\]!]?)$"
+# What programs write for a text that is missing, and signs without a letter or a digit.
+_NO_NAME: Final = (
+    r"(?i)^(?:[-–—_.?*/#\s]+|[<(\[#]?n/a[>)\]!]?|[<(\[](?:null|none|nan|undefined)[>)\]]"
+    r"|#(?:ref|value|name|num|null|div/0)[!?])$"
+)
 
 # Reason -> condition. A null condition is false, so a missing optional value is no fault.
 FAULTS: Final[Mapping[str, pl.Expr]] = {
@@ -36,7 +41,7 @@ FAULTS: Final[Mapping[str, pl.Expr]] = {
     # As str.isprintable(): U+0020 is the only blank that is printable.
     "identifiant non imprimable": pl.col("id").str.contains(r"[\p{C}\p{Z}&&[^ ]]"),
     personal_data.NAME_FAULT: personal_data.has_name(),
-    "nom vide": pl.col("nom").is_null(),
+    "nom vide": pl.col("nom").is_null() | pl.col("nom").str.contains(_NO_NAME),
 }
 
 

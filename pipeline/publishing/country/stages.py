@@ -24,6 +24,7 @@ from pipeline.publishing.country import accounts
 from pipeline.publishing.country.task import Task
 from pipeline.publishing.resume import BuiltCountry
 from pipeline.publishing.sorted_runs import Run
+from pipeline.seeds import Seeds
 from pipeline.stages import (
     checks,
     complements,
@@ -57,6 +58,8 @@ from shards.writing.writer import Columns
 
 _WORKING: Final = (sectors.DIVISION, sectors.GROUP, money.CAPITAL, money.ASSETS)
 _BAD: Final = "bad"
+_MOST_MISSHAPEN: Final = 0.5  # share of identifiers of another form in an import
+_TRIED: Final = 100_000  # rows of an import that are in memory at once while it is tried
 _NO_LINES: Final = pl.LazyFrame(schema={name: COMPTES[name] for name in statement_lines.LINES})
 _NO_LINES_WEIGHED: Final = _NO_LINES.with_columns(pl.lit(None, pl.String).alias(REASON))
 # The share of each stage in the time of a row.
@@ -86,6 +89,51 @@ def build(task: Task, progress: Progress) -> BuiltCountry:
         return _build_empty(task)
     with canonical.name_unreadable(part.path for part in (*task.companies, *task.comptes)):
         return _run_stages(task, progress)
+
+
+def refuse_import(file: Path, seeds: Seeds, max_rejected: float) -> None:
+    """Stop if the rows of one import alone would close a gate of a country, or if few identifiers have its form.
+
+    Raises:
+        BuildError: a country with too many rejected rows, unknown statuses, texts of persons or numbers
+            that a spreadsheet has written in its own way.
+    """
+    last_year = implausible_values.latest_year(money.rates(seeds))
+    rows = input_files.count_rows(file, "companies")
+    for iso2 in sorted(rows.keys() & {country.iso2 for country in seeds.pays}):
+        of_persons = clauses.of_country(seeds, iso2)
+        patterns = personal_data.patterns(seeds, iso2)
+        unknown = implausible_values.placeholders(seeds, iso2)
+        states = statuses.states(seeds, iso2)
+        refused, odd, personal = Counter[str](), Counter[str](), Counter[str]()
+        with_status, misshapen, strange = 0, 0, ""
+        parts = [InputPart(file, rows[iso2])]
+        for piece in input_files.scan_pieces(parts, "companies", iso2, _TRIED):
+            marked, _ = _mark(piece.pipe(text_cleaning.clean), of_persons, patterns)
+            refused.update(rejections.count_reasons(marked.lazy()))
+            good = marked.filter(pl.col(REASON).is_null())
+            good, _ = implausible_values.leave_out(good, unknown, last_year)
+            stated = statuses.add_state(good.lazy(), states).collect(engine="in-memory")
+            with_status += stated["statut"].count()
+            odd.update(quality_report.tally(stated, statuses.UNMAPPED))
+            personal.update(personal_data.count(good.lazy()))
+            others = identifiers.misshapen(good["id"], seeds.country(iso2))
+            misshapen, strange = misshapen + len(others), strange or next(iter(others), "")
+        if misshapen > _MOST_MISSHAPEN * rows[iso2]:
+            raise BuildError(
+                f"{iso2}: {misshapen:,} of {rows[iso2]:,} identifiers are not of the form of the country, such as"
+                f" {strange!r}; take the file as the register publishes it"
+            )
+        rejections.refuse_too_many(iso2, "rows", rows[iso2], refused, max_rejected, file.name)
+        found = Quality(
+            lues=rows[iso2],
+            avec_statut=with_status,
+            statuts_sans_etat=odd.total(),
+            statuts_inconnus=dict(odd),
+            donnees_personnelles=dict(personal),
+        )
+        if closed := quality_report.closed_gates({iso2: found}):
+            raise BuildError("; ".join(closed))
 
 
 def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
@@ -258,14 +306,7 @@ def _clean_pieces(
         cleaned = piece.pipe(text_cleaning.clean).pipe(
             hidden_fields.leave_out_companies, task.hidden
         )
-        whole, cuts = clauses.cut(cleaned.collect(engine="in-memory"), of_persons)
-        marked = (
-            whole.lazy()
-            .pipe(personal_data.refuse, patterns)
-            .pipe(money.drop_negative_zeros)
-            .pipe(rejections.add_reasons)
-            .collect(engine="in-memory")
-        )
+        marked, cuts = _mark(cleaned, of_persons, patterns)
         bad = marked.filter(pl.col(REASON).is_not_null())
         if bad.height:
             _store(bad, task, f"{_BAD}-{name}-{number:05}")
@@ -280,6 +321,21 @@ def _clean_pieces(
             waiting = []
     if waiting:
         yield pl.concat(waiting)
+
+
+def _mark(
+    cleaned: pl.LazyFrame, of_persons: clauses.Clauses, patterns: personal_data.Patterns
+) -> tuple[pl.DataFrame, Counter[str]]:
+    """Rows without clauses and texts of persons, with REASON, and the count of the cut clauses."""
+    whole, cuts = clauses.cut(cleaned.collect(engine="in-memory"), of_persons)
+    marked = (
+        whole.lazy()
+        .pipe(personal_data.refuse, patterns)
+        .pipe(money.drop_negative_zeros)
+        .pipe(rejections.add_reasons)
+        .collect(engine="in-memory")
+    )
+    return marked, cuts
 
 
 def _write_rejected(task: Task) -> None:

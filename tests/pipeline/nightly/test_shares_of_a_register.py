@@ -99,6 +99,54 @@ def test_a_company_that_is_twice_in_a_register_fails_that_register_alone(
     assert published(config) == {"IE": ROWS, "NO": 6}
 
 
+@pytest.mark.parametrize(
+    ("published_as", "damaged_as", "count", "why"),
+    [
+        (b",Strike Off Listed,", b",Durchgestrichen,", ROWS, "60 of 60 published statuses"),
+        (b",Strike Off Listed,", b",Durchgestrichen,", 2, "2 of 60 published statuses"),
+        (b"INNOVA-SHIELD LIMITED", b"n/a", 2, "2 of 60 rows rejected (3.3%, at most 1.0%)"),
+        (b"INNOVA-SHIELD LIMITED", b"#N/A", 2, "2 of 60 rows rejected (3.3%, at most 1.0%)"),
+        (b"ST. MARY'S PLACE", b"John Doe born 12/03/1961", 20, "20 texts of 60 companies"),
+        (b"2020-07-15", b"07/15/2020", ROWS, "unreadable date (30)"),
+    ],
+)
+def test_what_would_close_a_gate_of_a_country_fails_its_register_alone(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    published_as: bytes,
+    damaged_as: bytes,
+    count: int,
+    why: str,
+) -> None:
+    config = _configured(tmp_path, "ie-cro", "no-enheter")
+    _publish(tmp_path, "no-enheter", dict(LAYOUTS["no-enheter"].files))
+    [(name, text)] = _rows("ie-cro", ROWS).items()
+    assert published_as in text
+    _publish(tmp_path, "ie-cro", {name: text.replace(published_as, damaged_as, count)})
+
+    assert main(["nightly", str(config)]) == 0
+
+    assert published(config) == {"NO": 6}
+    assert why in capsys.readouterr().err
+
+
+def test_numbers_that_a_spreadsheet_has_written_fail_their_register_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = _configured(tmp_path, "ee", "no-enheter")
+    _publish(tmp_path, "no-enheter", dict(LAYOUTS["no-enheter"].files))
+    files = {
+        name: re.sub(rb";(\d\d)(\d{3})(\d{3});", rb";\1,\2,\3;", text)
+        for name, text in _rows("ee", ROWS).items()
+    }
+    _publish(tmp_path, "ee", files)
+
+    assert main(["nightly", str(config)]) == 0
+
+    assert published(config) == {"NO": 6}
+    assert "60 of 60 identifiers are not of the form of the country" in capsys.readouterr().err
+
+
 def test_a_day_of_accounts_that_is_there_twice_counts_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
