@@ -3,7 +3,7 @@
 import re
 from html import unescape
 from pathlib import Path
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
 
@@ -147,6 +147,21 @@ def test_a_click_on_a_head_sorts_and_a_second_one_turns_the_order(served: Served
     assert sorting(visitor.get("/?q=a&tri=ca_asc"))[0] == "ascending"
     assert "/?q=a&tri=ca_desc" in sorting(visitor.get("/?q=a&tri=ca_asc"))[1]
     assert sorting(visitor.get("/?q=a&tri=nom"))[0] == "ascending"
+
+
+def test_companies_with_a_band_alone_are_not_said_to_be_sorted_by_headcount(served: Served) -> None:
+    (banded,) = [one for one in COMPANIES if one["tranche_effectif"]]
+    visitor = Visitor(served)
+
+    alone = visitor.get(f"/?tri=effectif_desc&q={quote(banded['nom'])}")
+    mixed = visitor.get("/?tri=effectif_desc&pays=UK")
+
+    assert "ne sont pas triées par effectif" in alone.text
+    assert "aria-sort" not in alone.html
+    assert "viennent après" in mixed.text
+    assert 'aria-sort="descending"' in mixed.html
+    assert "n’entrent pas dans ce filtre" in alone.text  # before one filters by it
+    assert "n’entrent pas dans ce filtre" not in visitor.get("/?pays=EE").text
 
 
 def test_each_chip_takes_its_filter_away(served: Served) -> None:

@@ -94,15 +94,13 @@ def test_the_status_tells_what_is_served(served: Served) -> None:
 
     assert str(served.context.published.generation) not in seen.html  # a buyer reads dates
     assert "/metrics" not in seen.html
-    assert re.search(r"Sans arrêt depuis [^:]* \d\d:\d\d UTC · \d", seen.text)
+    assert re.search(r"Sans arrêt depuis \d+ \w+ .* \d\d:\d\d UTC", seen.text)
     assert f"Sociétés {len(COMPANIES)}" in seen.text
     rows = re.findall(r"<li[^>]*><span>([^<]+)</span> <b>(\d+)</b>", seen.html)
     assert sum(int(number) for _, number in rows) == len(COMPANIES)
     assert dict(rows)["Allemagne"] == str(sum(one["iso2"] == "DE" for one in COMPANIES))
     assert "Première publication" in seen.text
-    assert re.search(
-        r"Tous les pays répondent. Sans arrêt depuis .* ; dernière publication le ", seen.text
-    )
+    assert "Tous les pays répondent." in seen.text
     assert "Momentanément" not in seen.text
 
 
