@@ -27,9 +27,9 @@ FILE_BYTES: Final = 16 << 10
 MOST_AT_ONCE: Final = 64 << 20
 # Of these, the bytes of one network (/24, /48): one that sends slowly leaves room for others.
 MOST_OF_NETWORK: Final = 16 << 20
-# A body may have so many chunks of any size (RFC 9112 §7.1); with more, they have this many bytes on average. Each
-# chunk takes as long to parse as a kilobyte.
-_FEW_CHUNKS: Final = 4_096
+# A body may have so many chunks of any size (RFC 9112 §7.1); with more, they have this many bytes on average: each
+# takes as long to parse as a kilobyte.
+_FEW_CHUNKS: Final = 64 << 10
 _SMALL_CHUNK: Final = 64
 # Bytes of the headers of a part.
 _LONGEST_HEAD: Final = 8 << 10

@@ -193,7 +193,7 @@ def test_no_form_of_a_page_holds_the_loop(served: Served, path: str) -> None:
 @pytest.mark.parametrize("count", [1, 16])
 def test_no_body_of_small_chunks_holds_the_loop(served: Served, path: str, count: int) -> None:
     head = _chunked(served, path)
-    whole = head + b"1\r\n \r\n" * 60_000 + b"0\r\n\r\n"
+    whole = head + b"1\r\n \r\n" * 70_000 + b"0\r\n\r\n"
     with watched(served) as watch, ThreadPoolExecutor(count) as threads:
         answers = list(threads.map(lambda _: exchanged(served, whole), range(count)))
 

@@ -21,6 +21,7 @@ from serve.contract.parameters import MOST_IDS
 from serve.guests.files import file_name
 from serve.guests.files.tables import csv_table
 from serve.guests.files.workbook.export_request import OwnLine, OwnList
+from serve.guests.files.workbook.labels import Labels
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.pages import export_form
 from serve.guests.site.pages.lists import stored_lists
@@ -33,11 +34,6 @@ COLUMNS: Final = (
     "societe_code_postal", "societe_etat", "raisons", "autres_candidats", "erreur",
 )  # fmt: skip
 _COMPANY: Final = ("nom", "ville", "code_postal", "etat")
-_GONE: Final = (
-    "n’est plus dans les registres publiés",
-    "is no longer in the published registers",
-)
-_RENAMED: Final = ("a changé de nom depuis le rapprochement", "has another name since the matching")
 _NUMBER: Final = re.compile(r"[+-]?[\d ., ()]*")
 _LONGEST: Final = 32_000  # characters of an address; half of what nginx.conf and the server take
 
@@ -111,8 +107,8 @@ def remarks(candidate: StoredCandidate | None, lang: str) -> str:
     if candidate is None:
         return ""
     if candidate.company is None:
-        return _GONE[lang == "en"]
-    return _RENAMED[lang == "en"] if candidate.is_renamed else ""
+        return Labels(lang)("line_gone")
+    return Labels(lang)("line_renamed") if candidate.is_renamed else ""
 
 
 def choice_of(line: StoredLine) -> str:
