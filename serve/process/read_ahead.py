@@ -45,7 +45,8 @@ async def read(
         ready: called once what searches need is in memory, or cannot be; the comparison comes afterwards.
         damaged: called for each shard that has another digest.
     """
-    shards = {shard.path: shard for shard in opened.shards.values()}
+    # A shard of an earlier generation, whose folder is gone, was read and compared with that.
+    shards = {shard.path: shard for shard in opened.shards.values() if shard.path.exists()}
     digests = {path: opened.manifest.files[path.name].blake3 for path in shards}
     arrays = [
         (str(path), start, stop)

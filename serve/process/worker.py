@@ -191,7 +191,8 @@ def _prepare(current: CurrentGeneration) -> None:
 async def _prepare_next(generation: OpenGeneration, *, warm: bool) -> None:
     """Gather the arrays of a later generation, which was just compared, and fill its page tables."""
     await asyncio.to_thread(generation.shards.own_session)
-    shards = [shard.path for shard in generation.shards.values()]
+    # A shard that has not changed is the open one of an earlier generation, whose folder may be gone.
+    shards = [shard.path for shard in generation.shards.values() if shard.path.exists()]
     if warm and read_ahead.fits(shards):
         await asyncio.to_thread(page_tables.fill, shards, lambda: True)
 
