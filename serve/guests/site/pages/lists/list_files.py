@@ -21,7 +21,6 @@ from serve.contract.parameters import MOST_IDS
 from serve.guests.files import file_name
 from serve.guests.files.tables import csv_table
 from serve.guests.files.workbook.export_request import OwnLine, OwnList
-from serve.guests.files.workbook.labels import Labels
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.pages import export_form
 from serve.guests.site.pages.lists import stored_lists
@@ -107,8 +106,8 @@ def remarks(candidate: StoredCandidate | None, lang: str) -> str:
     if candidate is None:
         return ""
     if candidate.company is None:
-        return Labels(lang)("line_gone")
-    return Labels(lang)("line_renamed") if candidate.is_renamed else ""
+        return stored_lists.GONE[lang == "en"]
+    return stored_lists.RENAMED[lang == "en"] if candidate.is_renamed else ""
 
 
 def choice_of(line: StoredLine) -> str:

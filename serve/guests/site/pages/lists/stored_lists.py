@@ -43,6 +43,10 @@ _SMALLEST_RATIO: Final = 8
 # Lines whose companies are looked up at one time beside the event loop.
 _AT_ONCE: Final = 100
 
+# What has happened to a chosen company since, in French and English.
+GONE: Final = ("n’est plus dans les registres publiés", "is no longer in the published registers")
+RENAMED: Final = ("a changé de nom depuis le rapprochement", "has another name since the matching")
+
 
 class StoredCandidate(NamedTuple):
     """A company that a line may mean.
