@@ -45,8 +45,7 @@ async def read(
         ready: called once what searches need is in memory, or cannot be; the comparison comes afterwards.
         damaged: called for each shard that has another digest.
     """
-    # A shard of an earlier generation, whose folder is gone, was read and compared with that.
-    shards = {shard.path: shard for shard in opened.shards.values() if shard.path.exists()}
+    shards = opened.shard_files
     digests = {path: opened.manifest.files[path.name].blake3 for path in shards}
     arrays = [
         (str(path), start, stop)
@@ -70,7 +69,8 @@ async def read(
     async def heed(message: Mapping[str, Any]) -> None:
         if "ready" in message:
             if holds_all:
-                await asyncio.to_thread(page_tables.fill, shards, lambda: goes_on)
+                mapped = [shard.path for shard in shards.values()]
+                await asyncio.to_thread(page_tables.fill, mapped, lambda: goes_on)
             ready()
         elif "damaged" in message:
             _log.error("%s is damaged; build or fetch the generation again", message["damaged"])

@@ -191,10 +191,10 @@ def _prepare(current: CurrentGeneration) -> None:
 async def _prepare_next(generation: OpenGeneration, *, warm: bool) -> None:
     """Gather the arrays of a later generation, which was just compared, and fill its page tables."""
     await asyncio.to_thread(generation.shards.own_session)
-    # A shard that has not changed is the open one of an earlier generation, whose folder may be gone.
-    shards = [shard.path for shard in generation.shards.values() if shard.path.exists()]
-    if warm and read_ahead.fits(shards):
-        await asyncio.to_thread(page_tables.fill, shards, lambda: True)
+    files = generation.generation.shard_files
+    if warm and read_ahead.fits(files):
+        mapped = [shard.path for shard in files.values()]
+        await asyncio.to_thread(page_tables.fill, mapped, lambda: True)
 
 
 class StartupReader:

@@ -72,6 +72,15 @@ class Generation:
     market: MarketFigures | None
     reading: ReadLock
 
+    @property
+    def shard_files(self) -> dict[Path, Shard]:
+        """The shards by their files in this folder.
+
+        The path of a shard is the name by which it was opened: that of an earlier generation, whose folder may be gone,
+        if its file is the same.
+        """
+        return {self.folder / shard_name(iso2): shard for iso2, shard in self.shards.items()}
+
     def close(self) -> None:
         """Release every shard and the folder."""
         self.shards.forget()

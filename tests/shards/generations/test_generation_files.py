@@ -25,6 +25,19 @@ def test_generations_that_share_a_file_are_open_side_by_side(tmp_path: Path) -> 
     other.close()
 
 
+def test_the_files_of_its_shards_are_in_its_own_folder(tmp_path: Path) -> None:
+    """The path of a shared shard is in the folder of a generation that may be gone."""
+    first, second = publish(tmp_path, FOUND), publish(tmp_path, LATER)
+    one, other = (generation_files.load(tmp_path, name) for name in (first, second))
+    one.close()
+    shutil.rmtree(tmp_path / first)
+
+    assert not other.shards["UK"].path.exists()
+    assert set(other.shard_files) == set((tmp_path / second).glob("*.shard"))
+    assert other.shard_files[tmp_path / second / "UK.shard"] is other.shards["UK"]
+    other.close()
+
+
 def test_the_same_companies_give_the_same_generation(tmp_path: Path) -> None:
     first, second = publish(tmp_path / "a", FOUND), publish(tmp_path / "b", FOUND[::-1])
 
