@@ -280,9 +280,10 @@ def _refuse_closed_gates(
     """
     if REGISTERS[source].complement:
         return
+    tables = seeds.read()
     for file in sorted((folder / edition.cle / "companies").glob("*.parquet")):
         try:
-            stages.refuse_import(file, seeds.read(), max_rejected)
+            stages.refuse_import(file, tables, max_rejected)
         except BuildError as error:
             raise BuildError(
                 f"{', '.join(edition.fichiers)}: {error}; --accept {source} takes it all the same"

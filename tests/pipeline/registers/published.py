@@ -1,9 +1,11 @@
 """Published files for the tests of registers: made-up filings and relationships, and rows as a register reads them."""
 
 import csv
-from collections.abc import Sequence
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -27,6 +29,15 @@ RELATIONSHIP_COLUMNS: Final = (
     "Registration.ValidationSources", "Registration.ValidationDocuments",
     "Registration.ValidationReference",
 )  # fmt: skip
+
+
+def zip_of(members: Mapping[str, bytes], **options: Any) -> bytes:
+    """A zip with these members; `options` are those of `zipfile.ZipFile`."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", **options) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
 
 
 def read(source: str, files: Sequence[Path], work: Path) -> RegisterRows:

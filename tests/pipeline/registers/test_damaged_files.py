@@ -5,7 +5,6 @@ import gzip
 import io
 import lzma
 import tempfile
-import zipfile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -20,6 +19,7 @@ from pipeline.canonical import InputError
 from pipeline.errors import BuildError, excerpt
 from pipeline.registers import REGISTERS, csv_rows, file_set, packing
 from pipeline.registers.csv_rows import LEFT_OUT, CsvForm, CsvRows, RejectedRow
+from tests.pipeline.registers import published
 from tests.pipeline.registers.layouts import renumbered
 from tests.pipeline.registers.reading import RAW, read
 
@@ -206,8 +206,8 @@ def test_a_separator_at_the_end_of_each_row_is_no_field() -> None:
         gzip.compress, bz2.compress, lzma.compress, zstandard.compress,
         lambda text: b"\xff\xfe" + text.decode().encode("utf-16-le"),
         lambda text: text.replace(b"\n", b"\r"),
-        lambda text: _zip({"a.csv": text, "__MACOSX/._a.csv": b"\0", ".DS_Store": b"\0"}),
-        lambda text: _zip({"in.zip": _zip({"a.csv": text})}),
+        lambda text: published.zip_of({"a.csv": text, "__MACOSX/._a.csv": b"\0", ".DS_Store": b"\0"}),
+        lambda text: published.zip_of({"in.zip": published.zip_of({"a.csv": text})}),
     ],
 )  # fmt: skip
 def test_a_packing_is_told_by_its_bytes(tmp_path: Path, pack: Any) -> None:
@@ -235,14 +235,6 @@ def test_a_packing_that_is_cut_or_goes_on_is_refused(
 
     with pytest.raises(InputError, match=r"b\.csv is damaged .*download it again"):
         read("ee", [file], tmp_path)
-
-
-def _zip(members: dict[str, bytes]) -> bytes:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return stream.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -329,7 +321,7 @@ def test_two_copies_of_a_file_are_refused_with_both_their_names(
         text = b"row\n" * (number + 1)
         text = gzip.compress(text) if file.suffix == ".gz" else text
         text = bz2.compress(text) if file.suffix == ".bz2" else text
-        file.write_bytes(_zip({"in.csv": text}) if ".zip" in file.name else text)
+        file.write_bytes(published.zip_of({"in.csv": text}) if ".zip" in file.name else text)
 
     for is_whole in (True, False):
         if is_whole or ("/" not in second and ".gz" not in second):
@@ -342,8 +334,8 @@ def test_a_file_that_is_given_under_two_names_is_refused(tmp_path: Path) -> None
     files = {
         "a.csv": b"row\n",
         "b.csv": b"row\n",
-        "c.zip": _zip({"in.csv": b"row\n"}),
-        "d.zip": _zip({"read me.txt": b"a note", "in.csv": b"row\n"}),
+        "c.zip": published.zip_of({"in.csv": b"row\n"}),
+        "d.zip": published.zip_of({"read me.txt": b"a note", "in.csv": b"row\n"}),
     }
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
@@ -355,8 +347,8 @@ def test_a_file_that_is_given_under_two_names_is_refused(tmp_path: Path) -> None
 
 def test_parts_answers_and_notes_beside_them_are_no_copies(tmp_path: Path) -> None:
     files = {
-        "a-part1_2.zip": _zip({"readme.txt": b"a note", "a-part1_2.csv": b"row 1\n"}),
-        "a-part2_2.zip": _zip({"readme.txt": b"a note", "a-part2_2.csv": b"row 2\n"}),
+        "a-part1_2.zip": published.zip_of({"readme.txt": b"a note", "a-part1_2.csv": b"row 1\n"}),
+        "a-part2_2.zip": published.zip_of({"readme.txt": b"a note", "a-part2_2.csv": b"row 2\n"}),
         "1/odpis.json": b"{}",
         "2/odpis.json": b"[]",
         "Photocopy (1).csv": b"row 3\n",

@@ -4,26 +4,17 @@ import gzip
 import io
 import re
 import tarfile
-import zipfile
 from pathlib import Path
 
 import pytest
 
 from pipeline import importing
 from pipeline.canonical import InputError
-from tests.pipeline.registers import layouts
+from tests.pipeline.registers import layouts, published
 
 LAYOUTS = layouts.layouts()
 SOURCES = ["ee", "uk-basic", "no-enheter", "gleif-rr", "lt-comptes", "lu-comptes", "be-nbb"]
 LONGEST = 300  # characters of a message
-
-
-def _zip(members: dict[str, bytes]) -> bytes:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return stream.getvalue()
 
 
 def _tar() -> bytes:
@@ -35,23 +26,34 @@ def _tar() -> bytes:
     return stream.getvalue()
 
 
-XLSX = _zip({"[Content_Types].xml": b"<a/>", "xl/workbook.xml": b"<a/>"})
-ODS = _zip({"mimetype": b"application/vnd.oasis.opendocument.spreadsheet", "content.xml": b"<a/>"})
+XLSX = published.zip_of({"[Content_Types].xml": b"<a/>", "xl/workbook.xml": b"<a/>"})
+ODS = published.zip_of(
+    {"mimetype": b"application/vnd.oasis.opendocument.spreadsheet", "content.xml": b"<a/>"}
+)
 PAGE = b"<!DOCTYPE html>\n<html><head><title>503</title></head><body>later</body></html>"
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
 FORMS = {
     "tar": (_tar(), "is a tar archive; unpack it"),
     "tar.gz": (gzip.compress(_tar()), "is a tar archive; unpack it"),
-    "zip in gzip": (gzip.compress(_zip({"a.csv": b"a;b\n"})), "is packed more than once"),
+    "zip in gzip": (
+        gzip.compress(published.zip_of({"a.csv": b"a;b\n"})),
+        "is packed more than once",
+    ),
     "7z": (b"7z\xbc\xaf\x27\x1c\0\x04" + bytes(90), "is a 7z archive; unpack it"),
     "rar": (b"Rar!\x1a\x07\x01\0" + bytes(90), "is a RAR archive; unpack it"),
     "compress": (b"\x1f\x9d\x90" + bytes(90), "is a file of compress .* unpack it"),
     "xls": (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600), "old Excel workbook .* as CSV"),
     "xlsx": (XLSX, "is an Excel workbook; save its sheet as CSV"),
-    "xlsx in zip": (_zip({"a.xlsx": XLSX}), "a.xlsx is an Excel workbook; save its sheet as CSV"),
+    "xlsx in zip": (
+        published.zip_of({"a.xlsx": XLSX}),
+        "a.xlsx is an Excel workbook; save its sheet as CSV",
+    ),
     "ods": (ODS, "is an OpenDocument spreadsheet; save its sheet as CSV"),
     "pointer": (LFS, "is a pointer of Git LFS, .*git lfs pull"),
-    "pointer in zip": (_zip({"a.lfs": LFS}), "a.lfs is a pointer of Git LFS, .*git lfs pull"),
+    "pointer in zip": (
+        published.zip_of({"a.lfs": LFS}),
+        "a.lfs is a pointer of Git LFS, .*git lfs pull",
+    ),
     "zeros": (bytes(5_000), "is full of zero bytes, .* again"),
     "PDF": (b"%PDF-1.7\n", "is a PDF document; download"),
     "database": (b"SQLite format 3\0" + bytes(90), "is an SQLite database; export its table"),
@@ -109,7 +111,7 @@ def test_a_message_of_a_server_is_no_file_whatever_its_name(
 def test_a_document_of_another_form_in_a_zip_is_rejected_alone(tmp_path: Path) -> None:
     name, good = next(iter(LAYOUTS["be-nbb"].files.items()))
     file = tmp_path / "a.zip"
-    file.write_bytes(_zip({name: good, "bad.xbrl": FORMS["7z"][0]}))
+    file.write_bytes(published.zip_of({name: good, "bad.xbrl": FORMS["7z"][0]}))
 
     report = importing.run("be-nbb", [file], tmp_path / "out")
 

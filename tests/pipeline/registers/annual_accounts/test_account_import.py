@@ -2,10 +2,8 @@
 
 import bz2
 import gzip
-import io
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -195,14 +193,6 @@ def test_a_british_filing_named_by_a_word_is_rejected(tmp_path: Path, word: str)
     assert report.counts.rejected == {"ligne qui n'est pas une société": 1}
 
 
-def _zip_of(members: dict[str, bytes], **options: Any) -> bytes:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", **options) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return stream.getvalue()
-
-
 FILING = "Prod223_2125_09734389_20231231.xml"
 UK = published.xbrl("2023-12-31", CashBankInHand="5").encode()
 
@@ -210,10 +200,13 @@ UK = published.xbrl("2023-12-31", CashBankInHand="5").encode()
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("a.zip", _zip_of({FILING: UK, f"__MACOSX/._{FILING}": b"\0", ".DS_Store": b"\0"})),
-        ("a.zip", _zip_of({"day.zip": _zip_of({FILING: UK})})),
-        ("a.zip", _zip_of({f"{FILING}.gz": gzip.compress(UK)})),
-        ("Accounts_Bulk_Data.bin", _zip_of({FILING: UK})),
+        (
+            "a.zip",
+            published.zip_of({FILING: UK, f"__MACOSX/._{FILING}": b"\0", ".DS_Store": b"\0"}),
+        ),
+        ("a.zip", published.zip_of({"day.zip": published.zip_of({FILING: UK})})),
+        ("a.zip", published.zip_of({f"{FILING}.gz": gzip.compress(UK)})),
+        ("Accounts_Bulk_Data.bin", published.zip_of({FILING: UK})),
         (f"{FILING}.zip", gzip.compress(UK)),
         (f"{FILING}.gz", gzip.compress(UK)),
         (f"{FILING}.bz2", bz2.compress(UK)),
@@ -259,7 +252,7 @@ def test_a_zip_that_is_not_read_here_has_its_own_remedy(
     tmp_path: Path, source: str, change: dict[str, int], message: str
 ) -> None:
     names = {"uk-accounts": FILING, "be-nbb": "a.xbrl", "fr-comptes": "a.json", "ee": "a.csv"}
-    (tmp_path / "a.zip").write_bytes(_flagged(_zip_of({names[source]: UK}), **change))
+    (tmp_path / "a.zip").write_bytes(_flagged(published.zip_of({names[source]: UK}), **change))
 
     with pytest.raises(InputError, match=message):
         imported(source, [tmp_path / "a.zip"], tmp_path / "out")
