@@ -228,6 +228,22 @@ def test_a_form_that_no_browser_sends_is_refused(served: Served, body: bytes) ->
     assert "multipart/form-data" in reply.json["erreur"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/rapprochement", "multipart/form-data; boundary=b"),
+        ("/api/v1/rapprochement", "application/json"),
+        ("/api/v1/reconciliation", FORM),
+    ],
+)
+def test_an_empty_body_is_answered_alike_each_time(served: Served, path: str, kind: str) -> None:
+    """The requests of a process that have no body share one reader of aiohttp"""
+    replies = [served.ask(path, "POST", {"Content-Type": kind}, body=b"") for _ in range(3)]
+
+    assert len({reply.status for reply in replies}) == 1
+    assert not [reply for reply in replies if b"chunked" in reply.body]
+
+
 @pytest.mark.parametrize("path", ["/api/v1/rapprochement", "/api/v1/reconciliation"])
 def test_a_caller_without_a_key_sends_a_small_body(served: Served, path: str) -> None:
     """Two lines of it are answered; the error says what a key permits"""
