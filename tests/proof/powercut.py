@@ -63,9 +63,9 @@ Event = Write | Sync | Ack | Named
 def events(log: Path, file: Path) -> list[Event]:
     """The events of `file` and the acknowledgements on standard output, in order.
 
-    The writer creates the file as `file.<process>.partial` and then links it to its name.
+    The writer creates the file as `file.<random name>.partial` and then links it to its name.
     """
-    ours = re.compile(rb"%s(\.\d+\.partial)?" % re.escape(str(file).encode()))
+    ours = re.compile(rb"%s(\.[0-9a-f]{16}\.partial)?" % re.escape(str(file).encode()))
     found: list[Event] = []
     position: dict[int, int] = {}
     synchronous: set[int] = set()

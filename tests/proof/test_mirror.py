@@ -181,7 +181,8 @@ class Builder:
             self._shard(staged / generation_files.shard_name(iso2), iso2, found)
         lists = references.dump(world.reference(found))
         (staged / generation_files.REFERENCE).write_bytes(lists)
-        (staged / generation_files.QUALITY).write_text(f'"{self.chance.randbytes(150_000).hex()}"')
+        report = f'{{"pays": {{}}, "note": "{self.chance.randbytes(150_000).hex()}"}}'
+        (staged / generation_files.QUALITY).write_text(report)
         return publication.publish(self.data, staged, sources=())
 
     def _shard(self, path: Path, iso2: str, found: list[Company]) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from serve.generation.ratio_peers import LEAST_QUANTILES
 from shards.codec import bands
 from shards.query import Query
 from shards.ratios.distribution import FEWEST, QUANTILES
@@ -72,7 +73,7 @@ class DuckFigures:
             n, quantiles = self._one(f"{asked} AND iso2 = ?", [division, years[0], iso2])
             if n < FEWEST:
                 n, quantiles = self._one(asked, [division, years[0]])
-                found[code] = None, n, quantiles
+                found[code] = None, n, quantiles if n >= LEAST_QUANTILES else None
             else:
                 found[code] = iso2, n, quantiles
         return found
