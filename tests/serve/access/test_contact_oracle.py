@@ -6,6 +6,7 @@ of every route, tool and page are compared, with requests that hold the right va
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
@@ -82,11 +83,14 @@ def with_contacts(companies: Iterable[Company], name: str) -> list[Company]:
 @pytest.fixture(scope="module")
 def bases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Base, Base]]:
     """The world as it is, and with other contacts; all contacts changed in the last generation of both."""
-    folders = [tmp_path_factory.mktemp(name) / "data" for name in ("one", "other")]
-    published = []
-    for folder, name in zip(folders, ("", "autrement-"), strict=True):
-        before = world.publish(folder, with_contacts(COMPANIES[1:], f"ancien-{name}"))
-        published.append((before, world.publish(folder, with_contacts(COMPANIES, name))))
+    # /statut shows the minute of a publication, so both bases are published in one.
+    minute: datetime | None = None
+    while minute != (minute := datetime.now(UTC).replace(second=0, microsecond=0)):
+        folders = [tmp_path_factory.mktemp(name) / "data" for name in ("one", "other")]
+        published = []
+        for folder, name in zip(folders, ("", "autrement-"), strict=True):
+            before = world.publish(folder, with_contacts(COMPANIES[1:], f"ancien-{name}"))
+            published.append((before, world.publish(folder, with_contacts(COMPANIES, name))))
     clock = Clock("2026-11-21T12:00:00")
     with serving(folders[0], now=clock) as one, serving(folders[1], now=clock) as other:
         yield Base(one, published[0]), Base(other, published[1])
