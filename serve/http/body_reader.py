@@ -132,6 +132,9 @@ async def body(
     room.check(message.content_length or 0)
     if waits(message):
         await message.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    if not message.body_exists:
+        # All such requests share one reader in aiohttp, whose second reading of chunks has no end.
+        return b""
     raw = bytearray()
     chunks = 0
     pace = None
@@ -141,17 +144,15 @@ async def body(
     try:
         async with asyncio.timeout(BODY_SECONDS) as bound:
             pace = _Pace(bound, seconds or BODY_SECONDS)
-            # All requests without a body share one reader in aiohttp, whose second reading of chunks has no end.
-            if message.body_exists:
-                async for piece, is_chunk in message.content.iter_chunks():
-                    chunks += is_chunk
-                    if chunks > _FEW_CHUNKS and len(raw) < chunks * _SMALL_CHUNK:
-                        raise errors.corps_invalide(
-                            errors.why("morceaux_trop_petits", least=_SMALL_CHUNK)
-                        )
-                    room.take(len(piece))
-                    pace.keep(len(piece))
-                    raw += piece
+            async for piece, is_chunk in message.content.iter_chunks():
+                chunks += is_chunk
+                if chunks > _FEW_CHUNKS and len(raw) < chunks * _SMALL_CHUNK:
+                    raise errors.corps_invalide(
+                        errors.why("morceaux_trop_petits", least=_SMALL_CHUNK)
+                    )
+                room.take(len(piece))
+                pace.keep(len(piece))
+                raw += piece
     except TimeoutError:
         raise _late_error(pace.seconds if pace else BODY_SECONDS) from None
     except web.RequestPayloadError as error:
