@@ -5,12 +5,10 @@ import os
 import random
 import signal
 import sys
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pytest
@@ -18,7 +16,7 @@ import pytest
 from shards.query import ORDERS, STATES
 from tests import world
 from tests.proof.reading import Readers, Response
-from tests.serve.processes import ask, line_of, started, stop
+from tests.serve.processes import ask, eventually, line_of, started, stop
 from tests.world import company
 
 DAMAGES = int(os.environ.get("PROOF_DAMAGES", "3000"))
@@ -101,16 +99,6 @@ async def _damage(path: Path, readers: Readers) -> None:
     await reading
 
 
-def _until_ready(address: str) -> dict[str, Any]:
-    """What /readyz says once the files are in memory: on a busy machine they are read after the others' work."""
-    deadline = time.monotonic() + 60
-    while (answer := ask(address, "/readyz"))[0] != 200:
-        assert time.monotonic() < deadline, answer
-        time.sleep(0.1)
-    ready: dict[str, Any] = orjson.loads(answer[1])
-    return ready
-
-
 def test_a_generation_that_is_cut_is_refused_under_load(tmp_path: Path) -> None:
     """G9: the old one serves on"""
     data = tmp_path / "data"
@@ -131,9 +119,11 @@ def test_a_generation_that_is_cut_is_refused_under_load(tmp_path: Path) -> None:
             await reading
 
         asyncio.run(scenario())
-        ready = _until_ready(readers.address)
+        # On a busy machine the files are read into memory after the work of others.
+        assert eventually(lambda: ask(readers.address, "/readyz")[0] == 200)
+        _, ready = ask(readers.address, "/readyz")
         stop(process)
 
-    assert ready["generation"] == first
+    assert orjson.loads(ready)["generation"] == first
     assert readers.faults == []
     assert readers.answers
