@@ -25,7 +25,7 @@ from tests.serve.processes import ROOT, ask, children, eventually
 
 REQUESTS = int(os.environ.get("PROOF_HANDOVER", "5000"))
 HANDOVERS = int(os.environ.get("PROOF_HANDOVERS", "2"))
-START_S = 60.0
+START_S = 100.0
 CONNECTIONS = 6
 GENEROUS = "[debit]\nvisiteur = 100000000\nvisiteur_jour = 100000000\nlistes = 100000000\nsimultanes = 100000000\n"
 PATHS = ("/api/v1/pays", "/api/v1/societes?pays=FR", "/api/v1/societes/FR/552100554")

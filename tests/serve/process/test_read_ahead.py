@@ -23,7 +23,16 @@ from shards import host_memory
 from shards.generations import generation_files
 from shards.generations.generation_files import Generation
 from tests.serve import world
-from tests.serve.processes import ask, children, eventually, line_of, log, started, stop
+from tests.serve.processes import (
+    ask,
+    children,
+    eventually,
+    line_of,
+    log,
+    logged_so_far,
+    started,
+    stop,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -316,6 +325,7 @@ def test_a_server_is_ready_once_it_has_read_ahead_unless_told_otherwise(
         size = shard.stat().st_size
         (worker,) = children(process.pid)
         assert not read or eventually(lambda: resident(shard, worker) == size)
+        assert not read or eventually(lambda: "read ahead" in logged_so_far(process))
         _, logged = stop(process)
 
     assert any("read ahead" in str(line["event"]) for line in log(logged)) == read
