@@ -6,7 +6,7 @@ Without such a file, the complement of fewest countries takes its place. The oth
 fill the empty fields of the companies of the register, before statements do. A company that only a
 complement has is left out and counted.
 
-Columns that mean something only together come from one source (decision 012): see GROUPS.
+Columns that mean something only together come from one source: see GROUPS.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -1,6 +1,6 @@
 """Identifiers: the link to the register, and conformity to the register's format.
 
-A company without a national number is identified by its LEI (decision 145): its page is that of the LEI data, since a
+A company without a national number is identified by its LEI (decision 058): its page is that of the LEI data, since a
 national register knows no LEI.
 
 Wrong formats (`id_regex`) and check digits (python-stdnum) are counted for the quality report and
