@@ -1,6 +1,6 @@
 """Every path, decision, section and rule that a document, a docstring or a comment cites exists.
 
-The forms that are read: `serve/http/app.py`, `serve.http.app`, `FORMAT.md`, "decision 029",
+The forms that are read: `serve/http/app.py`, `serve.http.app`, `FORMAT.md`, "decision 044",
 "§8.1" of the specification, "FORMAT.md §10", and rules as "B19" (seeds/spec/contract.md) or "X3"
 (seeds/spec/extensions.md). A section of another standard follows its name: "RFC 9110 §12.5.1".
 """

@@ -110,7 +110,7 @@ def _named_lookup(
 def _link(request: Request, version: str, window: Window, total: int) -> dict[str, str]:
     """`Link: <…>; rel="next"` (RFC 8288), only while another row can be reached (B20).
 
-    It names the generation that answers, so that the pages of a walk belong together (decision 071).
+    It names the generation that answers, so that the pages of a walk belong to the same data.
     """
     after = rights.next_offset(request.caller.plan, window, total)
     if after is None:

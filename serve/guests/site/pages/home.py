@@ -1,7 +1,7 @@
 """The front page: what there is, by country and activity, examples of searches, lists of companies.
 
 It depends on the generation and the language alone and is the same for every visitor, so nothing is counted and its
-lists are made once (decision 109).
+lists are made once.
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 
 A person who is logged in first sees the public preview, for nothing, with the price of the rest: a
 record with statements costs credits, and every full one a call, so only a form requests it, never a link.
-If the record was paid for this month, it comes at once and costs nothing more (decision 110).
+If the record was paid for this month, it comes at once and costs nothing more (decision 045).
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -59,7 +59,7 @@ def test_a_record_is_charged_once_a_month_and_then_comes_at_once(served: Served)
     assert "Déjà débitée ce mois-ci · 245 restants" in again.text
     assert "Déjà débitée ce mois-ci" in later.text
     assert all("12,5" in seen.text for seen in (paid, again, later))
-    assert used(served, account) == (2, 5)  # to read it again costs nothing (decision 110)
+    assert used(served, account) == (2, 5)  # to read it again costs nothing (decision 045)
 
 
 def test_a_record_without_statements_says_that_it_costs_no_credits(served: Served) -> None:
@@ -147,7 +147,7 @@ def test_a_key_of_the_organisation_and_its_pages_share_the_charge(served: Served
 def test_a_record_that_was_paid_for_is_read_again_when_the_calls_of_the_day_are_used(
     served: Served,
 ) -> None:
-    """Decision 110"""
+    """Decision 045"""
     visitor, account = member(served)
     visitor.get(COMPANY)
     visitor.send(COMPANY)

@@ -1,4 +1,4 @@
-"""/docs: guides, and a page for each route and object of /openapi.json, with a search (decision 111).
+"""/docs: guides, and a page for each route and object of /openapi.json, with a search.
 
 Examples name this server and the data that it serves, so they can be run as they stand. A key is shown once and kept
 as a digest, so the pages name the caller's keys and let the variable KEY stand for them.

@@ -1,4 +1,4 @@
-"""The sheets with accounts side by side, and ratios as formulas, beside the values of the API (decision 103)."""
+"""The sheets with accounts side by side, and ratios as formulas, beside the values of the API."""
 
 import re
 from pathlib import Path

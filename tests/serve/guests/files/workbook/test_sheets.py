@@ -101,7 +101,7 @@ def test_the_list_has_every_public_field_of_every_company_and_its_type(whole: Fi
 def test_the_columns_are_the_same_whatever_the_plan_and_the_data(
     whole: File, free: File, tmp_path: Path
 ) -> None:
-    """Decision 102"""
+    """X7"""
     nothing = of_world(
         tmp_path, [company("EE", "1", "a")], {}, "free", query=Query(q="introuvable")
     )
