@@ -21,13 +21,13 @@ from pipeline.publishing.plan import BuildOptions
 from pipeline.registers import REGISTERS
 from pipeline.stages import quality_report
 from pipeline.stages.rejections import MAX_SHARE
-from pipeline.synth import writer
 from pipeline.workers.isolation import Limits
 from seeds.command_line import add_common_options
 from seeds.whole_number import naming_value, whole_number
 from shards.errors import ShardError
 from shards.publish import publication
 from shards.publish.publication import Gates
+from tests.bench.synth import writer
 
 _EXAMPLE_IMPORT: Final = "example: python -m pipeline import ee lihtandmed.csv.zip --out input/ee"
 _EXAMPLE_SYNTH: Final = (

@@ -30,8 +30,8 @@ from tests import ROOT
 OUTSIDE: Final = frozenset({"playwright.sync_api", "tests.proof.tools"})
 # Ways to import and build; tests of processes from their start to their end, and those that take as long.
 LONG: Final = frozenset({
-    "pipeline.__main__", "pipeline.importing", "pipeline.publishing.build", "pipeline.synth.lexicon",
-    "pipeline.synth.writer", "tests.bench.__main__", "tests.pipeline.nightly.test_fetching",
+    "pipeline.__main__", "pipeline.importing", "pipeline.publishing.build", "tests.bench.synth.lexicon",
+    "tests.bench.synth.writer", "tests.bench.__main__", "tests.pipeline.nightly.test_fetching",
     "tests.serve.access.test_contacts", "tests.serve.access.test_unavailable",
     "tests.serve.contract.test_activities", "tests.serve.generation.test_current_generation",
     "tests.serve.guests.docs.openapi.test_examples", "tests.serve.guests.files.test_export",

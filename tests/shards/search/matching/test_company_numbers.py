@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.synth import lexicon
-from pipeline.synth.identifiers import ids
 from shards.codec.folding import fold_id
 from shards.search.matching.line import Line
 from shards.search.matching.matcher import Matcher
+from tests.bench.synth import lexicon
+from tests.bench.synth.identifiers import ids
 from tests.world import Company, company
 
 # VAT numbers that contain the identifier, by country; `{}` stands for it.

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 import polars as pl
 from numpy.random import Generator
 
-from pipeline.synth import lexicon as lexicons
-from pipeline.synth import names
-from pipeline.synth.lexicon import Profile
-from pipeline.synth.random_draws import (
+from tests.bench.synth import lexicon as lexicons
+from tests.bench.synth import names
+from tests.bench.synth.lexicon import Profile
+from tests.bench.synth.random_draws import (
     Choice,
     Indices,
     by_group,

@@ -19,13 +19,13 @@ import polars as pl
 
 from pipeline.canonical import COMPANIES
 from pipeline.errors import BuildError
-from pipeline.synth import chunk as chunks
-from pipeline.synth import lexicon
-from pipeline.synth.chunk import Chunk
-from pipeline.synth.identifiers import share_out
 from pipeline.workers import processes
 from pipeline.workers.processes import Progress
 from shards.generations import atomic_files
+from tests.bench.synth import chunk as chunks
+from tests.bench.synth import lexicon
+from tests.bench.synth.chunk import Chunk
+from tests.bench.synth.identifiers import share_out
 
 ROWS: Final = 100_000  # of a chunk, which is a file and a row group
 BATCH: Final = 1_500_000  # most rows of a batch

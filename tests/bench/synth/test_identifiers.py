@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pipeline.synth.check_digits import GAPPED, RULES, valid_stems
-from pipeline.synth.identifiers import Segment, ids, share_out
-from tests.pipeline.synth.synthetic import CODES, PROFILES, SEEDS
+from tests.bench.synth.check_digits import GAPPED, RULES, valid_stems
+from tests.bench.synth.identifiers import Segment, ids, share_out
+from tests.bench.synth.synthetic import CODES, PROFILES, SEEDS
 
 
 @pytest.mark.parametrize("iso2", CODES)

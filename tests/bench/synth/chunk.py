@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 
 from pipeline.canonical import COMPANIES
-from pipeline.synth import activities, amounts, contacts, identifiers, names, places, statements
-from pipeline.synth.lexicon import Profile, World
-from pipeline.synth.random_draws import generator, null_unless, random_mask
+from tests.bench.synth import activities, amounts, contacts, identifiers, names, places, statements
+from tests.bench.synth.lexicon import Profile, World
+from tests.bench.synth.random_draws import generator, null_unless, random_mask
 
 _DESCRIBED: Final = 0.02  # share of companies with a description
 _SUBJECTS: Final = (

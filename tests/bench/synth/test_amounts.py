@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 import pytest
 
-from tests.pipeline.synth.synthetic import share
+from tests.bench.synth.synthetic import share
 
 
 def test_turnover_grows_with_the_headcount_and_is_zero_for_some(companies: pl.DataFrame) -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 from numpy.random import Generator
 
-from pipeline.synth.lexicon import Profile
-from pipeline.synth.random_draws import (
+from tests.bench.synth.lexicon import Profile
+from tests.bench.synth.random_draws import (
     Choice,
     Mask,
     choice,

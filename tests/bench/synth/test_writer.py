@@ -8,10 +8,10 @@ import pytest
 from pipeline.__main__ import main
 from pipeline.canonical import COMPANIES
 from pipeline.errors import BuildError
-from pipeline.synth import writer
-from pipeline.synth.writer import SynthOptions
+from tests.bench.synth import writer
+from tests.bench.synth.synthetic import SEEDS, contents, rows
+from tests.bench.synth.writer import SynthOptions
 from tests.pipeline.builds import run as build
-from tests.pipeline.synth.synthetic import SEEDS, contents, rows
 
 
 def test_the_same_seed_gives_the_same_bytes_whatever_the_jobs(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from tests.pipeline.synth.synthetic import share
+from tests.bench.synth.synthetic import share
 
 
 @pytest.mark.parametrize(

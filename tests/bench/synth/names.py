@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.random import Generator
 
-from pipeline.synth.lexicon import Lexicon, Profile
-from pipeline.synth.random_draws import (
+from tests.bench.synth.lexicon import Lexicon, Profile
+from tests.bench.synth.random_draws import (
     LETTERS,
     Choice,
     Indices,

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from pipeline import canonical, seeds
-from pipeline.synth import lexicon
+from tests.bench.synth import lexicon
 
 WORLD = lexicon.load()
 SEEDS = seeds.read()

@@ -18,9 +18,9 @@ from pipeline import seeds
 from pipeline.errors import SeedError
 from pipeline.seeds import Row, Seeds, Table
 from pipeline.stages.money import EURO
-from pipeline.synth import activities, identifiers
-from pipeline.synth.random_draws import Choice, choice, zipf
 from seeds import TABLES
+from tests.bench.synth import activities, identifiers
+from tests.bench.synth.random_draws import Choice, choice, zipf
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "vocabulaire": ("langue", "genre", "mot"),

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from pipeline.canonical import COMPTES
-from pipeline.synth.statements import LINES
+from tests.bench.synth.statements import LINES
 
 
 def test_the_asked_share_has_statements_of_one_to_five_years(

@@ -13,8 +13,8 @@ import polars as pl
 from numpy.random import Generator
 
 from pipeline.seeds import Row
-from pipeline.synth.lexicon import YEARS, Profile
-from pipeline.synth.random_draws import Indices, Numbers, choice
+from tests.bench.synth.lexicon import YEARS, Profile
+from tests.bench.synth.random_draws import Indices, Numbers, choice
 
 _STAFF: Final = ("annexe", "AverageNumberEmployeesDuringPeriod")  # not an amount: no currency
 # In the order of the columns of `_year`.

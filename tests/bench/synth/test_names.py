@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pipeline.synth.names import draw_rare
-from pipeline.synth.random_draws import fill_pattern, generator
-from tests.pipeline.synth.synthetic import PROFILES
+from tests.bench.synth.names import draw_rare
+from tests.bench.synth.random_draws import fill_pattern, generator
+from tests.bench.synth.synthetic import PROFILES
 
 
 def words(companies: pl.DataFrame) -> Counter[str]:

@@ -3,8 +3,8 @@
 import pytest
 
 from pipeline.errors import SeedError
-from pipeline.synth import lexicon
-from tests.pipeline.synth.synthetic import SEEDS
+from tests.bench.synth import lexicon
+from tests.bench.synth.synthetic import SEEDS
 
 
 def test_a_currency_without_a_rate_stops() -> None:

@@ -16,8 +16,8 @@ from numpy.random import Generator
 
 from pipeline.errors import BuildError
 from pipeline.seeds import Row
-from pipeline.synth.check_digits import GAPPED, PER_TEN, RULES, valid_stems
-from pipeline.synth.random_draws import (
+from tests.bench.synth.check_digits import GAPPED, PER_TEN, RULES, valid_stems
+from tests.bench.synth.random_draws import (
     Indices,
     by_group,
     concat,

@@ -5,9 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.synth import writer
-from pipeline.synth.writer import SynthOptions
-from tests.pipeline.synth.synthetic import rows
+from tests.bench.synth import writer
+from tests.bench.synth.synthetic import rows
+from tests.bench.synth.writer import SynthOptions
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.random import Generator
 
 from pipeline.seeds import Seeds, Table
-from pipeline.synth.random_draws import Choice, choice, null_unless, random_mask
+from tests.bench.synth.random_draws import Choice, choice, null_unless, random_mask
 
 _ABSENT: Final = 0.05  # share of companies without a code
 _LABELLED: Final = 0.5  # share with the activity in words

@@ -12,8 +12,8 @@ import polars as pl
 from numpy.random import Generator
 
 from pipeline.stages.derived_fields import band
-from pipeline.synth.lexicon import YEARS, Profile
-from pipeline.synth.random_draws import Indices, Mask, Numbers, choice, null_unless, random_mask
+from tests.bench.synth.lexicon import YEARS, Profile
+from tests.bench.synth.random_draws import Indices, Mask, Numbers, choice, null_unless, random_mask
 
 _LAST_DAY: Final = np.datetime64("2026-10-31")
 _YEAR_DAYS: Final = 365.25
