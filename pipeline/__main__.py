@@ -1,4 +1,4 @@
-"""`python -m pipeline`: fetch and import the files of registers, make synthetic input, build.
+"""`python -m pipeline`: fetch and import the files of registers, build.
 
 Exit codes: 0 done, 1 failed, 2 wrong use. An error is one line that names the value and the remedy.
 """
@@ -27,15 +27,10 @@ from seeds.whole_number import naming_value, whole_number
 from shards.errors import ShardError
 from shards.publish import publication
 from shards.publish.publication import Gates
-from tests.bench.synth import writer
 
 _EXAMPLE_IMPORT: Final = "example: python -m pipeline import ee lihtandmed.csv.zip --out input/ee"
-_EXAMPLE_SYNTH: Final = (
-    "example: python -m pipeline synth --companies 100000 --seed 1 --out input/synth"
-)
 _EXAMPLE_BUILD: Final = "example: python -m pipeline build --input input/ee input/uk --out data"
 
-_COUNT: Final = naming_value(whole_number())
 _JOBS: Final = naming_value(whole_number(1))
 _KEEP: Final = naming_value(
     whole_number(publication.KEPT, reason="the published generation and those to go back to")
@@ -100,23 +95,9 @@ def _build(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _synth(arguments: argparse.Namespace) -> int:
-    options = writer.SynthOptions(
-        companies=arguments.companies,
-        seed=arguments.seed,
-        out=arguments.out,
-        comptes=arguments.comptes,
-        jobs=arguments.jobs,
-    )
-    written = writer.run(options)
-    print(f"{written.companies} companies, {written.lines} statement lines in {arguments.out}")
-    return 0
-
-
 _COMMANDS: Final = {
     "fetch": nightly.fetch,
     "import": _import,
-    "synth": _synth,
     "build": _build,
     "nightly": nightly.nightly,
 }
@@ -131,7 +112,6 @@ def _parser() -> argparse.ArgumentParser:
     for name, add_arguments, summary in (
         ("fetch", nightly.arguments_of_fetch, "what registers publish, checked, into a folder"),
         ("import", _add_import_arguments, "published files -> canonical Parquet"),
-        ("synth", _add_synth_arguments, "synthetic canonical Parquet, at any scale"),
         ("build", _add_build_arguments, "canonical Parquet -> a published generation"),
         ("nightly", nightly.arguments_of_nightly, "all of it, as a configuration says"),
     ):
@@ -160,24 +140,6 @@ def _add_import_arguments(parser: argparse.ArgumentParser) -> None:
         type=types.gibibytes,
         help="that the import may take, from 0.5 on",
     )
-
-
-def _add_synth_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EXAMPLE_SYNTH
-    add = parser.add_argument
-    add("--companies", metavar="N", required=True, type=_COUNT, help="in all countries together")
-    add(
-        "--seed", metavar="S", required=True, type=_COUNT, help="the same seed gives the same bytes"
-    )
-    add("--out", metavar="DIR", required=True, type=Path, help="input of a build")
-    add(
-        "--comptes",
-        metavar="F",
-        type=types.share,
-        default=0.0,
-        help="share of the companies that have statements (default 0)",
-    )
-    add("--jobs", metavar="N", type=_JOBS, help="processes (default: one per processor)")
 
 
 def _add_build_arguments(parser: argparse.ArgumentParser) -> None:

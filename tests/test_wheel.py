@@ -20,6 +20,8 @@ import pytest
 
 from seeds import VERSION
 from tests import ROOT, wheels
+from tests.bench.synth import writer
+from tests.bench.synth.writer import SynthOptions
 from tests.serve.processes import ask, line_of
 from tests.wheels import ROOMS, empty_environment, install, lend_libraries, run, variables
 
@@ -72,7 +74,7 @@ def test_the_wheel_holds_every_module_and_every_file_that_a_command_opens(wheel:
         packed = set(archive.namelist())
 
     assert expected - packed == set()
-    assert {name for name in packed if name.startswith("seeds/raw")} == set()
+    assert {name for name in packed if name.startswith(("seeds/raw", "tests/"))} == set()
 
 
 def test_every_room_is_imported_from_the_wheel(environment: Path, tmp_path: Path) -> None:
@@ -107,13 +109,7 @@ def test_an_installed_project_builds_serves_charges_and_exports(
     """Companies are made and built, then verified, served to a key, shown as pages, exported."""
     pipeline = str(batch_environment / "societes-pipeline")
     quota = [str(environment / "societes-quota"), "--state", "state"]
-    run(
-        [
-            pipeline,
-            *["synth", "--companies", "2000", "--seed", "1", "--comptes", "0.1", "--out", "input"],
-        ],
-        tmp_path,
-    )
+    writer.run(SynthOptions(companies=2_000, seed=1, out=tmp_path / "input", comptes=0.1))
     run([pipeline, *["build", "--input", "input", "--out", "data"]], tmp_path)
 
     run([str(environment / "societes-shards"), "verify", "data"], tmp_path)

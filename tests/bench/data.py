@@ -1,6 +1,6 @@
 """The measured generation: synthetic or given companies, built by the project's own commands.
 
-    WORK/input-<companies>-<seed>/     the output of `pipeline synth`
+    WORK/input-<companies>-<seed>/     the output of `tests.bench.synth`
     WORK/data-<name>/                  the output of `pipeline build`
     WORK/data-<name>.json              the cost of both; written last
 
@@ -30,7 +30,7 @@ def synthetic(work: Path, companies: int, seed: int) -> Made:
     """Generate `companies` synthetic companies and build them."""
     name = f"{companies}-{seed}"
     source, numbers = work / f"input-{name}", ("--companies", str(companies), "--seed", str(seed))
-    return _made(work, name, source, {"synth": (*numbers, "--out", str(source))})
+    return _made(work, name, source, {"tests.bench.synth": (*numbers, "--out", str(source))})
 
 
 def given(work: Path, source: Path) -> Made:
@@ -41,9 +41,9 @@ def given(work: Path, source: Path) -> Made:
 def _made(work: Path, name: str, source: Path, before: dict[str, tuple[str, ...]]) -> Made:
     data, figures = work / f"data-{name}", work / f"data-{name}.json"
     if not figures.exists():
-        steps = {**before, "build": ("--input", str(source), "--out", str(data))}
+        steps = {**before, "pipeline build": ("--input", str(source), "--out", str(data))}
         costs = {
-            f"pipeline {step}": run([sys.executable, "-m", "pipeline", step, *options])
+            step: run([sys.executable, "-m", *step.split(), *options])
             for step, options in steps.items()
         }
         figures.write_bytes(orjson.dumps(costs))

@@ -16,6 +16,8 @@ import pytest
 from seeds import VERSION
 from shards.format import FORMAT_VERSION
 from tests import ROOT
+from tests.bench.synth import writer
+from tests.bench.synth.writer import SynthOptions
 from tests.deploy.host import Host, blocks
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
@@ -33,11 +35,9 @@ READY = "http://127.0.0.1:8080/readyz"
 def test_a_server_is_replaced_over_a_change_of_format_and_back(installed: Host) -> None:
     _repack(installed)
     build = "runuser -u societes-build -- /opt/societes/{}/bin/societes-pipeline build"
-    build += f" --input /tmp/input --out {DATA}"
-    installed.run(
-        f"societes-pipeline synth --companies 3000 --seed 1 --out /tmp/input; {build.format(VERSION)}",
-        seconds=200,
-    )
+    build += f" --input /srv/input --out {DATA}"
+    writer.run(SynthOptions(companies=3_000, seed=1, out=installed.root / "srv" / "input"))
+    installed.run(build.format(VERSION), seconds=200)
     installed.run(f"printf '{GENEROUS}\n' >> /etc/societes/serve.env; systemctl restart societes")
     installed.run(f"curl --silent --fail --retry 30 --retry-all-errors {READY}")
     old = _generation(installed)

@@ -98,7 +98,6 @@ def test_a_damaged_file_is_named_in_one_line(
         ["build", "--input", "in", "--out", "d", "--pays", ","],
         ["build", "--input", "in", "--out", "d", "--inconnu"],
         ["build", "--inp", "in", "--out", "d"],
-        ["synth", "--compan", "1", "--seed", "1", "--out", "d"],
         ["import", "ee", "a.csv", "--ou", "d"],
         ["--hel"],
         ["import", "rien", "f", "--out", "d"],
@@ -146,7 +145,7 @@ def test_a_wrong_value_is_named_before_anything_is_built(
 
 @pytest.mark.parametrize(
     ("words", "example"),
-    [([], "build"), (["import"], "import"), (["synth"], "synth"), (["build"], "build")],
+    [([], "build"), (["import"], "import"), (["build"], "build")],
 )
 def test_help_has_an_example(
     words: list[str], example: str, capsys: pytest.CaptureFixture[str]

@@ -18,6 +18,8 @@ from quota.plans import load
 from quota.store.lmdb_file import FILE, damage_of
 from quota.store.lmdb_store import LmdbStore
 from tests import ROOT, world
+from tests.bench.synth import writer as synthetic
+from tests.bench.synth.writer import SynthOptions
 from tests.proof.tools import WAIT_S, need, next_line, small
 from tests.proof.writer import ACCOUNTS, COST, LIMIT, NOW, account_of
 from tests.serve.processes import ask, children, line_of, started, stop
@@ -79,9 +81,13 @@ def test_a_build_onto_a_full_disk_is_one_line_and_publishes_nothing(tmp_path: Pa
     """L11: LMDB says "Input/output error" """
     disk = tmp_path / "disk"
     disk.mkdir()
-    _pipeline("synth", "--companies", "3000", "--seed", "1", "--out", str(tmp_path / "in"))
+    synthetic.run(SynthOptions(companies=3_000, seed=1, out=tmp_path / "in"))
     with small(disk, "1m"):
-        done = _pipeline("build", "--input", str(tmp_path / "in"), "--out", str(disk / "data"))
+        done = subprocess.run(
+            [sys.executable, "-m", "pipeline", "build",
+             "--input", str(tmp_path / "in"), "--out", str(disk / "data")],
+            cwd=ROOT, capture_output=True, text=True, timeout=4 * WAIT_S,
+        )  # fmt: skip
         published = (disk / "data" / "CURRENT").exists()
 
     assert done.returncode == 1
@@ -90,13 +96,6 @@ def test_a_build_onto_a_full_disk_is_one_line_and_publishes_nothing(tmp_path: Pa
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("error: ")
     assert "space" in last
-
-
-def _pipeline(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "pipeline", *words],
-        cwd=ROOT, capture_output=True, text=True, timeout=4 * WAIT_S,
-    )  # fmt: skip
 
 
 def test_a_first_start_on_a_full_disk_names_the_file_and_the_remedy(tmp_path: Path) -> None:

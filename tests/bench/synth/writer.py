@@ -1,4 +1,4 @@
-"""`python -m pipeline synth`: the chunks of every country, written in processes.
+"""`python -m tests.bench.synth`: the chunks of every country, written in processes.
 
     out/companies/<ISO2>-<number>.parquet
     out/comptes/<ISO2>-<number>-<part>.parquet    only with `--comptes`
