@@ -138,7 +138,7 @@ types: $(READY) ## mypy, strict
 layers: $(READY) ## the import contracts of pyproject.toml
 	@$(BIN)/lint-imports
 
-bench: $(BENCH) ## build COMPANIES (200000) synthetic companies and search them beside DuckDB, SQLite, tantivy and ClickHouse
+bench: $(BENCH) ## build COMPANIES (200000) synthetic companies and search them beside DuckDB, SQLite and tantivy
 	@$(PY) -m tests.bench --companies $(COMPANIES)
 
 bench-guard: $(READY) ## compare the searches with those of BASE (the last tag) in turn on 2 million companies: ratio by class

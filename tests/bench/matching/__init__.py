@@ -2,5 +2,5 @@
 
 `noise.py` is the noise model, `labelled.py` draws lines with the company that each means, `fit.py` finds the weights of
 `seeds/rapprochement.csv`, `kinds.py` gives names one change each, `written.csv` has lines written by hand that nothing
-was fitted on, `peers.py` and `splink_peer.py` are other ways to match, and `__main__.py` measures them all.
+was fitted on, and `__main__.py` measures the answers.
 """

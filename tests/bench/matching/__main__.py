@@ -3,8 +3,8 @@
 python -m tests.bench.matching split INPUT WORK
 python -m pipeline build --input WORK/kept/* --out DATA
 python -m tests.bench.matching fit DATA WORK [--declared index-egalite-fh.csv]
-python -m tests.bench.matching measure DATA WORK [--lines 6000] [--seed 3] [--peers 300]
-    [--noise first|lists] [--part all|other_half|other_countries]
+python -m tests.bench.matching measure DATA WORK [--lines 6000] [--seed 3] [--noise first|lists]
+    [--part all|other_half|other_countries]
 
 Weights are fitted on lines of both noises that mean one half of the companies of the four large registers, and on the
 names that one half of the French companies typed; the other halves and the other countries are for measuring.
@@ -43,12 +43,11 @@ from shards.search.matching.probability import (
 )
 from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet
-from tests.bench.matching import kinds, labelled, peers
+from tests.bench.matching import kinds, labelled
 from tests.bench.matching.fit import CONSTANT, Example, fit, fit_shares, rising_curve
 from tests.bench.matching.labelled import Chosen, LabelledLine, LabelledLines
 from tests.bench.matching.list_noise import ListNoise
 from tests.bench.matching.noise import Noise, NoiseTables
-from tests.bench.matching.peers import Answer
 
 _FIT_SEEDS: Final = (2, 202)
 # How often a name counts that somebody typed, beside lines of the noises, which are many more.
@@ -178,41 +177,19 @@ def _write(name: str, head: str, pairs: Iterable[tuple[object, float]]) -> None:
     (TABLES / name).write_text("\n".join([head, *lines, ""]))
 
 
-def measure(
-    data: Path, work: Path, lines: int, seed: int, with_peers: int, noise: str, part: str
-) -> None:
+def measure(data: Path, work: Path, lines: int, seed: int, noise: str, part: str) -> None:
     """Print precision, recall, calibration and speed."""
     base = open_base(data)
     drawn = _labelled(base, work, noise, part).draw(lines, seed)
-    matcher, known = _matcher(base), match_weights()
+    matcher = _matcher(base)
     start = time.process_time()
     judged = _judged(matcher, drawn)
     took = time.process_time() - start
-    _print(f"societes, {noise}, {part}, {lines} lines, seed {seed}", judged, known[SURE_FROM])
+    _print(f"societes, {noise}, {part}, {lines} lines, seed {seed}", judged)
     print(f"{lines / took:.0f} lines/s of one core, {sum(s.rows for s in base.values())} companies")
     _print_calibration(judged)
     for kind in sorted({change for each in judged for change in each.line.changes}):
         _print_kind(kind, [each for each in judged if kind in each.line.changes])
-    if not with_peers:
-        return
-    # Only `make bench` installs Splink; a speed or a fit is measured without it.
-    from tests.bench.matching import splink_peer
-
-    known_lines = _labelled(base, work, noise, "fitted").draw(lines, _FIT_SEEDS[0])
-    training = [(line.line, line.truth) for line in known_lines]
-    predicted = splink_peer.predict(base, training, [line.line for line in drawn], name_tables())
-    of_splink = _judge(drawn, predicted.answers)
-    _print(f"Splink, all lines, trained on {lines} others", of_splink, None)
-    _print(f"Splink, the first {with_peers} of them", of_splink[:with_peers], None)
-    print(f"{lines / predicted.seconds:.0f} lines/s of one core, without columns and training")
-    for name, peer in peers.PEERS.items():
-        some = drawn[:with_peers]
-        start = time.process_time()
-        answers = peer(base, [line.line for line in some])
-        took = time.process_time() - start
-        _print(f"{name}, the first {with_peers} of them", _judge(some, answers), None)
-        _print("societes on these", judged[:with_peers], known[SURE_FROM])
-        print(f"{with_peers / took:.1f} lines/s of one core")
 
 
 def _judged(matcher: Matcher, lines: Sequence[LabelledLine]) -> list[Judged]:
@@ -232,7 +209,7 @@ def measure_declared(data: Path, names: Path) -> None:
     matcher = _matcher(base)
     lines = labelled.declared_lines(base, names, lambda siren: not _is_fitted_number(siren))
     judged = _judged(matcher, lines)
-    _print("names declared in other years", judged, match_weights()[SURE_FROM])
+    _print("names declared in other years", judged)
     _print_calibration(judged)
 
 
@@ -278,7 +255,7 @@ def measure_written(data: Path, path: Path) -> None:
         line = Line(row["nom"], (row["pays"],) if row["pays"] else (), ville=row["ville"])
         lines.append(LabelledLine(line, (iso2, number) if number else None, (), 0))
     judged = _judged(matcher, lines)
-    _print("names written by hand", judged, match_weights()[SURE_FROM])
+    _print("names written by hand", judged)
     none = sum(each.right and each.note < 0.5 for each in judged)
     print(f"  right first and below 0.5: {none}")
     _print_calibration(judged)
@@ -309,14 +286,7 @@ def _print_kind(kind: str, judged: Sequence[Judged]) -> None:
     )
 
 
-def _judge(lines: Sequence[LabelledLine], answers: Sequence[Answer]) -> list[Judged]:
-    return [
-        Judged(line, note, key is not None and key == line.truth)
-        for line, (key, note) in zip(lines, answers, strict=True)
-    ]
-
-
-def _print(title: str, judged: Sequence[Judged], threshold: float | None) -> None:
+def _print(title: str, judged: Sequence[Judged]) -> None:
     present = [each for each in judged if each.line.truth]
     absent = [each for each in judged if not each.line.truth]
     first = sum(each.right for each in present) / len(present)
@@ -324,15 +294,9 @@ def _print(title: str, judged: Sequence[Judged], threshold: float | None) -> Non
     print(f"{title}: {len(present)} present, {len(absent)} absent")
     print(f"  first candidate right {first:.2%}", end="")
     print(f", without namesakes {sum(each.right for each in alone) / len(alone):.2%}")
-    if threshold is None:  # the best a peer can do: as many sure answers as at 99.7 % right
-        for precision in (0.997, 0.99, 0.95):
-            share = _most_sure(judged, precision) / len(present)
-            print(f"  sure at a precision of {precision:.1%}, threshold afterwards: {share:.1%}")
-    print(f"  F1 {_best_f1(judged, len(present)):.3f}, threshold afterwards")
-    if threshold is None:
-        return
-    told = [each for each in judged if each.likely]
-    print(f"  F1 {_f1(sum(each.right for each in told), len(told), len(present)):.3f} as told")
+    likely = [each for each in judged if each.likely]
+    right = sum(each.right for each in likely)
+    print(f"  F1 {2 * right / max(1, len(likely) + len(present)):.3f}")
     sure = [each for each in judged if each.sure]
     wrong = sum(not each.right for each in sure)
     missing = sum(not each.line.truth for each in sure)
@@ -341,29 +305,6 @@ def _print(title: str, judged: Sequence[Judged], threshold: float | None) -> Non
         f"  absent called sur {missing / max(1, len(absent)):.2%}, of the present ones sur", end=""
     )
     print(f" {sum(each.right for each in sure) / len(present):.1%}")
-
-
-def _most_sure(judged: Sequence[Judged], precision: float) -> int:
-    """How many answers can be called sure at a precision."""
-    most = right = 0
-    for i, each in enumerate(sorted(judged, key=lambda each: -each.note), 1):
-        right += each.right
-        if right >= precision * i:
-            most = i
-    return most
-
-
-def _f1(right: int, told: int, present: int) -> float:
-    """The harmonic mean of precision and recall of companies that are told."""
-    return 2 * right / max(1, told + present)
-
-
-def _best_f1(judged: Sequence[Judged], present: int) -> float:
-    best, right = 0.0, 0
-    for told, each in enumerate(sorted(judged, key=lambda each: -each.note), 1):
-        right += each.right
-        best = max(best, _f1(right, told, present))
-    return best
 
 
 def speed(data: Path, lines: int, seed: int) -> None:
@@ -408,7 +349,6 @@ def main() -> None:
     parser.add_argument("work", type=Path, nargs="?")
     parser.add_argument("--lines", type=int, default=6_000)
     parser.add_argument("--seed", type=int, default=3)
-    parser.add_argument("--peers", type=int, default=0)
     parser.add_argument("--declared", type=Path)
     parser.add_argument("--noise", choices=tuple(_NOISES), default="first")
     parser.add_argument("--part", choices=tuple(_PARTS), default="all")
@@ -428,9 +368,7 @@ def main() -> None:
     elif given.command == "kinds":
         measure_kinds(given.source, given.lines, given.seed, given.part, given.kind, given.show)
     elif given.command == "measure":
-        measure(
-            given.source, given.work, given.lines, given.seed, given.peers, given.noise, given.part
-        )
+        measure(given.source, given.work, given.lines, given.seed, given.noise, given.part)
     else:
         speed(given.source, given.lines, given.seed)
 

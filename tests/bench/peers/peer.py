@@ -9,12 +9,10 @@ from tests.bench.peers.companies import Companies
 from tests.bench.questions.question import Answer, Question
 
 # The modules of this folder that are peers, and the distribution that each needs.
-NEEDS: Final = {
-    "duckdb": "duckdb", "sqlite": "sqlite3", "tantivy": "tantivy", "clickhouse": "chdb"
-}  # fmt: skip
+NEEDS: Final = {"duckdb": "duckdb", "sqlite": "sqlite3", "tantivy": "tantivy"}
 
 # Peers that search with as many threads as there are cores.
-PARALLEL: Final = frozenset({"duckdb", "clickhouse"})
+PARALLEL: Final = frozenset({"duckdb"})
 
 
 class TooSlow(Exception):  # noqa: N818 -- an outcome, not a fault

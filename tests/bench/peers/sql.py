@@ -45,7 +45,7 @@ def filters(query: Query) -> Condition:
 
 
 def coded(query: Query) -> Condition:
-    """The conditions of extensions X2, on columns that only DuckDB and ClickHouse have."""
+    """The conditions of extensions X2, on columns that only DuckDB has."""
     return _conditions(query, [name for name, one in COLUMNS.items() if one.number >= 0])
 
 

@@ -83,7 +83,7 @@ class SQLite:
     def search(self, question: Question) -> Answer:
         q = question.query.q
         if sql.coded(question.query) != sql.TRUE:
-            raise NotExpressible  # only DuckDB and ClickHouse have these columns
+            raise NotExpressible  # only DuckDB has these columns
         try:
             if q is None:
                 return self._scanned(question, sql.filters(question.query))

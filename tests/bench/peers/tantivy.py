@@ -113,7 +113,7 @@ class Tantivy:
 
     def search(self, question: Question) -> Answer:
         if sql.coded(question.query) != sql.TRUE:
-            raise NotExpressible  # only DuckDB and ClickHouse have these columns
+            raise NotExpressible  # only DuckDB has these columns
         wanted = self._query(question.query)
         try:
             found = self._searcher.search(
