@@ -2,12 +2,11 @@
 
 One run creates and builds synthetic companies in WORK (or takes --data), loads the peers with them,
 runs fixed, random and absurd searches on all engines in turn, and stops at the first answer that
-differs. Tables, figures and a picture go to tests/bench/results/<date>-<companies>/.
+differs. Tables and figures go to tests/bench/results/<date>-<companies>/.
 
     python -m tests.bench --companies 200000
     python -m tests.bench load --data DATA --work DIR --peers sqlite      load slow peers beforehand
     python -m tests.bench growth A/figures.json B/figures.json C/figures.json
-    python -m tests.bench growth --sizes 1000000,5000000       makes these runs first, without peers
 """
 
 import argparse
@@ -20,7 +19,6 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -45,7 +43,7 @@ _WORK: Final = Path(tempfile.gettempdir()) / "societes-bench"
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if options.command == "growth":
-        _growth(options)
+        _growth(options.figures)
         return 0
     names = [name for name in options.peers if peer.installed(name)]
     if missing := set(options.peers) - set(names):
@@ -92,28 +90,12 @@ def _measure(options: argparse.Namespace, names: Sequence[str]) -> Figures:
     )  # fmt: skip
 
 
-def _growth(options: argparse.Namespace) -> None:
-    """Print how cost grows over runs, and draw it beside the figures of the largest."""
-    runs = [known.load(path) for path in options.figures]
-    for companies in options.sizes:
-        measured = _parser().parse_args(
-            ["--companies", str(companies), "--peers", "", "--work", str(options.work)]
-        )
-        measured.work.mkdir(parents=True, exist_ok=True)
-        runs.append(_measure(measured, ()))
-        making.clear(measured.work)
-        if options.results:
-            _write(runs[-1], options.results)
+def _growth(paths: Sequence[Path]) -> None:
+    """Print how cost grows over runs of several sizes."""
+    runs = [known.load(path) for path in paths]
     if len({run.companies for run in runs}) < 2:
         raise SystemExit("growth needs runs of two sizes or more")
     print(growth.markdown(runs), end="")
-    if options.results and find_spec("matplotlib"):
-        from tests.bench import plot  # slow to import, and not installed everywhere
-
-        largest = max(runs, key=lambda run: run.companies)
-        folder = options.results / f"{largest.date}-{largest.companies}"
-        folder.mkdir(parents=True, exist_ok=True)
-        plot.draw_growth(runs, folder / "growth.svg")
 
 
 def _prepare(options: argparse.Namespace) -> Made:
@@ -133,15 +115,11 @@ def _peer(place: Path, name: str, cost: Cost) -> PeerFigures:
 
 
 def _write(found: Figures, results: Path) -> Path:
-    """Write tables, figures and, where matplotlib is installed, the picture."""
+    """Write tables and figures."""
     folder = results / f"{found.date}-{found.companies}"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "figures.json").write_bytes(known.dump(found))
     (folder / "tables.md").write_text(tables.markdown(found))
-    if find_spec("matplotlib"):
-        from tests.bench import plot  # slow to import, and not installed everywhere
-
-        plot.draw(found, folder / "latency.svg")
     return folder
 
 
@@ -179,10 +157,7 @@ def _parser() -> argparse.ArgumentParser:
     loads = commands.add_parser("load", help="only load peers with a built DATA")
     _add_options(loads, required=True)
     runs = commands.add_parser("growth", help="how cost grows: several runs beside each other")
-    runs.add_argument("figures", nargs="*", type=Path, help="figures.json of each")
-    runs.add_argument("--sizes", metavar="N,N", type=_sizes, default=[], help="to measure first")
-    runs.add_argument("--work", metavar="DIR", type=Path, default=_WORK, help=f"default {_WORK}")
-    runs.add_argument("--results", metavar="DIR", type=Path, help="for figures and the picture")
+    runs.add_argument("figures", nargs="+", type=Path, help="figures.json of each")
     return parser
 
 
@@ -192,10 +167,6 @@ def _add_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
     )
     parser.add_argument("--work", metavar="DIR", type=Path, default=_WORK, help=f"default {_WORK}")
     parser.add_argument("--peers", type=_names, default=list(peer.NEEDS), help="a,b; default all")
-
-
-def _sizes(text: str) -> list[int]:
-    return [int(size) for size in text.split(",")]
 
 
 def _names(text: str) -> list[str]:

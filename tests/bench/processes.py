@@ -1,7 +1,6 @@
 """The time of a command, and the largest memory of all its processes together."""
 
 import os
-import resource
 import subprocess
 import threading
 import time
@@ -22,23 +21,19 @@ class Cost:
     Attributes:
         seconds: of the wall clock.
         peak: bytes of memory of all processes, with the files that they map.
-        private: the same without files: anonymous and shared memory.
-        processor: seconds of all processes.
     """
 
     seconds: float
     peak: int
-    private: int = 0
-    processor: float = 0
 
 
 def run(command: Sequence[str], root: Path = ROOT) -> Cost:
     """Run a command at the root of the project; SystemExit with its output if it fails."""
-    start, before = time.perf_counter(), _processor_seconds()
+    start = time.perf_counter()
     process = subprocess.Popen(
         command, cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-    peaks = [(0, 0)]
+    peaks = [0]
     ended = threading.Event()
     watch = threading.Thread(target=_watch, args=(process.pid, peaks, ended))
     watch.start()
@@ -48,8 +43,7 @@ def run(command: Sequence[str], root: Path = ROOT) -> Cost:
     watch.join()
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {said[-2000:]}")
-    resident, private = (max(values) for values in zip(*peaks, strict=True))
-    return Cost(seconds, resident, private, _processor_seconds() - before)
+    return Cost(seconds, max(peaks))
 
 
 def size(path: Path) -> int:
@@ -59,19 +53,18 @@ def size(path: Path) -> int:
     return path.stat().st_size
 
 
-def _watch(pid: int, peaks: list[tuple[int, int]], ended: threading.Event) -> None:
+def _watch(pid: int, peaks: list[int], ended: threading.Event) -> None:
     while not ended.wait(_EVERY):
-        members = list(tree(pid))
-        peaks.append((sum(map(_resident, members)), sum(map(_private, members))))
+        peaks.append(sum(map(_resident, _tree(pid))))
 
 
-def tree(pid: int) -> Iterable[int]:
+def _tree(pid: int) -> Iterable[int]:
     """A process and all that it or its children started."""
     yield pid
     try:
         for task in Path(f"/proc/{pid}/task").iterdir():
             for child in (task / "children").read_text().split():
-                yield from tree(int(child))
+                yield from _tree(int(child))
     except OSError:  # the process has ended
         return
 
@@ -83,22 +76,6 @@ def _resident(pid: int) -> int:
     except OSError:  # the process has ended
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-def _private(pid: int) -> int:
-    """Bytes of anonymous and shared memory of a process."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:  # the process has ended
-        return 0
-    kinds = ("RssAnon:", "RssShmem:")
-    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(kinds))
-
-
-def _processor_seconds() -> float:
-    """Processor seconds of the ended children of this process."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def memory() -> int:

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 
@@ -24,7 +23,6 @@ from tests.bench.peers.peer import NotExpressible, TooSlow
 from tests.bench.processes import Cost, run
 from tests.bench.questions import absurd, fixed, mix, values
 from tests.bench.questions.question import Answer, Goal, Question
-from tests.proof.tools import absent
 from tests.serve import world as served_world
 
 PEERS = [name for name in peer.NEEDS if peer.installed(name)]
@@ -129,15 +127,6 @@ def test_the_tables_name_every_kind_and_every_peer(whole: tuple[Path, Figures]) 
         assert kind in text
 
 
-def test_the_picture_shows_every_kind(whole: tuple[Path, Figures]) -> None:
-    if not find_spec("matplotlib"):
-        absent("matplotlib is not installed; `make bench` installs it")
-    folder, _ = whole
-    (picture,) = (path.read_text() for path in folder.glob("results/*/latency.svg"))
-
-    assert all(kind.replace("`", "").split("+")[0].strip() in picture for kind in fixed.GOALS)
-
-
 def test_what_was_loaded_is_not_loaded_again(
     built: Path, whole: tuple[Path, Figures], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,6 +181,15 @@ def test_growth_compares_runs_of_several_sizes(
     assert rows[0].startswith("| search | 300: p50 | p99 | 3,000: p50 |")
     assert len(rows) == 2 + len(fixed.GOALS) + len(mix.GOALS)
     assert all(row.endswith("| 1.00 | 1.00 |") for row in rows[2:])
+
+
+def test_growth_over_one_size_is_wrong_use(
+    whole: tuple[Path, Figures], tmp_path: Path
+) -> None:
+    (tmp_path / "figures.json").write_bytes(figures.dump(whole[1]))
+
+    with pytest.raises(SystemExit, match="two sizes"):
+        main(["growth", str(tmp_path / "figures.json")])
 
 
 def test_an_unknown_peer_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
@@ -332,38 +330,6 @@ def test_questions_are_the_same_for_the_same_seed(built: Path) -> None:
 
 def test_the_slope_is_the_exponent_of_the_size() -> None:
     assert growth.slope((100, 10_000), (1.0, 10.0)) == pytest.approx(0.5)
-
-
-# -- two versions ------------------------------------------------------------------------
-
-
-def test_two_versions_are_asked_the_same_searches(
-    built: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The version beside itself: every answer is the same, and the ratio is about 1."""
-    command = [str(ROOT), "--data", str(built), "--searches", "2", "--rounds", "3"]
-
-    assert versions.main(command) == 0
-
-    name, *times, ratio = capsys.readouterr().out.replace("/", "").splitlines()[-1].split()
-    assert name == "all"
-    assert len(times) == 6  # p50, p99 and maximum of both
-    assert all(int(time.replace(",", "")) > 0 for time in times)
-    assert 0.3 < float(ratio) < 3
-
-
-def test_versions_that_answer_differently_end_the_comparison(built: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    for room in ("pipeline", "shards", "quota", "seeds", "tests"):
-        shutil.copytree(ROOT / room, other / room, ignore=shutil.ignore_patterns("raw", "20*-*"))
-    (other / ".venv").symlink_to(ROOT / ".venv")
-    candidate = other / "tests/bench/candidate.py"
-    candidate.write_text(
-        candidate.read_text().replace("Answer(page.total,", "Answer(page.total + 1,")
-    )
-
-    with pytest.raises(SystemExit, match="answers differ"):
-        versions.main([str(other), "--data", str(built), "--searches", "1"])
 
 
 # -- analyses ----------------------------------------------------------------------------

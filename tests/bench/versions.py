@@ -1,12 +1,10 @@
-"""`python -m tests.bench.versions CHECKOUT --data DATA`: the searches of two versions of the code, in turn.
+"""The same random searches by several versions of the code, in turn: the measurement of `guard`.
 
-CHECKOUT is another checkout of this project with its own `.venv`. A process of each version opens the same generation
-(`--data-before`: one of its own format, built from the same input) and is asked the same random searches, one after the
-other, in a new order and with another first each round. Both must find the same total, and as many rows. A ratio is
-that of the least times, so it holds on a busy machine too.
+Each version is a checkout of this project with its own `.venv`, and a process that opens a generation of its format. All
+get the same searches, in a new order and with another version first each round. They must agree on each total and on
+the number of rows. The least time of each search counts, so that ratios hold on a busy machine, too.
 """
 
-import argparse
 import json
 import random
 import subprocess
@@ -16,10 +14,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from statistics import median
 from typing import Final
 
-from tests import ROOT
 from tests.bench.candidate import Candidate
 from tests.bench.questions import mix, values
 from tests.bench.questions.question import Question
@@ -28,19 +24,13 @@ from tests.bench.questions.question import Question
 _WORKER: Final = """
 import gc, json, sys, time
 from pathlib import Path
-from shards import query as queries
+from shards.query import Query, Range
 from tests.bench.candidate import Candidate
 from tests.bench.questions.question import Question
 
 def read(ranges, **fields):
     fields = {key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()}
-    if hasattr(queries, "Range"):
-        return queries.Query(**fields, ranges=tuple(queries.Range(*one) for one in ranges))
-    # An older version has two fields a column.
-    names = {"ca_eur": "ca", "effectif": "effectif", "creation": "cree", "actif_eur": "actif"}
-    for column, least, most in ranges:
-        fields |= {f"{names[column]}_min": least, f"{names[column]}_max": most}
-    return queries.Query(**fields)
+    return Query(**fields, ranges=tuple(Range(*bounds) for bounds in ranges))
 
 candidate = Candidate(Path(sys.argv[1]))
 questions = [
@@ -87,16 +77,6 @@ class _Version:
         return self._process.stdout.readline().split()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
-    versions = [(options.checkout, options.data_before or options.data), (ROOT, options.data)]
-    questions, (before, after) = search_in_turn(
-        versions, options.searches, options.rounds, options.seed
-    )
-    _print(questions, before, after)
-    return 0
-
-
 def search_in_turn(
     versions: Sequence[tuple[Path, Path]], searches: int, rounds: int, seed: int
 ) -> tuple[list[Question], list[dict[int, int]]]:
@@ -132,42 +112,3 @@ def by_class(questions: Sequence[Question]) -> dict[str, list[int]]:
     for number, question in enumerate(questions):
         classes[question.kind].append(number)
     return classes
-
-
-def _print(questions: Sequence[Question], before: dict[int, int], after: dict[int, int]) -> None:
-    """A line per class of searches: medians in microseconds, and the ratio of the sums."""
-    classes = by_class(questions)
-    print(
-        f"{'class':44}{'before p50 / p99 / max µs':>28}{'after p50 / p99 / max µs':>28}{'ratio':>8}"
-    )
-    for kind, numbers in {**classes, "all": list(before)}.items():
-        old, new = [before[n] for n in numbers], [after[n] for n in numbers]
-        print(f"{kind:44}{_spread(old):>28}{_spread(new):>28}{sum(new) / sum(old):>8.3f}")
-
-
-def _spread(times: Sequence[int]) -> str:
-    """Median, 99th percentile and maximum of nanoseconds, in microseconds."""
-    ordered = sorted(times)
-    return " / ".join(
-        f"{time / 1e3:,.0f}"
-        for time in (median(ordered), ordered[int(0.99 * len(ordered))], ordered[-1])
-    )
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.bench.versions",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("checkout", type=Path, metavar="CHECKOUT", help="of the version before")
-    parser.add_argument("--data", type=Path, metavar="DATA", required=True, help="built already")
-    parser.add_argument("--data-before", type=Path, metavar="DATA", help="of CHECKOUT's format")
-    parser.add_argument("--searches", type=int, default=20, metavar="N", help="random, per class")
-    parser.add_argument("--rounds", type=int, default=12, metavar="N")
-    parser.add_argument("--seed", type=int, default=1, metavar="S")
-    return parser
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,7 +1,5 @@
-"""Growth over sizes, and the guard that compares this version with another one."""
+"""The guard that compares this version with another one."""
 
-import argparse
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,38 +25,6 @@ def data(tmp_path: Path) -> Path:
     ]  # fmt: skip
     world.publish(tmp_path / "data", found)
     return tmp_path / "data"
-
-
-def test_growth_measures_sizes_and_draws_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("matplotlib", reason="`make bench` installs it")
-    monkeypatch.setattr("tests.bench.__main__._measure", _measured)
-    monkeypatch.setattr("tests.bench.plot.draw", lambda *_: None)
-    command = ["growth", "--sizes", "1000,4000", "--work", f"{tmp_path}/w"]
-
-    assert main([*command, "--results", str(tmp_path / "r")]) == 0
-
-    said = capsys.readouterr().out
-    assert "1,000: p50" in said
-    assert "| sector |" in said
-    assert "| 0.50 | 0.50 |" in said  # four times the companies, twice the time
-    (picture,) = (tmp_path / "r").rglob("growth.svg")
-    assert "companies" in picture.read_text()
-
-
-def _measured(options: argparse.Namespace, peers: Sequence[str]) -> Figures:
-    ms = math.sqrt(options.companies)
-    found = [Result(table, "sector", "", 1, [ms, ms], {}) for table in ("fixed", "mix")]
-    return Figures("2026-11-25", "", "", options.companies, 1, 1, 1, {}, {}, {}, found)
-
-
-def test_growth_over_one_size_is_wrong_use(tmp_path: Path) -> None:
-    kept = tmp_path / "figures.json"
-    kept.write_bytes(dump(_measured(argparse.Namespace(companies=10), ())))
-
-    with pytest.raises(SystemExit, match="two sizes"):
-        main(["growth", str(kept), "--results", str(tmp_path)])
 
 
 @pytest.mark.parametrize(
@@ -89,3 +55,26 @@ def test_the_guard_asks_versions_in_turn_and_ends_with_their_verdict(
 
     said = capsys.readouterr().out
     assert all(kind in said for kind in mix.GOALS)
+
+
+def test_versions_get_the_same_searches(data: Path) -> None:
+    """The version beside itself: every answer is the same, and each search has its least time."""
+    asked, times = search_in_turn([(ROOT, data), (ROOT, data)], 2, 3, 1)
+
+    assert list(by_class(asked)) == list(mix.GOALS)
+    assert [sorted(least) for least in times] == [list(range(len(asked)))] * 2
+    assert 0.2 < sum(times[1].values()) / sum(times[0].values()) < 5
+
+
+def test_versions_that_answer_differently_end_the_comparison(data: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    for room in ("pipeline", "shards", "quota", "seeds", "tests"):
+        shutil.copytree(ROOT / room, other / room, ignore=shutil.ignore_patterns("raw", "20*-*"))
+    (other / ".venv").symlink_to(ROOT / ".venv")
+    candidate = other / "tests/bench/candidate.py"
+    candidate.write_text(
+        candidate.read_text().replace("Answer(page.total,", "Answer(page.total + 1,")
+    )
+
+    with pytest.raises(SystemExit, match="answers differ"):
+        search_in_turn([(other, data), (ROOT, data)], 1, 1, 1)
