@@ -25,7 +25,7 @@ from typing import Final
 from tests import ROOT
 from tests.bench import data as making
 from tests.bench import figures as known
-from tests.bench import growth, processes, tables
+from tests.bench import processes, tables
 from tests.bench.candidate import Candidate
 from tests.bench.cold import cold, touch
 from tests.bench.compare import compare, repeat
@@ -95,7 +95,7 @@ def _growth(paths: Sequence[Path]) -> None:
     runs = [known.load(path) for path in paths]
     if len({run.companies for run in runs}) < 2:
         raise SystemExit("growth needs runs of two sizes or more")
-    print(growth.markdown(runs), end="")
+    print(tables.growth(runs), end="")
 
 
 def _prepare(options: argparse.Namespace) -> Made:

@@ -19,7 +19,7 @@ def cold(data: Path, files: Sequence[Path], questions: Sequence[Question]) -> di
     found = {}
     for question in questions:
         for path in files:
-            forget(path)
+            _forget(path)
         with Candidate(data) as candidate:
             start = time.perf_counter()
             candidate.search(question)
@@ -35,7 +35,7 @@ def touch(files: Sequence[Path]) -> None:
                 pass
 
 
-def forget(path: Path) -> None:
+def _forget(path: Path) -> None:
     """Drop a file that no process has mapped from the page cache."""
     with path.open("rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

@@ -10,9 +10,11 @@ other orders.
 import gc
 import os
 import random
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final, Self
 
 from tqdm import tqdm
 
@@ -21,9 +23,9 @@ from tests.bench.figures import NOT_EXPRESSIBLE, SLOW, Outcome, Result
 from tests.bench.peers.peer import PARALLEL, NotExpressible, Peer, TooSlow
 from tests.bench.questions import absurd, fixed, mix
 from tests.bench.questions.question import Answer, Question
-from tests.bench.watchdog import Watchdog
 
 _OFTEN: Final = {fixed.TABLE: 6, mix.TABLE: 1, absurd.TABLE: 1}  # repetitions per round
+_EVERY: Final = 0.05  # seconds between two looks at the time of a slow search
 _ONCE: Final = 1_000.0  # milliseconds; a slower peer is asked once only
 
 
@@ -46,7 +48,7 @@ def compare(
     gc.freeze()  # long-lived objects are not scanned again during a search
     results = {}
     shuffled = chance.sample(range(len(questions)), len(questions))
-    with Watchdog() as watchdog:
+    with _Watchdog() as watchdog:
         referee = _Referee(peers, limit, watchdog)
         for number in tqdm(shuffled, desc="comparing", disable=None):
             results[number] = _compare(candidate, referee, questions[number])
@@ -92,7 +94,7 @@ def _time(candidate: Candidate, question: Question) -> float:
 class _Referee:
     """The peers, with their time limit and a comparison of their answers with ours."""
 
-    def __init__(self, peers: Mapping[str, Peer], limit: float, watchdog: Watchdog) -> None:
+    def __init__(self, peers: Mapping[str, Peer], limit: float, watchdog: "_Watchdog") -> None:
         self._peers, self._limit, self._watchdog = peers, limit, watchdog
         self._slow: set[tuple[str, str, str]] = set()
 
@@ -127,6 +129,40 @@ class _Referee:
             self._slow.add(kind)
         cores = os.cpu_count() or 1 if name in PARALLEL else 1
         return Outcome(round(ms, 4), processor=round(processor * 1e3 / cores, 4))
+
+
+class _Watchdog:
+    """A thread that interrupts the watched peer repeatedly until its search ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._watched: tuple[Peer, float] | None = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    @contextmanager
+    def watch(self, peer: Peer, seconds: float) -> Iterator[None]:
+        """Interrupt `peer` if the body takes longer."""
+        self._watched = (peer, time.monotonic() + seconds)
+        try:
+            yield
+        finally:
+            with self._lock:  # no interrupt may reach the next search
+                self._watched = None
+
+    def _run(self) -> None:
+        while not self._ended.wait(_EVERY):
+            with self._lock:
+                if self._watched and time.monotonic() > self._watched[1]:
+                    self._watched[0].interrupt()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
 
 
 def _expect_same(name: str, question: Question, ours: Answer, theirs: Answer) -> None:

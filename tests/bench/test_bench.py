@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from shards.query import Query
-from tests import ROOT, world
-from tests.bench import figures, growth, tables, versions
+from tests import world
+from tests.bench import figures, tables
 from tests.bench.__main__ import main
 from tests.bench.candidate import Candidate
 from tests.bench.compare import compare
@@ -183,9 +183,7 @@ def test_growth_compares_runs_of_several_sizes(
     assert all(row.endswith("| 1.00 | 1.00 |") for row in rows[2:])
 
 
-def test_growth_over_one_size_is_wrong_use(
-    whole: tuple[Path, Figures], tmp_path: Path
-) -> None:
+def test_growth_over_one_size_is_wrong_use(whole: tuple[Path, Figures], tmp_path: Path) -> None:
     (tmp_path / "figures.json").write_bytes(figures.dump(whole[1]))
 
     with pytest.raises(SystemExit, match="two sizes"):
@@ -329,7 +327,7 @@ def test_questions_are_the_same_for_the_same_seed(built: Path) -> None:
 
 
 def test_the_slope_is_the_exponent_of_the_size() -> None:
-    assert growth.slope((100, 10_000), (1.0, 10.0)) == pytest.approx(0.5)
+    assert tables.slope((100, 10_000), (1.0, 10.0)) == pytest.approx(0.5)
 
 
 # -- analyses ----------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The guard that compares this version with another one."""
 
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -8,10 +9,9 @@ import pytest
 
 from tests import ROOT, world
 from tests.bench import guard
-from tests.bench.__main__ import main
 from tests.bench.data import Made
-from tests.bench.figures import Figures, Result, dump
 from tests.bench.questions import mix
+from tests.bench.versions import by_class, search_in_turn
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """The same random searches by several versions of the code, in turn: the measurement of `guard`.
 
-Each version is a checkout of this project with its own `.venv`, and a process that opens a generation of its format. All
+Each version is a checkout with its own `.venv`, and a process that opens a generation of its format. All
 get the same searches, in a new order and with another version first each round. They must agree on each total and on
 the number of rows. The least time of each search counts, so that ratios hold on a busy machine, too.
 """
