@@ -1,8 +1,10 @@
-"""Measurements of the engine and the server, beside other programs on the same machine.
+"""Measurements of the search engine and of the server. RESULTS.md has today's figures and the command of each.
 
-`__main__` compares searches with DuckDB, SQLite and tantivy (`questions/` draws them, `peers/` adapts
-the engines, `compare` measures, `figures`, `tables`, `plot` and `growth` report). `http`, `memory`, `pages`,
-`export` and `counting` are programs of their own. RESULTS.md is the history of all figures.
+`python -m tests.bench` (`make bench`) is the entry: the same searches here and in three peers, DuckDB, SQLite with FTS5
+and tantivy. `synth/` writes the companies, `questions/` draws the searches, `peers/` loads and asks the engines,
+`compare` asks all in turn and compares each answer, `figures` and `tables` report. `guard` (`make bench-guard`)
+compares this version with an earlier one.
 
-`synth/` writes synthetic companies, the input of a build.
+Other subjects are programs of their own: `http` requests a second, `export` files, `counts` distributions and
+completions, `analyses/` markets beside DuckDB, `matching/` lists, `counting` the stores of quotas.
 """
