@@ -1,8 +1,9 @@
 """Synthetic companies: deterministic canonical input at any scale, shaped like real registers.
 
-The tables of `seeds/` hold the words, forms, towns and shares; this package draws from them, one module per subject.
-Read `random_draws` and `lexicon` first, then `chunk` and `writer`. Every chunk of every country has its own generators,
-seeded by (seed, country, chunk, subject), so that neither the order of the work nor the number of processes changes a
-byte. The subjects: `names`, `identifiers` with `check_digits`, `activities`, `places`, `contacts`, `amounts`,
-`statements`.
+`python -m tests.bench.synth` is the entry, `writer` shares the companies out to chunks and writes them, `lexicon` reads
+the words, forms, towns and shares in the tables of `seeds/`. A module per subject draws from them: `names`,
+`identifiers` with `check_digits`, `activities`, `contacts`, `amounts`, `statements`.
+
+Every chunk of every country has its own generators (`random_draws`), seeded by (seed, country, chunk, subject), so that
+neither the order of the work nor the number of processes changes a byte.
 """

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from pipeline.canonical import COMPANIES
@@ -22,16 +23,20 @@ from pipeline.errors import BuildError
 from pipeline.workers import processes
 from pipeline.workers.processes import Progress
 from shards.generations import atomic_files
-from tests.bench.synth import chunk as chunks
-from tests.bench.synth import lexicon
-from tests.bench.synth.chunk import Chunk
+from tests.bench.synth import activities, amounts, contacts, identifiers, lexicon, names, statements
 from tests.bench.synth.identifiers import share_out
+from tests.bench.synth.lexicon import Profile, World
+from tests.bench.synth.random_draws import generator, null_unless, random_mask
 
 ROWS: Final = 100_000  # of a chunk, which is a file and a row group
 BATCH: Final = 1_500_000  # most rows of a batch
 EACH: Final = 4  # least batches per process, so that the processes end at about the same time
 MEMORY: Final = 1 << 29  # bytes of a process: 190 MB measured, 455 MB with statements for all
 PART: Final = 20_000  # companies whose statement lines are drawn at once
+_DESCRIBED: Final = 0.02  # share of companies with a description
+_SUBJECTS: Final = (
+    "names", "activities", "places", "figures", "contacts", "further identifiers",
+)  # fmt: skip
 _OURS: Final = re.compile(r"(companies/[A-Z]{2}-\d+|comptes/[A-Z]{2}-\d+-\d+)\.parquet(\.partial)?")
 
 
@@ -44,6 +49,19 @@ class SynthOptions:
     out: Path
     comptes: float = 0.0
     jobs: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Rows `start` to `start + rows - 1` of the `total` of a country; `number` counts its chunks."""
+
+    iso2: str
+    number: int
+    start: int
+    rows: int
+    total: int
+    seed: int
+    comptes: float  # share of the companies with statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,18 +173,64 @@ def _write_all(out: Path, batch: Batch, progress: Progress) -> int:
 
 def _write(out: Path, chunk: Chunk) -> int:
     """Write the files of a chunk; return the number of its statement lines."""
-    frame = chunks.companies(chunk, lexicon.load())
+    frame = _companies(chunk, lexicon.load())
     name = f"{chunk.iso2}-{chunk.number:05d}"
     _write_whole(frame, out / "companies" / f"{name}.parquet")
     if not chunk.comptes:
         return 0
     count = 0
     for part, rows in enumerate(frame.iter_slices(PART)):
-        lines = chunks.lines(chunk, part, rows, lexicon.load())
+        lines = _lines(chunk, part, rows, lexicon.load())
         if lines.height:
             _write_whole(lines, out / "comptes" / f"{name}-{part}.parquet")
         count += lines.height
     return count
+
+
+def _companies(chunk: Chunk, world: World) -> pl.DataFrame:
+    """Draw the companies, in canonical columns; columns that are not drawn are left out."""
+    profile = world.profile(chunk.iso2)
+    draw = {
+        subject: generator(chunk.seed, profile.place, chunk.number, subject)
+        for subject in _SUBJECTS
+    }
+    rows = np.arange(chunk.start, chunk.start + chunk.rows)
+    bodies, named = names.draw(profile, world.gabarits, draw["names"], chunk.rows)
+    ids = identifiers.ids(
+        chunk.iso2, profile.segments, rows, chunk.total, _shift(chunk.seed, profile)
+    )
+    columns = {
+        "iso2": pl.repeat(chunk.iso2, chunk.rows, eager=True),
+        "id": ids,
+        **named,
+        "statut": profile.statuts.draw(draw["figures"], chunk.rows),
+        **activities.draw(profile.codes, draw["activities"], chunk.rows),
+        **contacts.draw_places(profile, draw["places"], chunk.rows),
+        **amounts.draw(profile, draw["figures"], chunk.rows),
+        **contacts.draw_contacts(profile, bodies, draw["contacts"]),
+        **identifiers.draw_further(chunk.iso2, ids, draw["further identifiers"]),
+    }
+    columns["description"] = null_unless(
+        random_mask(draw["contacts"], chunk.rows, _DESCRIBED), columns["activite"]
+    )
+    return pl.DataFrame({name: columns[name] for name in COMPANIES if name in columns})
+
+
+def _lines(chunk: Chunk, part: int, companies: pl.DataFrame, world: World) -> pl.DataFrame:
+    """Draw the statement lines of a share `chunk.comptes` of `companies`.
+
+    Args:
+        part: the number of this slice of the chunk, which seeds its generator.
+    """
+    profile = world.profile(chunk.iso2)
+    rng = generator(chunk.seed, profile.place, chunk.number, "statements", part)
+    kept = companies.filter(pl.Series(random_mask(rng, companies.height, chunk.comptes)))
+    return statements.draw(kept, profile, world.lines, rng)
+
+
+def _shift(seed: int, profile: Profile) -> int:
+    """The offset of the identifiers of a country, the same in all its chunks."""
+    return int(generator(seed, profile.place, 0, "identifiers").integers(0, 2**31))
 
 
 def _write_whole(frame: pl.DataFrame, path: Path) -> None:
