@@ -1,10 +1,7 @@
-"""Golden shards: every entry of a small shard, in this format version and in each older one.
-
-A golden of an older version is never removed: the reader must refuse it with a message that helps.
-"""
+"""The golden shard: every entry of a small shard. A shard of another format version is refused, with the remedy."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import lmdb
@@ -16,6 +13,7 @@ from shards import format
 from shards.__main__ import main
 from shards.codec import record
 from shards.errors import WrongFormatError
+from shards.format import Header
 from shards.generations import manifest
 from shards.search.reader.shard import Shard
 from tests import golden
@@ -23,6 +21,7 @@ from tests.shards.altered import altered, joined
 from tests.shards.search.test_reader import LINES
 from tests.world import company, in_layout, write_shard
 
+GOLDEN = "shard.txt"
 FOUND = [
     company("EE", "10000018", "Ännchen & Söhne «OÜ»", division="62", groupe="62.0", ca_eur=1e6,
             effectif=3, date_creation="2024-02-29", capital_eur=2500.0, score=80,
@@ -33,12 +32,12 @@ FOUND = [
     company("EE", "80000497", "«»", score=5, ville="LODZ"),
 ]  # fmt: skip
 
-OLDER = range(1, format.FORMAT_VERSION)
-# A line of a golden: table, key (in `top` with a blank inside), and the value in hex.
+OTHER_VERSIONS = (1, format.FORMAT_VERSION - 1, format.FORMAT_VERSION + 1)
+# A line of the golden: table, key (in `top` with a blank inside), and the value in hex.
 LINE = re.compile(r"(?P<table>\w+) (?P<key>(?<=top )\S+ \w+|\S+) (?P<value>[0-9a-f ]*)")
 
 
-def test_every_entry_of_a_shard_is_as_in_format_10(tmp_path: Path) -> None:
+def test_every_entry_of_a_shard_is_golden(tmp_path: Path) -> None:
     write_shard(tmp_path / "EE.shard", "EE", FOUND, comptes={"10000024": LINES})
 
     with Shard(tmp_path / "EE.shard") as shard:
@@ -48,12 +47,12 @@ def test_every_entry_of_a_shard_is_as_in_format_10(tmp_path: Path) -> None:
             for key, value in _entries(shard, table)
         ]
 
-    golden.check(f"shard-{format.FORMAT_VERSION}.txt", "\n".join(lines) + "\n")
+    golden.check(GOLDEN, "\n".join(lines) + "\n")
 
 
 def test_a_shard_with_the_golden_entries_is_read(tmp_path: Path) -> None:
     """The reader against the promised bytes, without the writer"""
-    path = write_golden(tmp_path / "EE.shard", format.FORMAT_VERSION)
+    path = write_golden(tmp_path / "EE.shard")
 
     with Shard(path) as shard:
         found = [shard.company(row) for row in range(shard.rows)]
@@ -66,12 +65,12 @@ def test_a_shard_with_the_golden_entries_is_read(tmp_path: Path) -> None:
     assert row == 3
 
 
-@pytest.mark.parametrize("version", OLDER)
-def test_a_shard_of_an_older_format_is_refused_with_both_numbers_and_the_remedy(
+@pytest.mark.parametrize("version", OTHER_VERSIONS)
+def test_a_shard_of_another_format_is_refused_with_both_numbers_and_the_remedy(
     tmp_path: Path, version: int
 ) -> None:
     """FORMAT.md §4"""
-    path = write_golden(tmp_path / "EE.shard", version)
+    path = write_header(tmp_path / "EE.shard", version)
 
     with pytest.raises(WrongFormatError) as refused:
         Shard(path)
@@ -81,11 +80,11 @@ def test_a_shard_of_an_older_format_is_refused_with_both_numbers_and_the_remedy(
     )
 
 
-@pytest.mark.parametrize("version", OLDER)
-def test_inspecting_a_shard_of_an_older_format_fails_in_one_line(
+@pytest.mark.parametrize("version", OTHER_VERSIONS)
+def test_inspecting_a_shard_of_another_format_fails_in_one_line(
     tmp_path: Path, version: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write_golden(tmp_path / "EE.shard", version)
+    path = write_header(tmp_path / "EE.shard", version)
 
     assert main(["inspect", str(path)]) == 1
     assert capsys.readouterr().err == (
@@ -94,8 +93,8 @@ def test_inspecting_a_shard_of_an_older_format_fails_in_one_line(
     )
 
 
-@pytest.mark.parametrize("version", OLDER)
-def test_a_manifest_of_an_older_format_is_refused_with_both_numbers_and_the_remedy(
+@pytest.mark.parametrize("version", OTHER_VERSIONS)
+def test_a_manifest_of_another_format_is_refused_with_both_numbers_and_the_remedy(
     version: int,
 ) -> None:
     """FORMAT.md §2"""
@@ -106,10 +105,11 @@ def test_a_manifest_of_an_older_format_is_refused_with_both_numbers_and_the_reme
         manifest.load(orjson.dumps({"format": version}), Path("manifest.json"))
 
 
-def write_golden(path: Path, version: int) -> Path:
-    """Write a shard with the entries of the golden of a format version, by LMDB alone."""
-    lines = (golden.FOLDER / f"shard-{version}.txt").read_text().splitlines()
-    tables: dict[str, dict[bytes, bytes]] = {}
+def write_golden(path: Path) -> Path:
+    """Write a shard with the entries of the golden, by LMDB alone."""
+    lines = (golden.FOLDER / GOLDEN).read_text().splitlines()
+    # Tables without an entry are in the file too.
+    tables: dict[str, dict[bytes, bytes]] = {name.decode(): {} for name in format.TABLES}
     for line in lines:
         parts = LINE.fullmatch(line)
         assert parts, line
@@ -117,15 +117,27 @@ def write_golden(path: Path, version: int) -> Path:
         binary = table in ("record", "comptes") and key not in ("rows", "dictionary")
         if binary:
             value = zstandard.ZstdCompressor(write_dict_id=False).compress(value)
-            if table == "record" and version >= 5:
+            if table == "record":
                 value = value.removeprefix(format.ZSTD_MAGIC)
         entry = bytes.fromhex(key) if binary else key.encode()
-        tables.setdefault(table, {})[entry] = value
-    if version == format.FORMAT_VERSION:
-        _join(tables["record"])
-        _join(tables["comptes"])
-        # the tables without an entry here
-        tables |= {name.decode(): tables.get(name.decode(), {}) for name in format.TABLES}
+        tables[table][entry] = value
+    _join(tables["record"])
+    _join(tables["comptes"])
+    _write_tables(path, tables)
+    with altered(path, format.COMPTES):
+        pass  # LMDB decides where values lie, so `places` is no part of the golden
+    return path
+
+
+def write_header(path: Path, version: int) -> Path:
+    """Write a shard of a format version that has a header and nothing else."""
+    packed = format.pack_header(Header("EE", 4))
+    ours, other = (number.to_bytes(2, "big") for number in (format.FORMAT_VERSION, version))
+    _write_tables(path, {"meta": {format.HEADER: packed.replace(ours, other, 1)}})
+    return path
+
+
+def _write_tables(path: Path, tables: Mapping[str, Mapping[bytes, bytes]]) -> None:
     with (
         lmdb.open(str(path), subdir=False, lock=False, sync=False, max_dbs=len(tables)) as env,
         env.begin(write=True) as txn,
@@ -134,14 +146,10 @@ def write_golden(path: Path, version: int) -> Path:
             database = env.open_db(name.encode(), txn=txn)
             for key, value in entries.items():
                 assert txn.put(key, value, db=database)
-    if version == format.FORMAT_VERSION:
-        with altered(path, format.COMPTES):
-            pass  # LMDB decides where values lie, so `places` is no part of a golden
-    return path
 
 
 def _join(entries: dict[bytes, bytes]) -> None:
-    """Make the frames, row by row in a golden, one chunk."""
+    """Make the frames, row by row in the golden, one chunk."""
     frames = [key for key in sorted(entries) if format.is_chunk(format.RECORD, key)]
     entries |= joined([entries.pop(key) for key in frames])
 
