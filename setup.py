@@ -39,7 +39,7 @@ AS_PYTHON = {"language_level": 3, "annotation_typing": False, "autotestdict": Fa
 if not Path(sysconfig.get_path("include"), "Python.h").exists():
     sys.exit(
         f"Python.h is not in {sysconfig.get_path('include')}: install the headers of this Python "
-        "(Debian: python3-dev), or a wheel that `make wheels` built"
+        "(Debian: python3-dev), or a wheel that `.ci/wheels` built"
     )
 # The machine's own compiler, or the one that is installed with the build requirements.
 NEEDED = []

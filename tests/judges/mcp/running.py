@@ -1,4 +1,4 @@
-"""The programs that `make judges` installs for this folder, and a function that runs them."""
+"""The programs that `.ci/judges` installs for this folder, and a function that runs them."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Fetch the viewer of /docs again: `make viewer` (serve/guests/docs/viewer says which version).
+"""Fetch the viewer of /docs again, in the version that serve/guests/docs/viewer names, after `.ci/judges install`.
 
 npm verifies the digest of the package. SHA256SUMS lists the files for readers of the repository, and a
 test compares it with them.

@@ -1,8 +1,9 @@
 """The page /docs/essai: the description of the API in swagger-ui, whose calls can be tried.
 
 `vendor/` has the viewer as it was published, with its licence, so that the page loads nothing from
-other hosts. `make viewer` downloads it again, and `vendor/SHA256SUMS` has the digests. The names of
-its files contain the version, so browsers may cache them for ever. The page, its script and `essai.css` are ours.
+other hosts. `python tests/judges/openapi/viewer.py` downloads it again, and `vendor/SHA256SUMS` has the digests. The
+names of its files contain the version, so browsers may cache them for ever. The page, its script and `essai.css` are
+ours.
 """
 
 from collections.abc import Mapping

@@ -69,7 +69,7 @@ def test_a_page_has_no_parameter(served: Served) -> None:
 
 
 def test_the_viewer_is_the_one_that_its_makers_publish() -> None:
-    """`make viewer` fetches it; its licence comes with it."""
+    """`tests/judges/openapi/viewer.py` fetches it; its licence comes with it."""
     sums = dict(line.split("  ")[::-1] for line in _text("SHA256SUMS").splitlines())
     files = {path.name for path in VENDORED.iterdir()} - {"README.md", "SHA256SUMS"}
 
