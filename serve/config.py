@@ -199,14 +199,6 @@ class Config:
             "declare that `python -m shards sync` maintains DATA: /metrics has its age",
         ),
     )
-    take_over: bool = field(
-        default=False,
-        metadata=_metadata(
-            setting_readers.truth,
-            "",
-            "replace the server that listens on the port, without losing a request",
-        ),
-    )
     contact: str | None = field(
         default=None,
         metadata=_metadata(

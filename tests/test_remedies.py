@@ -37,7 +37,7 @@ ENGLISH: Final = re.compile(
 # remedy where they are given up, and FilingError is a reason in a report.
 SHOWN: Final = frozenset({
     "ArgumentTypeError", "BuildError", "ConfigError", "CorruptError", "FetchError", "FormulaError", "GenerationError",
-    "HandoverError", "ImplausibleError", "InputError", "MakingError", "NightlyConfigError", "NotAllowedError",
+    "ImplausibleError", "InputError", "MakingError", "NightlyConfigError", "NotAllowedError",
     "ObjectionsError", "OutOfOrderError", "StoreUnavailable", "WorkersError",
     "PlansError", "PortError", "SeedError", "SyncError", "UnknownError", "WrongFormatError", "WrongStoreError",
     "error",  # of argparse, and of the tables of a declaration

@@ -255,9 +255,8 @@ def _end_sessions(txn: WriteTransaction, person: str) -> None:
 
 def _put(txn: WriteTransaction, person: Person) -> Person:
     row = asdict(person)
-    if (
-        person.confirmed
-    ):  # as in rows of older versions, whose processes may read it during a take-over
+    # As in rows of older versions, which a server may still run while a command of this version writes.
+    if person.confirmed:
         del row["confirmed"]
     txn.put(row_format.join(row_format.PERSON, person.id), orjson.dumps(row))
     index(txn, person)
@@ -295,7 +294,7 @@ def open_session(txn: WriteTransaction, person: str, token: bytes, now: int, exp
     Raises:
         UnknownError: there is no such person.
     """
-    # Listed anew, because a process of an older version may have added the person during a take-over.
+    # Listed anew, because a server of an older version may have added the person after the store was migrated.
     index(txn, person_of(txn, person))
     kept = txn.scan(row_format.join(row_format.SESSION, person, ""))
     ends = sorted((row_format.number(stored), key) for key, stored in kept)

@@ -1,7 +1,7 @@
 """The rows that version 2 adds to a store of version 1: people and tickets by account, and agendas.
 
-A store is brought to this version when a process of it opens it first. A process of version 1 that still
-serves then, during a take-over, goes on for seconds: a person whom it adds is listed with the next log-in.
+A store is brought to this version when a process of it opens it first, as a command before the server is restarted. A
+server of version 1 that still runs then goes on: a person whom it adds is listed with the next log-in.
 """
 
 import orjson

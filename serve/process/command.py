@@ -3,11 +3,9 @@
 import argparse
 import logging
 import os
-import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from threading import Thread
 from typing import Final
 
 from quota import open_store
@@ -16,9 +14,8 @@ from seeds.command_line import add_common_options
 from serve import config as configs
 from serve.config import Config, ConfigError, Setting
 from serve.observe import log
-from serve.process import handover, workers
 from serve.process import port as ports
-from serve.process.handover import HandoverError, Predecessor
+from serve.process import workers
 from serve.process.port import PortError
 from serve.process.workers import WorkersError
 
@@ -51,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         _serve(config)
-    except (OSError, HandoverError, PortError, QuotaError, WorkersError) as error:
+    except (OSError, PortError, QuotaError, WorkersError) as error:
         print(f"serve: {error}", file=sys.stderr)
         return 1
     return 0
@@ -64,36 +61,15 @@ def _serve(config: Config) -> None:
     log.set_up()
     if config.new_store:
         open_store.forget_store(state)
-    predecessor = None
-    if config.take_over:
-        predecessor = handover.find_predecessor(state, config.host, config.port)
-    inherited = predecessor.listeners if predecessor else ()
-    listeners = ports.reserve(config.host, config.port, config.workers, inherited)
+    listeners = ports.passed_sockets(config.workers)
+    listeners = listeners or ports.reserve(config.host, config.port, config.workers)
     if config.operator_address is None:
         _log.warning(
             "nobody can buy or object here, for the pages have no address of the operator; "
             "give --contact, or [editeur] in the settings"
         )
     address = ports.address(listeners[0])
-    port = listeners[0].getsockname()[1]
-
-    def report_ready(pids: Callable[[], set[int]]) -> None:
-        print(address, flush=True)
-        if predecessor is None:
-            handover.offer(state, port, listeners)
-        else:
-            # In a thread: it lasts until the old server has left.
-            Thread(target=relieve, args=(predecessor, pids), daemon=True).start()
-
-    def relieve(predecessor: Predecessor, pids: Callable[[], set[int]]) -> None:
-        try:
-            if predecessor.relieve(address, pids):
-                handover.offer(state, port, listeners)
-        except (HandoverError, OSError) as error:
-            print(f"serve: {error}", file=sys.stderr)
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    workers.run(config, listeners, report_ready, relieving=predecessor is not None)
+    workers.run(config, listeners, lambda: print(address, flush=True))
 
 
 def _make(state: Path) -> None:

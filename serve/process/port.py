@@ -1,14 +1,15 @@
 """The listening sockets of a server, bound before anything else starts, so that a taken port is an error.
 
-Each worker listens on a socket of its own (SO_REUSEPORT), and the kernel deals connections out. This
-file and serve/process/workers.py are all that the parent of several workers knows about serving.
-They import neither aiohttp nor NumPy: the workers do, and would start half a second later if the
-parent did so first.
+Under systemd a socket unit has bound them (serve/deploy/societes.socket) and passes them to this process. Each worker
+listens on a socket of its own (SO_REUSEPORT), and the kernel deals connections out. This file and
+serve/process/workers.py are all that the parent of several workers knows about serving. They import neither aiohttp
+nor NumPy: the workers do, and would start half a second later if the parent did so first.
 """
 
 import errno
+import os
 import socket
-from collections.abc import Sequence
+from itertools import cycle, islice
 from typing import Any, Final
 
 # A client that acknowledges nothing for so long is cut off, whatever is still to be sent to it.
@@ -21,8 +22,10 @@ DRAIN_SECONDS: Final = 20.0
 # on them is the last one; a client that keeps one open without a request cannot miss an answer.
 LINGER_SECONDS: Final = 3.0
 
+_FIRST_PASSED: Final = 3  # SD_LISTEN_FDS_START
+
 _REMEDIES: Final = {
-    errno.EADDRINUSE: "is taken; give another --port, or --take-over from a server of this --state",
+    errno.EADDRINUSE: "is taken; give another --port",
     errno.EADDRNOTAVAIL: "is no address of this machine; give another --host",
     errno.EACCES: "is not for this user to listen on; give another --port, from 1024 on",
 }
@@ -32,35 +35,43 @@ class PortError(Exception):
     """The address cannot be listened on; the message names it and the flag to change."""
 
 
-def reserve(
-    host: str, port: int, count: int = 1, inherited: Sequence[socket.socket] = ()
-) -> list[socket.socket]:
-    """At least `count` sockets bound to one port, which share it.
+def passed_sockets(count: int) -> list[socket.socket]:
+    """The listening sockets that systemd passes to this process (sd_listen_fds(3)); none without a socket unit.
+
+    systemd keeps them open over a restart of the server: connections wait in their queues, and none is refused. The
+    list has all of them; if they are fewer than `count`, it repeats them, and several workers share a queue.
+
+    Raises:
+        PortError: a socket of the unit is not a TCP socket.
+    """
+    if os.environ.pop("LISTEN_PID", "") != str(os.getpid()):
+        return []
+    passed = int(os.environ.pop("LISTEN_FDS", "0"))
+    sockets = [socket.socket(fileno=_FIRST_PASSED + place) for place in range(passed)]
+    for listener in sockets:
+        if listener.family not in (socket.AF_INET, socket.AF_INET6):
+            raise PortError("the socket unit has no port of TCP; give ListenStream=HOST:PORT")
+        listener.set_inheritable(False)
+        _cut_stalled(listener)
+    return list(islice(cycle(sockets), max(count, passed)))
+
+
+def reserve(host: str, port: int, count: int = 1) -> list[socket.socket]:
+    """`count` sockets bound to one port, which share it.
 
     Args:
         port: 0 for a free one.
-        inherited: sockets of the server that is being replaced. All of them are used, even if there
-            are more than `count`: connections wait in their queues.
 
     Raises:
         PortError: the address is taken, or is none of this machine.
     """
-    if not inherited and port:
+    if port:
         # Without SO_REUSEPORT first: with it, a second server would share the port unnoticed.
         bind(host, port).close()
     # A free port, as the kernel chooses it, is shared with nobody.
-    sockets = [*inherited] or [bind(host, port, shared=True)]
-    chosen = sockets[0].getsockname()[1]
-    return sockets + [bind(host, chosen, shared=True) for _ in range(count - len(sockets))]
-
-
-def is_free(host: str, port: int) -> bool:
-    """Is there no socket on that port?"""
-    try:
-        bind(host, port).close()
-    except PortError:
-        return False
-    return True
+    first = bind(host, port, shared=True)
+    chosen = first.getsockname()[1]
+    return [first, *(bind(host, chosen, shared=True) for _ in range(count - 1))]
 
 
 def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
@@ -74,27 +85,25 @@ def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if shared:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):
-        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STALLED_MILLISECONDS)
+    _cut_stalled(bound)
     try:
         bound.bind(address)
     except OSError as error:
         bound.close()
         remedy = _REMEDIES.get(error.errno or 0, f"cannot be had: {error.strerror}")
-        if shared and error.errno == errno.EADDRINUSE:
-            remedy = "is taken by a program that shares it with nobody; give another --port"
         raise PortError(f"{_join(host, port)} {remedy}") from error
     return bound
 
 
 def address(bound: socket.socket) -> str:
     """The URL of a bound socket: `http://127.0.0.1:8080`."""
-    return _url(bound.getsockname())
+    return f"http://{_join(*bound.getsockname()[:2])}"
 
 
-def resolved_address(host: str, port: int) -> str:
-    """The URL that a socket bound to `host` and `port` has."""
-    return _url(_resolve(host, port)[3])
+def _cut_stalled(listener: socket.socket) -> None:
+    """Let the kernel end connections of this socket whose client acknowledges nothing."""
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STALLED_MILLISECONDS)
 
 
 def _resolve(host: str, port: int) -> tuple[int, int, int, Any]:
@@ -105,10 +114,6 @@ def _resolve(host: str, port: int) -> tuple[int, int, int, Any]:
     except (socket.gaierror, UnicodeError) as error:
         raise PortError(f"{host!r} is no host that is known here; give another --host") from error
     return family, kind, protocol, address
-
-
-def _url(name: Any) -> str:
-    return f"http://{_join(*name[:2])}"
 
 
 def _join(host: str, port: int) -> str:

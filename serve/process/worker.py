@@ -15,7 +15,6 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from aiohttp import web
@@ -33,13 +32,11 @@ from serve.generation.open_generation import OpenGeneration
 from serve.http.connection import make_server
 from serve.observe.log import stderr
 from serve.process import page_tables, read_ahead
-from serve.process.handover import HandoverError
 from serve.process.port import DRAIN_SECONDS, LINGER_SECONDS
 from shards.errors import ShardError
 from shards.generations.generation_files import Generation
 
 _BACKLOG: Final = 1_024
-_NOTHING: Final = "nothing in {} can be served: the old server stays; run `python -m shards verify`"
 # Net allocations (objects made minus objects freed) before Python looks for reference cycles.
 _COLLECTION_THRESHOLD: Final = 10_000
 # Seconds after which a server that is still read into memory says that it is ready.
@@ -61,7 +58,6 @@ def run(
     *,
     ready: Callable[[], None],
     parent: int,
-    relieving: bool = False,
     doubted: bool = False,
     replaces: bool = False,
 ) -> None:
@@ -70,16 +66,12 @@ def run(
     Args:
         ready: called once connections are accepted.
         parent: a descriptor that becomes readable when the parent process ends, and this one with it.
-        relieving: another server serves on the same sockets until this one is ready.
         doubted: reading the shards has ended processes, so they are compared before they are read.
         replaces: it takes the place of a worker that was ready, so the shards are in memory.
-
-    Raises:
-        HandoverError: `relieving`, and DATA has no generation to serve.
     """
     _tune_allocator()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(config, listeners, ready, parent, relieving, doubted, replaces))
+        runner.run(_serve(config, listeners, ready, parent, doubted, replaces))
 
 
 async def _serve(
@@ -87,12 +79,12 @@ async def _serve(
     listeners: Sequence[socket.socket],
     ready: Callable[[], None],
     parent: int,
-    relieving: bool,
     doubted: bool,
     replaces: bool,
 ) -> None:
     assert config.data and config.state
-    current = _start_generation(config.data, config.state, relieving, doubted)
+    current = CurrentGeneration(config.data, config.state)
+    current.start(doubted=doubted)
     store = _start_store(config)
     limiter = BurstLimiter(config.state)
     stop = asyncio.Event()
@@ -148,15 +140,6 @@ async def _serve(
 
 def _has_failed(task: asyncio.Task[None]) -> bool:
     return not task.cancelled() and task.exception() is not None
-
-
-def _start_generation(data: Path, state: Path, relieving: bool, doubted: bool) -> CurrentGeneration:
-    """The published generation, opened if there is one."""
-    current = CurrentGeneration(data, state)
-    current.start(doubted=doubted)
-    if relieving and current.generation is None:
-        raise HandoverError(_NOTHING.format(data))
-    return current
 
 
 def _start_store(config: Config) -> StoreHolder:

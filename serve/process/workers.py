@@ -23,7 +23,6 @@ from quota.errors import NumberTakenError, QuotaError
 from serve.config import Config
 from serve.observe import log, metrics
 from serve.process import port as ports
-from serve.process.handover import HandoverError
 
 # Between two attempts to replace a worker that died: a fault at start must not fill the log.
 _PAUSE_SECONDS: Final = 1.0
@@ -69,15 +68,13 @@ class _Worker:
 def run(
     config: Config,
     listeners: Sequence[socket.socket],
-    ready: Callable[[Callable[[], set[int]]], None],
-    relieving: bool = False,
+    ready: Callable[[], None],
 ) -> None:
     """Run `config.workers` processes until SIGTERM or SIGINT.
 
     Args:
         listeners: at least one per worker; this process closes them at the end.
-        ready: called once all workers accept connections, with a function that returns their ids.
-        relieving: another server serves on the same sockets until this one is ready.
+        ready: called once all workers accept connections.
 
     Raises:
         WorkersError: a worker failed before all of them accepted connections.
@@ -85,9 +82,9 @@ def run(
     signals = _signals()
     assert config.state
     with metrics.share_with_children(config.state):
-        crew = _WorkerSet(config, listeners, relieving)
+        crew = _WorkerSet(config, listeners)
         try:
-            _keep(crew, signals, lambda: ready(crew.pids))
+            _keep(crew, signals, ready)
         finally:
             # First: a socket that stays open would take connections that nobody accepts.
             for listener in listeners:
@@ -98,7 +95,6 @@ def run(
 def work(
     config: Config,
     listeners: Sequence[socket.socket],
-    relieving: bool,
     doubted: bool,
     replaces: bool,
     pipe: Connection,
@@ -121,13 +117,12 @@ def work(
             listeners,
             ready=ready,
             parent=pipe.fileno(),
-            relieving=relieving,
             doubted=doubted,
             replaces=replaces,
         )
     except NumberTakenError as error:
         raise SystemExit(_NUMBER_TAKEN) from error
-    except (HandoverError, OSError, QuotaError) as error:
+    except (OSError, QuotaError) as error:
         if is_ready:
             raise
         pipe.send(str(error))
@@ -147,16 +142,13 @@ def _signals() -> int:
 class _WorkerSet:
     """The workers of a server."""
 
-    def __init__(self, config: Config, listeners: Sequence[socket.socket], relieving: bool) -> None:
+    def __init__(self, config: Config, listeners: Sequence[socket.socket]) -> None:
         self._config = config
         self._listeners = listeners
         self._faults: deque[float] = deque(maxlen=_FAULTS)
-        self.workers = [self.start(place, relieving) for place in range(config.workers)]
+        self.workers = [self.start(place) for place in range(config.workers)]
 
-    def pids(self) -> set[int]:
-        return {worker.process.pid for worker in self.workers if worker.process.pid}
-
-    def start(self, place: int, relieving: bool = False, replaces: bool = False) -> _Worker:
+    def start(self, place: int, replaces: bool = False) -> _Worker:
         """Start the worker with that number, from 0."""
         context = get_context("spawn")
         ours, theirs = context.Pipe()
@@ -164,7 +156,7 @@ class _WorkerSet:
         doubted = self._suspect()
         process = context.Process(
             target=work,
-            args=(self._config, listeners, relieving, doubted, replaces, theirs),
+            args=(self._config, listeners, doubted, replaces, theirs),
         )
         process.start()
         theirs.close()

@@ -43,8 +43,8 @@ def test_a_host_is_installed_builds_serves_and_keeps_a_copy(installed: Host) -> 
     assert installed.run("ls /var/backups/societes").startswith("quota-")
     assert "societes-nightly.timer" in installed.run("systemctl list-timers --no-pager")
     assert (
-        installed.run("systemctl is-enabled societes societes-nightly.timer")
-        == "enabled\nenabled\n"
+        installed.run("systemctl is-enabled societes societes.socket societes-nightly.timer")
+        == "enabled\nenabled\nenabled\n"
     )
     assert installed.run("stat -c '%U %G %a' /srv/societes/data /var/lib/societes").splitlines() == [
         "societes-build societes 750", "societes societes 700",
@@ -92,7 +92,7 @@ def test_a_mirror_is_installed_in_the_place_of_the_night(installed: Host) -> Non
     """Its source is the DATA of the night, behind a web server of the host"""
     installed.run(
         "systemctl disable --now societes-nightly.timer\n"
-        "systemctl stop societes\n"
+        "systemctl stop societes.socket societes\n"
         "mv /srv/societes /srv/source\n"
         "echo SOCIETES_MIRROR=true >> /etc/societes/serve.env\n"
         "systemd-run --unit=source python3 -m http.server 8000 --directory /srv/source/data\n"

@@ -45,17 +45,18 @@ def test_a_server_is_replaced_over_a_change_of_format_and_back(installed: Host) 
     backup, install, name = (
         _with(block, VERSION=NEWER) for block in blocks("UPGRADE.md", "Before")
     )
-    replace, look = blocks("UPGRADE.md", "Replace a server")
+    trial, restart, look = blocks("UPGRADE.md", "Replace a server")
     back, rollback = (_with(block, OLD=VERSION) for block in blocks("UPGRADE.md", "Back"))
     with _called(installed) as calls:
         installed.run(backup + install + name, seconds=600)
         installed.run(build.format(NEWER), seconds=200)
         waiting = orjson.loads(installed.run(f"sleep 2; curl --silent --fail {READY}"))
-        installed.run(replace)
+        tried = installed.run(f"VERSION={NEWER}\n{trial}")
+        installed.run(restart)
         seen = installed.run(look)
         new = _generation(installed)
         installed.run(back + rollback)
-        installed.run(replace)
+        installed.run(restart)
         seen_back = installed.run(look)
 
     sys.stdout.write(
@@ -63,8 +64,9 @@ def test_a_server_is_replaced_over_a_change_of_format_and_back(installed: Host) 
     )  # pytest -s shows it
     assert waiting["generation"] == old
     assert waiting["refusee"] == new != old
-    assert seen.startswith("active\nResult=success\n")
-    assert seen_back.startswith("active\nResult=success\n")
+    assert new in tried
+    assert seen.startswith("active\n")
+    assert seen_back.startswith("active\n")
     assert _generation(installed) == old
     assert calls["faults"] == []
     assert calls["answers"] >= LEAST_ANSWERS
@@ -73,28 +75,47 @@ def test_a_server_is_replaced_over_a_change_of_format_and_back(installed: Host) 
     )
 
 
-def test_a_version_without_a_generation_that_it_reads_takes_nothing(installed: Host) -> None:
+def test_a_version_without_a_generation_that_it_reads_fails_the_trial(installed: Host) -> None:
     name = _with(blocks("UPGRADE.md", "Before")[-1], VERSION=NEWER)
-    replace, look = blocks("UPGRADE.md", "Replace a server")
+    trial, *_ = blocks("UPGRADE.md", "Replace a server")
     before = _generation(installed)
     current = orjson.loads((installed.root / DATA[1:] / "CURRENT").read_bytes())
     installed.run(f"rm -r {DATA}/{current['previous']}")
 
     with _called(installed) as calls:
-        installed.run(name + replace)
-        seen = installed.run(look)
+        installed.run(f"{name}\n! bash -euo pipefail <<'END'\nVERSION={NEWER}\n{trial}END\n")
+        refused = installed.run("curl --silent http://127.0.0.1:8081/readyz")
+        installed.run("systemctl stop societes-trial")
+        installed.run(_with(blocks("UPGRADE.md", "Back")[0], OLD=VERSION))
 
-    assert seen.startswith("active\nResult=exit-code\n")
-    assert "the old server stays" in installed.run("journalctl --no-pager --unit=societes-relay")
+    assert orjson.loads(refused)["erreur"]["code"] == "indisponible"
     assert _generation(installed) == before
     assert calls["faults"] == []
-    installed.run(_with(blocks("UPGRADE.md", "Back")[0], OLD=VERSION))
 
 
-def test_a_restart_is_noticed_by_the_calls(installed: Host) -> None:
-    """Without a relay requests are lost: the calls of the other tests would have seen it"""
+def test_connections_wait_for_a_version_that_starts(installed: Host) -> None:
+    """A version that is not there starts again and again, until the old one is named"""
     with _called(installed) as calls:
-        installed.run("systemctl restart societes; sleep 5")
+        installed.run("echo VERSION=0.0.0 > /etc/societes/version.env; systemctl restart societes")
+        tries = installed.run("sleep 4; systemctl show --property=NRestarts --value societes")
+        installed.run(_with(blocks("UPGRADE.md", "Back")[0], OLD=VERSION))
+        installed.run("systemctl restart societes; sleep 1")
+
+    assert int(tries) >= 2
+    assert calls["faults"] == []
+
+
+def test_each_worker_has_a_socket_of_the_unit(installed: Host) -> None:
+    """INSTALL.md sets two workers"""
+    listening = installed.run("ss --listening --numeric --tcp --no-header 'sport = :8080'")
+
+    assert len(listening.splitlines()) == 2
+
+
+def test_a_closed_port_is_noticed_by_the_calls(installed: Host) -> None:
+    """Where the socket unit stops too, requests are lost: the calls of the other tests would have seen it"""
+    with _called(installed) as calls:
+        installed.run("systemctl stop societes.socket societes; systemctl start societes; sleep 5")
 
     assert calls["faults"]
 

@@ -3,11 +3,12 @@
 import http.client
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO
@@ -51,6 +52,22 @@ def started(
 
 
 _LOGS: dict[int, IO[str]] = {}
+
+# As systemd does: descriptors from 3 on, and the id of the process itself.
+_PASSING = """
+import os, sys
+passed = sys.argv[1].split(",")
+for place, number in enumerate(passed):
+    os.dup2(int(number), 3 + place)
+os.environ |= {"LISTEN_FDS": str(len(passed)), "LISTEN_PID": str(os.getpid())}
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def with_sockets(sockets: Sequence[socket.socket], command: Sequence[str]) -> list[str]:
+    """A command as a socket unit starts it; the process that starts it passes these sockets on (`pass_fds`)."""
+    numbers = ",".join(str(listener.fileno()) for listener in sockets)
+    return [sys.executable, "-c", _PASSING, numbers, *command]
 
 
 def line_of(process: "subprocess.Popen[str]") -> str:

@@ -267,7 +267,7 @@ def test_a_link_that_was_shown_ends_with_the_mail_that_replaces_it(store: DictSt
 
 
 def test_the_row_of_a_confirmed_person_is_that_of_older_versions(store: DictStore) -> None:
-    """Their processes may read it during a take-over"""
+    """A server of an older version may read it until it is restarted"""
     person = squatted(store)
     assert b"confirmed" in rows(store)[f"u/{person.id}".encode()]
 

@@ -53,7 +53,7 @@ def test_systemd_understands_the_units(tmp_path: Path) -> None:
     done = _run([analyze, "verify", "--man=no", *(str(tmp_path / name) for name in UNITS)])
 
     assert UNITS == ["societes-alert@.service", "societes-mirror.service", "societes-nightly.service",
-                     "societes-nightly.timer", "societes.service"]  # fmt: skip
+                     "societes-nightly.timer", "societes.service", "societes.socket"]  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
 
 

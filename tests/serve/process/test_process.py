@@ -9,7 +9,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -21,6 +21,7 @@ import pytest
 
 from serve.config import Config
 from serve.observe import process_usage
+from serve.process import port as ports
 from serve.process import workers
 from serve.process.workers import WorkersError
 from shards.generations import pointer
@@ -35,6 +36,7 @@ from tests.serve.processes import (
     processor_seconds,
     started,
     stop,
+    with_sockets,
 )
 
 pytestmark = pytest.mark.slow
@@ -259,7 +261,6 @@ def test_one_death_by_sigbus_before_a_worker_is_ready_is_enough() -> None:
 def dies_unless_doubted(
     _config: object,
     _listeners: object,
-    _relieving: bool,
     doubted: bool,
     _replaces: bool,
     pipe: Connection,
@@ -299,7 +300,7 @@ def crew_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callabl
     def run_crew(main: Callable[..., None], count: int) -> None:
         monkeypatch.setattr(workers, "work", main)
         config = Config(data=tmp_path, state=tmp_path, workers=count)
-        workers.run(config, [], lambda _: os.kill(os.getpid(), signal.SIGTERM))
+        workers.run(config, [], lambda: os.kill(os.getpid(), signal.SIGTERM))
 
     yield run_crew
     signal.set_wakeup_fd(-1)
@@ -391,18 +392,40 @@ def test_a_port_that_is_taken_is_one_line_and_1(data: Path) -> None:
             )
             assert done.returncode == 1
             assert done.stderr.count("\n") == 1
-            assert f"127.0.0.1:{port} is taken; give another --port, or --take-over" in done.stderr
+            assert f"127.0.0.1:{port} is taken; give another --port\n" in done.stderr
         stop(process)
 
 
-def test_a_port_that_is_not_shared_cannot_be_taken_over(data: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        done = run("--data", str(data), "--state", str(data.with_name("state")),
-                   "--port", port, "--take-over")  # fmt: skip
+def test_it_serves_on_the_sockets_that_systemd_passes(data: Path) -> None:
+    """In the place of --host and --port; two workers share one queue, and the next server finds it open"""
+    with ports.bind("127.0.0.1", 0) as listener:
+        listener.listen()
+        for _ in range(2):
+            with passed(data, listener, "--port", "1", "--workers", "2") as process:
+                address = line_of(process)
+                statuses = {ask(address, "/healthz")[0] for _ in range(4)}
+                process.terminate()
+                assert process.wait(20) == 0
+            assert (address, statuses) == (ports.address(listener), {200})
 
-    assert done.returncode == 1
-    assert f"127.0.0.1:{port} is taken by a program that shares it with nobody" in done.stderr
+
+def test_sockets_that_are_passed_to_another_process_are_left(data: Path) -> None:
+    named = {"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())}
+    with started(data, environment=named) as process:
+        assert ask(line_of(process), "/healthz")[0] == 200
+        stop(process)
+
+
+def test_a_passed_socket_without_an_address_of_tcp_is_one_line_and_1(
+    data: Path, tmp_path: Path
+) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "serve.sock"))
+        with passed(data, listener) as process:
+            _, stderr = process.communicate(timeout=20)
+
+    assert process.returncode == 1
+    assert stderr == "serve: the socket unit has no port of TCP; give ListenStream=HOST:PORT\n"
 
 
 @pytest.mark.parametrize(
@@ -463,6 +486,29 @@ def test_the_settings_can_be_shown(tmp_path: Path) -> None:
     assert done.returncode == 0
     for line in ("port = 9000", "workers = 4", "visiteur = 7", "integral = 600", 'quota = "lmdb"'):
         assert line in done.stdout.splitlines()
+
+
+@contextmanager
+def passed(data: Path, listener: socket.socket, *flags: str) -> Iterator["subprocess.Popen[str]"]:
+    """A server to which a socket is passed, as by a socket unit."""
+    command = [
+        sys.executable,
+        "-m",
+        "serve",
+        "--data",
+        str(data),
+        "--state",
+        str(data.with_name("state")),
+        *flags,
+    ]
+    with subprocess.Popen(
+        with_sockets([listener], command), cwd=ROOT, text=True, pass_fds=[listener.fileno()],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def run(*flags: str) -> "subprocess.CompletedProcess[str]":
