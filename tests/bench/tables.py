@@ -1,4 +1,4 @@
-"""The figures of a run as Markdown, in the form of RESULTS.md."""
+"""The figures of a run as Markdown."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence

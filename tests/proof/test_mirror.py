@@ -141,7 +141,7 @@ def test_a_mirror_shows_whole_generations_only_and_ends_on_the_newest(tmp_path: 
     assert set(watch.seen) <= set(made)
     output = log.read_text()
     resumed, damaged = output.count("resumed"), output.count("damaged on the way")
-    print(  # noqa: T201 - the figures of RESULTS.md
+    print(  # noqa: T201 - the figures of tests/proof/README.md
         f"{ROUNDS} rounds, {mirror.kills} kills, {origin.requests} requests, "
         f"{sum(origin.met.values()) - origin.met['']} faults {dict(origin.met)}; "
         f"{watch.reads} reads; {origin.sent:,} bytes sent, "
