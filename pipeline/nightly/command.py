@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.errors import BuildError
-from pipeline.nightly import config, forecast, progress
-from pipeline.nightly.fetch import fetching, published_files
+from pipeline.nightly import config, fetching, forecast, progress, published_files
 from pipeline.nightly.nightly import NightlyRun
 from pipeline.workers.isolation import Limits
 

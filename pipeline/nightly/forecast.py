@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-from pipeline.nightly import imports
+from pipeline.nightly import fetching, imports, published_files, receipt
 from pipeline.nightly.config import NightlyConfig
-from pipeline.nightly.fetch import fetching, published_files, receipt
-from pipeline.nightly.fetch.fetching import FetchSettings
-from pipeline.nightly.fetch.published_files import PublishedFile
+from pipeline.nightly.fetching import FetchSettings
+from pipeline.nightly.published_files import PublishedFile
 from shards.generations import pointer
 
 

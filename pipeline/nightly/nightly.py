@@ -19,10 +19,9 @@ import polars as pl
 
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
-from pipeline.nightly import imports, report, textfile
+from pipeline.nightly import fetching, imports, published_files, report, textfile
 from pipeline.nightly.config import NightlyConfig
-from pipeline.nightly.fetch import fetching, published_files
-from pipeline.nightly.fetch.fetching import FetchSettings
+from pipeline.nightly.fetching import FetchSettings
 from pipeline.nightly.imports import SourceImports
 from pipeline.nightly.report import NightlyReport
 from pipeline.publishing import build

@@ -13,9 +13,9 @@ from typing import Any, Final, Literal
 import orjson
 
 from pipeline import console
-from pipeline.nightly.fetch.fetching import ENGLISH, FetchedFile
-from pipeline.nightly.fetch.published_files import PublishedFile
+from pipeline.nightly.fetching import ENGLISH, FetchedFile
 from pipeline.nightly.imports import SourceImports
+from pipeline.nightly.published_files import PublishedFile
 from shards.generations import atomic_files
 
 State = Literal["complet", "partiel", "echec"]

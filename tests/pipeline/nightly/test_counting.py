@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.canonical import InputError
 from pipeline.errors import FetchError
-from pipeline.nightly.fetch import plausibility
+from pipeline.nightly import plausibility
 from pipeline.registers import REGISTERS
 from tests import ROOT
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.nightly.fetch import receipt
+from pipeline.nightly import receipt
 from shards.generations import pointer, sealed_record
 from tests.pipeline.nightly.register_server import RegisterServer
 from tests.pipeline.nightly.test_fetching import EE, ESTONIA, unzipped, zipped

@@ -18,9 +18,9 @@ import pytest
 from blake3 import blake3
 
 from pipeline.errors import FetchError
-from pipeline.nightly.fetch import fetching, published_files, receipt
-from pipeline.nightly.fetch.fetching import FetchedFile, FetchSettings
-from pipeline.nightly.fetch.published_files import SourceSettings
+from pipeline.nightly import fetching, published_files, receipt
+from pipeline.nightly.fetching import FetchedFile, FetchSettings
+from pipeline.nightly.published_files import SourceSettings
 from shards.sync import pacing
 from tests import ROOT
 from tests.pipeline.nightly import register_server as ways

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.__main__ import main
 from pipeline.errors import FetchError
-from pipeline.nightly.fetch import plausibility
+from pipeline.nightly import plausibility
 from pipeline.workers.isolation import Limits
 from tests.pipeline.nightly.test_nightly import RAW, last_report, published
 

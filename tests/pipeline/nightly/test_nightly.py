@@ -440,8 +440,8 @@ def test_old_reports_go(tmp_path: Path, server: RegisterServer) -> None:
 # -- runs that are killed --------------------------------------------------------------
 
 MOMENTS = [
-    ("pipeline.nightly.fetch.receipt", "write", "before"),
-    ("pipeline.nightly.fetch.part_file", "PartFile.end", "before"),
+    ("pipeline.nightly.receipt", "write", "before"),
+    ("pipeline.nightly.part_file", "PartFile.end", "before"),
     ("shards.generations.sealed_record", "seal", "before"),
     ("pipeline.nightly.imports", "_import", "after"),
     ("pipeline.publishing.reference_lists", "reference", "before"),

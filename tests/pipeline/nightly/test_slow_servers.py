@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from pipeline.nightly import progress
-from pipeline.nightly.fetch import client, fetching, pace
-from pipeline.nightly.fetch.fetching import FetchSettings
-from pipeline.nightly.fetch.pace import Pace, SlowServerError
-from pipeline.nightly.fetch.published_files import SourceSettings
+from pipeline.nightly import client, fetching, pace, progress
+from pipeline.nightly.fetching import FetchSettings
+from pipeline.nightly.pace import Pace, SlowServerError
+from pipeline.nightly.published_files import SourceSettings
 from tests.pipeline.nightly import register_server as ways
 from tests.pipeline.nightly.register_server import RegisterServer
 from tests.pipeline.nightly.test_fetching import (

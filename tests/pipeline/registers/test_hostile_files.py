@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.canonical import InputError
 from pipeline.errors import FetchError
-from pipeline.nightly.fetch import plausibility
+from pipeline.nightly import plausibility
 from pipeline.registers import REGISTERS, packing
 from pipeline.registers.annual_accounts import documents
 from pipeline.registers.statements import filing

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.canonical import InputError
 from pipeline.errors import FetchError
-from pipeline.nightly.fetch import plausibility
+from pipeline.nightly import plausibility
 from pipeline.registers import REGISTERS
 from pipeline.registers.annual_accounts import account_import
 from tests.pipeline.registers import published

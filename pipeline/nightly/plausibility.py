@@ -9,8 +9,8 @@ from typing import Final
 
 from pipeline.canonical import InputError
 from pipeline.errors import FetchError
-from pipeline.nightly.fetch.published_files import PublishedFile
-from pipeline.nightly.fetch.receipt import Receipt
+from pipeline.nightly.published_files import PublishedFile
+from pipeline.nightly.receipt import Receipt
 from pipeline.registers import REGISTERS, packing
 from pipeline.registers.register import Register
 from pipeline.workers import isolation

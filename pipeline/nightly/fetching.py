@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pipeline.errors import FetchError
-from pipeline.nightly.fetch import client, plausibility, published_files, receipt
-from pipeline.nightly.fetch.client import Client
-from pipeline.nightly.fetch.download import EditionDownload
-from pipeline.nightly.fetch.pace import SLOWEST, SlowServerError
-from pipeline.nightly.fetch.part_file import PartFile
-from pipeline.nightly.fetch.plausibility import ImplausibleError
-from pipeline.nightly.fetch.published_files import Edition, PublishedFile, SourceSettings
-from pipeline.nightly.fetch.receipt import Receipt, Validators
+from pipeline.nightly import client, plausibility, published_files, receipt
+from pipeline.nightly.client import Client
+from pipeline.nightly.download import EditionDownload
+from pipeline.nightly.pace import SLOWEST, SlowServerError
+from pipeline.nightly.part_file import PartFile
+from pipeline.nightly.plausibility import ImplausibleError
+from pipeline.nightly.published_files import Edition, PublishedFile, SourceSettings
+from pipeline.nightly.receipt import Receipt, Validators
 from pipeline.workers.isolation import Limits
 from shards.generations import atomic_files, locks
 from shards.generations import manifest as manifests

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline.nightly.fetch import plausibility
-from pipeline.nightly.fetch.client import Answer, Client
-from pipeline.nightly.fetch.pace import SLOWEST, Pace
-from pipeline.nightly.fetch.part_file import PartFile
-from pipeline.nightly.fetch.published_files import PublishedFile
-from pipeline.nightly.fetch.receipt import Receipt, Validators
+from pipeline.nightly import plausibility
+from pipeline.nightly.client import Answer, Client
+from pipeline.nightly.pace import SLOWEST, Pace
+from pipeline.nightly.part_file import PartFile
+from pipeline.nightly.published_files import PublishedFile
+from pipeline.nightly.receipt import Receipt, Validators
 from shards.sync.errors import FaultError
 from shards.sync.pacing import Backoff, FileRetries, SlowBody
 

@@ -12,7 +12,7 @@ from typing import IO, Final
 
 from blake3 import blake3
 
-from pipeline.nightly.fetch.receipt import Validators
+from pipeline.nightly.receipt import Validators
 from shards.generations import atomic_files, sealed_record
 
 _CHECKPOINT_SECONDS: Final = 1.0
