@@ -22,7 +22,7 @@ from pipeline import canonical, code_version, console, importing, seeds
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.nightly import published_files
-from pipeline.publishing.country import stages
+from pipeline.publishing import stages
 from pipeline.registers import FOLDER, REGISTERS, file_set
 from pipeline.registers.register import RowCounts
 from pipeline.registers.toml_registers import column_mapping

@@ -33,10 +33,10 @@ from pipeline.publishing import (
     reuse,
     workdir,
 )
-from pipeline.publishing.country import stages as country_stages
-from pipeline.publishing.country.task import Task
+from pipeline.publishing import stages as country_stages
 from pipeline.publishing.plan import BuildInput, BuildOptions
 from pipeline.publishing.resume import BuiltCountry
+from pipeline.publishing.task import Task
 from pipeline.publishing.workdir import WorkFolder
 from pipeline.seeds import Seeds
 from pipeline.stages import input_files, quality_report, rejections

@@ -11,8 +11,8 @@ from typing import Final
 
 from pipeline import seeds as tables
 from pipeline.publishing import plan, resume, reuse
-from pipeline.publishing.country.task import Task
 from pipeline.publishing.plan import BuildInput, BuildOptions
+from pipeline.publishing.task import Task
 from pipeline.publishing.workdir import FOLDER, WorkFolder
 from pipeline.seeds import Seeds
 from pipeline.stages import input_files

@@ -10,7 +10,7 @@ from pathlib import Path
 from pipeline import code_version
 from pipeline.errors import BuildError
 from pipeline.publishing import resume
-from pipeline.publishing.country.task import Tables, Task
+from pipeline.publishing.task import Tables, Task
 from pipeline.publishing.workdir import WorkFolder
 from pipeline.seeds import Seeds
 from pipeline.stages import complements, input_files, money, rejections

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.publishing import resume
-from pipeline.publishing.country.task import Task
 from pipeline.publishing.resume import BuiltCountry
+from pipeline.publishing.task import Task
 from shards.errors import ShardError
 from shards.generations import generation_files, manifest, pointer
 from shards.generations.manifest import File

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.__main__ import main
-from pipeline.publishing import dry_run
-from pipeline.publishing.country import stages
+from pipeline.publishing import dry_run, stages
 from pipeline.publishing.plan import BuildOptions
 from shards.generations import pointer
 from tests.pipeline.rows import companies, company, comptes, line, two_countries, write

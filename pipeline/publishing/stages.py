@@ -19,11 +19,10 @@ import polars as pl
 from pipeline import canonical
 from pipeline.canonical import COMPANIES, COMPTES
 from pipeline.errors import BuildError
-from pipeline.publishing import resume, shard_input, sorted_runs
-from pipeline.publishing.country import accounts
-from pipeline.publishing.country.task import Task
+from pipeline.publishing import country_accounts, resume, shard_input, sorted_runs
 from pipeline.publishing.resume import BuiltCountry
 from pipeline.publishing.sorted_runs import Run
+from pipeline.publishing.task import Task
 from pipeline.seeds import Seeds
 from pipeline.stages import (
     checks,
@@ -149,7 +148,7 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
     if task.comptes:
         good = [_store(piece, task, f"good-{number:05}") for number, piece in enumerate(pieces)]
         pieces = map(pl.read_parquet, good)
-        lines, weighed, line_counts = accounts.prepare(task, pl.scan_parquet(good))
+        lines, weighed, line_counts = country_accounts.prepare(task, pl.scan_parquet(good))
     else:
         rejections.lines_path(task.out, task.iso2).unlink(missing_ok=True)
     facts = statement_lines.facts(lines, task.tables.seeds).collect()

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from pipeline.canonical import COMPTES
-from pipeline.publishing.country.task import Task
+from pipeline.publishing.task import Task
 from pipeline.stages import implausible_values, input_files, money, rejections, text_cleaning
 from pipeline.stages.accounts import doubtful_accounts, statement_lines
 from pipeline.stages.persons import personal_data
