@@ -25,7 +25,7 @@ from pipeline.nightly import published_files
 from pipeline.publishing import stages
 from pipeline.registers import FOLDER, REGISTERS, file_set
 from pipeline.registers.register import RowCounts
-from pipeline.registers.toml_registers import column_mapping
+from pipeline.registers.toml import column_mapping
 from pipeline.stages import duplicates
 from pipeline.stages.rejections import MAX_SHARE
 from pipeline.workers.isolation import Limits

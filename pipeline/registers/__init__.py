@@ -36,7 +36,7 @@ from pipeline.registers.annual_accounts import (
     uk_accounts,
 )
 from pipeline.registers.register import Register
-from pipeline.registers.toml_registers import declaration_reader
+from pipeline.registers.toml import declaration_reader
 
 FOLDER: Final = Path(__file__).parent
 _DECLARED: Final = [declaration_reader.register(path) for path in sorted(FOLDER.glob("*.toml"))]

@@ -7,8 +7,7 @@ import pytest
 from pipeline import console, seeds
 from pipeline.registers.annual_accounts import account_import, uk_accounts
 from pipeline.registers.statements import outcome
-from pipeline.registers.toml_registers import column_mapping, entity
-from pipeline.registers.toml_registers.filed_accounts import account_lines, filings
+from pipeline.registers.toml import account_lines, column_mapping, entity, filings
 from pipeline.stages import implausible_values, rejections
 from pipeline.stages.accounts import doubtful_accounts, statement_lines
 from pipeline.stages.codes import sectors

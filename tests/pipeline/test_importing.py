@@ -9,7 +9,7 @@ import pytest
 
 from pipeline import console, importing, registers
 from pipeline.canonical import InputError
-from pipeline.registers.toml_registers import declaration_file
+from pipeline.registers.toml import declaration_file
 from seeds import TABLES
 
 RAW = TABLES / "raw"

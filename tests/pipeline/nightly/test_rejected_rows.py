@@ -8,8 +8,8 @@ import pytest
 
 from pipeline.__main__ import main
 from pipeline.registers import FOLDER, REGISTERS
-from pipeline.registers.toml_registers import declaration_file
-from pipeline.registers.toml_registers.declaration_file import DeclarationError
+from pipeline.registers.toml import declaration_file
+from pipeline.registers.toml.declaration_file import DeclarationError
 from tests.pipeline.nightly.register_server import RegisterServer
 from tests.pipeline.nightly.test_fetching import EE, ESTONIA, unzipped, zipped
 from tests.pipeline.nightly.test_nightly import (

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pipeline.registers import FOLDER, REGISTERS, packing
-from pipeline.registers.toml_registers import declaration_file
+from pipeline.registers.toml import declaration_file
 from seeds import TABLES
 from tests.pipeline.registers.annual_accounts.test_account_import import DEPOSIT
 from tests.pipeline.registers.annual_accounts.test_se_comptes import fact, report

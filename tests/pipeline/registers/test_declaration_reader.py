@@ -12,9 +12,9 @@ import pytest
 from pipeline import console
 from pipeline.canonical import InputError
 from pipeline.registers import FOLDER, REGISTERS, csv_rows
-from pipeline.registers.toml_registers import declaration_file, declaration_reader
-from pipeline.registers.toml_registers.declaration import Declaration
-from pipeline.registers.toml_registers.declaration_file import DeclarationError
+from pipeline.registers.toml import declaration_file, declaration_reader
+from pipeline.registers.toml.declaration import Declaration
+from pipeline.registers.toml.declaration_file import DeclarationError
 
 TOML = """
 main = "companies"

@@ -17,14 +17,14 @@ import pytest
 from pipeline import seeds
 from pipeline.canonical import COMPANIES, INTEGER, NUMBER
 from pipeline.registers import FOLDER
-from pipeline.registers.toml_registers import (
+from pipeline.registers.toml import (
     column_mapping,
     declaration_file,
     declaration_reader,
     source_file,
 )
-from pipeline.registers.toml_registers.declaration import Declaration
-from pipeline.registers.toml_registers.source_file import ROW, FilePart
+from pipeline.registers.toml.declaration import Declaration
+from pipeline.registers.toml.source_file import ROW, FilePart
 from pipeline.stages import implausible_values, money
 from pipeline.stages.text_cleaning import clean
 from seeds import TABLES

@@ -17,7 +17,7 @@ from pipeline import importing
 from pipeline.canonical import InputError
 from pipeline.registers import REGISTERS
 from pipeline.registers.register import LEAST_MEMORY, RegisterRows
-from pipeline.registers.toml_registers import declaration_file, declaration_reader, main_rows
+from pipeline.registers.toml import declaration_file, declaration_reader, main_rows
 from seeds import TABLES
 
 TOML = """

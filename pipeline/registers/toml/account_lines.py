@@ -18,8 +18,8 @@ from pipeline.registers.statements.chart import GROUP_PLACES
 from pipeline.registers.statements.statement import MONTHS, MOST_MONTHS
 from pipeline.registers.statements.statement_rows import COMPUTED, OF_GROUP
 from pipeline.registers.statements.taxonomy import Taxonomy
-from pipeline.registers.toml_registers.declaration import Declaration, FiledAccounts, Legend, Sum
-from pipeline.registers.toml_registers.filed_accounts.filings import (
+from pipeline.registers.toml.declaration import Declaration, FiledAccounts, Legend, Sum
+from pipeline.registers.toml.filings import (
     ELEMENT,
     KEY,
     LENGTH,
@@ -29,8 +29,8 @@ from pipeline.registers.toml_registers.filed_accounts.filings import (
     chosen_rows,
     repeated_keys,
 )
-from pipeline.registers.toml_registers.main_rows import store_rows
-from pipeline.registers.toml_registers.source_file import ROW, FilePart
+from pipeline.registers.toml.main_rows import store_rows
+from pipeline.registers.toml.source_file import ROW, FilePart
 from shards.codec.folding import fold
 
 UNKNOWN: Final = "postes inconnus"

@@ -44,9 +44,9 @@ from pipeline.registers.csv_rows import (
 from pipeline.registers.packing import Member
 from pipeline.registers.record_stream import RecordError, Unreadable
 from pipeline.registers.register import REJECTED, row_count
-from pipeline.registers.toml_registers import json_paths
-from pipeline.registers.toml_registers.declaration import FileKind
-from pipeline.registers.toml_registers.json_paths import PathError
+from pipeline.registers.toml import json_paths
+from pipeline.registers.toml.declaration import FileKind
+from pipeline.registers.toml.json_paths import PathError
 
 BATCH: Final = 50_000  # records
 ROW: Final = "ligne"  # of the file, from 1; the column beside the published ones

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 import polars as pl
 
 from pipeline.canonical import InputError
-from pipeline.registers.toml_registers import sql
-from pipeline.registers.toml_registers.declaration import Declaration
-from pipeline.registers.toml_registers.entity import Entity
-from pipeline.registers.toml_registers.source_file import ROW, FilePart
+from pipeline.registers.toml import sql
+from pipeline.registers.toml.declaration import Declaration
+from pipeline.registers.toml.entity import Entity
+from pipeline.registers.toml.source_file import ROW, FilePart
 
 
 def locate_failure(

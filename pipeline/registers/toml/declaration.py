@@ -66,7 +66,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pipeline.registers.register import MAX_REJECTED
-from pipeline.registers.toml_registers import json_paths
+from pipeline.registers.toml import json_paths
 
 Format = Literal["csv", "json", "jsonl", "xml"]
 SUFFIXES: Final[Mapping[str, tuple[str, ...]]] = {

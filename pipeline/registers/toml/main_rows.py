@@ -17,9 +17,9 @@ import polars as pl
 from pipeline import seeds
 from pipeline.canonical import TEXT, InputError
 from pipeline.registers.register import row_count, rows_within
-from pipeline.registers.toml_registers import sql
-from pipeline.registers.toml_registers.declaration import Declaration, Join
-from pipeline.registers.toml_registers.source_file import FilePart
+from pipeline.registers.toml import sql
+from pipeline.registers.toml.declaration import Declaration, Join
+from pipeline.registers.toml.source_file import FilePart
 from seeds import TABLES
 
 FILE: Final = "fichier"  # the column with the name of the published file

@@ -26,8 +26,8 @@ from pipeline.registers.register import (
     reason_counts,
     row_count,
 )
-from pipeline.registers.toml_registers.declaration import RepeatedIds
-from pipeline.registers.toml_registers.source_file import FilePart
+from pipeline.registers.toml.declaration import RepeatedIds
+from pipeline.registers.toml.source_file import FilePart
 
 NO_ID: Final = "sans identifiant"
 NO_NAME: Final = "sans nom"

@@ -20,17 +20,16 @@ from pipeline.registers.register import (
     row_count,
 )
 from pipeline.registers.statements.statement import UNLIKELY_LENGTH
-from pipeline.registers.toml_registers import edition
-from pipeline.registers.toml_registers.declaration import Declaration
-from pipeline.registers.toml_registers.filed_accounts import account_lines, filings
-from pipeline.registers.toml_registers.filed_accounts.account_lines import (
+from pipeline.registers.toml import account_lines, edition, filings
+from pipeline.registers.toml.account_lines import (
     NO_AMOUNT,
     UNKNOWN,
     UNREADABLE,
     AccountLines,
 )
-from pipeline.registers.toml_registers.filed_accounts.filings import REPLACED, StagedFile
-from pipeline.registers.toml_registers.source_file import ROW, FilePart
+from pipeline.registers.toml.declaration import Declaration
+from pipeline.registers.toml.filings import REPLACED, StagedFile
+from pipeline.registers.toml.source_file import ROW, FilePart
 
 
 def read(

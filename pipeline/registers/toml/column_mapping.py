@@ -10,9 +10,9 @@ from typing import Final
 import polars as pl
 
 from pipeline.canonical import COMPANIES, INTEGER, NUMBER, TEXT, TEXTS
-from pipeline.registers.toml_registers import sql
-from pipeline.registers.toml_registers.declaration import Column, Declaration, Reason
-from pipeline.registers.toml_registers.entity import Entity
+from pipeline.registers.toml import sql
+from pipeline.registers.toml.declaration import Column, Declaration, Reason
+from pipeline.registers.toml.entity import Entity
 
 UNREADABLE: Final = {
     "date_creation": "date illisible",

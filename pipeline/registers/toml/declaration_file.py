@@ -10,8 +10,8 @@ from pipeline import seeds
 from pipeline.canonical import COMPANIES, EVERY_COUNTRY
 from pipeline.errors import BuildError
 from pipeline.registers.register import MAX_REJECTED
-from pipeline.registers.toml_registers import json_paths
-from pipeline.registers.toml_registers.declaration import (
+from pipeline.registers.toml import json_paths
+from pipeline.registers.toml.declaration import (
     SUFFIXES,
     CodeList,
     Column,
@@ -27,7 +27,7 @@ from pipeline.registers.toml_registers.declaration import (
     RepeatedIds,
     Sum,
 )
-from pipeline.registers.toml_registers.json_paths import PathError
+from pipeline.registers.toml.json_paths import PathError
 from seeds import TABLES
 from seeds.toml_file import KINDS, read_toml
 

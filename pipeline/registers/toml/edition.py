@@ -19,8 +19,8 @@ from pipeline.canonical import TEXT, InputError
 from pipeline.errors import excerpt
 from pipeline.registers import file_date, packing
 from pipeline.registers.register import FileDate
-from pipeline.registers.toml_registers.declaration import EditionPattern, FileKind
-from pipeline.registers.toml_registers.source_file import FilePart
+from pipeline.registers.toml.declaration import EditionPattern, FileKind
+from pipeline.registers.toml.source_file import FilePart
 
 COLUMN: Final = "date_source"
 _HEAD: Final = 1 << 16  # bytes

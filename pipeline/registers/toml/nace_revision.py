@@ -10,7 +10,7 @@ from typing import Final
 import polars as pl
 
 from pipeline import seeds
-from pipeline.registers.toml_registers.declaration import Declaration
+from pipeline.registers.toml.declaration import Declaration
 from seeds import TABLES
 
 _REVISIONS: Final = {"2": "nace_classes", "2.1": "nace_classes_rev21"}

@@ -21,7 +21,8 @@ import polars as pl
 from pipeline.canonical import InputError
 from pipeline.registers import file_set
 from pipeline.registers.register import Register, RegisterRows, reason_counts
-from pipeline.registers.toml_registers import (
+from pipeline.registers.toml import (
+    accounts_reader,
     column_mapping,
     declaration_file,
     edition,
@@ -32,10 +33,9 @@ from pipeline.registers.toml_registers import (
     source_file,
     sql,
 )
-from pipeline.registers.toml_registers.declaration import Declaration
-from pipeline.registers.toml_registers.filed_accounts import accounts_reader
-from pipeline.registers.toml_registers.main_rows import StoredJoin
-from pipeline.registers.toml_registers.source_file import FilePart
+from pipeline.registers.toml.declaration import Declaration
+from pipeline.registers.toml.main_rows import StoredJoin
+from pipeline.registers.toml.source_file import FilePart
 
 
 def register(path: Path) -> Register:

@@ -15,10 +15,10 @@ import polars as pl
 from pipeline.canonical import InputError
 from pipeline.registers.company_identifiers import NO_COMPANY, is_no_company
 from pipeline.registers.statements.statement import DAYS
-from pipeline.registers.toml_registers import column_mapping, sql
-from pipeline.registers.toml_registers.declaration import Declaration, FiledAccounts
-from pipeline.registers.toml_registers.entity import NO_ID
-from pipeline.registers.toml_registers.source_file import ROW, FilePart
+from pipeline.registers.toml import column_mapping, sql
+from pipeline.registers.toml.declaration import Declaration, FiledAccounts
+from pipeline.registers.toml.entity import NO_ID
+from pipeline.registers.toml.source_file import ROW, FilePart
 
 NO_CLOSE: Final = "date de clôture illisible"
 NO_SCALE: Final = "unité inconnue"
