@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.registers import lei_relationships
-from pipeline.registers.annual_accounts import (
+from pipeline.registers.accounts import (
     be_nbb,
     dk_comptes,
     fi_comptes,

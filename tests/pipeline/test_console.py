@@ -5,8 +5,7 @@ import re
 import pytest
 
 from pipeline import console, seeds
-from pipeline.registers.annual_accounts import account_import, uk_accounts
-from pipeline.registers.statements import outcome
+from pipeline.registers.accounts import account_import, outcome, uk_accounts
 from pipeline.registers.toml import account_lines, column_mapping, entity, filings
 from pipeline.stages import implausible_values, rejections
 from pipeline.stages.accounts import doubtful_accounts, statement_lines

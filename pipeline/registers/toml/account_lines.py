@@ -13,11 +13,11 @@ from typing import Final
 import polars as pl
 
 from pipeline.canonical import COMPTES, GROUP, InputError
-from pipeline.registers.statements import chart, taxonomy
-from pipeline.registers.statements.chart import GROUP_PLACES
-from pipeline.registers.statements.statement import MONTHS, MOST_MONTHS
-from pipeline.registers.statements.statement_rows import COMPUTED, OF_GROUP
-from pipeline.registers.statements.taxonomy import Taxonomy
+from pipeline.registers.accounts import chart, taxonomy
+from pipeline.registers.accounts.chart import GROUP_PLACES
+from pipeline.registers.accounts.statement import MONTHS, MOST_MONTHS
+from pipeline.registers.accounts.statement_rows import COMPUTED, OF_GROUP
+from pipeline.registers.accounts.taxonomy import Taxonomy
 from pipeline.registers.toml.declaration import Declaration, FiledAccounts, Legend, Sum
 from pipeline.registers.toml.filings import (
     ELEMENT,

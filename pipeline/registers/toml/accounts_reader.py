@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
+from pipeline.registers.accounts.statement import UNLIKELY_LENGTH
 from pipeline.registers.register import (
     EXAMPLES,
     REJECTED,
@@ -19,7 +20,6 @@ from pipeline.registers.register import (
     reason_counts,
     row_count,
 )
-from pipeline.registers.statements.statement import UNLIKELY_LENGTH
 from pipeline.registers.toml import account_lines, edition, filings
 from pipeline.registers.toml.account_lines import (
     NO_AMOUNT,

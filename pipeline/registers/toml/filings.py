@@ -13,8 +13,8 @@ from typing import Final
 import polars as pl
 
 from pipeline.canonical import InputError
+from pipeline.registers.accounts.statement import DAYS
 from pipeline.registers.company_identifiers import NO_COMPANY, is_no_company
-from pipeline.registers.statements.statement import DAYS
 from pipeline.registers.toml import column_mapping, sql
 from pipeline.registers.toml.declaration import Declaration, FiledAccounts
 from pipeline.registers.toml.entity import NO_ID

@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 from pipeline.registers import FOLDER, REGISTERS, packing
 from pipeline.registers.toml import declaration_file
 from seeds import TABLES
-from tests.pipeline.registers.annual_accounts.test_account_import import DEPOSIT
-from tests.pipeline.registers.annual_accounts.test_se_comptes import fact, report
+from tests.pipeline.registers.accounts.test_account_import import DEPOSIT
+from tests.pipeline.registers.accounts.test_se_comptes import fact, report
 
 ROWS: Final = 8
 DOCUMENTS: Final = 3

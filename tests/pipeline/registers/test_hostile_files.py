@@ -15,9 +15,8 @@ from pipeline.canonical import InputError
 from pipeline.errors import FetchError
 from pipeline.nightly import plausibility
 from pipeline.registers import REGISTERS, packing
-from pipeline.registers.annual_accounts import documents
-from pipeline.registers.statements import filing
-from pipeline.registers.statements.filing import FilingError
+from pipeline.registers.accounts import documents, filing
+from pipeline.registers.accounts.filing import FilingError
 from tests.pipeline.registers.reading import RAW
 
 # Beyond what the libraries take by themselves, when nothing is imported.

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline import seeds
-from pipeline.registers.statements import chart
+from pipeline.registers.accounts import chart
 from pipeline.stages.accounts import doubtful_accounts, statement_lines
 from pipeline.stages.accounts.doubtful_accounts import (
     IMPLAUSIBLE,

@@ -1,0 +1,207 @@
+"""The import of annual accounts, the same for every source of this folder: documents in, canonical rows out.
+
+Documents are read one at a time, and their rows written batch by batch. Of several accounts of one
+company the last filed wins, line by line: a later one states last year's figures as they stand now.
+The choice is made afterwards, company by company, in groups of companies that fit in memory. So the
+order of files changes nothing, and memory does not grow with their number.
+
+Accounts that give nothing go to `rejected/`, with the name of their document, and do not stop the
+import. Those that are none of ours (withheld, interim) are counted as dropped.
+"""
+
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+from tqdm import tqdm
+
+from pipeline.canonical import COMPTES, InputError
+from pipeline.registers import packing
+from pipeline.registers.accounts import documents, filing, statement, statement_rows, sums, taxonomy
+from pipeline.registers.accounts.documents import Document
+from pipeline.registers.accounts.filed_account import AccountsResult, FiledAccount, Reader
+from pipeline.registers.accounts.filing import MALFORMED, UNREADABLE, FilingError
+from pipeline.registers.accounts.outcome import FilingOutcome
+from pipeline.registers.accounts.statement_rows import BATCH, Row
+from pipeline.registers.accounts.taxonomy import Taxonomy
+from pipeline.registers.company_identifiers import NO_COMPANY, is_identifier
+from pipeline.registers.record_stream import RecordError
+from pipeline.registers.register import REJECTED, Register, RegisterRows, rows_within
+from shards.codec.record import ETATS
+
+NO_LINE: Final = "aucun poste reconnu"
+REPLACED: Final = "lignes remplacées par un dépôt ultérieur"
+TOGETHER: Final = 500_000  # rows in memory at once, at most
+_ROW: Final = 1_000  # bytes of a row in memory
+_KEY: Final = ("id", "exercice", "etat", "code")
+# Beside the canonical columns: what sorts the accounts of a company, and what groups companies.
+_FILED: Final = {"depot": pl.String(), "tas": pl.Int64()}
+_GROUPS: Final = 1 << 16
+
+
+@dataclass(slots=True)
+class _Import:
+    """An import on its way: the source's elements, the account of filings, the files written.
+
+    Attributes:
+        has_rows: whether a document has many accounts, which are named by their numbers in it.
+    """
+
+    iso2: str
+    known: Taxonomy
+    work: Path
+    has_rows: bool
+    outcome: FilingOutcome = field(default_factory=FilingOutcome)
+    dropped: Counter[str] = field(default_factory=Counter)
+    batch: list[Row] = field(default_factory=list)
+    written: list[Path] = field(default_factory=list)
+    rows: int = 0
+
+
+def register(
+    source: str,
+    iso2: str,
+    suffixes: Sequence[str],
+    reader: Reader,
+    *,
+    is_one_filing: bool = False,
+) -> Register:
+    """The register whose documents `reader` reads; of a zip, those with one of `suffixes`.
+
+    Args:
+        is_one_filing: whether a document is one filing, which is read within the limits of a filing.
+    """
+    read_document = _one_filing(reader) if is_one_filing else reader
+
+    def read(files: Sequence[Path], work: Path, memory: int | None = None) -> RegisterRows:
+        running = _Import(iso2, taxonomy.load(source), work, has_rows=not is_one_filing)
+        for file in files:
+            found = documents.documents(file, suffixes, work, is_alone=len(files) == 1)
+            shown = tqdm(found, desc=file.name, unit="", leave=False, disable=None)
+            for document in shown:
+                _read(running, document, read_document)
+        _flush(running)
+        kept = _last_filed(running, rows_within(memory, _ROW, TOGETHER))
+        counts = running.outcome.row_counts()
+        return RegisterRows(
+            stems=tuple(dict.fromkeys(packing.stem(file) for file in files)),
+            kept=kept,
+            rejected=pl.LazyFrame(running.outcome.rejected, schema=dict(REJECTED)),
+            counts=replace(counts, dropped=dict(sorted(running.dropped.items()))),
+        )
+
+    return Register(source=source, table="comptes", read=read)
+
+
+def _one_filing(reader: Reader) -> Reader:
+    def read(document: Document) -> Iterator[AccountsResult]:
+        with filing.within_limits():
+            accounts = list(reader(document))
+        return iter(accounts)
+
+    return read
+
+
+def _read(running: _Import, document: Document, reader: Reader) -> None:
+    outcome = running.outcome
+    before = outcome.read
+    try:
+        for number, found in enumerate(reader(document), start=1):
+            outcome.read += 1
+            try:
+                if isinstance(found, FiledAccount):
+                    _keep(running, found)
+                elif found.on_purpose:
+                    running.dropped[found.reason] += 1
+                else:
+                    raise FilingError(found.reason, found.detail)
+            except UNREADABLE as wrong:
+                refused = FilingError(MALFORMED, f"{type(wrong).__name__}: {wrong}")
+                outcome.reject(document.name, str(found.id), refused, _row(running, number))
+            except FilingError as error:
+                outcome.reject(document.name, found.id, error, _row(running, number))
+        if outcome.read == before:
+            raise FilingError(NO_LINE, "aucun compte")
+    except FilingError as error:
+        outcome.read += 1
+        outcome.reject(document.name, None, error)
+    except (RecordError, *documents.BROKEN) as error:
+        # A document that holds many accounts is one download; half of it would pass for all.
+        raise InputError(f"{document.name}: {error}; download it again") from error
+
+
+def _row(running: _Import, number: int) -> int | None:
+    return number if running.has_rows else None
+
+
+def _keep(running: _Import, account: FiledAccount) -> None:
+    """Keep the lines of an account.
+
+    Raises:
+        FilingError: it has no line, or is of no company.
+    """
+    outcome = running.outcome
+    if not is_identifier(running.iso2, account.id):
+        raise FilingError(NO_COMPANY, account.id)
+    outcome.tally.counts["faits illisibles"] += account.unreadable
+    added = sums.add_up(account.facts, running.known)
+    facts = [*account.facts, *added]
+    amounts = statement.amounts(facts, account.closing, running.known, outcome.tally, account.start)
+    if not amounts:
+        raise FilingError(NO_LINE, f"{len(account.facts)} faits")
+    outcome.kept += 1
+    computed = sums.computed_lines(added, running.known)
+    amounts = [
+        one._replace(
+            group=account.group,
+            computed=one.computed or (one.exercice, one.line.code) in computed,
+        )
+        for one in amounts
+    ]
+    group = zlib.crc32(account.id.encode()) % _GROUPS
+    for row in statement_rows.rows(running.iso2, account.id, amounts):
+        running.rows += 1
+        running.batch.append(row | {"depot": account.filed, "tas": group})
+    if len(running.batch) >= BATCH:
+        _flush(running)
+
+
+def _flush(running: _Import) -> None:
+    if running.batch:
+        path = running.work / f"depots-{len(running.written):05}.parquet"
+        pl.DataFrame(running.batch, schema={**COMPTES, **_FILED}).write_parquet(path)
+        running.written.append(path)
+        running.batch.clear()
+
+
+def _last_filed(running: _Import, together: int) -> pl.LazyFrame:
+    """The last filed line of each company, year and code, in the order of statements."""
+    parts = -(-running.rows // together)
+    counts = running.outcome.tally.counts
+    chosen: list[pl.LazyFrame] = [pl.LazyFrame(schema=dict(COMPTES))]
+    for part in range(parts):
+        path = running.work / f"lignes-{part:05}.parquet"
+        lines = _chosen_rows(running.written, part, parts)
+        lines.write_parquet(path)
+        chosen.append(pl.scan_parquet(path))
+        counts["lignes écrites"] += lines.height
+        counts["sociétés"] += lines["id"].n_unique()
+        counts["exercices"] += lines.select("id", "exercice").n_unique()
+    counts[REPLACED] += running.rows - counts["lignes écrites"]
+    return pl.concat(chosen)
+
+
+def _chosen_rows(written: Sequence[Path], part: int, parts: int) -> pl.DataFrame:
+    mine = pl.scan_parquet(list(written)).filter(pl.col("tas") * parts // _GROUPS == part)
+    place = pl.col("etat").replace_strict(ETATS, range(len(ETATS)), return_dtype=pl.Int8)
+    return (
+        mine.sort("depot", "valeur", "libelle", descending=True)
+        .unique(_KEY, keep="first", maintain_order=True)
+        .sort("id", "exercice", place, "ordre")
+        .select(list(COMPTES))
+        .collect()
+    )

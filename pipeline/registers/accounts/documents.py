@@ -1,0 +1,107 @@
+"""Documents of filed accounts out of their packing: plain, gzip, zip, zips in a zip.
+
+Virk gives gzip without a suffix that says so, Bolagsverket a zip for each report in a weekly zip.
+A document is open only while it is read. A damaged zip given to the command is an InputError, a
+damaged one inside it a FilingError: the other filings are good.
+"""
+
+import zipfile
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO, Final, NamedTuple
+
+from pipeline.registers import packing
+from pipeline.registers.accounts import filing
+from pipeline.registers.packing import UnpackedSize
+
+_DEEPEST: Final = 3  # zips in zips; Bolagsverket has two, and one that holds itself has no end
+BROKEN: Final = (*packing.BROKEN, OSError)
+
+
+class Document(NamedTuple):
+    """A published file: its name without folders, and a way to open it, unpacked."""
+
+    name: str
+    open: Callable[[], IO[bytes]]
+
+    def read(self) -> bytes:
+        """Read a document that is one filing.
+
+        Raises:
+            FilingError: a damaged file, or one of more than LARGEST bytes.
+        """
+        return filing.content(self.open)
+
+
+def documents(
+    file: Path, suffixes: Collection[str], work: Path, *, is_alone: bool = False
+) -> Iterator[Document]:
+    """The documents in `file`, in the order of their names; each can be read until the next.
+
+    Of a zip, only files with one of `suffixes` and further zips are taken: registers put notes
+    beside them. A zip in the zip that cannot be opened is a document, which cannot be read either.
+
+    Args:
+        work: a folder for zips in the zip.
+        is_alone: whether it is the only file of an import; of several, a single document is rejected alone.
+
+    Raises:
+        InputError: a file alone of a form that no register publishes, a .zip that is no zip, one without any such
+            file, or one whose members cannot be read here.
+    """
+    size = UnpackedSize(file, work)
+    if not packing.is_zip(file):
+        if is_alone:
+            packing.unpack(file.open("rb", buffering=0), size).close()  # to refuse a foreign form
+        name = packing.unpacked_name(file.name.removesuffix(".zip"))
+        yield Document(name, lambda: packing.unpack(file.open("rb", buffering=0), size))
+        return
+    opened = _Zips(suffixes, work, size)
+    with packing.open_zip(file) as archive:
+        for info in packing.entries(archive):
+            packing.refuse_unreadable(info, file)
+        found = False
+        for document in opened.documents(archive, 1):
+            found = True
+            yield document
+        if not found:
+            raise packing.nothing_of(file, archive, suffixes)
+
+
+class _Zips:
+    """The documents of a zip, and of the zips in it."""
+
+    def __init__(self, suffixes: Collection[str], work: Path, size: UnpackedSize) -> None:
+        self._suffixes = tuple(suffixes)
+        self._work = work
+        self._size = size
+
+    def documents(self, archive: zipfile.ZipFile, depth: int) -> Iterator[Document]:
+        for info in packing.entries(archive):
+            name = packing.unpacked_name(PurePosixPath(info.filename).name)
+            document = Document(name, partial(packing.open_entry, archive, info, self._size))
+            if name.lower().endswith(".zip"):
+                yield from self._inner_documents(document, depth + 1)
+            elif name.lower().endswith(self._suffixes):
+                yield document
+
+    def _inner_documents(self, packed: Document, depth: int) -> Iterator[Document]:
+        if depth > _DEEPEST:
+            yield packed._replace(open=lambda: _refuse(packed.name))
+            return
+        with ExitStack() as opened:
+            try:
+                archive = opened.enter_context(packing.copied_zip(packed.open(), self._work))
+            except BROKEN as error:
+                if isinstance(error, OSError) and error.errno is not None:
+                    raise  # of the disk; bz2 raises one without a number
+                yield packed
+                return
+            for document in self.documents(archive, depth):
+                yield document._replace(name=f"{packed.name}/{document.name}")
+
+
+def _refuse(name: str) -> IO[bytes]:
+    raise zipfile.BadZipFile(f"{name} is the zip number {_DEEPEST + 1} in one another")
