@@ -39,10 +39,9 @@ from pipeline.publishing.resume import BuiltCountry
 from pipeline.publishing.task import Task
 from pipeline.publishing.workdir import WorkFolder
 from pipeline.seeds import Seeds
-from pipeline.stages import input_files, quality_report, rejections
+from pipeline.stages import input_files, objections, quality_report, rejections
 from pipeline.stages.input_files import Survey
-from pipeline.stages.persons import objections
-from pipeline.stages.persons.objections import Objections
+from pipeline.stages.objections import Objections
 from pipeline.stages.quality_report import Quality
 from pipeline.stages.rejections import NO_COUNTRY, REASON, UNKNOWN_ISO2
 from pipeline.workers import dask_cluster, processes

@@ -10,9 +10,16 @@ import polars as pl
 
 from pipeline.canonical import COMPTES
 from pipeline.publishing.task import Task
-from pipeline.stages import implausible_values, input_files, money, rejections, text_cleaning
-from pipeline.stages.accounts import doubtful_accounts, statement_lines
-from pipeline.stages.persons import personal_data
+from pipeline.stages import (
+    doubtful_accounts,
+    implausible_values,
+    input_files,
+    money,
+    personal_data,
+    rejections,
+    statement_lines,
+    text_cleaning,
+)
 from pipeline.stages.rejections import REASON
 
 

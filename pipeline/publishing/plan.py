@@ -13,11 +13,9 @@ from pipeline.publishing import resume
 from pipeline.publishing.task import Tables, Task
 from pipeline.publishing.workdir import WorkFolder
 from pipeline.seeds import Seeds
-from pipeline.stages import complements, input_files, money, rejections
-from pipeline.stages.codes import sectors
+from pipeline.stages import complements, input_files, money, objections, rejections, sectors
 from pipeline.stages.input_files import Survey
-from pipeline.stages.persons import objections
-from pipeline.stages.persons.objections import Objections
+from pipeline.stages.objections import Objections
 from pipeline.workers import memory, processes
 from pipeline.workers.processes import Processes
 from seeds import TABLES

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from pipeline.canonical import GROUP as OF_GROUP
 from pipeline.publishing import sorted_runs
 from pipeline.publishing.sorted_runs import Run
-from pipeline.stages.codes.sectors import DIVISION, GROUP
 from pipeline.stages.layout_order import HAS_SITE
 from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.rejections import REASON
+from pipeline.stages.sectors import DIVISION, GROUP
 from shards.codec import aliases, record
 from shards.codec.codes import DistinctValues
 from shards.codec.strings import END, Texts

@@ -26,26 +26,27 @@ from pipeline.publishing.task import Task
 from pipeline.seeds import Seeds
 from pipeline.stages import (
     checks,
+    clauses,
     complements,
     derived_fields,
     duplicates,
+    hidden_fields,
     identifiers,
     implausible_values,
     input_files,
     layout_order,
     money,
+    personal_data,
     quality_report,
+    ratio_columns,
     rejections,
+    sectors,
+    statement_lines,
+    statuses,
     text_cleaning,
 )
-from pipeline.stages.accounts import (
-    ratio_columns,
-    statement_lines,
-)
-from pipeline.stages.codes import sectors, statuses
 from pipeline.stages.complements import SourceRows
 from pipeline.stages.input_files import InputPart
-from pipeline.stages.persons import clauses, hidden_fields, personal_data
 from pipeline.stages.quality_report import Quality
 from pipeline.stages.rejections import REASON
 from pipeline.workers.processes import Progress

@@ -8,7 +8,7 @@ import polars as pl
 from pipeline.seeds import Seeds
 from pipeline.stages import rejections
 from pipeline.stages.input_files import InputPart
-from pipeline.stages.persons.objections import Hidden
+from pipeline.stages.objections import Hidden
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pipeline.canonical import TEXTS
-from pipeline.stages.codes.sectors import DIVISION, GROUP
 from pipeline.stages.money import ASSETS, CAPITAL
+from pipeline.stages.sectors import DIVISION, GROUP
 
 HAS_SITE: Final = "has_site"  # working column
 _NUMBER: Final = "number"

@@ -13,10 +13,15 @@ import polars as pl
 
 from pipeline import console
 from pipeline.errors import BuildError
-from pipeline.stages import complements, money, text_cleaning
-from pipeline.stages.accounts import statement_lines
-from pipeline.stages.codes import sectors, statuses
-from pipeline.stages.persons import personal_data
+from pipeline.stages import (
+    complements,
+    money,
+    personal_data,
+    sectors,
+    statement_lines,
+    statuses,
+    text_cleaning,
+)
 from shards.codec.record import FIELDS
 
 # The counted fields: all that are served, rows with statements and rows with a contact.

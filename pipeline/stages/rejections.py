@@ -17,7 +17,7 @@ import polars as pl
 
 from pipeline import console
 from pipeline.errors import BuildError
-from pipeline.stages.persons import personal_data
+from pipeline.stages import personal_data
 
 REASON: Final = "motif"
 FOLDER: Final = "rejected"

@@ -7,9 +7,13 @@ import pytest
 from pipeline import console, seeds
 from pipeline.registers.accounts import account_import, outcome, uk_accounts
 from pipeline.registers.toml import account_lines, column_mapping, entity, filings
-from pipeline.stages import implausible_values, rejections
-from pipeline.stages.accounts import doubtful_accounts, statement_lines
-from pipeline.stages.codes import sectors
+from pipeline.stages import (
+    doubtful_accounts,
+    implausible_values,
+    rejections,
+    sectors,
+    statement_lines,
+)
 
 REASONS = {
     *rejections.FAULTS,

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from pipeline.publishing import shard_input, sorted_runs
 from pipeline.stages import layout_order
-from pipeline.stages.codes.sectors import DIVISION, GROUP
 from pipeline.stages.layout_order import HAS_SITE
 from pipeline.stages.money import ASSETS, CAPITAL
+from pipeline.stages.sectors import DIVISION, GROUP
 from shards.codec import record, sort_keys, strings
 from shards.format import DATE_NULL, EFFECTIF_NULL
 from tests.pipeline.rows import comptes, line

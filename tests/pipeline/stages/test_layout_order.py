@@ -5,8 +5,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from pipeline.stages import layout_order
-from pipeline.stages.codes.sectors import DIVISION, GROUP
 from pipeline.stages.money import ASSETS, CAPITAL
+from pipeline.stages.sectors import DIVISION, GROUP
 
 FRAME = pl.DataFrame(
     {

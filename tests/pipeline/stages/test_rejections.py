@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 from pipeline.errors import BuildError
-from pipeline.stages import rejections, text_cleaning
-from pipeline.stages.persons import personal_data
+from pipeline.stages import personal_data, rejections, text_cleaning
 from pipeline.stages.rejections import REASON
 from tests.pipeline.rows import companies, company
 

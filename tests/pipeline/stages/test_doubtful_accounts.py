@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from pipeline import seeds
 from pipeline.registers.accounts import chart
-from pipeline.stages.accounts import doubtful_accounts, statement_lines
-from pipeline.stages.accounts.doubtful_accounts import (
+from pipeline.stages import doubtful_accounts, statement_lines
+from pipeline.stages.doubtful_accounts import (
     IMPLAUSIBLE,
     OTHER_SERIES,
     OTHER_UNIT,

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from pipeline import seeds
-from pipeline.stages.accounts import statement_lines
+from pipeline.stages import statement_lines
 from pipeline.stages.rejections import REASON
 from shards.codec.folding import fold
 from tests.pipeline.rows import Row, companies, company, comptes, line

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline import seeds
-from pipeline.stages.codes import sectors
-from pipeline.stages.codes.sectors import DIVISION, GROUP, GUESSED, OUTSIDE
+from pipeline.stages import sectors
+from pipeline.stages.sectors import DIVISION, GROUP, GUESSED, OUTSIDE
 from tests.pipeline.rows import companies, company
 
 SEEDS = seeds.read()

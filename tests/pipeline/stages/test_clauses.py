@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pipeline import seeds as tables
 from pipeline.errors import SeedError
-from pipeline.stages.persons import clauses, personal_data
+from pipeline.stages import clauses, personal_data
 from seeds import TABLES
 from tests.pipeline.builds import accounted, run, served
 from tests.pipeline.rows import companies, company, write

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline import seeds
-from pipeline.stages import money
-from pipeline.stages.accounts import ratio_columns
+from pipeline.stages import money, ratio_columns
 from seeds import TABLES
 from shards import format
 from shards.ratios import accounts

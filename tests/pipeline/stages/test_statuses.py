@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pipeline import registers, seeds
 from pipeline.errors import SeedError
-from pipeline.stages.codes import statuses
+from pipeline.stages import statuses
 from seeds import TABLES
 from tests import oracle
 from tests.pipeline.rows import companies, company

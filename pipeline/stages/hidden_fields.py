@@ -10,7 +10,7 @@ from typing import Final
 import polars as pl
 
 from pipeline.stages import text_cleaning
-from pipeline.stages.persons.objections import Hidden
+from pipeline.stages.objections import Hidden
 
 LEFT_OUT: Final = "opposition d'une personne"
 WHOLE: Final = "société"

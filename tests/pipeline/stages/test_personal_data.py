@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline import seeds as tables
 from pipeline.errors import SeedError
-from pipeline.stages import quality_report, rejections
-from pipeline.stages.persons import personal_data
+from pipeline.stages import personal_data, quality_report, rejections
 from pipeline.stages.quality_report import Quality
 from seeds import TABLES
 from tests.pipeline.builds import accounted, run, served

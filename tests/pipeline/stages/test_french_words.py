@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from pipeline import seeds
-from pipeline.stages.codes import statuses
+from pipeline.stages import statuses
 from serve.contract import seed_tables
 from tests.pipeline.rows import companies, company
 

@@ -11,8 +11,8 @@ from pipeline import seeds as tables
 from pipeline.canonical import Origin
 from pipeline.errors import BuildError
 from pipeline.publishing import build
-from pipeline.stages.persons import objections
-from pipeline.stages.persons.objections import FIELDS, Objections, ObjectionsError
+from pipeline.stages import objections
+from pipeline.stages.objections import FIELDS, Objections, ObjectionsError
 from shards.changes import change_steps
 from shards.changes.forgetting import ERASED
 from shards.errors import GenerationError
