@@ -1,6 +1,10 @@
 """The nightly run: fetch, import, build, verify, publish, sign, prune, and one report of all of it.
 
 Read `nightly` (the stages in order), then `imports` (each edition in a folder of its own), `report` and `config`.
-`fetch/` brings what registers publish. `command` is the command line of both. `forecast` is the plan of a night
-(`--plan`), `progress` what a terminal shows, `textfile` metrics for Prometheus.
+`command` is the command line of `fetch` and `nightly`.
+
+The fetch of `python -m pipeline fetch SOURCE --out RAW` is the first stage: `published_files` (the files that registers
+publish: seeds/sources.csv), then `fetching` (sources, files, editions), `download` (one file: conditional, resumed,
+retried, ended if too slow), `plausibility` (the checks that make a file credible) and `receipt` (the record beside it).
+`client` is the only module of the batch job that speaks HTTP.
 """

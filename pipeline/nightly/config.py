@@ -13,8 +13,8 @@ from typing import Any, Final, TypeVar
 from pipeline import argument_types as types
 from pipeline.errors import BuildError
 from pipeline.nightly import published_files
+from pipeline.nightly.download import SLOWEST
 from pipeline.nightly.fetching import FetchSettings, secret_name
-from pipeline.nightly.pace import SLOWEST
 from pipeline.nightly.published_files import SourceSettings
 from pipeline.stages.rejections import MAX_SHARE
 from pipeline.workers.isolation import IDLE_SECONDS, Limits

@@ -1,23 +1,175 @@
 """The download of one edition: conditional, resumed, retried, and never in the place of the file before.
 
-The bytes grow in a `PartFile`. A download that was interrupted goes on with Range and If-Range, so that a server which
-has published anew in between sends the whole of it. What is there when this function returns is complete as announced;
-whether it is credible is decided elsewhere.
+Read `EditionDownload` at the end first. A download that was interrupted goes on with Range and If-Range, so that a
+server which has published anew in between sends the whole file. When `run` returns, the file is complete as announced;
+`plausibility` decides whether it is credible.
+
+The bytes grow in a `PartFile`: `.fetch/<file>`; `<file>.part.json` has the validators of the representation they belong
+to (RFC 9110 §8.8), and a digest of the bytes that were there at the last checkpoint. A later night keeps only those:
+after a power cut the end of a file may be zeros, and a bit may flip between two nights.
+
+`Pace` ends a download that is too slow over a minute of reading. The time between two tries does not count, the time of
+a silence does: a server that stops and goes on again and again is as slow as one that never stops. A file that comes
+within a minute is never too slow.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import IO, Final
 
+from blake3 import blake3
+
+from pipeline.errors import FetchError
 from pipeline.nightly import plausibility
 from pipeline.nightly.client import Answer, Client
-from pipeline.nightly.pace import SLOWEST, Pace
-from pipeline.nightly.part_file import PartFile
 from pipeline.nightly.published_files import PublishedFile
 from pipeline.nightly.receipt import Receipt, Validators
+from shards.generations import atomic_files, sealed_record
 from shards.sync.errors import FaultError
 from shards.sync.pacing import Backoff, FileRetries, SlowBody
+
+SLOWEST: Final = 20_000  # bytes a second
+_WINDOW_SECONDS: Final = 60.0
+_CHECKPOINT_SECONDS: Final = 1.0
+
+
+class SlowServerError(FetchError):
+    """A server brings too few bytes a second; asking again would not help."""
+
+
+class Pace:
+    """The pace of one download over all its tries; `slowest` bytes a second are read on, 0 for any."""
+
+    def __init__(
+        self, address: str, slowest: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._address, self._slowest, self._clock = address, slowest, clock
+        self._since = clock()
+        self._seconds, self._brought = 0.0, 0
+
+    def start(self) -> None:
+        """Begin to read a body."""
+        self._since = self._clock()
+
+    def take(self, size: int) -> None:
+        """Count a piece, and the time since the one before.
+
+        Raises:
+            SlowServerError: as `check`.
+        """
+        self.stop()
+        self._brought += size
+        self.check()
+
+    def stop(self) -> None:
+        """Count the time since the last piece: that of a silence."""
+        now = self._clock()
+        self._seconds, self._since = self._seconds + now - self._since, now
+
+    def check(self) -> None:
+        """Refuse to go on if the last minute of reading brought too little.
+
+        Raises:
+            SlowServerError: it did.
+        """
+        if self._seconds < _WINDOW_SECONDS:
+            return
+        speed = self._brought / self._seconds
+        if speed < self._slowest:
+            raise SlowServerError(
+                f"{self._address} brings {speed:,.0f} bytes a second, under {self._slowest:,} (`slowest` in the"
+                " configuration); it is given up for this night, and the next one goes on where it was"
+            )
+        self._seconds, self._brought = 0.0, 0
+
+
+@dataclass(frozen=True, slots=True)
+class PartState:
+    """What is known of an unfinished file.
+
+    Attributes:
+        octets: its whole size, if announced.
+        recus, blake3: how many of its bytes had come at the last checkpoint, and their digest.
+    """
+
+    validators: Validators
+    octets: int | None
+    recus: int = 0
+    blake3: str = ""
+
+
+class PartFile:
+    """An unfinished file; `at` of its bytes have come."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.at = 0
+        self.begun: PartState | None = None
+        self._digest = blake3()
+        self._recorded = 0.0
+
+    def resume(self, address: str) -> None:
+        """Take up what an earlier night has left of `address`, up to its last checkpoint."""
+        found = _read_state(self._record)
+        if found is None or found.validators.adresse != address or not self.path.exists():
+            return
+        if not 0 < found.recus <= self.path.stat().st_size:
+            return
+        with self.path.open("r+b") as file:
+            file.truncate(found.recus)
+        digest = blake3().update_mmap(self.path)
+        if digest.hexdigest() == found.blake3:
+            self.begun, self.at, self._digest = found, found.recus, digest
+
+    def can_continue(self) -> bool:
+        """Whether a request may ask for the rest alone (RFC 9110 §13.1.5)."""
+        return bool(self.begun and self.at and self.begun.validators.if_same())
+
+    def start(self, validators: Validators, octets: int | None) -> None:
+        """Begin anew, with nothing."""
+        self.forget()
+        self.begun = PartState(validators, octets)
+
+    def append(self, piece: bytes, out: IO[bytes]) -> None:
+        """Write a piece that has come to `out`, which is open for appending."""
+        out.write(piece)
+        self._digest.update(piece)
+        self.at += len(piece)
+        if time.monotonic() - self._recorded > _CHECKPOINT_SECONDS:
+            self.checkpoint(out)
+
+    def checkpoint(self, out: IO[bytes]) -> None:
+        """Record what has come."""
+        assert self.begun
+        out.flush()
+        self.begun = replace(self.begun, recus=self.at, blake3=self._digest.hexdigest())
+        atomic_files.write(self._record, sealed_record.dump(asdict(self.begun)))
+        self._recorded = time.monotonic()
+
+    def forget(self) -> None:
+        """Delete the bytes and the record."""
+        self.path.unlink(missing_ok=True)
+        self.end()
+        self.begun, self.at, self._digest = None, 0, blake3()
+
+    def end(self) -> None:
+        """Delete the record of a file that is whole."""
+        self._record.unlink(missing_ok=True)
+
+    @property
+    def _record(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.part.json")
+
+
+def _read_state(path: Path) -> PartState | None:
+    try:
+        found = sealed_record.load(path.read_bytes())
+        return PartState(**{**found, "validators": Validators(**found["validators"])})
+    except (OSError, ValueError, KeyError, TypeError):  # absent, damaged, or of another version
+        return None
 
 
 @dataclass(slots=True)

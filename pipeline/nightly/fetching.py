@@ -17,9 +17,7 @@ from typing import Final, Literal
 from pipeline.errors import FetchError
 from pipeline.nightly import client, plausibility, published_files, receipt
 from pipeline.nightly.client import Client
-from pipeline.nightly.download import EditionDownload
-from pipeline.nightly.pace import SLOWEST, SlowServerError
-from pipeline.nightly.part_file import PartFile
+from pipeline.nightly.download import SLOWEST, EditionDownload, PartFile, SlowServerError
 from pipeline.nightly.plausibility import ImplausibleError
 from pipeline.nightly.published_files import Edition, PublishedFile, SourceSettings
 from pipeline.nightly.receipt import Receipt, Validators

@@ -19,11 +19,11 @@ import polars as pl
 
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
-from pipeline.nightly import fetching, imports, published_files, report, textfile
+from pipeline.nightly import fetching, imports, published_files, report
 from pipeline.nightly.config import NightlyConfig
 from pipeline.nightly.fetching import FetchSettings
 from pipeline.nightly.imports import SourceImports
-from pipeline.nightly.report import NightlyReport
+from pipeline.nightly.report import NightlyReport, write_metrics
 from pipeline.publishing import build
 from pipeline.publishing.build import BuildResult
 from pipeline.publishing.plan import BuildOptions
@@ -109,7 +109,7 @@ class NightlyRun:
             return
         code = report.exit_code(strict=config.strict)
         try:
-            textfile.write(
+            write_metrics(
                 config.textfile, report, config.data, ended=self.clock(), success=code == 0
             )
         except OSError as error:

@@ -1,4 +1,4 @@
-"""The stages of a build: functions from LazyFrame to LazyFrame, in the order of publishing/country/stages.py.
+"""The stages of a build: functions from LazyFrame to LazyFrame, in the order of publishing/stages.py.
 
 `input_files` finds the rows; `text_cleaning` and `rejections` clean and check them, `persons` leaves out what is
 personal, `implausible_values` the values that cannot be; `complements` fills what a register leaves empty; `accounts`,

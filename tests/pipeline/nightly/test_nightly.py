@@ -441,7 +441,7 @@ def test_old_reports_go(tmp_path: Path, server: RegisterServer) -> None:
 
 MOMENTS = [
     ("pipeline.nightly.receipt", "write", "before"),
-    ("pipeline.nightly.part_file", "PartFile.end", "before"),
+    ("pipeline.nightly.download", "PartFile.end", "before"),
     ("shards.generations.sealed_record", "seal", "before"),
     ("pipeline.nightly.imports", "_import", "after"),
     ("pipeline.publishing.reference_lists", "reference", "before"),

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from pipeline.nightly import client, fetching, pace, progress
+from pipeline.nightly import client, command, download, fetching
+from pipeline.nightly.download import Pace, SlowServerError
 from pipeline.nightly.fetching import FetchSettings
-from pipeline.nightly.pace import Pace, SlowServerError
 from pipeline.nightly.published_files import SourceSettings
 from tests.pipeline.nightly import register_server as ways
 from tests.pipeline.nightly.register_server import RegisterServer
@@ -36,7 +36,7 @@ PIECE = 1 << 12  # bytes of a piece of `ways.slow`
 @pytest.fixture
 def minute(monkeypatch: pytest.MonkeyPatch) -> None:
     """A minute of three tenths of a second."""
-    monkeypatch.setattr(pace, "_WINDOW_SECONDS", 0.3)
+    monkeypatch.setattr(download, "_WINDOW_SECONDS", 0.3)
     monkeypatch.setattr(fetching, "_MINUTE", 0.3)
 
 
@@ -226,7 +226,7 @@ def test_a_log_has_a_line_of_progress_a_minute(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(progress, "_EVERY_SECONDS", 0.05)
+    monkeypatch.setattr(command, "_EVERY_SECONDS", 0.05)
     config = configured(tmp_path, both)
     both.publish(f"/{EE}", ESTONIA, ways.slow(0.02))
 

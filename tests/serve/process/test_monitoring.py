@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from pipeline.nightly import textfile
-from pipeline.nightly.report import NightlyReport, SourceReport
+from pipeline.nightly.report import NightlyReport, SourceReport, write_metrics
 from shards.generations import pointer
 from tests.proof.tools import WAIT_S, need
 from tests.quota.servers import free_port
@@ -171,7 +170,7 @@ def _end_night(path: Path, data: Path) -> None:
     now, published = datetime.now(UTC), str(pointer.current_name(data))
     report = NightlyReport(now.isoformat(), sources=[estonia], generation=published)
     report.etapes["build"] = 4.0
-    textfile.write(path, report, data, ended=now, success=True)
+    write_metrics(path, report, data, ended=now, success=True)
 
 
 @contextmanager
