@@ -22,7 +22,7 @@ from pipeline import canonical, code_version, console, importing, seeds
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.nightly import published_files
-from pipeline.publishing import stages
+from pipeline.publishing import country
 from pipeline.registers import FOLDER, REGISTERS, file_set
 from pipeline.registers.register import RowCounts
 from pipeline.registers.toml import column_mapping
@@ -283,7 +283,7 @@ def _refuse_closed_gates(
     tables = seeds.read()
     for file in sorted((folder / edition.cle / "companies").glob("*.parquet")):
         try:
-            stages.refuse_import(file, tables, max_rejected)
+            country.refuse_import(file, tables, max_rejected)
         except BuildError as error:
             raise BuildError(
                 f"{', '.join(edition.fichiers)}: {error}; --accept {source} takes it all the same"

@@ -22,20 +22,20 @@ from pipeline import canonical
 from pipeline import seeds as tables
 from pipeline.canonical import TABLES
 from pipeline.errors import BuildError
+from pipeline.publishing import country as country_stages
 from pipeline.publishing import (
     country_sources,
     diff,
     groups,
     kept_countries,
     plan,
+    receipts,
     reference_lists,
-    resume,
     reuse,
     workdir,
 )
-from pipeline.publishing import stages as country_stages
 from pipeline.publishing.plan import BuildInput, BuildOptions
-from pipeline.publishing.resume import BuiltCountry
+from pipeline.publishing.receipts import BuiltCountry
 from pipeline.publishing.task import Task
 from pipeline.publishing.workdir import WorkFolder
 from pipeline.seeds import Seeds
@@ -242,9 +242,9 @@ def _build_countries(
 ) -> tuple[list[BuiltCountry], tuple[str, ...]]:
     """Build the countries that are not reused; return them and the names of the resumed ones."""
     tasks = [task for task in tasks if task.iso2 not in reused]
-    resume.discard_others(work.done, {task.iso2 for task in tasks})
+    receipts.discard_others(work.done, {task.iso2 for task in tasks})
     found = [
-        resume.find_done(task.done, task.iso2, task.key, task.rejected_files) for task in tasks
+        receipts.find_done(task.done, task.iso2, task.key, task.rejected_files) for task in tasks
     ]
     done = [one for one in found if one]
     left = [task for task, one in zip(tasks, found, strict=True) if not one]

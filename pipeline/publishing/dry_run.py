@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline import seeds as tables
-from pipeline.publishing import plan, resume, reuse
+from pipeline.publishing import plan, receipts, reuse
 from pipeline.publishing.plan import BuildInput, BuildOptions
 from pipeline.publishing.task import Task
 from pipeline.publishing.workdir import FOLDER, WorkFolder
@@ -78,8 +78,8 @@ def _actions(
     for task in tasks:
         if reuse.unchanged_receipt(published, options.out, task):
             actions[task.iso2] = _SAME
-        elif resume.read_receipt(
-            resume.receipt_path(task.done, task.iso2), task.key, task.rejected_files
+        elif receipts.read_receipt(
+            receipts.receipt_path(task.done, task.iso2), task.key, task.rejected_files
         ):
             actions[task.iso2] = _DONE
         else:

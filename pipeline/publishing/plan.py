@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipeline import code_version
 from pipeline.errors import BuildError
-from pipeline.publishing import resume
+from pipeline.publishing import receipts
 from pipeline.publishing.task import Tables, Task
 from pipeline.publishing.workdir import WorkFolder
 from pipeline.seeds import Seeds
@@ -162,7 +162,7 @@ def _task(
         out=options.out,
         done=work.done,
         work=work.work,
-        key=resume.key(
+        key=receipts.key(
             iso2, *shared, *(str(names) for names in inputs), *objections.lines_of(hidden)
         ),
         hidden=hidden,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pipeline.publishing import resume
-from pipeline.publishing.resume import BuiltCountry
+from pipeline.publishing import receipts
+from pipeline.publishing.receipts import BuiltCountry
 from pipeline.publishing.task import Task
 from shards.errors import ShardError
 from shards.generations import generation_files, manifest, pointer
@@ -55,8 +55,8 @@ def find_unchanged(
 
 def unchanged_receipt(published: PublishedBuild, out: Path, task: Task) -> BuiltCountry | None:
     """The receipt of a country that would give the same shard now; else None. Reads no shard."""
-    country = resume.read_receipt(
-        resume.receipt_path(out / FOLDER, task.iso2), task.key, task.rejected_files
+    country = receipts.read_receipt(
+        receipts.receipt_path(out / FOLDER, task.iso2), task.key, task.rejected_files
     )
     if country and published.files.get(generation_files.shard_name(task.iso2)) == country.file:
         return country

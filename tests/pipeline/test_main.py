@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.__main__ import main
-from pipeline.publishing import dry_run, stages
+from pipeline.publishing import country, dry_run
 from pipeline.publishing.plan import BuildOptions
 from shards.generations import pointer
 from tests.pipeline.rows import companies, company, comptes, line, two_countries, write
@@ -182,7 +182,7 @@ def test_an_interrupted_build_publishes_nothing(
         raise KeyboardInterrupt
 
     source = write(tmp_path / "in", [company("EE", "1", "Ä")])
-    monkeypatch.setattr(stages, "build", interrupt)
+    monkeypatch.setattr(country, "build", interrupt)
 
     code = main(["build", "--input", str(source), "--out", str(tmp_path / "data")])
 

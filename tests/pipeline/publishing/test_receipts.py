@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pipeline import code_version
-from pipeline.publishing import resume
-from pipeline.publishing.resume import BuiltCountry
+from pipeline.publishing import receipts
+from pipeline.publishing.receipts import BuiltCountry
 from pipeline.stages.quality_report import Quality
 from shards.generations import manifest
 from shards.generations.reference import CellCount
@@ -32,9 +32,9 @@ def country(done: Path) -> BuiltCountry:
 
 
 def test_a_receipt_says_what_came_of_the_country(done: Path, tmp_path: Path) -> None:
-    resume.write_receipt(done, country(done), "clé", [tmp_path / "EE.parquet"], tmp_path)
+    receipts.write_receipt(done, country(done), "clé", [tmp_path / "EE.parquet"], tmp_path)
 
-    assert resume.find_done(done, "EE", "clé", [tmp_path / "EE.parquet"]) == country(done)
+    assert receipts.find_done(done, "EE", "clé", [tmp_path / "EE.parquet"]) == country(done)
 
 
 def changed(path: Path) -> None:
@@ -56,59 +56,59 @@ def changed(path: Path) -> None:
 def test_what_was_changed_is_not_taken_and_not_kept(
     done: Path, tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
-    resume.write_receipt(done, country(done), "clé", [tmp_path / "EE.parquet"], tmp_path)
+    receipts.write_receipt(done, country(done), "clé", [tmp_path / "EE.parquet"], tmp_path)
     spoil(done)
 
-    assert resume.find_done(done, "EE", "clé", [tmp_path / "EE.parquet"]) is None
+    assert receipts.find_done(done, "EE", "clé", [tmp_path / "EE.parquet"]) is None
     assert list(done.iterdir()) == []
 
 
 def test_another_key_is_another_shard(done: Path, tmp_path: Path) -> None:
-    resume.write_receipt(done, country(done), "clé", [tmp_path / "EE.parquet"], tmp_path)
+    receipts.write_receipt(done, country(done), "clé", [tmp_path / "EE.parquet"], tmp_path)
 
-    assert resume.find_done(done, "EE", "autre", [tmp_path / "EE.parquet"]) is None
+    assert receipts.find_done(done, "EE", "autre", [tmp_path / "EE.parquet"]) is None
 
 
 def test_a_country_without_rejected_rows_has_none_when_it_is_taken(
     done: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "EE.parquet").unlink()
-    resume.write_receipt(done, country(done), "clé", [tmp_path / "EE.parquet"], tmp_path)
+    receipts.write_receipt(done, country(done), "clé", [tmp_path / "EE.parquet"], tmp_path)
 
-    assert resume.find_done(done, "EE", "clé", [tmp_path / "EE.parquet"]) == country(done)
+    assert receipts.find_done(done, "EE", "clé", [tmp_path / "EE.parquet"]) == country(done)
 
 
 def test_a_file_of_rejected_lines_that_appears_or_changes_is_seen(
     done: Path, tmp_path: Path
 ) -> None:
     files = [tmp_path / "EE.parquet", tmp_path / "EE-comptes.parquet"]
-    resume.write_receipt(done, country(done), "clé", files, tmp_path)
-    assert resume.find_done(done, "EE", "clé", files) == country(done)
+    receipts.write_receipt(done, country(done), "clé", files, tmp_path)
+    assert receipts.find_done(done, "EE", "clé", files) == country(done)
 
     files[1].write_bytes("Pärnu".encode())
 
-    assert resume.find_done(done, "EE", "clé", files) is None
+    assert receipts.find_done(done, "EE", "clé", files) is None
 
 
 def test_countries_that_nobody_asks_for_are_thrown_away(done: Path) -> None:
     (done / "UK.json").touch()
 
-    resume.discard_others(done, {"EE"})
+    receipts.discard_others(done, {"EE"})
 
     assert [path.name for path in done.iterdir()] == ["EE.shard"]
 
 
 def test_a_key_depends_on_each_of_its_parts() -> None:
     keys = [
-        resume.key("EE"),
-        resume.key("UK"),
-        resume.key("EE", "a", "b"),
-        resume.key("EE", "ab"),
-        resume.key("EE", "b", "a"),
+        receipts.key("EE"),
+        receipts.key("UK"),
+        receipts.key("EE", "a", "b"),
+        receipts.key("EE", "ab"),
+        receipts.key("EE", "b", "a"),
     ]
 
     assert len(set(keys)) == len(keys)
-    assert keys[0] == resume.key("EE")
+    assert keys[0] == receipts.key("EE")
 
 
 def test_a_folder_is_known_by_the_names_and_the_bytes_of_its_files(tmp_path: Path) -> None:

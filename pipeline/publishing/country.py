@@ -19,8 +19,8 @@ import polars as pl
 from pipeline import canonical
 from pipeline.canonical import COMPANIES, COMPTES
 from pipeline.errors import BuildError
-from pipeline.publishing import country_accounts, resume, shard_input, sorted_runs
-from pipeline.publishing.resume import BuiltCountry
+from pipeline.publishing import country_accounts, receipts, shard_input, sorted_runs
+from pipeline.publishing.receipts import BuiltCountry
 from pipeline.publishing.sorted_runs import Run
 from pipeline.publishing.task import Task
 from pipeline.seeds import Seeds
@@ -207,7 +207,7 @@ def _complete(task: Task, written: Path, columns: Columns, report: Quality) -> B
     cells = tuple(CellCount(*cell) for cell in columns.cells)
     country = BuiltCountry(task.iso2, cells, report, manifest.digest(written))
     written.replace(task.done / written.name)
-    resume.write_receipt(task.done, country, task.key, task.rejected_files, task.work)
+    receipts.write_receipt(task.done, country, task.key, task.rejected_files, task.work)
     shutil.rmtree(task.work)
     return country
 
