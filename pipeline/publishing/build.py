@@ -1,8 +1,8 @@
 """The build: canonical Parquet becomes a published generation.
 
 Each country is a task of its own (`country`), from its rows in the input to its shard. Tasks run in
-processes, and a build that was interrupted continues with the countries that are left (`resume`). A
-country that has not changed since the published generation is not built again (`reuse`).
+processes, and a build that was interrupted continues with the countries that are left (`receipts`).
+A country that has not changed since the published generation is not built again (also `receipts`).
 
 Invariants: the same input gives the same bytes, whatever the number of processes, the memory, the
 order of files and the number of interruptions. Nothing is published before everything is whole. A
@@ -22,22 +22,10 @@ from pipeline import canonical
 from pipeline import seeds as tables
 from pipeline.canonical import TABLES
 from pipeline.errors import BuildError
-from pipeline.publishing import country as country_stages
-from pipeline.publishing import (
-    country_sources,
-    diff,
-    groups,
-    kept_countries,
-    plan,
-    receipts,
-    reference_lists,
-    reuse,
-    workdir,
-)
+from pipeline.publishing import country, diff, groups, kept_countries, plan, receipts
 from pipeline.publishing.plan import BuildInput, BuildOptions
-from pipeline.publishing.receipts import BuiltCountry
+from pipeline.publishing.receipts import BuiltCountry, WorkFolder
 from pipeline.publishing.task import Task
-from pipeline.publishing.workdir import WorkFolder
 from pipeline.seeds import Seeds
 from pipeline.stages import input_files, objections, quality_report, rejections
 from pipeline.stages.input_files import Survey
@@ -50,7 +38,8 @@ from pipeline.workers.processes import Processes
 from shards.changes import forgetting
 from shards.generations import atomic_files, generation_files, reference, register_sources
 from shards.generations.generation_files import shard_name
-from shards.generations.reference import Reference
+from shards.generations.reference import CellCount, Pays, Reference, Secteur, SousSecteur
+from shards.generations.register_sources import Imports, RegisterImport
 from shards.publish import publication
 
 
@@ -86,17 +75,17 @@ def run(options: BuildOptions) -> BuildResult:
     input_files.check_folders(options.inputs)
     wanted = plan.wanted_countries(options.pays, seeds)
     kept = [pays.iso2 for pays in seeds.pays if pays.iso2 not in wanted]
-    with workdir.open_workdir(options.out) as work:
+    with receipts.open_workdir(options.out) as work:
         previous = kept_countries.read_published(options.out) if kept else None
         known = objections.collect(options.out, options.objections, seeds)
         _check_objections(options.out, known, kept)
         build_input = plan.read_input(options.inputs)
         elsewhere = _reject_unknown_countries(options, seeds, build_input, work)
-        published = reuse.published_build(options.out)
+        published = receipts.published_build(options.out)
         local = plan.local_processes(options, wanted, build_input)
         with _executor(options, local, work) as executor:
             tasks = plan.tasks(options, seeds, wanted, build_input, work, executor.share)
-            reused = reuse.find_unchanged(published, options.out, tasks)
+            reused = receipts.find_unchanged(published, options.out, tasks)
             fresh, resumed = _build_countries(executor, tasks, work, reused)
         built = [*reused.values(), *fresh]
         counts = {of_country.iso2: of_country.cells for of_country in built}
@@ -112,8 +101,8 @@ def run(options: BuildOptions) -> BuildResult:
                 qualities |= {iso2: previous.qualities[iso2] for iso2 in kept}
                 sources = kept_countries.merge_sources(previous, sources)
             others = {iso2: previous.sources.get(iso2, ()) for iso2 in kept} if previous else {}
-            registers = country_sources.by_country(options.inputs, build_input, wanted, others)
-            lists = reference_lists.reference(seeds, counts)
+            registers = _sources_by_country(options.inputs, build_input, wanted, others)
+            lists = _reference_lists(seeds, counts)
             odd = groups.write(options.inputs, previous, staged)
             elsewhere = replace(elsewhere, valeurs_ecartees=dict(sorted((+odd).items())))
             _write_lists(staged, lists, qualities, elsewhere, registers)
@@ -130,7 +119,7 @@ def run(options: BuildOptions) -> BuildResult:
                 check=options.check,
             )
         _forget(options.out, known)
-        reuse.keep_receipts(options.out, work.done)
+        receipts.keep_receipts(options.out, work.done)
     unchanged = (iso2 for iso2, of_country in reused.items() if of_country.cells)
     return BuildResult(generation, qualities, elsewhere, resumed, tuple(sorted(unchanged)))
 
@@ -162,6 +151,55 @@ def _write_lists(
     report = quality_report.dump(qualities, elsewhere, dates)
     (staged / generation_files.QUALITY).write_bytes(report)
     (staged / register_sources.SOURCES).write_bytes(register_sources.dump(registers))
+
+
+def _sources_by_country(
+    inputs: Iterable[Path], build_input: BuildInput, wanted: Iterable[str], kept: Imports
+) -> dict[str, list[RegisterImport]]:
+    """The imports that gave rows to each of the `wanted` countries; those of the other countries are `kept`.
+
+    A `sources.json` names the tables of its folder. The companies of a table that it does not name, such as one's own
+    Parquet, have no declared source.
+
+    Raises:
+        InputError: a `sources.json` that cannot be read.
+    """
+    found = {iso2: list(imports) for iso2, imports in kept.items()}
+    fresh: dict[str, list[RegisterImport]] = {iso2: [] for iso2 in wanted}
+    rows: Mapping[Path, Mapping[str, int]] = {**build_input.companies, **build_input.comptes}
+    for folder in inputs:
+        for table, imports in canonical.read_sources(folder).items():
+            for iso2, count in rows.get(folder / table, {}).items():
+                if iso2 in fresh:
+                    fresh[iso2] += [replace(one, lignes=count) for one in imports]
+    return {iso2: imports for iso2, imports in {**found, **fresh}.items() if imports}
+
+
+def _reference_lists(seeds: Seeds, counts: Mapping[str, tuple[CellCount, ...]]) -> Reference:
+    """Countries, sectors and sub-sectors, in the order of the tables of `seeds/`, with `counts` per country."""
+    sectors = seeds.tables["secteurs"]
+    shown = {row["nace_division"] for row in sectors}
+    return Reference(
+        pays=tuple(
+            Pays(p.iso2, p.slug, p.nom_fr, p.nom_en, p.devise, p.registre) for p in seeds.pays
+        ),
+        secteurs=tuple(
+            Secteur(
+                row["nace_division"],
+                row["secteur"],
+                row["secteur_en"],
+                row["slug"],
+                row["grand_secteur"],
+            )
+            for row in sectors
+        ),
+        sous_secteurs=tuple(
+            SousSecteur(row["code"], row["division"], row["label_fr"])
+            for row in seeds.tables["nace_groups"]
+            if row["division"] in shown
+        ),
+        counts={pays.iso2: counts[pays.iso2] for pays in seeds.pays},
+    )
 
 
 def _check_objections(out: Path, known: Objections, kept: Collection[str]) -> None:
@@ -248,10 +286,10 @@ def _build_countries(
     ]
     done = [one for one in found if one]
     left = [task for task, one in zip(tasks, found, strict=True) if not one]
-    large = executor.run(country_stages.build, [task for task in left if task.rows])
+    large = executor.run(country.build, [task for task in left if task.rows])
     # A country without companies does not pay for a process.
     local = Processes(1, processes.UNBOUNDED)
-    small = local.run(country_stages.build, [task for task in left if not task.rows])
+    small = local.run(country.build, [task for task in left if not task.rows])
     return [*done, *large, *small], tuple(sorted(one.iso2 for one in done))
 
 

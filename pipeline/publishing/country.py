@@ -4,6 +4,13 @@ Rows go through the stages in pieces that fit into memory. A first pass cleans t
 rows apart. A second pass, once the statement lines are known, adds the derived columns and sorts
 the pieces. Only the columns that are searched are in memory for all rows at once. Each stage
 reports its share of the work on a row to `progress`.
+
+Statement lines get reasons before copies and old years are dropped, and each intermediate frame is a
+file. The account takes the differences of their heights, so that each line that was read is stored or
+counted under one reason.
+
+A stage that loses a column or multiplies rows by a join would otherwise show only in the served data:
+`require_columns` and `require_rows` stop the build, as these are faults of the build, not of its input.
 """
 
 import shutil
@@ -19,22 +26,21 @@ import polars as pl
 from pipeline import canonical
 from pipeline.canonical import COMPANIES, COMPTES
 from pipeline.errors import BuildError
-from pipeline.publishing import country_accounts, receipts, shard_input, sorted_runs
+from pipeline.publishing import receipts, shard_input, sorted_runs
 from pipeline.publishing.receipts import BuiltCountry
 from pipeline.publishing.sorted_runs import Run
 from pipeline.publishing.task import Task
 from pipeline.seeds import Seeds
 from pipeline.stages import (
-    checks,
     clauses,
     complements,
     derived_fields,
+    doubtful_accounts,
     duplicates,
     hidden_fields,
     identifiers,
     implausible_values,
     input_files,
-    layout_order,
     money,
     personal_data,
     quality_report,
@@ -149,12 +155,12 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
     if task.comptes:
         good = [_store(piece, task, f"good-{number:05}") for number, piece in enumerate(pieces)]
         pieces = map(pl.read_parquet, good)
-        lines, weighed, line_counts = country_accounts.prepare(task, pl.scan_parquet(good))
+        lines, weighed, line_counts = _prepare_lines(task, pl.scan_parquet(good))
     else:
         rejections.lines_path(task.out, task.iso2).unlink(missing_ok=True)
     facts = statement_lines.facts(lines, task.tables.seeds).collect()
     runs, searched, summed = _finish(task, pieces, facts.lazy(), progress)
-    ordered, order = layout_order.merge(searched)
+    ordered, order = shard_input.merge_pieces(searched)
     del searched
     duplicates.refuse(ordered.lazy(), task.iso2, [part.path for part in sources.register])
     conformity = identifiers.conformity(ordered["id"], task.tables.seeds.country(task.iso2))
@@ -195,7 +201,7 @@ def _build_empty(task: Task) -> BuiltCountry:
     for path in task.rejected_files:
         path.unlink(missing_ok=True)
     path = task.work / generation_files.shard_name(task.iso2)
-    columns = shard_input.columns(layout_order.EMPTY)
+    columns = shard_input.columns(shard_input.NO_COMPANIES)
     writer.write(path, task.iso2, columns, lambda _: iter(()), ())
     return _complete(
         task, path, columns, Quality(renseignees=dict.fromkeys(quality_report.COUNTED, 0))
@@ -375,15 +381,13 @@ def _finish(
     reports: list[Quality] = []
     start = 0
     for number, piece in enumerate(good):
-        stages = _add_columns(task, piece.lazy(), facts).pipe(layout_order.sort)
-        finished = checks.require_rows(
-            stages.collect(engine="in-memory"), "the stages", piece.height
-        )
+        stages = _add_columns(task, piece.lazy(), facts).pipe(shard_input.sort_companies)
+        finished = require_rows(stages.collect(engine="in-memory"), "the stages", piece.height)
         run = sorted_runs.write(
             task.work / f"{number:05}.run", start, shard_input.json_lines(finished)
         )
         runs.append(run)
-        searched.append(layout_order.search_columns(finished))
+        searched.append(shard_input.search_columns(finished))
         reports.append(quality_report.of_frame(finished))
         start = run.stop
         progress(finished.height * _FINISHED)
@@ -397,25 +401,23 @@ def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.Lazy
         good.pipe(personal_data.mark_mailboxes, seeds, leave_out=not task.personal_mailboxes)
         .pipe(statement_lines.fill_from_statements, facts)
         .pipe(
-            checks.require_columns,
+            require_columns,
             "statement_lines",
             there=["n_exercices", "exercice_min", "exercice_max"],
         )
         .pipe(money.convert_turnover, rates)
         .pipe(money.convert_capital, rates)
         .pipe(money.convert_assets, rates)
-        .pipe(
-            checks.require_columns, "money", there=[money.CAPITAL, money.UNCONVERTED], gone=["taux"]
-        )
+        .pipe(require_columns, "money", there=[money.CAPITAL, money.UNCONVERTED], gone=["taux"])
         .pipe(sectors.add_sectors, nace, sectors.codes_outside_nace(seeds, task.iso2))
-        .pipe(checks.require_columns, "sectors", there=_WORKING, gone=["nace_version"])
+        .pipe(require_columns, "sectors", there=_WORKING, gone=["nace_version"])
         .pipe(statuses.add_state, statuses.states(seeds, task.iso2))
         .pipe(statuses.add_french, statuses.french_words(seeds, task.iso2))
         .pipe(identifiers.fill_register_url, seeds.country(task.iso2))
         .pipe(derived_fields.fill_derived)
         .pipe(hidden_fields.clear_fields, task.hidden)
         .pipe(derived_fields.add_score)
-        .pipe(checks.require_columns, "score", there=[*FIELDS, *_WORKING], gone=[REASON])
+        .pipe(require_columns, "score", there=[*FIELDS, *_WORKING], gone=[REASON])
     )
 
 
@@ -423,3 +425,108 @@ def _store(frame: pl.DataFrame, task: Task, name: str) -> Path:
     path = task.file(name)
     frame.write_parquet(path, compression="lz4", statistics=False)
     return path
+
+
+# -- statement lines -----------------------------------------------------------------
+
+
+def _prepare_lines(
+    task: Task, good: pl.LazyFrame
+) -> tuple[pl.LazyFrame, pl.LazyFrame, dict[str, Any]]:
+    """The lines to store (of good rows, without copies, of the last years), all with their reasons, the account."""
+    comptes = input_files.scan_country(task.comptes, "comptes", task.iso2)
+    patterns = personal_data.patterns(task.tables.seeds, task.iso2)
+    marked = (
+        comptes.pipe(text_cleaning.clean)
+        .pipe(personal_data.refuse, patterns)
+        .pipe(money.drop_negative_zeros)
+    )
+    last_year = implausible_values.latest_year(task.tables.rates)
+    judged = _materialise(marked.pipe(statement_lines.add_reasons, good, last_year), task, "judged")
+    distinct = _materialise(statement_lines.drop_copies(judged), task, "distinct")
+    doubts = doubtful_accounts.add_reasons(distinct, task.tables.seeds)
+    weighed = _materialise(doubts, task, "weighed")
+    sound = weighed.filter(pl.col(REASON).is_null()).drop(REASON)
+    kept = statement_lines.last_years(sound).pipe(statement_lines.fill_labels, task.tables.seeds)
+    lines = _materialise(kept, task, "lines")
+    return lines, weighed, _account_for_lines(task, judged, weighed, lines)
+
+
+def _account_for_lines(
+    task: Task, judged: pl.LazyFrame, weighed: pl.LazyFrame, lines: pl.LazyFrame
+) -> dict[str, Any]:
+    """Account for the statement lines, as fields of Quality; stop if too many are bad.
+
+    Bad lines and withheld ones are written apart; lines without a company in the input are only
+    counted. A register is not held to what its companies file: withheld lines stop no build.
+    """
+    path = rejections.lines_path(task.out, task.iso2)
+    withheld = weighed.with_columns(iso2=pl.lit(task.iso2)).select(REASON, *COMPTES)
+    wrong = judged.filter(pl.col(REASON) != statement_lines.NO_COMPANY).select(REASON, *COMPTES)
+    rejections.write(pl.concat([wrong, withheld]), list(COMPTES), path, task.work)
+    doubts = rejections.count_reasons(weighed)
+    reasons = rejections.count_reasons(judged)
+    bad = {name: count for name, count in reasons.items() if name != statement_lines.NO_COMPANY}
+    read, good, kept = (
+        rejections.count_rows(judged),
+        rejections.count_rows(weighed),
+        rejections.count_rows(lines),
+    )
+    rejections.refuse_too_many(task.iso2, "statement lines", read, bad, task.max_rejected, path)
+    left_out = {
+        **reasons,
+        statement_lines.COPY: read - sum(reasons.values()) - good,
+        **doubts,
+        statement_lines.TOO_OLD: good - sum(doubts.values()) - kept,
+    }
+    return {
+        "donnees_personnelles": personal_data.count(judged),
+        "lignes_lues": read,
+        "lignes_gardees": kept,
+        "lignes_ecartees": {name: count for name, count in left_out.items() if count},
+        "lignes_contradictoires": statement_lines.contradictions(lines),
+        "comptes_retenus": doubtful_accounts.examples(weighed),
+    }
+
+
+def _materialise(frame: pl.LazyFrame, task: Task, name: str) -> pl.LazyFrame:
+    """Compute `frame` once, in bounded memory, into a file; return a scan of the file."""
+    path = task.file(name)
+    frame.sink_parquet(path, compression="lz4")
+    return pl.scan_parquet(path)
+
+
+# -- checks between two stages -------------------------------------------------------
+
+
+def require_columns(
+    frame: pl.LazyFrame, stage: str, *, there: Iterable[str] = (), gone: Iterable[str] = ()
+) -> pl.LazyFrame:
+    """Return `frame` if `stage` left the columns `there` and dropped the columns `gone`.
+
+    Raises:
+        BuildError: the stage and the columns.
+    """
+    found = set(frame.collect_schema())
+    if missing := sorted(set(there) - found):
+        raise BuildError(
+            f"after {stage}: no column {', '.join(missing)}; report it, as the stage must make it"
+        )
+    if left := sorted(set(gone) & found):
+        raise BuildError(
+            f"after {stage}: {', '.join(left)} is still there; report it, as the stage must drop it"
+        )
+    return frame
+
+
+def require_rows(frame: pl.DataFrame, stage: str, expected: int) -> pl.DataFrame:
+    """Return `frame` if it has the `expected` number of rows.
+
+    Raises:
+        BuildError: a join that lost or multiplied rows.
+    """
+    if frame.height != expected:
+        raise BuildError(
+            f"after {stage}: {frame.height} rows of {expected}; a table of seeds/ has a key twice: keep one of its rows"
+        )
+    return frame

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from pipeline import seeds as tables
-from pipeline.publishing import plan, receipts, reuse
+from pipeline.publishing import plan, receipts
 from pipeline.publishing.plan import BuildInput, BuildOptions
+from pipeline.publishing.receipts import BUILDING, WorkFolder
 from pipeline.publishing.task import Task
-from pipeline.publishing.workdir import FOLDER, WorkFolder
 from pipeline.seeds import Seeds
 from pipeline.stages import input_files
 from shards.generations import pointer
@@ -70,13 +70,13 @@ def _expected_companies(
 def _actions(
     options: BuildOptions, seeds: Seeds, wanted: list[str], build_input: BuildInput
 ) -> dict[str, str]:
-    work = WorkFolder(options.out / FOLDER / "done", Path())
+    work = WorkFolder(options.out / BUILDING / "done", Path())
     local = plan.local_processes(options, wanted, build_input)
     tasks = plan.tasks(options, seeds, wanted, build_input, work, local.share)
-    published = reuse.published_build(options.out)
+    published = receipts.published_build(options.out)
     actions = {pays.iso2: _KEPT for pays in seeds.pays}
     for task in tasks:
-        if reuse.unchanged_receipt(published, options.out, task):
+        if receipts.unchanged_receipt(published, options.out, task):
             actions[task.iso2] = _SAME
         elif receipts.read_receipt(
             receipts.receipt_path(task.done, task.iso2), task.key, task.rejected_files

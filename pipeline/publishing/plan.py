@@ -10,8 +10,8 @@ from pathlib import Path
 from pipeline import code_version
 from pipeline.errors import BuildError
 from pipeline.publishing import receipts
+from pipeline.publishing.receipts import WorkFolder
 from pipeline.publishing.task import Tables, Task
-from pipeline.publishing.workdir import WorkFolder
 from pipeline.seeds import Seeds
 from pipeline.stages import complements, input_files, money, objections, rejections, sectors
 from pipeline.stages.input_files import Survey

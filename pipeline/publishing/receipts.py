@@ -1,25 +1,85 @@
-"""Receipts: the countries that an interrupted build has finished.
+"""The work folder of a build, and receipts: the countries that need not be built again.
+
+The work folder, `DATA/.building`, has the finished countries and temporary files. It outlives a build that fails or
+dies, so that the next build takes the finished countries and builds the others. A build that succeeds removes it.
 
 When the shard of a country is whole, a receipt is written beside it: the result of the country, the
 digests of its files, and a key, the digest of everything they depend on. A later build takes the
 shard if its own key is the same and no byte has changed, of the receipt neither. So it publishes what an uninterrupted
 build would publish. A receipt that does not match is deleted with its shard.
+
+A published build leaves the receipts of its countries in `DATA/.receipts`. A country with an unchanged key would give
+the same bytes, so its published shard is linked after its bytes are checked against the manifest.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+import shutil
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Final
 from unicodedata import unidata_version
 
 import orjson
 from blake3 import blake3
 
 from pipeline import code_version
+from pipeline.publishing.task import Task
 from pipeline.stages.quality_report import Quality
+from shards.errors import ShardError
 from shards.format import FORMAT_VERSION
-from shards.generations import atomic_files, generation_files, manifest, sealed_record
+from shards.generations import (
+    atomic_files,
+    generation_files,
+    locks,
+    manifest,
+    pointer,
+    sealed_record,
+)
 from shards.generations.manifest import File
 from shards.generations.reference import CellCount
+
+BUILDING: Final = ".building"
+FOLDER: Final = ".receipts"
+
+
+# -- the work folder -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class WorkFolder:
+    """`done` holds the shards and receipts of finished countries; `work` is for temporary files."""
+
+    done: Path
+    work: Path
+
+
+@contextmanager
+def open_workdir(out: Path) -> Iterator[WorkFolder]:
+    """Lock `out` and make the work folder of a build.
+
+    Raises:
+        GenerationError: another build runs in `out`.
+    """
+    with locks.write_lock(out):
+        folder = out / BUILDING
+        done = folder / "done"
+        done.mkdir(parents=True, exist_ok=True)
+        for left in folder.glob("work-*"):
+            shutil.rmtree(left)
+        work = Path(tempfile.mkdtemp(prefix="work-", dir=folder))
+        try:
+            yield WorkFolder(done, work)
+        except BaseException:
+            shutil.rmtree(work)
+            if not any(done.iterdir()):
+                shutil.rmtree(folder)
+            raise
+        shutil.rmtree(folder)
+
+
+# -- receipts of finished countries --------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +164,55 @@ def _digest_of(files: Iterable[Path]) -> str:
     return code_version.digest(
         (path.name.encode(), path.read_bytes()) for path in files if path.exists()
     )
+
+
+# -- receipts of published countries -------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedBuild:
+    """The folder of the published generation and its files; no files if it cannot be read."""
+
+    folder: Path
+    files: Mapping[str, File]
+
+
+def published_build(out: Path) -> PublishedBuild:
+    """The published generation of `out`, as a source of unchanged countries."""
+    try:
+        generation = pointer.current_name(out)
+        if generation is not None:
+            folder = out / generation
+            return PublishedBuild(folder, generation_files.read_manifest(folder).files)
+    except ShardError:
+        pass  # damaged, or of another format: everything is built again
+    return PublishedBuild(out, {})
+
+
+def find_unchanged(
+    published: PublishedBuild, out: Path, tasks: Iterable[Task]
+) -> dict[str, BuiltCountry]:
+    """The countries that need not be built again; reads the bytes of their shards."""
+    found = {}
+    for task in tasks:
+        country = unchanged_receipt(published, out, task)
+        path = published.folder / generation_files.shard_name(task.iso2)
+        if country and path.exists() and manifest.has_digest(path, country.file):
+            found[task.iso2] = country
+    return found
+
+
+def unchanged_receipt(published: PublishedBuild, out: Path, task: Task) -> BuiltCountry | None:
+    """The receipt of a country that would give the same shard now; else None. Reads no shard."""
+    country = read_receipt(receipt_path(out / FOLDER, task.iso2), task.key, task.rejected_files)
+    if country and published.files.get(generation_files.shard_name(task.iso2)) == country.file:
+        return country
+    return None
+
+
+def keep_receipts(out: Path, done: Path) -> None:
+    """Move the receipts of a published build to `DATA/.receipts`."""
+    folder = out / FOLDER
+    folder.mkdir(exist_ok=True)
+    for path in done.glob("*.json"):
+        path.replace(folder / path.name)

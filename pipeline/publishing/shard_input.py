@@ -1,11 +1,14 @@
-"""The input of the shard writer: columns, records and statement arrays of a country.
+"""The input of the shard writer: layout order, columns, records and statement arrays of a country.
 
-A row in layout order is a row of the shard. Texts and numbers go from Polars to NumPy without
-becoming Python objects. Polars renders records and statements, a block at a time, to the same bytes as
-`record.encode` and orjson, which write JSON alike: shortest floats, the same escapes.
+A row in layout order is a row of the shard. The searched and sorted columns of all companies are in memory at once,
+about 100 bytes a company; their records are in sorted runs on disk, and the layout order names the next record.
+
+Texts and numbers go from Polars to NumPy without becoming Python objects. Polars renders records and statements, a
+block at a time, to the same bytes as `record.encode` and orjson, which write JSON alike: shortest floats, the same
+escapes.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any, Final
 
@@ -15,9 +18,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pipeline.canonical import GROUP as OF_GROUP
+from pipeline.canonical import TEXTS
 from pipeline.publishing import sorted_runs
 from pipeline.publishing.sorted_runs import Run
-from pipeline.stages.layout_order import HAS_SITE
 from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.rejections import REASON
 from pipeline.stages.sectors import DIVISION, GROUP
@@ -29,12 +32,64 @@ from shards.query import STATES
 from shards.writing.name_index import FormerNames
 from shards.writing.writer import Columns
 
+HAS_SITE: Final = "has_site"  # working column
+_NUMBER: Final = "number"
+# The columns that `columns` needs, beside HAS_SITE.
+SEARCHED: Final = (
+    "id", "nom", "noms_anterieurs", DIVISION, GROUP, "ca_eur", "effectif", "date_creation", CAPITAL,
+    "score", "etat", "forme", "nace_code", "ville", "code_postal", ASSETS, "tranche_effectif", "lei", "tva",
+)  # fmt: skip
+# No company, in the columns and types of `search_columns`.
+NO_COMPANIES: Final = pl.DataFrame(
+    schema={
+        **dict.fromkeys(SEARCHED, pl.String),
+        "noms_anterieurs": TEXTS,
+        **dict.fromkeys(("ca_eur", CAPITAL, ASSETS), pl.Float64),
+        **dict.fromkeys(("effectif", "score"), pl.Int64),
+        HAS_SITE: pl.Boolean,
+    }
+)
 # By row: the codes of the lines that were withheld, by year.
 Withheld = Mapping[int, Mapping[str, Sequence[str]]]
 # Digits of a date, yyyymmdd.
 _DATE_DIGITS: Final = 8
 # Statement lines that are written as JSON together; the lines of a company are never parted.
 _LINES: Final = 1 << 16
+
+
+# -- layout order --------------------------------------------------------------------
+
+
+def sort_companies(companies: pl.LazyFrame) -> pl.LazyFrame:
+    """Sort the companies of one country in layout order: text by its UTF-8 bytes, nulls last."""
+    return companies.sort(
+        DIVISION, GROUP, "ca_eur", "id", descending=[False, False, True, False], nulls_last=True
+    )
+
+
+def search_columns(finished: pl.DataFrame) -> pl.DataFrame:
+    """The columns of finished companies that stay in memory for the whole country."""
+    return finished.select(*SEARCHED, pl.col("site_web").is_not_null().alias(HAS_SITE))
+
+
+def merge_pieces(pieces: Iterable[pl.DataFrame]) -> tuple[pl.DataFrame, NDArray[np.uint32]]:
+    """Merge the search columns of all `pieces` in layout order.
+
+    Returns:
+        The merged columns, and for each row the number of its company in the order of the pieces.
+    """
+    together = (
+        pl.concat(pieces)
+        .lazy()
+        .with_row_index(_NUMBER)
+        .pipe(sort_companies)
+        .collect(engine="in-memory")
+    )
+    numbers = together[_NUMBER].to_numpy().astype(np.uint32, copy=False)
+    return together.drop(_NUMBER), numbers
+
+
+# -- columns -------------------------------------------------------------------------
 
 
 def columns(frame: pl.DataFrame) -> Columns:

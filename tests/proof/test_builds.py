@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.publishing.workdir import FOLDER
+from pipeline.publishing.receipts import BUILDING
 from shards.changes import change_steps
 from shards.errors import ShardError
 from shards.generations import atomic_files, generation_files, pointer
@@ -97,7 +97,7 @@ def test_a_build_that_is_killed_at_any_moment_leaves_what_is_published(tmp_path:
             run_build(clean, given)
             assert check(data) == pointer.current_name(clean)
             assert not list(data.glob(f"{atomic_files.STAGED}*"))
-            assert not (data / FOLDER).exists()
+            assert not (data / BUILDING).exists()
             assert not list(data.rglob(f"*{atomic_files.PARTIAL}"))
     sys.stdout.write(f"[{killed} of {ROUNDS} builds were killed] ")  # pytest -s shows it
     assert killed >= ROUNDS // 2

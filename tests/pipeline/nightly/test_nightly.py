@@ -444,7 +444,7 @@ MOMENTS = [
     ("pipeline.nightly.download", "PartFile.end", "before"),
     ("shards.generations.sealed_record", "seal", "before"),
     ("pipeline.nightly.imports", "_import", "after"),
-    ("pipeline.publishing.reference_lists", "reference", "before"),
+    ("pipeline.publishing.build", "_reference_lists", "before"),
     ("shards.verify.invariants", "verify", "after"),
     ("shards.generations.pointer", "point_to", "before"),
     ("shards.generations.pointer", "point_to", "after"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import code_version
-from pipeline.publishing import receipts, reuse
+from pipeline.publishing import receipts
 from shards.generations import generation_files
 from tests.pipeline.builds import run, served
 from tests.pipeline.rows import two_countries
@@ -47,7 +47,7 @@ def test_what_cannot_be_trusted_is_built_again(tmp_path: Path, spoiled: str) -> 
         path = data / first.generation / "EE.shard"
         path.write_bytes(path.read_bytes()[:-1] + b"x")
     elif spoiled == "receipt":
-        receipts.receipt_path(data / reuse.FOLDER, "EE").write_bytes(b"{")
+        receipts.receipt_path(data / receipts.FOLDER, "EE").write_bytes(b"{")
     elif spoiled == "rejected":
         (data / "rejected").mkdir(exist_ok=True)
         (data / "rejected" / "EE.parquet").write_bytes(b"")

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.publishing import shard_input, sorted_runs
-from pipeline.stages import layout_order
-from pipeline.stages.layout_order import HAS_SITE
+from pipeline.publishing.shard_input import HAS_SITE
 from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.sectors import DIVISION, GROUP
 from shards.codec import record, sort_keys, strings
@@ -66,7 +65,7 @@ def test_columns_have_the_nulls_of_the_format() -> None:
 
 
 def test_no_company_has_no_entry() -> None:
-    columns = shard_input.columns(layout_order.EMPTY)
+    columns = shard_input.columns(shard_input.NO_COMPANIES)
 
     assert (len(columns.ids), len(columns.noms), columns.cells) == (0, 0, ())
     assert len(columns.ca_eur) == len(columns.dates) == len(columns.site_web) == 0

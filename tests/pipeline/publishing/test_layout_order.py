@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from pipeline.stages import layout_order
+from pipeline.publishing import shard_input
 from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.sectors import DIVISION, GROUP
 
@@ -36,25 +36,25 @@ ORDER = ["a", "e", "d", "c", "f", "z", "é"]  # z before é: by their bytes
 
 
 def test_layout_order_is_one_whatever_the_order_before() -> None:
-    ordered = layout_order.sort(FRAME.lazy()).collect()
+    ordered = shard_input.sort_companies(FRAME.lazy()).collect()
 
     assert ordered["id"].to_list() == ORDER
-    assert_frame_equal(layout_order.sort(FRAME.reverse().lazy()).collect(), ordered)
+    assert_frame_equal(shard_input.sort_companies(FRAME.reverse().lazy()).collect(), ordered)
 
 
 @pytest.mark.parametrize("size", [1, 3, 7])
 def test_what_is_held_of_pieces_is_merged_in_layout_order(size: int) -> None:
-    columns, numbers = layout_order.merge(
-        layout_order.search_columns(piece) for piece in FRAME.iter_slices(size)
+    columns, numbers = shard_input.merge_pieces(
+        shard_input.search_columns(piece) for piece in FRAME.iter_slices(size)
     )
 
     assert_frame_equal(
-        columns.drop(layout_order.HAS_SITE),
-        layout_order.sort(FRAME.lazy()).collect()[layout_order.COLUMNS],
+        columns.drop(shard_input.HAS_SITE),
+        shard_input.sort_companies(FRAME.lazy()).collect()[shard_input.SEARCHED],
     )
-    assert columns[layout_order.HAS_SITE].to_list() == [False] * 5 + [True, False]
+    assert columns[shard_input.HAS_SITE].to_list() == [False] * 5 + [True, False]
     assert [FRAME["id"][number] for number in numbers.tolist()] == ORDER
 
 
 def test_no_company_has_the_columns_that_companies_have() -> None:
-    assert layout_order.EMPTY.schema == layout_order.search_columns(FRAME).schema
+    assert shard_input.NO_COMPANIES.schema == shard_input.search_columns(FRAME).schema

@@ -4,26 +4,26 @@ import polars as pl
 import pytest
 
 from pipeline.errors import BuildError
-from pipeline.stages import checks
+from pipeline.publishing import country
 
 FRAME = pl.LazyFrame({"id": ["1"], "taux": [1.0]})
 
 
 def test_a_column_that_a_stage_did_not_make_is_named() -> None:
     with pytest.raises(BuildError, match="after money: no column ca_eur, score"):
-        checks.require_columns(FRAME, "money", there=["id", "score", "ca_eur"])
+        country.require_columns(FRAME, "money", there=["id", "score", "ca_eur"])
 
 
 def test_a_column_that_a_stage_left_behind_is_named() -> None:
     with pytest.raises(BuildError, match="after money: taux is still there"):
-        checks.require_columns(FRAME, "money", gone=["taux", "annee"])
+        country.require_columns(FRAME, "money", gone=["taux", "annee"])
 
 
 def test_a_frame_that_is_as_it_must_be_passes_unread() -> None:
-    assert checks.require_columns(FRAME, "money", there=["id"], gone=["annee"]) is FRAME
+    assert country.require_columns(FRAME, "money", there=["id"], gone=["annee"]) is FRAME
 
 
 @pytest.mark.parametrize("expected", [0, 2])
 def test_a_join_that_loses_or_doubles_rows_is_noticed(expected: int) -> None:
     with pytest.raises(BuildError, match=f"1 rows of {expected}"):
-        checks.require_rows(FRAME.collect(), "sectors", expected)
+        country.require_rows(FRAME.collect(), "sectors", expected)
