@@ -16,7 +16,7 @@ from pipeline import importing
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.nightly import command as nightly
-from pipeline.publishing import build, dry_run
+from pipeline.publishing import build, plan
 from pipeline.publishing.plan import BuildOptions
 from pipeline.registers import REGISTERS
 from pipeline.stages import quality_report
@@ -79,7 +79,7 @@ def _build(arguments: argparse.Namespace) -> int:
         objections=arguments.objections,
     )
     if arguments.dry_run:
-        for line in dry_run.lines(options):
+        for line in plan.forecast(options):
             print(line)
         return 0
     built = build.run(options)

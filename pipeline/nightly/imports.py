@@ -26,7 +26,7 @@ from pipeline.publishing import country
 from pipeline.registers import FOLDER, REGISTERS, file_set
 from pipeline.registers.register import RowCounts
 from pipeline.registers.toml import column_mapping
-from pipeline.stages import duplicates
+from pipeline.stages import identifiers
 from pipeline.stages.rejections import MAX_SHARE
 from pipeline.workers.isolation import Limits
 from seeds import TABLES
@@ -134,7 +134,7 @@ def run(
         try:
             edition, made = _import(source, group, folder, whole, memory, limits)
             if edition.cle not in whole:
-                duplicates.refuse_import(
+                identifiers.refuse_duplicates_in_import(
                     sorted((folder / edition.cle / "companies").glob("*.parquet"))
                 )
             if not accept:

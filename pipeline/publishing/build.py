@@ -7,22 +7,29 @@ A country that has not changed since the published generation is not built again
 Invariants: the same input gives the same bytes, whatever the number of processes, the memory, the
 order of files and the number of interruptions. Nothing is published before everything is whole. A
 build that fails or dies leaves the published generation as it was.
+
+The changes since the published generation are in a file per country, and all of them in one Parquet file for other
+programs: the columns of CHANGES_SCHEMA, ordered by country, kind and identifier.
 """
 
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Final
 
+import orjson
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from pipeline import canonical
 from pipeline import seeds as tables
 from pipeline.canonical import TABLES
 from pipeline.errors import BuildError
-from pipeline.publishing import country, diff, groups, kept_countries, plan, receipts
+from pipeline.publishing import country, groups, kept_countries, plan, receipts
 from pipeline.publishing.plan import BuildInput, BuildOptions
 from pipeline.publishing.receipts import BuiltCountry, WorkFolder
 from pipeline.publishing.task import Task
@@ -34,13 +41,30 @@ from pipeline.stages.quality_report import Quality
 from pipeline.stages.rejections import NO_COUNTRY, REASON, UNKNOWN_ISO2
 from pipeline.workers import dask_cluster, processes
 from pipeline.workers.dask_cluster import Cluster
-from pipeline.workers.processes import Processes
-from shards.changes import forgetting
+from pipeline.workers.processes import Processes, Progress
+from shards.changes import comparison, forgetting
+from shards.changes.change_file import NATURES, SUFFIX, ChangeCounts, ChangeFile
+from shards.changes.change_steps import Shards
 from shards.generations import atomic_files, generation_files, reference, register_sources
 from shards.generations.generation_files import shard_name
 from shards.generations.reference import CellCount, Pays, Reference, Secteur, SousSecteur
 from shards.generations.register_sources import Imports, RegisterImport
 from shards.publish import publication
+
+CHANGES: Final = "changes.parquet"
+CHANGES_SCHEMA: Final = pa.schema(
+    [
+        ("iso2", pa.string()),
+        ("id", pa.string()),
+        ("nature", pa.string()),
+        ("champs", pa.list_(pa.string())),  # null unless the company was modified
+    ]
+)
+
+_CHANGES_AT_ONCE: Final = 65_536
+# Positions of identifiers and pending entries per row; a batch of records of both shards, and a block of each section.
+_COMPARE_MEMORY_A_ROW: Final = 16
+_COMPARE_MEMORY: Final = 96 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +108,7 @@ def run(options: BuildOptions) -> BuildResult:
         published = receipts.published_build(options.out)
         local = plan.local_processes(options, wanted, build_input)
         with _executor(options, local, work) as executor:
-            tasks = plan.tasks(options, seeds, wanted, build_input, work, executor.share)
+            tasks = plan.country_tasks(options, seeds, wanted, build_input, work, executor.share)
             reused = receipts.find_unchanged(published, options.out, tasks)
             fresh, resumed = _build_countries(executor, tasks, work, reused)
         built = [*reused.values(), *fresh]
@@ -115,7 +139,7 @@ def run(options: BuildOptions) -> BuildResult:
                 closed=quality_report.closed_gates(qualities),
                 left_out=known.left_out(),
                 keep=options.keep,
-                compare=partial(diff.compare, here=local),
+                compare=partial(compare_countries, here=local),
                 check=options.check,
             )
         _forget(options.out, known)
@@ -313,3 +337,64 @@ def _staging_folder(out: Path) -> Iterator[Path]:
         yield staged
     finally:
         shutil.rmtree(staged, ignore_errors=True)
+
+
+# -- changes since the published generation ------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """One country to compare: plain values, to be sent to another process."""
+
+    iso2: str
+    shards: Shards
+    folder: Path
+
+    @property
+    def rows(self) -> int:
+        return self.shards.rows
+
+    @property
+    def memory(self) -> int:
+        return _COMPARE_MEMORY + self.rows * _COMPARE_MEMORY_A_ROW
+
+
+def compare_countries(
+    countries: Iterable[Shards], folder: Path, *, here: Processes
+) -> dict[str, ChangeCounts]:
+    """Write the changes of `countries` into `folder`; return the counts of those that changed.
+
+    Args:
+        here: the processes that compare.
+
+    Raises:
+        BuildError: a process that died.
+        ShardError: a shard that cannot be read.
+    """
+    tasks = [_Comparison(country.iso2, country, folder) for country in countries]
+    results = here.run(_compare, tasks)
+    counts = {task.iso2: one for task, one in zip(tasks, results, strict=True) if any(one)}
+    _write_changes(folder, counts)
+    return counts
+
+
+def _compare(task: _Comparison, progress: Progress) -> ChangeCounts:
+    path = task.folder / f"{task.iso2}{SUFFIX}"
+    counts = comparison.compare(task.shards.old, task.shards.new, task.iso2, path)
+    progress(task.rows)
+    return counts
+
+
+def _write_changes(folder: Path, countries: Iterable[str]) -> None:
+    with pq.ParquetWriter(folder / CHANGES, CHANGES_SCHEMA, compression="zstd") as writer:
+        for iso2 in countries:
+            with closing(ChangeFile(folder / f"{iso2}{SUFFIX}")) as changes:
+                for rows in _change_batches(changes):
+                    writer.write_table(pa.Table.from_pylist(rows, schema=CHANGES_SCHEMA))
+
+
+def _change_batches(changes: ChangeFile) -> Iterator[list[dict[str, object]]]:
+    for nature, count in zip(NATURES, changes.counts, strict=True):
+        for start in range(0, count, _CHANGES_AT_ONCE):
+            entries = changes.entries(nature, start, start + _CHANGES_AT_ONCE)
+            yield [{"nature": nature, **orjson.loads(entry)} for entry in entries]

@@ -36,15 +36,13 @@ from pipeline.stages import (
     complements,
     derived_fields,
     doubtful_accounts,
-    duplicates,
-    hidden_fields,
     identifiers,
     implausible_values,
     input_files,
     money,
+    objections,
     personal_data,
     quality_report,
-    ratio_columns,
     rejections,
     sectors,
     statement_lines,
@@ -162,7 +160,9 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
     runs, searched, summed = _finish(task, pieces, facts.lazy(), progress)
     ordered, order = shard_input.merge_pieces(searched)
     del searched
-    duplicates.refuse(ordered.lazy(), task.iso2, [part.path for part in sources.register])
+    identifiers.refuse_duplicates(
+        ordered.lazy(), task.iso2, [part.path for part in sources.register]
+    )
     conformity = identifiers.conformity(ordered["id"], task.tables.seeds.country(task.iso2))
     columns = shard_input.columns(ordered)
     sorted_lines = shard_input.sort_lines(ordered["id"], lines)
@@ -177,7 +177,7 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
         records,
         shard_input.statements(sorted_lines, withheld),
         lambda count: progress(count * _WRITTEN),
-        ratio_columns.of_lines(sorted_lines, task.tables.rates),
+        shard_input.last_year_ratios(sorted_lines, task.tables.rates),
     )
     report = replace(
         summed,
@@ -186,7 +186,7 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
         ecartees=_left_out(stored, summed.fusionnees) | _left_out_by_objections(task, met),
         valeurs_ecartees=dict(sorted(left_out.values.items())),
         clauses_coupees=dict(sorted(left_out.clauses.items())),
-        oppositions=hidden_fields.count(task.hidden, met),
+        oppositions=objections.count_hidden(task.hidden, met),
         codes_inconnus=quality_report.most_common(summed.codes_inconnus),
         statuts_inconnus=quality_report.most_common(summed.statuts_inconnus),
         donnees_personnelles=_personal_counts(summed, stored.values(), line_counts),
@@ -231,7 +231,7 @@ def _store_complement(
         _store(piece, task, f"complement-{rank}-{number:05}") for number, piece in enumerate(pieces)
     ]
     rows = pl.scan_parquet(stored)
-    duplicates.refuse(rows, task.iso2, [part.path for part in source.parts])
+    identifiers.refuse_duplicates(rows, task.iso2, [part.path for part in source.parts])
     return rows
 
 
@@ -270,7 +270,7 @@ def _meet_objections(task: Task) -> dict[str, int]:
     if not task.hidden:
         return {}
     rows = input_files.scan_country(task.companies, "companies", task.iso2)
-    met = hidden_fields.rows_per_company(rows, task.hidden)
+    met = objections.rows_per_company(rows, task.hidden)
     if missed := sorted(task.unmet - met.keys()):
         raise BuildError(
             f"objections: {task.iso2} has no company {missed[0]!r} in the input; correct its "
@@ -280,8 +280,8 @@ def _meet_objections(task: Task) -> dict[str, int]:
 
 
 def _left_out_by_objections(task: Task, met: Mapping[str, int]) -> dict[str, int]:
-    rows = sum(met.get(identifier, 0) for identifier in hidden_fields.hidden_companies(task.hidden))
-    return {hidden_fields.LEFT_OUT: rows} if rows else {}
+    rows = sum(met.get(identifier, 0) for identifier in objections.hidden_companies(task.hidden))
+    return {objections.LEFT_OUT: rows} if rows else {}
 
 
 def _left_out(stored: Mapping[str, pl.LazyFrame], met: Mapping[str, int]) -> dict[str, int]:
@@ -309,9 +309,7 @@ def _clean_pieces(
     last_year = implausible_values.latest_year(task.tables.rates)
     read = input_files.scan_pieces(parts, "companies", task.iso2, task.batch)
     for number, piece in enumerate(read):
-        cleaned = piece.pipe(text_cleaning.clean).pipe(
-            hidden_fields.leave_out_companies, task.hidden
-        )
+        cleaned = piece.pipe(text_cleaning.clean).pipe(objections.leave_out_companies, task.hidden)
         marked, cuts = _mark(cleaned, of_persons, patterns)
         bad = marked.filter(pl.col(REASON).is_not_null())
         if bad.height:
@@ -415,7 +413,7 @@ def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.Lazy
         .pipe(statuses.add_french, statuses.french_words(seeds, task.iso2))
         .pipe(identifiers.fill_register_url, seeds.country(task.iso2))
         .pipe(derived_fields.fill_derived)
-        .pipe(hidden_fields.clear_fields, task.hidden)
+        .pipe(objections.clear_fields, task.hidden)
         .pipe(derived_fields.add_score)
         .pipe(require_columns, "score", there=[*FIELDS, *_WORKING], gone=[REASON])
     )

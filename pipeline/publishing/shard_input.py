@@ -1,11 +1,12 @@
-"""The input of the shard writer: layout order, columns, records and statement arrays of a country.
+"""The input of the shard writer: layout order, columns, records, statements and ratios of a country.
 
 A row in layout order is a row of the shard. The searched and sorted columns of all companies are in memory at once,
 about 100 bytes a company; their records are in sorted runs on disk, and the layout order names the next record.
 
 Texts and numbers go from Polars to NumPy without becoming Python objects. Polars renders records and statements, a
 block at a time, to the same bytes as `record.encode` and orjson, which write JSON alike: shortest floats, the same
-escapes.
+escapes. For ratios, the statement lines become one array per line of the chart and year, a block of companies at a
+time; the formulas are evaluated over these arrays (`shards.ratios.last_year`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,14 +22,18 @@ from pipeline.canonical import GROUP as OF_GROUP
 from pipeline.canonical import TEXTS
 from pipeline.publishing import sorted_runs
 from pipeline.publishing.sorted_runs import Run
-from pipeline.stages.money import ASSETS, CAPITAL
+from pipeline.stages.money import ASSETS, CAPITAL, EURO
 from pipeline.stages.rejections import REASON
 from pipeline.stages.sectors import DIVISION, GROUP
+from shards import format
 from shards.codec import aliases, record
 from shards.codec.codes import DistinctValues
 from shards.codec.strings import END, Texts
 from shards.format import DATE_NULL, EFFECTIF_NULL
 from shards.query import STATES
+from shards.ratios import last_year
+from shards.ratios.last_year import LastYearRatios, YearFigures
+from shards.ratios.ratio_table import chart_lines
 from shards.writing.name_index import FormerNames
 from shards.writing.writer import Columns
 
@@ -58,6 +63,8 @@ _LINES: Final = 1 << 16
 
 
 # -- layout order --------------------------------------------------------------------
+# Companies whose figures are arrays at once: about 80 arrays of 8 bytes each.
+_RATIOS_AT_ONCE: Final = 1 << 16
 
 
 def sort_companies(companies: pl.LazyFrame) -> pl.LazyFrame:
@@ -254,3 +261,81 @@ def _json(rows: pl.DataFrame) -> bytes:
     stream = BytesIO()
     rows.write_ndjson(stream)
     return stream.getvalue()
+
+
+# -- ratios of the last year ---------------------------------------------------------
+
+
+def last_year_ratios(lines: pl.DataFrame, rates: pl.DataFrame) -> LastYearRatios:
+    """The ratios of every company of `lines`, in their order.
+
+    Args:
+        lines: `row` (ascending), `exercice`, `code`, `valeur`, `devise`; of a line that comes twice
+            in a year the first counts.
+        rates: `devise`, `annee`, `taux` (units of the currency for one euro).
+    """
+    parts = [_block_ratios(block, rates) for block in _year_blocks(lines)]
+    if not parts:
+        return last_year.NO_RATIOS
+    return LastYearRatios(
+        {name: np.concatenate([part.arrays[name] for part in parts]) for name in parts[0].arrays}
+    )
+
+
+def _year_blocks(lines: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The last two years of the companies, with `place` (0, 1, … in a block) and `age` (0 or 1)."""
+    numbered = lines.select("row", "exercice", "code", "valeur", "devise").with_columns(
+        place=pl.col("row").rle_id(), last=pl.col("exercice").max().over("row")
+    )
+    recent = numbered.with_columns(age=pl.col("last") - pl.col("exercice")).filter(
+        pl.col("age") <= 1
+    )
+    for _, block in recent.group_by(pl.col("place") // _RATIOS_AT_ONCE, maintain_order=True):
+        yield block.with_columns(pl.col("place") - pl.col("place").min())
+
+
+def _block_ratios(block: pl.DataFrame, rates: pl.DataFrame) -> LastYearRatios:
+    heads = block.group_by("place", maintain_order=True).agg(pl.col("last").first())
+    known = block.filter(pl.col("code").is_not_null() & pl.col("valeur").is_not_null())
+    currencies = _currencies(known, heads, rates)
+    last, before = (_year_figures(known, currencies, age) for age in (0, 1))
+    return last_year.compute(heads["last"].to_numpy().astype(format.U2), last, before)
+
+
+def _currencies(known: pl.DataFrame, heads: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
+    """By place and age: the number of currencies, the one of them, and its `taux`."""
+    used = known.group_by("place", "age").agg(
+        count=pl.col("devise").drop_nulls().n_unique(), devise=pl.col("devise").drop_nulls().first()
+    )
+    places = heads.join(
+        pl.DataFrame({"age": [0, 1]}, schema={"age": known["age"].dtype}), how="cross"
+    )
+    joined = (
+        places.join(used, on=["place", "age"], how="left")
+        .with_columns(annee=(pl.col("last") - pl.col("age")).cast(pl.Int64))
+        .join(rates, on=["devise", "annee"], how="left")
+        .with_columns(
+            taux=pl.when(pl.col("devise") == EURO).then(1.0).otherwise(pl.col("taux")),
+            devise=pl.when(pl.col("count") == 1).then("devise"),
+        )
+    )
+    return joined.sort("place", "age")
+
+
+def _year_figures(known: pl.DataFrame, currencies: pl.DataFrame, age: int) -> YearFigures:
+    of_year, of_other = (currencies.filter(pl.col("age") == wanted) for wanted in (age, 1 - age))
+    mixed = (of_year["count"].fill_null(0) > 1).to_numpy()
+    wanted = known.filter((pl.col("age") == age) & pl.col("code").is_in(sorted(chart_lines())))
+    lines = {}
+    first = wanted.unique(["place", "code"], keep="first", maintain_order=True)
+    for (code,), found in first.group_by("code"):
+        figures = np.full(len(mixed), np.nan)
+        figures[found["place"].to_numpy()] = found["valeur"].to_numpy()
+        figures[mixed] = np.nan
+        lines[str(code)] = figures
+    single = of_year["taux"].fill_null(np.nan).to_numpy()
+    return YearFigures(
+        lines,
+        1 / np.where(mixed, np.nan, single),
+        of_year["devise"].eq_missing(of_other["devise"]).to_numpy(),
+    )

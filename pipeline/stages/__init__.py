@@ -1,8 +1,12 @@
-"""The stages of a build: functions from LazyFrame to LazyFrame, in the order of publishing/stages.py.
+"""The stages of a build: functions from LazyFrame to LazyFrame, in the order of publishing/country.py.
 
-`input_files` finds the rows; `text_cleaning` and `rejections` clean and check them, `persons` leaves out what is
-personal, `implausible_values` the values that cannot be; `complements` fills what a register leaves empty; `accounts`,
-`money`, `codes`, `identifiers` and `derived_fields` add columns; `layout_order` and `duplicates` see all rows of a
-country at once. `checks` guards the columns between two stages; `quality_report` accounts for the result, and closes
-the gate of statuses that nothing maps (X1).
+`input_files` reads the rows; `text_cleaning` and `rejections` clean and check them. Data of persons is left out:
+`clauses` cuts the owner out of a name and `c/o` out of an address, `personal_data` finds birth dates, officers and
+personal mailboxes, `objections` has the requests of persons. `implausible_values` leaves out the values that cannot be;
+`complements` fills the empty fields of a register.
+
+`statement_lines` keeps the lines of the last five years, each once; `doubtful_accounts` withholds balance sheets that
+do not close and turnovers of another scale than their neighbours'. `money`, `sectors`, `statuses`, `identifiers` and
+`derived_fields` add columns. `quality_report` accounts for the result, and closes the gate of statuses that nothing
+maps (X1).
 """

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.__main__ import main
-from pipeline.publishing import country, dry_run
+from pipeline.publishing import country, plan
 from pipeline.publishing.plan import BuildOptions
 from shards.generations import pointer
 from tests.pipeline.rows import companies, company, comptes, line, two_countries, write
@@ -168,7 +168,7 @@ def test_an_address_of_a_scheduler_is_let_through(
         asked.append(options)
         yield "noted"
 
-    monkeypatch.setattr(dry_run, "lines", note)
+    monkeypatch.setattr(plan, "forecast", note)
 
     assert main(["build", "--dry-run", "--input", "a", "--out", "b", "--cluster", address]) == 0
 

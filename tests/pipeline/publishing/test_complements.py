@@ -8,7 +8,7 @@ import pytest
 from pipeline import importing
 from pipeline.canonical import Origin, origin
 from pipeline.errors import BuildError
-from pipeline.publishing import dry_run
+from pipeline.publishing import plan
 from pipeline.publishing.plan import BuildOptions
 from seeds import TABLES
 from shards.generations import generation_files
@@ -61,7 +61,7 @@ def test_a_complement_fills_the_register_and_stands_alone_where_there_is_none(
 def test_a_forecast_counts_the_rows_of_the_register(tmp_path: Path) -> None:
     inputs = (_register(tmp_path / "ee"), _gleif(tmp_path / "lei"))
 
-    lines = dry_run.lines(BuildOptions(inputs=inputs, out=tmp_path / "data"))
+    lines = plan.forecast(BuildOptions(inputs=inputs, out=tmp_path / "data"))
 
     rows = [line.split() for line in lines]
     assert ["EE", "0", "2", "to", "be", "built"] in rows

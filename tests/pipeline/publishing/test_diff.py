@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pipeline.publishing import diff
+from pipeline.publishing import build
 from shards.changes import change_steps
 from shards.changes.change_file import ChangeCounts
 from tests.pipeline.builds import run
@@ -21,7 +21,7 @@ def test_a_build_writes_what_changed_as_files_to_page_and_as_parquet(tmp_path: P
     step = change_steps.read(folder)
     assert step.counts == {"UK": ChangeCounts(1, 1, 0)}
     change_steps.verify(folder)
-    assert pl.read_parquet(folder / diff.PARQUET).to_dicts() == [
+    assert pl.read_parquet(folder / build.CHANGES).to_dicts() == [
         {"iso2": "UK", "id": "1", "nature": "supprimee", "champs": None},
         {"iso2": "UK", "id": "3", "nature": "creee", "champs": None},
     ]

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline import seeds
-from pipeline.stages import money, ratio_columns
+from pipeline.publishing import shard_input
+from pipeline.stages import money
 from seeds import TABLES
 from shards import format
 from shards.ratios import accounts
@@ -38,7 +39,7 @@ lines = st.fixed_dictionaries(
 def test_all_companies_have_the_ratios_of_each_alone(found: list[dict[str, Any]]) -> None:
     found.sort(key=lambda line: (line["row"], -line["exercice"]))
 
-    columns = ratio_columns.of_lines(pl.DataFrame(found, schema=TYPES), RATES).arrays
+    columns = shard_input.last_year_ratios(pl.DataFrame(found, schema=TYPES), RATES).arrays
 
     rows = sorted({line["row"] for line in found})
     alone = [accounts.last_year([one for one in found if one["row"] == row]) for row in rows]
@@ -49,14 +50,14 @@ def test_all_companies_have_the_ratios_of_each_alone(found: list[dict[str, Any]]
 
 
 def test_blocks_of_companies_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ratio_columns, "_BLOCK", 2)
+    monkeypatch.setattr(shard_input, "_RATIOS_AT_ONCE", 2)
     found = [
         {"row": row, "exercice": 2024, "code": code, "valeur": value, "devise": "EUR"}
         for row in (1, 5, 6, 9, 12)
         for code, value in (("Equity", float(row)), ("TotalAssets", 10.0))
     ]
 
-    columns = ratio_columns.of_lines(pl.DataFrame(found, schema=TYPES), RATES).arrays
+    columns = shard_input.last_year_ratios(pl.DataFrame(found, schema=TYPES), RATES).arrays
 
     assert columns["autonomie_financiere"].tolist() == [0.1, 0.5, 0.6, 0.9, 1.2]
 
