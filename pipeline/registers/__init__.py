@@ -1,14 +1,14 @@
 """Registers: one TOML file per register of companies, and one reader for all of them.
 
-Read `ee.toml`, a short one, then `toml_registers/` (the language and its reader), which uses `packing` (files
+Read `ee.toml`, a short one, then `toml/` (the language and its reader), which uses `packing` (files
 and zips), `csv_rows` (rows that have all their fields) and `record_stream` (records of JSON and XML).
 `file_set` refuses files that are not the whole of an edition, `foreign_forms` those that no register publishes.
 `register` is the interface of a source. `company_identifiers` tells companies from headers, totals and trailers.
-`statements/` has the chart of accounts, `annual_accounts/` the accounts that are published as documents.
+`accounts/` has the chart of accounts, and the readers of accounts that are published as documents.
 
 To add a register of companies:
 
-1. Write `registers/<source>.toml` in the language of `toml_registers/declaration`: every published
+1. Write `registers/<source>.toml` in the language of `toml/declaration`: every published
    column or key is either used, or ignored with its reason. One in neither list stops an import.
 2. Put an excerpt, as published, under `seeds/raw/<iso2>/` with its origin and licence in
    `seeds/README.md`, and hold it to rows written by hand in `tests/pipeline/registers/`.
@@ -16,7 +16,7 @@ To add a register of companies:
 
 Nothing else: REGISTERS below is made of the folder. Filed accounts that are tables are declared too, with
 `[statements]`, and their elements have rows in `seeds/elements.csv`. Those that are documents need such rows and a
-module of `annual_accounts/`, which reads one document. `lei_relationships` reads who consolidates whom (GLEIF, level
+module of `accounts/`, which reads one document. `lei_relationships` reads who consolidates whom (GLEIF, level
 2). `file_date` reads the date of a file in its name.
 """
 

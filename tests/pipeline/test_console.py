@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pipeline import console, seeds
-from pipeline.registers.accounts import account_import, outcome, uk_accounts
+from pipeline.registers.accounts import account_import, uk_accounts
 from pipeline.registers.toml import account_lines, column_mapping, entity, filings
 from pipeline.stages import (
     doubtful_accounts,
@@ -40,7 +40,7 @@ REASONS = {
     account_lines.UNREADABLE,
     account_lines.REPEATED,
     account_lines.CONTRADICTED,
-    outcome.UNKNOWN,
+    account_import.UNKNOWN_CONCEPTS,
     uk_accounts.CONTRADICTED,
     account_import.NO_LINE,
     *(row["raison"] for row in seeds.read().tables["nace_hors"]),

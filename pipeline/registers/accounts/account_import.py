@@ -1,4 +1,4 @@
-"""The import of annual accounts, the same for every source of this folder: documents in, canonical rows out.
+"""The import of accounts that are documents, the same for every such source: documents in, canonical rows out.
 
 Documents are read one at a time, and their rows written batch by batch. Of several accounts of one
 company the last filed wins, line by line: a later one states last year's figures as they stand now.
@@ -7,6 +7,10 @@ order of files changes nothing, and memory does not grow with their number.
 
 Accounts that give nothing go to `rejected/`, with the name of their document, and do not stop the
 import. Those that are none of ours (withheld, interim) are counted as dropped.
+
+Some forms do not state a line but only its parts: elements such as `210 + 214 + 218`. A sum is made where the form
+states a part and no element of the line itself; its label says that it is computed. A missing part is a blank box,
+which counts as zero.
 """
 
 import zlib
@@ -21,18 +25,26 @@ from tqdm import tqdm
 
 from pipeline.canonical import COMPTES, InputError
 from pipeline.registers import packing
-from pipeline.registers.accounts import documents, filing, statement, statement_rows, sums, taxonomy
+from pipeline.registers.accounts import chart, documents, filing, statement
+from pipeline.registers.accounts.chart import Taxonomy
 from pipeline.registers.accounts.documents import Document
 from pipeline.registers.accounts.filed_account import AccountsResult, FiledAccount, Reader
-from pipeline.registers.accounts.filing import MALFORMED, UNREADABLE, FilingError
-from pipeline.registers.accounts.outcome import FilingOutcome
-from pipeline.registers.accounts.statement_rows import BATCH, Row
-from pipeline.registers.accounts.taxonomy import Taxonomy
+from pipeline.registers.accounts.filing import MALFORMED, TOO_LONG, UNREADABLE, Fact, FilingError
+from pipeline.registers.accounts.statement import BATCH, Row, Tally
 from pipeline.registers.company_identifiers import NO_COMPANY, is_identifier
 from pipeline.registers.record_stream import RecordError
-from pipeline.registers.register import REJECTED, Register, RegisterRows, rows_within
+from pipeline.registers.register import (
+    EXAMPLES,
+    REJECTED,
+    Register,
+    RegisterRows,
+    RowCounts,
+    rows_within,
+)
 from shards.codec.record import ETATS
 
+UNKNOWN_CONCEPTS: Final = "concepts inconnus"
+MOST_SLOW: Final = 10  # filings that take too long, in one import
 NO_LINE: Final = "aucun poste reconnu"
 REPLACED: Final = "lignes remplacées par un dépôt ultérieur"
 TOGETHER: Final = 500_000  # rows in memory at once, at most
@@ -41,6 +53,56 @@ _KEY: Final = ("id", "exercice", "etat", "code")
 # Beside the canonical columns: what sorts the accounts of a company, and what groups companies.
 _FILED: Final = {"depot": pl.String(), "tas": pl.Int64()}
 _GROUPS: Final = 1 << 16
+PLUS: Final = " + "
+
+
+@dataclass(slots=True)
+class FilingOutcome:
+    """The account of the filings: read = kept + rejected."""
+
+    tally: Tally = field(default_factory=Tally)
+    rejected: list[dict[str, str | int | None]] = field(default_factory=list)
+    read: int = 0
+    kept: int = 0
+    slow: int = 0
+
+    def reject(
+        self, file: str, number: str | None, error: FilingError, row: int | None = None
+    ) -> None:
+        """Record that the filing `file`, or the account number `row` in it, gives nothing, with the reason.
+
+        Raises:
+            InputError: too many filings took too long; the others would take as long.
+        """
+        self.rejected.append(
+            {
+                "fichier": file,
+                "ligne": row,
+                "id": number,
+                "motif": error.reason,
+                "detail": error.detail,
+            }
+        )
+        if error.reason == TOO_LONG:
+            self.slow += 1
+            if self.slow > MOST_SLOW:
+                raise InputError(
+                    f"{file} is filing number {self.slow} that takes far too long; fetch the archive again"
+                )
+
+    def row_counts(self) -> RowCounts:
+        """The account as every import reports it; unknown concepts are named, the commonest."""
+        tally = self.tally
+        often = [f"{concept} ({n})" for concept, n in tally.unknown.most_common(4 * EXAMPLES)]
+        return RowCounts(
+            read=self.read,
+            kept=self.kept,
+            rejected=dict(sorted(Counter(str(row["motif"]) for row in self.rejected).items())),
+            noted={UNKNOWN_CONCEPTS: tally.unknown.total()} if tally.unknown else {},
+            ignored=dict(sorted(tally.ignored.items())),
+            examples={UNKNOWN_CONCEPTS: tuple(often)} if often else {},
+            detail={what: n for what, n in sorted(tally.counts.items()) if n},
+        )
 
 
 @dataclass(slots=True)
@@ -78,7 +140,7 @@ def register(
     read_document = _one_filing(reader) if is_one_filing else reader
 
     def read(files: Sequence[Path], work: Path, memory: int | None = None) -> RegisterRows:
-        running = _Import(iso2, taxonomy.load(source), work, has_rows=not is_one_filing)
+        running = _Import(iso2, chart.load_elements(source), work, has_rows=not is_one_filing)
         for file in files:
             found = documents.documents(file, suffixes, work, is_alone=len(files) == 1)
             shown = tqdm(found, desc=file.name, unit="", leave=False, disable=None)
@@ -148,13 +210,13 @@ def _keep(running: _Import, account: FiledAccount) -> None:
     if not is_identifier(running.iso2, account.id):
         raise FilingError(NO_COMPANY, account.id)
     outcome.tally.counts["faits illisibles"] += account.unreadable
-    added = sums.add_up(account.facts, running.known)
+    added = add_up_parts(account.facts, running.known)
     facts = [*account.facts, *added]
     amounts = statement.amounts(facts, account.closing, running.known, outcome.tally, account.start)
     if not amounts:
         raise FilingError(NO_LINE, f"{len(account.facts)} faits")
     outcome.kept += 1
-    computed = sums.computed_lines(added, running.known)
+    computed = computed_lines(added, running.known)
     amounts = [
         one._replace(
             group=account.group,
@@ -163,7 +225,7 @@ def _keep(running: _Import, account: FiledAccount) -> None:
         for one in amounts
     ]
     group = zlib.crc32(account.id.encode()) % _GROUPS
-    for row in statement_rows.rows(running.iso2, account.id, amounts):
+    for row in statement.canonical_rows(running.iso2, account.id, amounts):
         running.rows += 1
         running.batch.append(row | {"depot": account.filed, "tas": group})
     if len(running.batch) >= BATCH:
@@ -205,3 +267,31 @@ def _chosen_rows(written: Sequence[Path], part: int, parts: int) -> pl.DataFrame
         .select(list(COMPTES))
         .collect()
     )
+
+
+# -- sums of parts -------------------------------------------------------------------
+
+
+def add_up_parts(facts: Sequence[Fact], known: Taxonomy) -> list[Fact]:
+    """The sums of `facts` on each of their days; their keys are the elements of `known`.
+
+    Parts in several currencies are not added up.
+    """
+    stated = {(fact.key, fact.day): fact for fact in facts}
+    lines = {(known.lines[key].line.code, day) for key, day in stated if key in known.lines}
+    days = sorted({fact.day for fact in facts})
+    found: list[Fact] = []
+    for element, mapped in known.lines.items():
+        if PLUS not in element:
+            continue
+        for day in days:
+            parts = [stated[key, day] for key in element.split(PLUS) if (key, day) in stated]
+            one_currency = len({part.currency for part in parts}) == 1
+            if one_currency and (mapped.line.code, day) not in lines:
+                found.append(parts[0]._replace(key=element, value=sum(p.value for p in parts)))
+    return found
+
+
+def computed_lines(facts: Sequence[Fact], known: Taxonomy) -> set[tuple[int, str]]:
+    """The fiscal year and the line of each of these sums."""
+    return {(fact.day.year, known.lines[fact.key].line.code) for fact in facts}

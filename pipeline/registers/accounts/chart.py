@@ -1,19 +1,30 @@
-"""The chart of statement lines: `seeds/postes.csv`, the same codes for every country.
+"""The chart of statement lines, the same codes for every country, and the elements of each source on it.
 
-A line has its statement, its place in it, a label in French and English, and, where it is a part of
-another line, that line as its parent. Costs are positive, results have their sign.
+A line of the chart (`seeds/postes.csv`) has its statement, its place in it, a label in French and English, and, where
+it is a part of another line, that line as its parent. Costs are positive, results have their sign.
 
 The accounts of a group stand beside those of the company that files them. Their codes end in
 `Consolidated` (as RIK publishes them) and their places follow those of the company's own lines, so
 that no rule about a company can take one for the other.
+
+An element (`seeds/elements.csv`) is a concept of a taxonomy, a box of a form or a code of a field, in the words of its
+source. Of an XBRL fact it is the local name (three generations of taxonomies spell the prefix
+differently), with the member in brackets where only a part of a total is meant:
+`Creditors[WithinOneYear]`. Where several elements give one line, the first in the file wins. A row
+without `code` is an element that is ignored, with the reason; there `*` stands for any text.
+
+`signe` is 1, -1 or abs. British filers publish creditors as positive amounts (all 557 in 283
+filings); -1 is for sources that publish costs as negative ones, abs for elements published with
+either sign.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal, cast
 
 from pipeline.canonical import GROUP, InputError
 from pipeline.seeds import read_table
@@ -23,6 +34,8 @@ from shards.codec.record import ETATS
 POSTES: Final = TABLES / "postes.csv"
 GROUP_PLACES: Final = 1_000  # more than any place of the chart
 _COLUMNS: Final = ("code", "etat", "parent", "ordre", "libelle_fr", "libelle_en", "somme", "genre")
+ELEMENTS: Final = TABLES / "elements.csv"
+_ELEMENT_COLUMNS: Final = ("source", "element", "code", "signe", "motif")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +128,71 @@ def _check_parent(line: ChartLine, lines: Mapping[str, ChartLine], path: Path) -
             raise InputError(
                 f"{path.name}: {other.code} stands between {line.code} and {line.parent}; move it"
             )
+
+
+# -- elements of a source ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element's line of the chart and its sign; `rank` orders the elements of one line."""
+
+    line: ChartLine
+    signe: Literal["1", "-1", "abs"]
+    rank: int
+
+    def apply_sign(self, value: float) -> float:
+        """The published `value` with the sign of the line."""
+        if self.signe == "abs":
+            return abs(value)
+        return (-value if self.signe == "-1" else value) + 0.0  # + 0.0 makes -0.0 a 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Taxonomy:
+    """The statement line of each element of a source, and the elements that are ignored."""
+
+    lines: Mapping[str, Element]
+    ignored: tuple[tuple[str, str], ...]  # pattern, reason
+    known: frozenset[str]  # every mapped element, without its member
+
+    def reason(self, element: str) -> str | None:
+        """The reason to ignore an element; None if no row ignores it."""
+        return next((why for pattern, why in self.ignored if fnmatchcase(element, pattern)), None)
+
+
+def load_elements(source: str, path: Path = ELEMENTS) -> Taxonomy:
+    """Read the elements of `source`.
+
+    Raises:
+        InputError: a code that is not on the chart, an unknown sign, an element twice, or a source
+            without elements.
+        SeedError: a table that is missing, empty or not a CSV of these columns.
+    """
+    lines: dict[str, Element] = {}
+    ignored: list[tuple[str, str]] = []
+    for rank, row in enumerate(read_table(path, _ELEMENT_COLUMNS)):
+        if row["source"] != source:
+            continue
+        if not row["code"]:
+            ignored.append((row["element"], row["motif"]))
+            continue
+        if row["element"] in lines:
+            raise InputError(
+                f"{path.name}: {source}: element {row['element']} is there twice; keep one"
+            )
+        lines[row["element"]] = _element(row, rank, path)
+    if not lines:
+        raise InputError(f"{path.name} has no element of {source}; add its rows")
+    known = frozenset(element.partition("[")[0] for element in lines)
+    return Taxonomy(lines, tuple(ignored), known)
+
+
+def _element(row: Mapping[str, str], rank: int, path: Path) -> Element:
+    line, signe = load().get(row["code"]), row["signe"]
+    if line is None or signe not in ("1", "-1", "abs"):
+        raise InputError(
+            f"{path.name}: {row['source']} {row['element']}: code {row['code']!r} or signe {signe!r}"
+            f" is wrong; write the code of a line of {POSTES.name}, and 1, -1 or abs"
+        )
+    return Element(line, cast(Literal["1", "-1", "abs"], signe), rank)

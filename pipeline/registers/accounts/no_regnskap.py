@@ -15,7 +15,7 @@ from functools import cache, partial
 from typing import Any, Final
 
 from pipeline.registers import record_stream
-from pipeline.registers.accounts import account_import, taxonomy
+from pipeline.registers.accounts import account_import, chart
 from pipeline.registers.accounts.documents import Document
 from pipeline.registers.accounts.filed_account import (
     NO_NUMBER,
@@ -86,7 +86,7 @@ def _account(record: dict[str, Any]) -> FiledAccount:
 
 @cache
 def _codes_of_last_year() -> frozenset[str]:
-    elements = taxonomy.load(SOURCE).lines
+    elements = chart.load_elements(SOURCE).lines
     return frozenset(name.removesuffix(BEFORE) for name in elements if name.endswith(BEFORE))
 
 

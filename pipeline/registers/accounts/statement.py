@@ -1,4 +1,4 @@
-"""From the facts of one filing to statement lines. Pure functions, no file and no library.
+"""From the facts of one filing to statement lines, and to canonical rows. Pure functions, no file and no library.
 
 The rules, in order:
 
@@ -12,19 +12,28 @@ The rules, in order:
 5. A balance sheet tagged with reversed signs is corrected (`_correct_signs`).
 6. UK accounts seldom state total assets; they are summed up (`total_assets`).
 7. A fiscal year of 1 to 24 months, but not twelve, has a line that says its months (`_months`).
+
+In a row a part of a line is named as one (`dont …`) only where that line is in the same accounts: alone, it would read
+as a part of the line above it.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
-from typing import Final
+from typing import Final, NamedTuple
 
+from pipeline.canonical import GROUP
 from pipeline.registers.accounts import chart
+from pipeline.registers.accounts.chart import GROUP_PLACES, ChartLine, Element, Taxonomy
 from pipeline.registers.accounts.filing import Fact, day_before
-from pipeline.registers.accounts.outcome import Tally
-from pipeline.registers.accounts.statement_rows import Amount
-from pipeline.registers.accounts.taxonomy import Element, Taxonomy
+from shards.codec.record import ETATS
 
+BATCH: Final = 50_000  # lines written at a time
+COMPUTED: Final = " (calculé)"
+OF_GROUP: Final = " (comptes consolidés)"
+
+Row = dict[str, object]
 TOTAL: Final = "TotalAssets"
 FIXED: Final = (
     "IntangibleAssets",
@@ -48,6 +57,33 @@ DAYS: Final = 365.25  # of a year
 MOST_MONTHS: Final = 24  # longer periods are not those of a fiscal year
 UNLIKELY_LENGTH: Final = "durées d'exercice invraisemblables"
 YEARS_BACK: Final = 10  # an older date than this before the closing is a typing error
+
+
+class Amount(NamedTuple):
+    """The value of a line in one fiscal year.
+
+    Attributes:
+        exercice: the year of the closing date.
+        devise: null where the value is no amount of money.
+        computed: the filing has its parts only; the label says so.
+        group: from group accounts.
+    """
+
+    exercice: int
+    line: ChartLine
+    valeur: float
+    devise: str | None
+    computed: bool = False
+    group: bool = False
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of facts, summed over filings. The keys of `counts` go to the import report."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    ignored: Counter[str] = field(default_factory=Counter)  # by reason
+    unknown: Counter[str] = field(default_factory=Counter)  # by concept
 
 
 def amounts(
@@ -239,3 +275,37 @@ def _preference(fact: Fact) -> tuple[int, float]:
 
 def _length(fact: Fact) -> int:
     return (fact.day - fact.start).days if fact.start else 0
+
+
+# -- amounts as canonical rows -------------------------------------------------------
+
+
+def canonical_rows(iso2: str, identifier: str, amounts: Iterable[Amount]) -> list[Row]:
+    """The canonical rows of one company, by fiscal year, statement and place."""
+    ordered = sorted(amounts, key=_position)
+    there = {(one.exercice, one.group, one.line.code) for one in ordered}
+    return [
+        _row(iso2, identifier, one, (one.exercice, one.group, one.line.parent) in there)
+        for one in ordered
+    ]
+
+
+def _position(amount: Amount) -> tuple[int, int, bool, int]:
+    line = amount.line
+    return amount.exercice, ETATS.index(line.etat), amount.group, line.ordre
+
+
+def _row(iso2: str, identifier: str, amount: Amount, below_parent: bool) -> Row:
+    line, group = amount.line, amount.group
+    label = line.as_part if below_parent else line.libelle_fr
+    return {
+        "iso2": iso2,
+        "id": identifier,
+        "exercice": amount.exercice,
+        "etat": line.etat,
+        "code": line.code + GROUP * group,
+        "libelle": label + COMPUTED * amount.computed + OF_GROUP * group,
+        "valeur": amount.valeur,
+        "devise": amount.devise,
+        "ordre": line.ordre + GROUP_PLACES * group,
+    }

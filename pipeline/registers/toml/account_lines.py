@@ -13,11 +13,9 @@ from typing import Final
 import polars as pl
 
 from pipeline.canonical import COMPTES, GROUP, InputError
-from pipeline.registers.accounts import chart, taxonomy
-from pipeline.registers.accounts.chart import GROUP_PLACES
-from pipeline.registers.accounts.statement import MONTHS, MOST_MONTHS
-from pipeline.registers.accounts.statement_rows import COMPUTED, OF_GROUP
-from pipeline.registers.accounts.taxonomy import Taxonomy
+from pipeline.registers.accounts import chart
+from pipeline.registers.accounts.chart import GROUP_PLACES, Taxonomy
+from pipeline.registers.accounts.statement import COMPUTED, MONTHS, MOST_MONTHS, OF_GROUP
 from pipeline.registers.toml.declaration import Declaration, FiledAccounts, Legend, Sum
 from pipeline.registers.toml.filings import (
     ELEMENT,
@@ -203,7 +201,7 @@ def _numbers(amounts: pl.LazyFrame) -> pl.LazyFrame:
 
 def _mapping(source: str, sums: Mapping[str, Sum], amounts: pl.LazyFrame) -> pl.LazyFrame:
     """The line, sign and rank of every element that occurs, or the reason why it has none."""
-    known = taxonomy.load(source)
+    known = chart.load_elements(source)
     folded = {fold(element): found for element, found in known.lines.items()}
     added = {fold(name) for found in sums.values() for name in (*found.plus, *found.minus)}
     occurring = amounts.select(pl.col(ELEMENT).unique()).collect(engine="streaming")[ELEMENT]

@@ -7,17 +7,21 @@ file, which Polars streams, or per piece of one where the kinds that are joined 
 
 A failure inside the plan says nothing of its place, so the plan is then run piece by piece: the
 message names the file, the row, the column and its expression.
+
+A register may publish activity codes without their revision of the NACE. With `nace_version = { auto = revision }` a
+file is of the revision of which it has more codes that the other revision lacks; of `revision` where both have as many.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import polars as pl
 
+from pipeline import seeds
 from pipeline.canonical import InputError
 from pipeline.registers import file_set
 from pipeline.registers.register import Register, RegisterRows, reason_counts
@@ -27,15 +31,17 @@ from pipeline.registers.toml import (
     declaration_file,
     edition,
     entity,
-    failure,
     main_rows,
-    nace_revision,
     source_file,
     sql,
 )
 from pipeline.registers.toml.declaration import Declaration
+from pipeline.registers.toml.entity import Entity
 from pipeline.registers.toml.main_rows import StoredJoin
-from pipeline.registers.toml.source_file import FilePart
+from pipeline.registers.toml.source_file import ROW, FilePart
+from seeds import TABLES
+
+_REVISIONS: Final = {"2": "nace_classes", "2.1": "nace_classes_rev21"}
 
 
 def register(path: Path) -> Register:
@@ -103,8 +109,8 @@ def read(
         staged = entity.stage_rows(mapped, work)
         if declared.repeated:
             staged = entity.leave_out_repeated(staged, declared.repeated, work)
-        if auto := nace_revision.default_revision(declared):
-            staged = nace_revision.with_revisions(staged, auto, work)
+        if auto := _default_revision(declared):
+            staged = _with_revisions(staged, auto, work)
         told = edition.date_of_head(declared.edition, files, declared.files)
         dated = edition.COLUMN if edition.COLUMN in declared.columns else declared.newest
         staged, dates = edition.add_dates(staged, main, told, dated)
@@ -112,7 +118,7 @@ def read(
         dates = {file: told for file in files} | dates if told else dates
         return _add_rejected(replace(read_rows, dates=dates), parts)
     except pl.exceptions.PolarsError as error:
-        failure.locate_failure(declared, mapped)
+        locate_failure(declared, mapped)
         names = ", ".join(part.name for part in parts)
         raise InputError(
             f"{names}: cannot be read ({sql.first_line(error)}); download it again"
@@ -175,3 +181,93 @@ def _orphans(
             found = stored.count_orphans(pl.concat(frame.select(ours) for frame in main), ours)
             counts |= {stored.join.orphans: found} if found else {}
     return counts
+
+
+# -- the place of a failure ----------------------------------------------------------
+
+
+def locate_failure(
+    declared: Declaration, mapped: Iterable[tuple[FilePart, pl.LazyFrame, Entity]]
+) -> None:
+    """Name the file, the row and the expression that make a plan fail.
+
+    Raises:
+        InputError: the place of the failure; none if it cannot be found again.
+    """
+    for part, frame, found in mapped:
+        if message := _message_of(part.rows):
+            raise InputError(
+                f"{part.name}: no readable CSV ({message}); mend it, or download it again"
+            )
+        for place, read in _expressions(declared, found):
+            plan = frame.select(ROW, value=read)
+            if message := _message_of(plan):
+                row = _first_failing(plan)
+                raise InputError(
+                    f"{part.name} row {row}: {declared.source}.toml {place}: {message}; mend one of the two"
+                )
+
+
+def _expressions(declared: Declaration, entity: Entity) -> Iterator[tuple[str, pl.Expr]]:
+    for name, read in entity.columns.items():
+        yield f"[columns] {name} = {'; '.join(declared.columns[name].sql)}", read
+    yield from (("[drop]", entity.drop_reason), ("[reject]", entity.reject_reason))
+    yield "[note]", entity.note
+
+
+def _message_of(plan: pl.LazyFrame) -> str | None:
+    try:
+        plan.select(pl.all().count()).collect(engine="streaming")
+    except pl.exceptions.PolarsError as error:
+        return sql.first_line(error)
+    return None
+
+
+def _first_failing(plan: pl.LazyFrame) -> int:
+    """The number of the first row without which the plan does not fail."""
+    good, bad = 0, int(plan.select(pl.len()).collect(engine="streaming").item())
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if _message_of(plan.head(middle)):
+            bad = middle
+        else:
+            good = middle
+    return int(plan.select(ROW).slice(bad - 1, 1).collect().item())
+
+
+# -- the revision of activity codes --------------------------------------------------
+
+
+def _default_revision(declared: Declaration) -> str | None:
+    column = declared.columns.get("nace_version")
+    return column.auto if column else None
+
+
+def _with_revisions(staged: pl.LazyFrame, default: str, work: Path) -> pl.LazyFrame:
+    """Fill `nace_version` of the rows that have a code and no revision, file by file."""
+    classes = {
+        revision: {row["code"] for row in seeds.read_table(TABLES / f"{table}.csv", ("code",))}
+        for revision, table in _REVISIONS.items()
+    }
+    only = {
+        "2": sorted(classes["2"] - classes["2.1"]),
+        "2.1": sorted(classes["2.1"] - classes["2"]),
+    }
+    bare = pl.col("nace_code").str.replace_all(r"[^0-9]", "").str.head(4)
+    dotted = pl.concat_str(bare.str.head(2), pl.lit("."), bare.str.slice(2))
+    missing = pl.col("nace_code").is_not_null() & pl.col("nace_version").is_null()
+    found = (
+        staged.filter(missing)
+        .group_by("rank")
+        .agg(**{revision: dotted.is_in(codes).sum() for revision, codes in only.items()})
+        .collect(engine="streaming")
+    )
+    told = pl.lit(default)
+    for row in found.iter_rows(named=True):
+        if row["2"] != row["2.1"]:
+            revision = "2" if row["2"] > row["2.1"] else "2.1"
+            told = pl.when(pl.col("rank") == row["rank"]).then(pl.lit(revision)).otherwise(told)
+    path = work / "revisions.parquet"
+    filled = pl.when(missing).then(told).otherwise("nace_version").alias("nace_version")
+    staged.with_columns(filled).sink_parquet(path, maintain_order=True)
+    return pl.scan_parquet(path)

@@ -4,12 +4,11 @@ from datetime import date
 
 import pytest
 
-from pipeline.registers.accounts import statement, taxonomy
+from pipeline.registers.accounts import chart, statement
 from pipeline.registers.accounts.filing import Fact
-from pipeline.registers.accounts.outcome import Tally
-from pipeline.registers.accounts.statement_rows import Amount
+from pipeline.registers.accounts.statement import Amount, Tally
 
-TAXONOMY = taxonomy.load("uk-accounts")
+TAXONOMY = chart.load_elements("uk-accounts")
 
 
 CLOSE, OPEN, BEFORE = date(2017, 9, 30), date(2016, 10, 1), date(2016, 9, 30)

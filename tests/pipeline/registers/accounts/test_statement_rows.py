@@ -1,7 +1,7 @@
 """Amounts of the chart as canonical rows."""
 
-from pipeline.registers.accounts import chart, statement_rows
-from pipeline.registers.accounts.statement_rows import Amount
+from pipeline.registers.accounts import chart, statement
+from pipeline.registers.accounts.statement import Amount
 
 LINES = chart.load()
 TAX, PROVISIONS, EQUITY = (
@@ -11,7 +11,7 @@ TAX, PROVISIONS, EQUITY = (
 
 
 def _labels(*amounts: Amount) -> list[tuple[object, ...]]:
-    rows = statement_rows.rows("UK", "09707484", amounts)
+    rows = statement.canonical_rows("UK", "09707484", amounts)
     return [(row["exercice"], row["code"], row["libelle"], row["ordre"]) for row in rows]
 
 

@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from pipeline.canonical import InputError
-from pipeline.registers.accounts import taxonomy
+from pipeline.registers.accounts import chart
 from seeds import TABLES
 
-TAXONOMY = taxonomy.load("uk-accounts")
+TAXONOMY = chart.load_elements("uk-accounts")
 
 
 # -- the mapping -----------------------------------------------------------------------------------
@@ -39,22 +39,22 @@ def test_a_mapping_told_in_two_ways_is_refused(tmp_path: Path, row: str, message
     path.write_text(f"{HEAD}fr,Equity,Equity,1,\n{row}\n")
 
     with pytest.raises(InputError, match=message):
-        taxonomy.load("fr", path)
+        chart.load_elements("fr", path)
 
 
 def test_the_elements_of_one_source_are_not_those_of_another(tmp_path: Path) -> None:
     path = tmp_path / "elements.csv"
     path.write_text(f"{HEAD}fr,CO,TotalAssets,1,\nno,CO,Equity,1,\nno,X*,,,sans objet\n")
 
-    assert {e: found.line.code for e, found in taxonomy.load("fr", path).lines.items()} == {
+    assert {e: found.line.code for e, found in chart.load_elements("fr", path).lines.items()} == {
         "CO": "TotalAssets"
     }
-    assert taxonomy.load("no", path).reason("X1") == "sans objet"
+    assert chart.load_elements("no", path).reason("X1") == "sans objet"
     with pytest.raises(InputError, match="no element of se; add its rows"):
-        taxonomy.load("se", path)
+        chart.load_elements("se", path)
 
 
 def test_every_element_of_the_table_is_on_the_chart() -> None:
-    sources = pl.read_csv(taxonomy.ELEMENTS, infer_schema=False)["source"].unique()
+    sources = pl.read_csv(chart.ELEMENTS, infer_schema=False)["source"].unique()
 
-    assert all(taxonomy.load(source).lines for source in sources)
+    assert all(chart.load_elements(source).lines for source in sources)

@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 
 from pipeline import importing
-from pipeline.registers.accounts import chart, taxonomy
+from pipeline.registers.accounts import chart
 from seeds import TABLES
 from shards.codec.record import ETATS
 from tests.pipeline.registers.published import xbrl
 
 ACCOUNTS = TABLES / "raw" / "uk" / "Accounts_Bulk_Data-sample.zip"
-TAXONOMY = taxonomy.load("uk-accounts")
+TAXONOMY = chart.load_elements("uk-accounts")
 
 
 Key = tuple[int, str]
