@@ -9,7 +9,7 @@ from typing import Final
 from pipeline import seeds
 from pipeline.errors import BuildError
 from pipeline.publishing import plan
-from pipeline.workers import memory
+from pipeline.workers import processes
 from shards.publish import publication
 
 _SCHEDULER: Final = re.compile(
@@ -43,7 +43,7 @@ def share(value: str) -> float:
 def gibibytes(value: str) -> int:
     """An amount of memory in GiB, as bytes."""
     try:
-        found = int(float(value) * memory.GIB)
+        found = int(float(value) * processes.GIB)
     except (ValueError, OverflowError):
         found = 0
     if found <= 0:

@@ -29,7 +29,7 @@ from blake3 import blake3
 
 from pipeline import canonical, console, seeds
 from pipeline.canonical import TEXT, InputError, Origin
-from pipeline.registers import REGISTERS, file_date, file_set
+from pipeline.registers import REGISTERS, file_set
 from pipeline.registers.register import LEAST_MEMORY, FileDate, Register, RegisterRows, RowCounts
 from pipeline.workers import isolation
 from pipeline.workers.isolation import IsolationError, Limits
@@ -246,7 +246,7 @@ def _add_file_dates(
     if day:
         dates, column = dict.fromkeys(files, FileDate(day, "indiquee")), pl.lit(day, TEXT)
     else:
-        rest = {file: file_date.of_file(file) for file in files if file not in rows.dates}
+        rest = {file: file_set.date_of_file(file) for file in files if file not in rows.dates}
         dates = {file: rows.dates.get(file) or rest[file] for file in files}
         oldest = pl.lit(min((one.date for one in rest.values() if one.date), default=None), TEXT)
         is_there = register.table == "companies" and "date_source" in rows.kept.collect_schema()

@@ -21,7 +21,7 @@ from pipeline.seeds import Seeds
 from pipeline.stages import complements, input_files, money, objections, rejections, sectors
 from pipeline.stages.input_files import Survey
 from pipeline.stages.objections import Objections
-from pipeline.workers import memory, processes
+from pipeline.workers import processes
 from pipeline.workers.processes import Processes
 from seeds import TABLES
 from shards.codec.folding import SPELLINGS
@@ -94,7 +94,7 @@ def local_processes(
     """Processes of this machine: as many as pay off for the wanted countries."""
     totals = input_files.rows_per_country(build_input.companies)
     count = processes.process_count(options.jobs, [totals.get(iso2, 0) for iso2 in wanted])
-    return Processes(count, options.memory or memory.default_limit())
+    return Processes(count, options.memory or processes.default_memory())
 
 
 def country_tasks(
@@ -119,7 +119,7 @@ def country_tasks(
         f"personal_mailboxes {options.personal_mailboxes}",
     ]
     return [
-        _task(iso2, options, lookups, build_input, work, shared, memory.batch_rows(share), known)
+        _task(iso2, options, lookups, build_input, work, shared, processes.batch_rows(share), known)
         for iso2 in sorted(wanted, key=lambda iso2: (-rows.get(iso2, 0), iso2))
     ]
 
@@ -180,7 +180,7 @@ def _task(
         hidden=hidden,
         unmet=frozenset(known.hidden_values(iso2, fresh=True)),
         batch=batch,
-        memory=memory.needed_bytes(register_rows(build_input, iso2), batch),
+        memory=processes.needed_bytes(register_rows(build_input, iso2), batch),
     )
 
 

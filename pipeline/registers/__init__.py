@@ -2,7 +2,8 @@
 
 Read `ee.toml`, a short one, then `toml/` (the language and its reader), which uses `packing` (files
 and zips), `csv_rows` (rows that have all their fields) and `record_stream` (records of JSON and XML).
-`file_set` refuses files that are not the whole of an edition, `foreign_forms` those that no register publishes.
+`file_set` refuses files that are not the whole of an edition, and reads the dates in their names; `foreign_forms`
+refuses files that no register publishes.
 `register` is the interface of a source. `company_identifiers` tells companies from headers, totals and trailers.
 `accounts/` has the chart of accounts, and the readers of accounts that are published as documents.
 
@@ -16,8 +17,7 @@ To add a register of companies:
 
 Nothing else: REGISTERS below is made of the folder. Filed accounts that are tables are declared too, with
 `[statements]`, and their elements have rows in `seeds/elements.csv`. Those that are documents need such rows and a
-module of `accounts/`, which reads one document. `lei_relationships` reads who consolidates whom (GLEIF, level
-2). `file_date` reads the date of a file in its name.
+module of `accounts/`, which reads one document. `lei_relationships` reads who consolidates whom (GLEIF, level 2).
 """
 
 from pathlib import Path

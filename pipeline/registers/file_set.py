@@ -9,19 +9,27 @@ Which of two files holds is unknown, so both are named and refused.
 
 Names say less than heads. A word counts as a mark only by itself: `exchanges.csv` and `Delta Holding.csv` have no
 changes, nor has a file that is called full as well.
+
+Registers put the day, the month or both into the names of their files, and people into those of their downloads:
+`BasicCompanyData-2026-11-01-part1_7.zip`, `20240505-0000-gleif-goldencopy-lei2.json.zip`,
+`KboOpenData_0127_2024_09_Full.zip`, `Accounts_Monthly_Data-January2024.zip`.
 """
 
+import calendar
 import re
 import unicodedata
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from pipeline.canonical import InputError
-from pipeline.registers import file_date, packing
+from pipeline.registers import packing
+from pipeline.registers.register import FileDate
 
 _PART: Final = re.compile(
     r"(?<![a-z])(?:(?:parte?|partie|teil|deel|del|chunk)[-_ ]?0*(\d{1,3})(?:[-_ ]?(?:of|sur|von|van|av|de)[-_ ]?|[-_])"
@@ -55,6 +63,14 @@ _ANSWERS: Final = (
     ".json"  # of APIs: each is of its company, or its day, and folders may have them under one name
 )
 _IDENTIFIER: Final = 6  # digits of a number that names a company, not a run or a time of the day
+_TIME_ZONES: Final = timedelta(days=1)
+_MONTHS: Final = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
+# A date stands between characters that are no digits; a month between separators, for a longer number has any digits.
+_DAY_IN_NAME: Final = re.compile(r"(?<!\d)((?:19|20)\d\d)([-_.]?)(\d\d)\2(\d\d)(?!\d)")
+_MONTH_IN_NAME: Final = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.](0[1-9]|1[0-2])(?!\d)")
+_WORDS_IN_NAME: Final = re.compile(
+    rf"({'|'.join(_MONTHS)})[-_ ]?((?:19|20)\d\d)(?!\d)", re.IGNORECASE
+)
 
 
 def check(files: Sequence[Path], *, is_whole: bool) -> None:
@@ -199,7 +215,7 @@ def refuse_two_editions(files: Iterable[tuple[str, str, str]]) -> None:
     """
     editions: dict[str, dict[str, str]] = defaultdict(dict)
     for series, name, file in files:
-        if day := file_date.in_name(name) or file_date.in_name(file):
+        if day := date_in_name(name) or date_in_name(file):
             editions[series].setdefault(day, file)
     for days in editions.values():
         if len(days) > 1:
@@ -211,5 +227,59 @@ def refuse_two_editions(files: Iterable[tuple[str, str, str]]) -> None:
 
 def _series(name: str) -> str:
     """A name without its date and small numbers, by which the files of a series differ."""
-    bare = file_date.without_date(name)
+    bare = without_date(name)
     return re.sub(rf"(?<!\d)\d{{1,{_IDENTIFIER - 1}}}(?!\d)", "", bare).lower()
+
+
+# -- dates in names ------------------------------------------------------------------
+
+
+def date_in_name(name: str) -> str | None:
+    """The day or the month in the name of a file; None if there is none, or it is in the future.
+
+    >>> date_in_name("BasicCompanyData-2026-11-01-part1_7.zip"), date_in_name("lei2-intra-day-20240505-0000.json")
+    ('2026-11-01', '2024-05-05')
+    >>> date_in_name("KboOpenData_0127_2024_09_Full.zip"), date_in_name("Accounts_Monthly_Data-January2024.zip")
+    ('2024-09', '2024-01')
+    >>> date_in_name("enheter_2024_54col.csv"), date_in_name("krs_odpis_0000413516.json")
+    (None, None)
+    >>> date_in_name("a-20241399.csv") is None
+    True
+    """
+    return next((day for day in _dates_in_name(name) if day <= latest_date()), None)
+
+
+def without_date(name: str) -> str:
+    """A name without the dates in it.
+
+    >>> without_date("odpis_0000413516_2022-03-08.json")
+    'odpis_0000413516_.json'
+    """
+    for pattern in (_DAY_IN_NAME, _MONTH_IN_NAME, _WORDS_IN_NAME):
+        name = pattern.sub("", name)
+    return name
+
+
+def _dates_in_name(name: str) -> Iterator[str]:
+    for year, _, month, day in _DAY_IN_NAME.findall(name):
+        with suppress(ValueError):  # digits that are no date
+            yield date(int(year), int(month), int(day)).isoformat()
+    if found := _MONTH_IN_NAME.search(name):
+        yield f"{found[1]}-{found[2]}"
+    if found := _WORDS_IN_NAME.search(name):
+        yield f"{found[2]}-{_MONTHS[found[1].lower()]:02}"
+
+
+def date_of_file(file: Path) -> FileDate:
+    """The date in the name of `file`, if there is one.
+
+    A single filing (uk-accounts) is named after the closing day of its accounts, so its name does not count.
+    """
+    is_filing = file.suffix in (".html", ".xhtml", ".xbrl")
+    told = None if is_filing else date_in_name(file.name)
+    return FileDate(told, "nom") if told else FileDate(None, "inconnue")
+
+
+def latest_date() -> str:
+    """The last day that counts as a date (ISO 8601): today, and a day for the time zones ahead of UTC."""
+    return (datetime.now(UTC).date() + _TIME_ZONES).isoformat()

@@ -25,7 +25,7 @@ from typing import Final, ParamSpec, TypeVar, cast
 from tqdm import tqdm
 
 from pipeline.errors import BuildError
-from pipeline.workers import memory, processes
+from pipeline.workers import processes
 
 IDLE_SECONDS: Final = 900.0
 _LEAST_BYTES: Final = 1 << 16  # of progress; a thread that redraws a bar moves fewer
@@ -61,7 +61,7 @@ def call(limits: Limits, function: Callable[P, R], *arguments: P.args, **keyword
         IsolationError: the process died or made no progress, or the function raised another error than BuildError.
         BuildError: the function raised it.
     """
-    most = limits.memory or memory.call_limit()
+    most = limits.memory or processes.call_memory()
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     task = (sender, most, function, arguments, keywords)
@@ -99,7 +99,7 @@ def _receive(process: BaseProcess, receiver: Connection, most: int, idle: float)
     except (EOFError, OSError):
         process.join()
         raise IsolationError(
-            f"its process ended with {_ending(process)}, of at most {memory.format_size(most)} of memory"
+            f"its process ended with {_ending(process)}, of at most {processes.format_size(most)} of memory"
             f" (`import_memory`); {_REMEDY}"
         ) from None
 
@@ -141,10 +141,10 @@ def _answer(
         answer = error
     except MemoryError:
         answer = IsolationError(
-            f"it takes more than {memory.format_size(within)} of memory (`import_memory`); {_REMEDY}"
+            f"it takes more than {processes.format_size(within)} of memory (`import_memory`); {_REMEDY}"
         )
     except BaseException as error:  # noqa: BLE001 - of any library; a panic of Polars is no Exception
-        size = memory.format_size(within)
+        size = processes.format_size(within)
         answer = IsolationError(
             f"{_description(error)}, in at most {size} of memory (`import_memory`); {_REMEDY}"
         )

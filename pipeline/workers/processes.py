@@ -4,6 +4,11 @@ Processes are spawned, never forked, because Polars deadlocks after a fork. Each
 ends with it, so that the system gets its memory back, and each gets its share of the threads. A
 task takes and returns plain values and names its files by path. With one job, tasks run in this
 process. The results are the same, in the same order, whatever the number of processes.
+
+The needs of memory below are measured peaks of proportional memory (PSS), rounded up: 1 137 MiB for 2.75
+million companies in one process, 310 MiB for 305 069. They decide how many countries run at once
+and how many companies are rows in memory at a time. A country that does not fit into the limit is
+refused by name before it begins.
 """
 
 import os
@@ -22,7 +27,7 @@ from typing import Final, NoReturn, Protocol, TypeVar
 from tqdm import tqdm
 
 from pipeline.errors import BuildError
-from pipeline.workers import memory
+from shards import host_memory
 
 # A process takes about a second to start, which fewer rows than these do not repay.
 WORTH_PROCESSES: Final = 100_000
@@ -31,6 +36,24 @@ UNBOUNDED: Final = 1 << 62  # bytes: no limit
 _REFRESH: Final = 0.5  # seconds between two updates of the progress bar
 
 Progress = Callable[[float], None]  # takes the number of further rows done, fractions included
+MIB: Final = 1 << 20
+GIB: Final = 1 << 30
+# Bytes of a process before its first row: the interpreter, Polars, NumPy.
+PROCESS_BYTES: Final = 200 << 20
+# Bytes per company for the whole country: its columns, keys, orders and words.
+COMPANY_BYTES: Final = 400
+# Bytes per company while it is a row of a frame.
+ROW_BYTES: Final = 2_500
+MOST_ROWS: Final = 1 << 16
+FEWEST_ROWS: Final = 1 << 12
+# A process gives 1/_ROWS_PART of its share of the memory to rows, the rest to the whole country.
+_ROWS_PART: Final = 8
+# The default limit, as a share of the memory available when a build begins.
+_DEFAULT_SHARE: Final = 0.5
+# The default limit of one call in a process of its own, likewise, and its least.
+_CALL_SHARE: Final = 0.75
+_LEAST_CALL: Final = 2 * GIB
+_WITHOUT_PROC: Final = 4 * GIB  # taken as available on a system without /proc
 
 
 class SizedTask(Protocol):
@@ -108,9 +131,9 @@ def refuse_too_large(tasks: Sequence[SizedTask], limit: int) -> None:
     for task in tasks:
         if task.memory > limit:
             raise BuildError(
-                f"{task.iso2} takes {memory.format_size(task.memory)} of memory, "
-                f"{memory.format_size(limit)} are allowed; "
-                f"give --memory {-(-task.memory * 10 // memory.GIB) / 10}"
+                f"{task.iso2} takes {format_size(task.memory)} of memory, "
+                f"{format_size(limit)} are allowed; "
+                f"give --memory {-(-task.memory * 10 // GIB) / 10}"
             )
 
 
@@ -246,3 +269,36 @@ def _threads(count: int) -> Iterator[None]:
     finally:
         if before is None:
             del os.environ[_THREADS]
+
+
+# -- memory --------------------------------------------------------------------------
+
+
+def default_memory() -> int:
+    """Half of the available memory, in bytes."""
+    return int(_DEFAULT_SHARE * host_memory.available_bytes(_WITHOUT_PROC))
+
+
+def call_memory() -> int:
+    """Three quarters of the available memory, in bytes; 2 GiB at least."""
+    return max(_LEAST_CALL, int(_CALL_SHARE * host_memory.available_bytes(_WITHOUT_PROC)))
+
+
+def batch_rows(share: int) -> int:
+    """The number of companies that are rows at once in a process with `share` bytes."""
+    rows = share // _ROWS_PART // ROW_BYTES
+    return max(FEWEST_ROWS, min(MOST_ROWS, rows))
+
+
+def needed_bytes(companies: int, batch: int) -> int:
+    """Bytes for a country of `companies` companies in a process of its own."""
+    return PROCESS_BYTES + companies * COMPANY_BYTES + min(companies, batch) * ROW_BYTES
+
+
+def format_size(size: int) -> str:
+    """An amount of memory as text.
+
+    >>> format_size(1 << 20), format_size(3 << 29)
+    ('1 MiB', '1.5 GiB')
+    """
+    return f"{size / GIB:.1f} GiB" if size >= GIB else f"{-(-size // MIB)} MiB"

@@ -17,7 +17,7 @@ import polars as pl
 
 from pipeline.canonical import TEXT, InputError
 from pipeline.errors import excerpt
-from pipeline.registers import file_date, packing
+from pipeline.registers import file_set, packing
 from pipeline.registers.register import FileDate
 from pipeline.registers.toml.declaration import EditionPattern, FileKind
 from pipeline.registers.toml.source_file import FilePart
@@ -41,7 +41,7 @@ def date_of_head(
         for name, head in _heads(files, kinds)
         if (found := re.search(edition.pattern, head))
     ]
-    past = [day for day in days if day <= file_date.latest_date()]
+    past = [day for day in days if day <= file_set.latest_date()]
     return FileDate(min(past), "contenu") if past else None
 
 
@@ -113,7 +113,7 @@ def _dates_of_parts(
     newest = _newest_dates(rows, column)
     found: list[FileDate | None] = []
     for rank, part in enumerate(main):
-        name = file_date.in_name(part.file.name) or file_date.in_name(part.name)
+        name = file_set.date_in_name(part.file.name) or file_set.date_in_name(part.name)
         found.append(edition or (FileDate(name, "nom") if name else newest.get(rank)))
     return found
 
@@ -133,6 +133,6 @@ def _newest_dates(staged: pl.LazyFrame, column: str | None) -> dict[int, FileDat
     """The newest date in the rows of each file, by rank; one in the future is an error."""
     if column is None:
         return {}
-    past = staged.filter(pl.col(column) <= file_date.latest_date())
+    past = staged.filter(pl.col(column) <= file_set.latest_date())
     found = past.group_by("rank").agg(pl.col(column).max()).collect(engine="streaming")
     return {rank: FileDate(day, "contenu") for rank, day in found.iter_rows()}

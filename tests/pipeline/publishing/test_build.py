@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.stages import input_files, quality_report
-from pipeline.workers.memory import GIB
+from pipeline.workers.processes import GIB
 from shards.codec.record import FIELDS
 from shards.errors import GenerationError
 from shards.generations import generation_files, pointer

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.workers import memory
-from pipeline.workers.memory import GIB
+from pipeline.workers import processes
+from pipeline.workers.processes import COMPANY_BYTES, GIB, PROCESS_BYTES, ROW_BYTES
 from shards import host_memory
 
 
@@ -37,20 +37,23 @@ def test_a_build_takes_half_of_the_available_memory_and_an_import_three_quarters
     for name, path in (("_MACHINE", "meminfo"), ("_OWN_GROUP", "cgroup"), ("_GROUPS", "fs")):
         monkeypatch.setattr(host_memory, name, tmp_path / path)
 
-    assert (memory.default_limit(), memory.call_limit()) == expected
+    assert (processes.default_memory(), processes.call_memory()) == expected
 
 
 def test_less_memory_means_fewer_rows_at_once_within_limits() -> None:
-    assert memory.batch_rows(32 * GIB) == memory.MOST_ROWS
-    assert memory.batch_rows(1) == memory.FEWEST_ROWS
+    assert processes.batch_rows(32 * GIB) == processes.MOST_ROWS
+    assert processes.batch_rows(1) == processes.FEWEST_ROWS
     assert (
-        memory.FEWEST_ROWS < memory.batch_rows(GIB // 2) < memory.batch_rows(GIB) < memory.MOST_ROWS
+        processes.FEWEST_ROWS
+        < processes.batch_rows(GIB // 2)
+        < processes.batch_rows(GIB)
+        < processes.MOST_ROWS
     )
 
 
 def test_a_country_needs_memory_for_its_companies_and_for_its_rows() -> None:
-    assert memory.needed_bytes(0, 1000) == memory.PROCESS
-    assert memory.needed_bytes(10, 1000) == memory.PROCESS + 10 * (memory.COMPANY + memory.ROW)
-    assert memory.needed_bytes(5000, 1000) == (
-        memory.PROCESS + 5000 * memory.COMPANY + 1000 * memory.ROW
+    assert processes.needed_bytes(0, 1000) == PROCESS_BYTES
+    assert processes.needed_bytes(10, 1000) == PROCESS_BYTES + 10 * (COMPANY_BYTES + ROW_BYTES)
+    assert processes.needed_bytes(5000, 1000) == (
+        PROCESS_BYTES + 5000 * COMPANY_BYTES + 1000 * ROW_BYTES
     )

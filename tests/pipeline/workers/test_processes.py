@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import BuildError
-from pipeline.workers import memory, processes
+from pipeline.workers import processes
 from pipeline.workers.processes import Progress
 
 PLENTY = 1 << 40
@@ -115,12 +115,12 @@ def test_a_smaller_task_runs_beside_one_that_leaves_no_room_for_the_next() -> No
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_task_that_takes_more_than_the_limit_is_refused_by_name(count: int) -> None:
-    tasks = [Task("EE"), Task("UK", memory=int(2.51 * memory.GIB))]
+    tasks = [Task("EE"), Task("UK", memory=int(2.51 * processes.GIB))]
 
     with pytest.raises(
         BuildError, match=r"UK takes 2\.5 GiB .* 2\.0 GiB are allowed.*--memory 2\.6"
     ):
-        processes.run(shout, tasks, count, limit=2 * memory.GIB)
+        processes.run(shout, tasks, count, limit=2 * processes.GIB)
 
 
 # -- the end of the parent -------------------------------------------------------------
