@@ -22,7 +22,7 @@ from pipeline.registers import REGISTERS
 from pipeline.stages import quality_report
 from pipeline.stages.rejections import MAX_SHARE
 from pipeline.workers.isolation import Limits
-from seeds.command_line import add_common_options
+from seeds import VERSION
 from seeds.whole_number import naming_value, whole_number
 from shards.errors import ShardError
 from shards.publish import publication
@@ -107,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline", description=__doc__, epilog=_EXAMPLE_BUILD, allow_abbrev=False
     )
-    add_common_options(parser)
+    parser.add_argument("--version", action="version", version=f"societes {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True)
     for name, add_arguments, summary in (
         ("fetch", nightly.arguments_of_fetch, "what registers publish, checked, into a folder"),

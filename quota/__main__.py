@@ -29,7 +29,7 @@ from quota.open_store import open_ledger
 from quota.plans import MODULES, SLUGS, load
 from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_file import FILE
-from seeds.command_line import add_common_options
+from seeds import VERSION
 from seeds.whole_number import naming_value, whole_number
 
 KEPT_MONTHS: Final = 13  # this month and a year before it
@@ -341,7 +341,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"{_EXAMPLE} account create --plan free",
         allow_abbrev=False,
     )
-    add_common_options(parser)
+    parser.add_argument("--version", action="version", version=f"societes {VERSION}")
     state = os.environ.get("SOCIETES_STATE")
     parser.add_argument(
         "--state",

@@ -9,7 +9,7 @@ from typing import Final
 
 from tqdm import tqdm
 
-from seeds.command_line import add_common_options
+from seeds import VERSION
 from seeds.whole_number import naming_value, whole_number
 from shards.changes import change_steps
 from shards.errors import GenerationError, ShardError
@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="example: python -m shards inspect demo-data/data",
         allow_abbrev=False,
     )
-    add_common_options(parser)
+    parser.add_argument("--version", action="version", version=f"societes {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     inspect = _command(
         commands, "inspect", _inspect, "show the content of a DATA folder, or of one shard file",

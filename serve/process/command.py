@@ -10,7 +10,7 @@ from typing import Final
 
 from quota import open_store
 from quota.errors import QuotaError
-from seeds.command_line import add_common_options
+from seeds import VERSION
 from serve import config as configs
 from serve.config import Config, ConfigError, Setting
 from serve.observe import log
@@ -102,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    add_common_options(parser)
+    parser.add_argument("--version", action="version", version=f"societes {VERSION}")
     for setting in configs.SETTINGS.values():
         flag = f"--{setting.name.replace('_', '-')}"
         if setting.metavar:

@@ -23,7 +23,6 @@ rows = [1, 1_000_000]
 
 def test_a_host_is_installed_builds_serves_and_keeps_a_copy(installed: Host) -> None:
     assert installed.run("societes-serve --version") == f"societes {VERSION}\n"
-    assert "complete " in installed.run("cat /etc/bash_completion.d/societes-quota")
     first, now = blocks("INSTALL.md", "The night")
     installed.run(first)
     with (installed.root / "etc/societes/nightly.toml").open("a") as written:
