@@ -12,6 +12,7 @@ import orjson
 import pytest
 
 from serve.config import PREFIX, BurstLimits
+from serve.guests.docs.openapi import document
 from tests import ROOT
 from tests.judges.npm import folder
 from tests.serve.processes import ask, eventually, line_of, started
@@ -58,6 +59,14 @@ def live(demo_data: Path) -> Iterator[Live]:
     state = demo_data.with_name("state")
     with started(demo_data, environment=UNLIMITED) as process:
         yield Live(line_of(process), state)
+
+
+@pytest.fixture(scope="session")
+def description(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole document of the API, as a file."""
+    path = tmp_path_factory.mktemp("description") / "openapi.json"
+    path.write_bytes(orjson.dumps(document.document()))
+    return path
 
 
 @pytest.fixture(scope="session")

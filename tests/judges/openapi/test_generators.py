@@ -12,9 +12,6 @@ from typing import Final
 
 import pytest
 
-from tests.golden import FOLDER
-
-DOCUMENT: Final = FOLDER / "openapi.json"
 MODULES: Final = Path(__file__).parent / "node_modules"
 STRICT: Final = (
     "--noEmit", "--strict", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler",
@@ -25,23 +22,27 @@ pytestmark = pytest.mark.judge
 
 
 @pytest.mark.parametrize("generator", ["typescript-fetch", "typescript-axios"])
-def test_clients_of_openapi_generator_compile(node: Path, tmp_path: Path, generator: str) -> None:
+def test_clients_of_openapi_generator_compile(
+    node: Path, description: Path, tmp_path: Path, generator: str
+) -> None:
     program = Path(sys.executable).with_name("openapi-generator-cli")
     output = tmp_path / "client"
 
-    _run(tmp_path, program, "generate", "-i", DOCUMENT, "-g", generator, "-o", output)
+    _run(tmp_path, program, "generate", "-i", description, "-g", generator, "-o", output)
 
     _compile(node, tmp_path, [output / "index.ts"])
 
 
-def test_the_client_and_the_validators_of_hey_api_compile(node: Path, tmp_path: Path) -> None:
+def test_the_client_and_the_validators_of_hey_api_compile(
+    node: Path, description: Path, tmp_path: Path
+) -> None:
     """Its plugin for zod writes each pattern as a regular expression of JavaScript."""
     (tmp_path / "node_modules").symlink_to(MODULES)
     generator = MODULES / "@hey-api" / "openapi-ts" / "bin" / "run.js"
     output = tmp_path / "client"
 
     _run(
-        tmp_path, node, generator, "--input", DOCUMENT, "--output", output,
+        tmp_path, node, generator, "--input", description, "--output", output,
         "--plugins", "@hey-api/client-fetch", "@hey-api/sdk", "zod",
     )  # fmt: skip
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden import FOLDER
 from tests.judges.conftest import Live
 from tests.judges.openapi.readme import block
 
@@ -15,11 +14,13 @@ HERE = Path(__file__).parent
 
 
 @pytest.mark.judge
-def test_the_generated_python_client_reads_every_answer(live: Live, tmp_path: Path) -> None:
+def test_the_generated_python_client_reads_every_answer(
+    live: Live, description: Path, tmp_path: Path
+) -> None:
     """Both bodies of a 401 and the workbook included."""
     _run(
         tmp_path, Path(sys.executable).with_name("openapi-python-client"), "generate",
-        "--path", FOLDER / "openapi.json", "--config", HERE / "client.yaml",
+        "--path", description, "--config", HERE / "client.yaml",
         "--meta", "none", "--output-path", tmp_path / "european_companies", "--fail-on-warning",
     )  # fmt: skip
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden import FOLDER
 from tests.judges.conftest import Live
 from tests.judges.openapi.readme import block
 
@@ -15,7 +14,9 @@ MODULES = HERE / "node_modules"
 
 
 @pytest.mark.judge
-def test_the_generated_types_hold_for_every_answer(live: Live, node: Path, tmp_path: Path) -> None:
+def test_the_generated_types_hold_for_every_answer(
+    live: Live, node: Path, description: Path, tmp_path: Path
+) -> None:
     for name in ("use_client.ts", "tsconfig.json", "package.json"):
         shutil.copy(HERE / name, tmp_path)
     (tmp_path / "node_modules").symlink_to(MODULES)
@@ -25,7 +26,7 @@ def test_the_generated_types_hold_for_every_answer(live: Live, node: Path, tmp_p
     shown = f"const KEY = {key!r};\n{block('ts', live.address)}{checked}"
     (tmp_path / "readme.ts").write_text(shown)
     generate = MODULES / "openapi-typescript" / "bin" / "cli.js"
-    _run(node, tmp_path, generate, FOLDER / "openapi.json", "--output", tmp_path / "schema.d.ts")
+    _run(node, tmp_path, generate, description, "--output", tmp_path / "schema.d.ts")
     _run(node, tmp_path, MODULES / "typescript" / "bin" / "tsc", "--project", tmp_path)
 
     _run(node, tmp_path, tmp_path / "use_client.js", live.address, key)
