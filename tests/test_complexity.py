@@ -27,8 +27,8 @@ import shards
 from quota import keys
 from quota.ledger.people import is_email
 from serve.access import etag
+from serve.app import PRODUCT
 from serve.contract.errors import ApiError
-from serve.guests.operations import OPERATIONS
 from serve.guests.site import languages
 from serve.http.router import Router
 from serve.request import accept, client_address, json_body, numbers, query_string
@@ -104,7 +104,7 @@ def test_a_quadratic_and_an_exponential_pattern_would_fail() -> None:
     assert _attempt(exponential.fullmatch, "fullmatch", "a" * SIZES[0] + "!") > MOST_SECONDS
 
 
-_ROUTER = Router(OPERATIONS)
+_ROUTER = Router(PRODUCT.operations)
 PARSERS: dict[str, Callable[[str], object]] = {
     "target": lambda text: _ROUTER.read("/" + text),
     "encoded query": lambda text: query_string.pairs("q=" + quote(text, errors="replace")),

@@ -16,8 +16,8 @@ from openpyxl import load_workbook
 
 from pipeline.registers import REGISTERS
 from seeds import TABLES
+from serve.app import PRODUCT
 from serve.contract.objects.bodies import EXAMPLES
-from serve.guests.operations import OPERATIONS
 from shards.generations import generation_files, groups, pointer, reference, register_sources
 from tests import demo
 from tests.serve import exports
@@ -256,7 +256,7 @@ def test_the_bodies_of_the_documentation_name_what_there_is(
 ) -> None:
     shown = {
         (one.id, name): value
-        for one in OPERATIONS
+        for one in PRODUCT.operations
         for name, (_, value) in EXAMPLES.get(one.body, {}).items()
     }
     for one in shown["watchChanges", "ids"]["ids"]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.registers import REGISTERS
+from serve.app import PRODUCT
 from serve.contract import seed_tables
 from serve.guests.mcp.tools import tools
 from shards import format
@@ -75,7 +76,7 @@ def test_the_counts_in_the_documents_are_those_of_the_code() -> None:
         if len(country) == 2
     }
 
-    assert re.findall(r"(\d+) read-only tools", readme) == [str(len(tools()))]
+    assert re.findall(r"(\d+) read-only tools", readme) == [str(len(tools(PRODUCT)))]
     assert re.findall(r"the (\d+) sectors", readme) == [str(sectors)]
     assert f"company registers of {len(own)} countries are in" in readme
     assert f"for the other {WORDS[countries - len(own)]}." in readme

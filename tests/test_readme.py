@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from serve.app import PRODUCT
 from serve.guests.mcp.tools import tools
 from tests import ROOT
 
@@ -85,7 +86,7 @@ def test_the_configuration_of_a_tool_client_is_json() -> None:
 
 
 def test_the_readme_has_the_number_of_tools() -> None:
-    assert re.findall(r"use (\d+) read-only tools", README) == [str(len(tools()))]
+    assert re.findall(r"use (\d+) read-only tools", README) == [str(len(tools(PRODUCT)))]
 
 
 def test_every_file_that_a_document_links_is_there() -> None:

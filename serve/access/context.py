@@ -4,8 +4,9 @@ One context serves a whole process. Nothing in it changes but what `published` h
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 from quota import plans as plan_file
 from quota.plans import Plan
@@ -15,10 +16,12 @@ from serve.access.next_plan import offers
 from serve.access.store_holder import KeyUsage, StoreHolder
 from serve.access.visitor_lanes import VisitorLanes
 from serve.config import Config
+from serve.contract.feature import Product
 from serve.generation.current_generation import CurrentGeneration
 from serve.observe.metrics import Metrics
 
 Clock = Callable[[], datetime]
+S = TypeVar("S")
 
 
 def utc_now() -> datetime:
@@ -32,6 +35,7 @@ class ServerContext:
 
     Attributes:
         offers: JSON of `offre_suivante`, by the slug of a plan.
+        services: what features opened for this process, by its type: the pool of exports, the outbox of mails.
     """
 
     config: Config
@@ -44,6 +48,12 @@ class ServerContext:
     now: Clock
     key_usage: KeyUsage
     lanes: VisitorLanes
+    product: Product
+    services: dict[type, Any] = field(default_factory=dict)
+
+    def service(self, kind: type[S]) -> S | None:
+        """The service of a type that a feature opened; None where none did."""
+        return self.services.get(kind)
 
 
 def make_context(
@@ -51,6 +61,7 @@ def make_context(
     published: CurrentGeneration,
     holder: StoreHolder,
     limiter: Limiter,
+    product: Product,
     now: Clock = utc_now,
 ) -> ServerContext:
     """The context of a process; the clock is a parameter, so that midnight can be tested."""
@@ -67,4 +78,5 @@ def make_context(
         now,
         KeyUsage(),
         VisitorLanes(config.debit.simultanes),
+        product,
     )

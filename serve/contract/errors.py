@@ -52,11 +52,6 @@ _REFUSALS: Final = tables.read_texts(tables.TABLES / "refusals.csv")
 PARTS: Final = frozenset(("chaîne de requête", "en-tête", "requête"))
 
 _NOTHING: Final[Mapping[str, Any]] = {}
-# Below /api/v1, of all operations, which this module cannot import.
-ROUTES: Final = (
-    "pays", "secteurs", "sous-secteurs", "sources", "suggestions", "societes", "repartition", "modifications",
-    "analyses", "rapprochement", "reconciliation", "identifiants", "compte", "export",
-)  # fmt: skip
 
 
 class ApiError(Exception):
@@ -323,8 +318,12 @@ def societe_supprimee(iso2: str, identifiant: str, date: str | None) -> ApiError
     return _error("societe_supprimee", extra, **values)
 
 
-def route_inconnue(path: str) -> ApiError:
-    return _error("route_inconnue", path=path[:100], routes=", ".join(ROUTES))
+def route_inconnue(path: str, routes: Sequence[str]) -> ApiError:
+    """
+    Args:
+        routes: the names below /api/v1 (`Product.unknown_path`).
+    """
+    return _error("route_inconnue", path=path[:100], routes=", ".join(routes))
 
 
 def methode_non_autorisee(method: str, allowed: str) -> ApiError:

@@ -1,7 +1,7 @@
 """An operation: everything that a router, a document and a tool must know of one method of a path. Pure.
 
-`serve/api/operations.py` declares those of the API, `serve/guests/operations.py` adds those of the guests. Routes with
-404, 405 and `Allow`, handlers, /openapi.json, the reference for people and /llms.txt follow.
+Each feature declares its own in `operations.py`. Routes with 404, 405 and `Allow`, handlers, /openapi.json, the
+reference for people and /llms.txt follow.
 """
 
 import re
@@ -17,17 +17,17 @@ from serve.contract.prices import fill_prices
 from serve.contract.tables import TABLES, read_rows
 from serve.contract.text import Lang, Text
 
-# How an operation is served: a handler each, in serve/http/handlers.py or of a guest.
+# How an operation is served: a handler each, in serve/http/handlers.py; the last four bring their own.
 Kind = Literal[
     "list",  # public, whatever the key
     "free",  # shows companies as far as the plan goes, and is not counted
     "call",  # counted
     "analysis",  # counted, and of a module of the plan
     "body",  # counted, and asked for by a JSON body
-    "reconciliation",  # counted, in a protocol of its own
     "account",  # free, and of the account alone
     "check",  # the state of the process
     "metrics",
+    "reconciliation",  # counted, in a protocol of its own
     "file",  # a search as a file
     "document",  # a page of the documentation
     "tools",  # MCP, which describes itself and is no operation of /openapi.json
@@ -38,12 +38,21 @@ _KEYLESS: Final = ("list", "check", "metrics", "document")
 _QUOTED: Final = re.compile(r"\{texte\.(\w+)\}")
 
 
+RECORD_PATH: Final = "/api/v1/societes/{iso}/{id}"
+
+
 class Link(NamedTuple):
     """A call that can be made with values of an answer (OpenAPI §4.8.20): by parameter, the place of its value."""
 
     name: str
     operation: str
     given: Mapping[str, str]
+
+
+def company_link(place: str) -> Link:
+    """The record of the company at a place of an answer."""
+    given = {"iso": f"$response.body#/{place}/iso2", "id": f"$response.body#/{place}/id"}
+    return Link("company", "readCompany", given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,8 @@ class Operation:
         id: its `operationId`.
         path: with the names of its variable parts: `/api/v1/societes/{iso}/{id}`.
         route: the name of the path in metrics, logs and examples.
-        run: what makes the answer, with the arguments that its kind has.
+        run: what makes the answer, with the arguments that its kind has; those of the last four kinds take the
+            HTTP request.
         answer: the object of a 200, where it is JSON.
         refused: the object of a 401 that has what a visitor gets beside the error (§5 rule 4).
         unavailable: the object of a 503 that has what is shown while nothing can be counted.
@@ -72,6 +82,8 @@ class Operation:
         head: HEAD is answered as well (G1).
         tool: its name among the tools for language models; "" for none.
         text: its row in tables/operations.csv, where that is not `id`.
+        place: documents show operations in the order of their places; a new one stands last.
+        key_in_path: the path may name an account, so a caller without a header need not be a visitor.
     """
 
     id: str
@@ -98,6 +110,8 @@ class Operation:
     head: bool = True
     tool: str = ""
     text: str = ""
+    place: int = 1_000
+    key_in_path: bool = False
 
     @property
     def summary(self) -> Text:

@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 
 from serve.access.call import Response
 from serve.access.etag import matches
-from serve.contract import errors
 from serve.request import accept, reader
 from serve.request.query_string import Pairs
 
@@ -52,11 +51,10 @@ def response(
     """The page at `path` ("docs/index.css").
 
     Raises:
-        ApiError: 404: there is none; 400: pages have no parameters.
+        KeyError: there is none.
+        ApiError: 400: pages have no parameters.
     """
-    static_page = pages.get(path)
-    if static_page is None:
-        raise errors.route_inconnue(f"/{path}")
+    static_page = pages[path]
     reader.refuse_parameters(pairs)
     if matches(if_none_match, static_page.headers["ETag"]):
         kept = {name: text for name, text in static_page.headers.items() if name != "Content-Type"}

@@ -24,11 +24,11 @@ from serve.access.context import ServerContext
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.http import body_reader, compression, headers
-from serve.http.guests import Guests
 from serve.http.handlers import MAKERS
 from serve.http.http_request import HttpRequest
 from serve.http.reply import Download, Reply
 from serve.http.router import ALLOW, Router
+from serve.http.site import Site
 from serve.observe.metrics import REFUSALS
 from serve.observe.request_trace import RequestTrace
 from serve.request import client_address
@@ -45,23 +45,21 @@ _UNTRUSTED: Final = (
 _log: Final = logging.getLogger("serve.http.app")
 
 
-def make_handler(context: ServerContext, guests: Guests) -> Handler:
+def make_handler(context: ServerContext, site: Site) -> Handler:
     """The handler of every request that could be parsed."""
-    return _App(context, guests).handle
+    return _App(context, site).handle
 
 
 class _App:
-    """The operations of the API and the guests, and the order in which they are asked."""
+    """The operations of the product and the site, and the order in which they are asked."""
 
-    def __init__(self, context: ServerContext, guests: Guests) -> None:
+    def __init__(self, context: ServerContext, site: Site) -> None:
         self._context = context
         self._has_warned = False
-        self._site = guests.site
-        self._router = Router(guests.operations)
-        self._handlers = {
-            one.id: guests.handlers.get(one.kind) or MAKERS[one.kind](one)
-            for one in guests.operations
-        }
+        self._site = site
+        operations = context.product.operations
+        self._router = Router(operations)
+        self._handlers = {one.id: MAKERS[one.kind](one) for one in operations}
 
     async def handle(self, message: web.BaseRequest) -> web.StreamResponse:
         raw = message.raw_path
@@ -127,7 +125,7 @@ class _App:
             return Response(204, b"", headers.preflight(route))
         if route is None:  # its preflight was answered, so that a page may read this error (G2)
             self._count_file(request)
-            raise errors.route_inconnue(request.target.path)
+            raise request.context.product.unknown_path(request.target.path)
         operation = route.operations.get(message.method)
         if operation is None:
             self._count_file(request)
@@ -163,4 +161,4 @@ def _may_be_known(request: HttpRequest) -> bool:
     operation = route.operations.get(request.message.method)
     if operation is None or not operation.key:
         return False
-    return "Authorization" in fields or operation.kind == "reconciliation"
+    return "Authorization" in fields or operation.key_in_path

@@ -1,10 +1,10 @@
 """The handler of each kind of operation.
 
 A handler serves an operation in one of a few ways: a public list, a keyed call, a check. Each encodes a result as JSON.
-Guests bring the handlers of their kinds (serve/http/guests.py).
+Files, documents, tools and the protocol of reconciliation bring handlers of their own.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from serve.access import admission
@@ -20,12 +20,12 @@ from serve.access.call import (
 from serve.contract.operation import Kind, Operation
 from serve.generation import country_sources
 from serve.generation.open_generation import OpenGeneration
-from serve.http import body_reader, reconciliation_adapter
-from serve.http.guests import RouteHandler
+from serve.http import body_reader
 from serve.http.http_request import HttpRequest
 from serve.observe.metrics import CONTENT_TYPE
 from shards.generations import pointer
 
+RouteHandler = Callable[[HttpRequest], Awaitable[Response]]
 # What makes the handler of an operation of a kind.
 HandlerMaker = Callable[[Operation], RouteHandler]
 
@@ -143,6 +143,13 @@ async def _metrics(request: HttpRequest) -> Response:
     return Response(200, text, {**NO_STORE, "Content-Type": CONTENT_TYPE})
 
 
+def _own(operation: Operation) -> RouteHandler:
+    """The handler that an operation brings."""
+    handler: RouteHandler | None = operation.run
+    assert handler is not None
+    return handler
+
+
 MAKERS: Final[Mapping[Kind, HandlerMaker]] = {
     "list": _public_list,
     "free": _free_list,
@@ -152,5 +159,8 @@ MAKERS: Final[Mapping[Kind, HandlerMaker]] = {
     "account": _account,
     "check": _check,
     "metrics": lambda _: _metrics,
-    "reconciliation": lambda _: reconciliation_adapter.respond,
+    "reconciliation": _own,
+    "file": _own,
+    "document": _own,
+    "tools": _own,
 }

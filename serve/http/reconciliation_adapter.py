@@ -21,7 +21,6 @@ from serve.access.call import (
 from serve.access.caller import Caller
 from serve.access.etag import etag, matches
 from serve.api.matching import reconciliation
-from serve.api.operations import RECONCILIATION_PATH
 from serve.contract import errors, parameters
 from serve.contract.errors import ApiError
 from serve.contract.parameters import VERSION, Parameter, names
@@ -91,10 +90,10 @@ async def respond(request: HttpRequest) -> Response:
         if rest == ["type"]:
             return _tagged_response(request, {"result": [reconciliation.TYPE]})
         if rest != ["entity"]:
-            raise errors.route_inconnue(request.target.path)
+            raise request.context.product.unknown_path(request.target.path)
     elif part not in _SHOWN and "queries" not in given and "extend" not in given:
         origin = request.context.config.base_url or f"http://{request.header('Host') or ''}"
-        place, open_place = f"{RECONCILIATION_PATH}/{token}", f"{RECONCILIATION_PATH}/{OPEN}"
+        place, open_place = f"{reconciliation.PATH}/{token}", f"{reconciliation.PATH}/{OPEN}"
         # A key in the header has an account at the open address, too.
         visitor = admitted.caller.account is None
         return _tagged_response(
@@ -154,7 +153,7 @@ async def _admit(request: HttpRequest, token: str) -> AdmittedCaller:
     if account is None:
         await context.lanes.enter(trace)
         context.gate.files(trace.address, context.now())
-        raise errors.cle_invalide(address=RECONCILIATION_PATH)
+        raise errors.cle_invalide(address=reconciliation.PATH)
     caller = Caller(effective_plan(account, context.plans), account=account)
     return await admission.admit_caller(context, caller, trace)
 

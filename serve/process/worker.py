@@ -23,7 +23,7 @@ from quota.bursts.limiter import BurstLimiter
 from quota.open_store import open_store
 from serve.access.context import make_context
 from serve.access.store_holder import StoreHolder
-from serve.app import open_app
+from serve.app import PRODUCT, App
 from serve.config import Config
 from serve.contract import activities
 from serve.contract.errors import ApiError
@@ -89,9 +89,9 @@ async def _serve(
     limiter = BurstLimiter(config.state)
     stop = asyncio.Event()
     _listen_to_signals(stop, current, parent)
-    context = make_context(config, current, store, limiter)
+    context = make_context(config, current, store, limiter, PRODUCT)
     stderr.on_loss = context.metrics.log_line_lost
-    app = open_app(context, limiter)
+    app = App(context, limiter)
     _prepare(current)
     reading = StartupReader(current)
     current.compare_with(read_ahead.compare)
@@ -116,7 +116,7 @@ async def _serve(
     follower.add_done_callback(lambda _: stop.set())
     _tune_collector()
     ready()
-    await app.release()
+    await app.begin()
     try:
         await stop.wait()
     finally:

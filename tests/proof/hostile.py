@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlsplit
 
+from serve.app import PRODUCT
 from serve.contract import parameters
 from serve.contract.parameters import SEARCH
 from serve.guests.mcp.tools import tools
-from serve.guests.operations import OPERATIONS
 from serve.guests.site.routes import _PLAIN as PAGES
 from serve.http.router import Router
 from tests.bench.served import keys, serving
@@ -39,7 +39,7 @@ MOST_RATIO: Final = 3.0
 ENOUGH: Final = 10_000  # requests after which a p99 means something
 PLAIN: Final = "/api/v1/societes?q=lab"
 
-_ROUTES: Final = Router(OPERATIONS).routes
+_ROUTES: Final = Router(PRODUCT.operations).routes
 VALUES: Final = (
     "", "a", "FR", "EE,UK", "1", "0", "-1", "1e308", "-1e999", "9" * 400, "NaN", "inf", "0x10", "١٢", "ﬀ" * 60,
     "é" * 119, "a" * 121, "\x00", "\r\nX: 1", "%", "%%%", "%zz", "\ud800", "\U0001f4a9" * 30, "' OR 1=1 --",
@@ -177,7 +177,7 @@ def _mcp_body(chance: random.Random) -> bytes:
     call: dict[str, object] = {
         "jsonrpc": chance.choice(("2.0", "1.0", 2)), "id": chance.choice((1, "a", None, 1.5, [])),
         "method": chance.choice(("tools/call", "tools/list", "initialize", "server/discover", "x" * 500)),
-        "params": {"name": chance.choice([*tools(), "x"]), "arguments": given},
+        "params": {"name": chance.choice([*tools(PRODUCT), "x"]), "arguments": given},
     }  # fmt: skip
     return json.dumps(call).encode()
 

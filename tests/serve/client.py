@@ -29,13 +29,12 @@ from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_store import LmdbStore
 from serve.access.context import Clock, ServerContext, make_context, utc_now
 from serve.access.store_holder import StoreHolder
-from serve.app import make_app
+from serve.app import PRODUCT, App
 from serve.config import BurstLimits, Config
+from serve.contract.feature import Product
 from serve.generation.current_generation import CurrentGeneration
 from serve.guest_settings import EditorSettings, MailSettings, PaymentSettings
-from serve.guests.files.worker_pool import WorkerPool
 from serve.guests.site import signing
-from serve.guests.site.page_request import PageContext, make_page_context
 from serve.guests.site.signing import Signer
 from serve.http.connection import make_server
 from serve.setting_readers import Network
@@ -183,6 +182,7 @@ def serving(
     courriel: MailSettings | None = None,
     editeur: EditorSettings | None = None,
     paiement: PaymentSettings | None = None,
+    product: Product = PRODUCT,
 ) -> Iterator[Served]:
     """Serve what is published in `data` until the block ends.
 
@@ -207,14 +207,16 @@ def serving(
             courriel=courriel,
             editeur=editeur,
             paiement=paiement,
+            state=folder,
+            makers=makers,
         )
-        pool = WorkerPool(folder / "exports", makers)
-        context = make_context(config, published, counters, limiter, now)
-        pages = make_page_context(context, signing.load(folder), limiter, pool)
+        context = make_context(config, published, counters, limiter, product, now)
         lines: list[bytes] = []
-        server = asyncio.run_coroutine_threadsafe(_start(pages, lines.append), loop).result(20)
+        server = asyncio.run_coroutine_threadsafe(
+            _start(context, limiter, lines.append), loop
+        ).result(20)
         try:
-            yield Served(server.port, context, lines, pages.signer, loop)
+            yield Served(server.port, context, lines, signing.load(folder), loop)
         finally:
             asyncio.run_coroutine_threadsafe(server.stop(), loop).result(20)
     finally:
@@ -225,7 +227,8 @@ def serving(
 
 @dataclass(frozen=True)
 class _Server:
-    pages: PageContext
+    context: ServerContext
+    app: App
     runner: web.ServerRunner
     tasks: "list[asyncio.Task[None]]"
     port: int
@@ -235,18 +238,19 @@ class _Server:
             task.cancel()
         await asyncio.wait(self.tasks)
         await self.runner.cleanup()
-        assert self.pages.exporter
-        await self.pages.exporter.makers.close()
-        self.pages.server.published.close()
-        self.pages.server.holder.close()
+        await self.app.close()
+        self.context.published.close()
+        self.context.holder.close()
         await asyncio.get_running_loop().shutdown_default_executor()
 
 
-async def _start(pages: PageContext, write: Callable[[bytes], None]) -> _Server:
-    context = pages.server
+async def _start(
+    context: ServerContext, limiter: Limiter, write: Callable[[bytes], None]
+) -> _Server:
     context.published.start()
     context.holder.start()
-    server = make_server(make_app(pages), context.metrics, context.lanes, write)
+    app = App(context, limiter)
+    server = make_server(app.handler, context.metrics, context.lanes, write)
     runner = web.ServerRunner(server, shutdown_timeout=5)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -255,7 +259,6 @@ async def _start(pages: PageContext, write: Callable[[bytes], None]) -> _Server:
         asyncio.create_task(context.published.follow()),
         asyncio.create_task(context.holder.keep_open()),
         asyncio.create_task(context.key_usage.run(context.holder)),
+        *map(asyncio.create_task, app.background()),
     ]
-    if pages.outbox:
-        tasks.append(asyncio.create_task(pages.outbox.run()))
-    return _Server(pages, runner, tasks, port)
+    return _Server(context, app, runner, tasks, port)

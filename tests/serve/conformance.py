@@ -16,8 +16,8 @@ import zstandard
 from openapi_core import OpenAPI
 from openapi_core.testing import MockRequest, MockResponse
 
+from serve.app import PRODUCT
 from serve.guests.docs.openapi import document
-from serve.guests.operations import OPERATIONS
 from serve.guests.site import routes as website
 from serve.http.router import Router
 
@@ -31,7 +31,7 @@ _EVERYWHERE: Final = frozenset({
 })  # fmt: skip
 _CROSS_ORIGIN: Final = "access-control-"
 
-_ROUTER: Final = Router(OPERATIONS)
+_ROUTER: Final = Router(PRODUCT.operations)
 _HOST: Final = "http://127.0.0.1"
 
 
@@ -131,4 +131,4 @@ def nodes(node: Any) -> Iterator[dict[str, Any]]:
             yield from nodes(child)
 
 
-DOCUMENT: Final = orjson.loads(orjson.dumps(document.document()))
+DOCUMENT: Final = orjson.loads(orjson.dumps(document.document(PRODUCT)))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from serve import app
 from serve import config as configs
 from serve.config import SETTINGS, BurstLimits, Config, ConfigError, read, to_toml
+from serve.features.export import operations
 from serve.guest_settings import EditorSettings
 
 
@@ -229,4 +229,4 @@ def test_exports_have_no_more_processes_than_processors_by_default(
     """Decision 210"""
     monkeypatch.setattr(os, "cpu_count", lambda: processors)
 
-    assert app._default_makers(workers) == makers
+    assert operations._default_makers(workers) == makers

@@ -30,6 +30,7 @@ from shards.query import Query
 from shards.search.matching.line import SURE, UNREADABLE, MatchResult
 from shards.search.search import records, search
 
+PATH: Final = "/api/v1/reconciliation"
 VERSION: Final = "0.2"
 _NAME: Final = "Sociétés européennes"
 TYPE: Final = {"id": "societe", "name": "Société"}

@@ -24,9 +24,11 @@ async def respond(request: HttpRequest) -> Response:
     config = context.config
     assert target.route
     path = "/".join(part or target.segments[0] for part in target.route.segments)
-    pages = documents(config.base_url, config.debit)
+    pages = documents(context.product, config.base_url, config.debit)
     if path == _OPENAPI and (generation := context.published.generation):
         pages = {path: document.with_generation(pages[path].body, generation)}
+    if path not in pages:
+        raise context.product.unknown_path(f"/{path}")
     pairs = query_string.pairs(target.query)
     if (
         target.route.name == _VIEWER

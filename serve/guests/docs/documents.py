@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from serve.config import BurstLimits
+from serve.contract.feature import Product
 from serve.guests.docs import llms
 from serve.guests.docs.openapi import document
 from serve.guests.docs.viewer import viewer
@@ -11,12 +12,12 @@ from serve.guests.static_pages import StaticPage
 
 
 @cache
-def documents(base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
+def documents(product: Product, base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
     """The documents of a server, made once.
 
     Args:
         base_url: the address of the service as callers write it.
         debit: the burst limits of the server.
     """
-    described = {"openapi.json": document.page(base_url, debit)}
-    return {**described, **viewer(base_url), **llms.make_pages(base_url, debit)}
+    described = {"openapi.json": document.page(product, base_url, debit)}
+    return {**described, **viewer(base_url), **llms.make_pages(product, base_url, debit)}

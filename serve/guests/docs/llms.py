@@ -13,6 +13,7 @@ from quota import plans
 from quota.plans import Plan
 from serve.config import BurstLimits
 from serve.contract import seed_tables
+from serve.contract.feature import Product
 from serve.contract.objects.declaration import component_name
 from serve.contract.objects.json_schema import component_schema
 from serve.contract.prices import fill_prices
@@ -23,7 +24,6 @@ from serve.guests.docs.openapi.prose import tool_prices
 from serve.guests.mcp.arguments import MOST_ROWS
 from serve.guests.mcp.sizes import LARGEST
 from serve.guests.mcp.tools import Tool, tools
-from serve.guests.operations import OPERATIONS
 from serve.guests.static_pages import StaticPage
 
 MARKDOWN: Final = "text/markdown; charset=utf-8"
@@ -77,22 +77,22 @@ Whoever shows the data owes the attributions of the registers in them, with the 
 """
 
 
-def make_pages(base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
+def make_pages(product: Product, base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
     """The pages by path.
 
     Args:
         base_url: the beginning of links; "" makes them relative to the host.
         debit: the burst limits of this server.
     """
-    whole = full_text(base_url, debit).encode()
+    whole = full_text(product, base_url, debit).encode()
     return {
-        "llms.txt": static_pages.page(summary(base_url).encode(), _PLAIN),
+        "llms.txt": static_pages.page(summary(product, base_url).encode(), _PLAIN),
         "llms-full.txt": static_pages.page(whole, _PLAIN),
         "docs.md": static_pages.page(whole, MARKDOWN, Vary="Accept"),
     }
 
 
-def summary(base_url: str) -> str:
+def summary(product: Product, base_url: str) -> str:
     """The text of /llms.txt."""
     known = plans.load()
     larger = [plan for plan in known.values() if plan.prix_annuel_eur]
@@ -102,8 +102,8 @@ def summary(base_url: str) -> str:
         free=_figures(known["free"]),
         larger="; ".join(f"{plan.nom_en} ({_figures(plan)})" for plan in larger),
         tool=tool_prices(known),
-        operations="\n".join(_summaries(base_url)),
-        tools=", ".join(f"`{name}`" for name in tools()),
+        operations="\n".join(_summaries(product, base_url)),
+        tools=", ".join(f"`{name}`" for name in tools(product)),
         rows=MOST_ROWS,
         size=LARGEST // 1024,
         attributions="; ".join(
@@ -112,15 +112,15 @@ def summary(base_url: str) -> str:
     )
 
 
-def _summaries(base_url: str) -> Iterator[str]:
+def _summaries(product: Product, base_url: str) -> Iterator[str]:
     """A line for each operation of the API, with a link to an answer where it needs no key."""
-    for operation in OPERATIONS:
+    for operation in product.operations:
         # A body that says the same as a query adds nothing.
         again = operation.method == "POST" and operation.kind != "body"
         below = operation.kind == "reconciliation" and operation.variables
         if operation.kind in _ELSEWHERE or again or below:
             continue
-        example = manual().references["en"].operations[operation.id].request.target
+        example = manual(product).references["en"].operations[operation.id].request.target
         shown = (
             operation.method == "GET" and operation.key != "required" and not operation.variables
         )
@@ -129,20 +129,20 @@ def _summaries(base_url: str) -> Iterator[str]:
         said = component_schema(operation.answer, "en")["description"] if named else ""
         call = f"`{operation.method} {operation.path}`"
         if operation.kind == "reconciliation":
-            call += f", below it {', '.join(_paths_below(operation.path))}"
+            call += f", below it {', '.join(_paths_below(product, operation.path))}"
         yield f"- [{operation.summary.en}]({base_url}{link}): {call}{said and '. '}{said.removesuffix('.')}"
 
 
-def _paths_below(path: str) -> Iterator[str]:
+def _paths_below(product: Product, path: str) -> Iterator[str]:
     """The paths that begin with another one, without that beginning."""
-    for operation in OPERATIONS:
+    for operation in product.operations:
         if operation.method == "GET" and operation.path.startswith(f"{path}/"):
             yield f"`{operation.path.removeprefix(path)}`"
 
 
-def full_text(base_url: str, debit: BurstLimits) -> str:
+def full_text(product: Product, base_url: str, debit: BurstLimits) -> str:
     """The text of /llms-full.txt."""
-    described = document.document(base_url, debit)
+    described = document.document(product, base_url, debit)
     parts = [
         f"# {described['info']['title']}: the whole description\n\n"
         f"> {described['info']['summary']} A shorter one: {base_url}/llms.txt\n",
@@ -150,7 +150,7 @@ def full_text(base_url: str, debit: BurstLimits) -> str:
         "## Operations\n",
         *_operations(described),
         f"## Tools of {base_url}/api/mcp\n",
-        *(_tool(tool) for tool in tools().values()),
+        *(_tool(tool) for tool in tools(product).values()),
     ]
     return "\n".join(parts)
 

@@ -9,15 +9,14 @@ from serve.access import admission, billing, body_thread, caller
 from serve.access.call import Response
 from serve.guests.files import export
 from serve.guests.files.export import ExportCall
-from serve.guests.files.worker_pool import Exporter
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
 from serve.request import json_body, query_string
 from serve.request.query_string import Pairs
 
 
-async def respond(exporter: Exporter | None, request: HttpRequest) -> Response:
-    """The file that a request asks for, for a caller with an account (A3); without an exporter none is made.
+async def respond(request: HttpRequest) -> Response:
+    """The file that a request asks for, for a caller with an account (A3).
 
     Raises:
         ApiError: 400, 406, 413, 415: the request is invalid; 401, 429, 503: see `export.make_export`.
@@ -29,7 +28,6 @@ async def respond(exporter: Exporter | None, request: HttpRequest) -> Response:
     )
     return await export.make_export(
         request.context,
-        exporter,
         admitted,
         ExportCall(
             lambda: _pairs(request),

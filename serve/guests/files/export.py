@@ -73,21 +73,18 @@ class ExportCall(NamedTuple):
 
 async def make_export(
     context: ServerContext,
-    exporter: Exporter | None,
     admitted: AdmittedCaller,
     call: ExportCall,
     trace: RequestTrace,
 ) -> Response:
     """The file that a call to the API or a form of a page asks for, counted.
 
-    Args:
-        exporter: None where this process makes no files.
-
     Raises:
         ApiError: 401 `compte_requis`; 400; 406; 409; 503; those of `export`.
         StoreUnavailable: not counted, or `maybe_done`.
     """
     counting = admission.require_account(admitted)
+    exporter = context.service(Exporter)
     if exporter is None:
         raise errors.config(Text("les exports", "exports"), context.config.operator_address)
     plan, published = admitted.caller.plan, context.published

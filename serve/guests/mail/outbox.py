@@ -15,6 +15,7 @@ from quota.errors import QuotaError
 from quota.ledger import tickets
 from quota.ledger.tickets import Ticket
 from quota.store.account_book import AccountBook
+from serve.access.context import ServerContext
 from serve.guest_settings import MailSettings
 from serve.guests.mail import messages, smtp
 
@@ -29,6 +30,12 @@ PATHS: Final[Mapping[str, str]] = {
 }
 
 _log: Final = logging.getLogger("serve.guests.mail.outbox")
+
+
+def wake(context: ServerContext) -> None:
+    """Send the mail that was just entered, without waiting for the next look; nothing where no mail is sent."""
+    if outbox := context.service(Outbox):
+        outbox.wake()
 
 
 class Outbox:

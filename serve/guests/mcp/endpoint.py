@@ -19,6 +19,7 @@ from serve.access.caller import identify
 from serve.access.context import ServerContext
 from serve.contract import VERSION, errors
 from serve.contract.errors import ApiError
+from serve.contract.feature import Product
 from serve.guests.mcp import arguments, results
 from serve.guests.mcp.protocol import messages, versions
 from serve.guests.mcp.protocol.messages import Id, Message, RpcError
@@ -154,7 +155,7 @@ async def _answer_modern(
         }
         return _response(message, {**discovery, **_CACHEABLE, **around})
     if message.method == "tools/list":
-        return _response(message, {**_tool_list(message), **_CACHEABLE, **around})
+        return _response(message, {**_tool_list(context.product, message), **_CACHEABLE, **around})
     if message.method == "tools/call":
         return await _call_tool(context, post, message, trace, around)
     known = ("server/discover", "tools/list", "tools/call")
@@ -178,7 +179,7 @@ async def _answer_legacy(
         if message.method == "ping":
             return _response(message, {})
         if message.method == "tools/list":
-            return _response(message, _tool_list(message))
+            return _response(message, _tool_list(context.product, message))
         if message.method == "tools/call":
             return await _call_tool(context, post, message, trace, {})
         known = ("initialize", "ping", "tools/list", "tools/call")
@@ -187,12 +188,12 @@ async def _answer_legacy(
         return of_rpc_error(error, message.id)._replace(status=200)
 
 
-def _tool_list(message: Message) -> dict[str, Any]:
+def _tool_list(product: Product, message: Message) -> dict[str, Any]:
     if message.params.get("cursor") is not None:
         raise messages.invalid_params(
             "params.cursor is given, and there is one page of tools; leave it out"
         )
-    return {"tools": [tool.definition for tool in tools().values()]}
+    return {"tools": [tool.definition for tool in tools(product).values()]}
 
 
 async def _call_tool(
@@ -203,7 +204,7 @@ async def _call_tool(
     around: Mapping[str, Any],
 ) -> Response:
     """The result of a tool; a refusal is a result too, so that a model can correct it, or wait."""
-    tool, given = _tool(message)
+    tool, given = _tool(context.product, message)
     trace.tool = tool.name
 
     def read() -> Pairs:
@@ -226,16 +227,16 @@ async def _call_tool(
     return response._replace(headers={**NO_STORE, **result.headers}, outcome=result.outcome)
 
 
-def _tool(message: Message) -> tuple[Tool, Mapping[str, Any]]:
+def _tool(product: Product, message: Message) -> tuple[Tool, Mapping[str, Any]]:
     """The tool that is called, and its arguments."""
     name, given = message.params.get("name"), message.params.get("arguments")
     if not isinstance(name, str):
         raise messages.invalid_params(
             f"params.name is {json_body.shown_value(name).en}; send the name of a tool, as tools/list has it"
         )
-    if name not in tools():
-        raise messages.unknown_tool(name, list(tools()))
-    tool = tools()[name]
+    if name not in tools(product):
+        raise messages.unknown_tool(name, list(tools(product)))
+    tool = tools(product)[name]
     try:
         given = arguments.typed({"arguments": given}, _CALL_SCHEMA)["arguments"]
     except ApiError as error:

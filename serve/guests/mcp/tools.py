@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from serve.contract.feature import Product
 from serve.contract.limits import LINES_PER_CALL
 from serve.contract.operation import Operation
 from serve.contract.parameters import Parameter
@@ -27,7 +28,6 @@ from serve.guests.mcp import (
 from serve.guests.mcp.operation_tool import Shape
 from serve.guests.mcp.outputs import Schema
 from serve.guests.mcp.results import ToolCall, ToolResult
-from serve.guests.operations import OPERATIONS
 
 Run = Callable[[ToolCall], Awaitable[ToolResult]]
 
@@ -85,9 +85,9 @@ class Tool(NamedTuple):
 
 
 @cache
-def tools() -> dict[str, Tool]:
+def tools(product: Product) -> dict[str, Tool]:
     """The tools by name; made at the first call, since the schemas read the tables of `seeds/`."""
-    operations = {one.tool: one for one in OPERATIONS if one.tool}
+    operations = {one.tool: one for one in product.operations if one.tool}
     made = {name: _of_operation(one) for name, one in operations.items()} | {
         one.name: one for one in _composed_tools()
     }

@@ -51,7 +51,7 @@ _NO_FORM: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Website:
-    """The pages of a process, as `serve.http.guests.Site`."""
+    """The pages of a process, as `serve.http.site.Site`."""
 
     def __init__(self, pages: PageContext) -> None:
         self._pages = pages
@@ -70,7 +70,7 @@ class Website:
             await request.context.lanes.enter(trace)
         self._count(request, resolution and resolution[0])
         if resolution is None:
-            raise errors.route_inconnue(target.path)
+            raise request.context.product.unknown_path(target.path)
         route, segments = resolution
         trace.route = route.name
         if message.method not in route.methods:

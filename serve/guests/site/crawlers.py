@@ -12,7 +12,6 @@ from xml.sax.saxutils import escape
 
 from quota.periods import iso
 from serve.access.call import Response
-from serve.contract import errors
 from serve.guests.site import assets
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.search.search_form import query_string
@@ -48,7 +47,7 @@ async def security(request: PageRequest) -> Response:
     address = request.server.config.operator_address or ""
     contact = address if _URI.match(address) else f"mailto:{address}"
     if not _CONTACT.fullmatch(contact):
-        raise errors.route_inconnue(request.path)
+        raise request.server.product.unknown_path(request.path)
     expires = request.now.replace(microsecond=0) + _LASTS
     lines = [f"Contact: {contact}", f"Expires: {iso(expires)}", "Preferred-Languages: fr, en"]
     if base := request.server.config.base_url:
@@ -88,7 +87,7 @@ async def sitemap(request: PageRequest) -> Response:
     with request.server.published.lease() as generation:
         reference = generation.reference
         if name not in reference.counts or not reference.societes(name):
-            raise errors.route_inconnue(request.path)
+            raise request.server.product.unknown_path(request.path)
         known = {cell.secteur for cell in reference.counts[name] if cell.n}
         searches = [[("pays", name)]]
         searches += [

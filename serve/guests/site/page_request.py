@@ -18,9 +18,6 @@ from serve.access.burst_gate import Limiter
 from serve.access.call import Response
 from serve.access.caller import Caller
 from serve.access.context import ServerContext
-from serve.guests.files.worker_pool import Exporter, WorkerPool
-from serve.guests.mail.outbox import Outbox
-from serve.guests.payment.stripe_account import StripeAccount
 from serve.guests.site import cookies
 from serve.guests.site.errors import page_errors
 from serve.guests.site.facet_counts import FacetCounter
@@ -63,9 +60,6 @@ class PageContext:
         started: when this process started, for /statut.
         facets: the counts of recent searches.
         kept: pages that are the same for all who are not logged in.
-        outbox: sends mail; None where no mail server is set.
-        stripe: takes payments; None where it is not set.
-        exporter: makes files; None where this process makes none.
     """
 
     server: ServerContext
@@ -74,9 +68,6 @@ class PageContext:
     started: datetime
     facets: FacetCounter = field(default_factory=FacetCounter)
     kept: KeptPages = field(default_factory=KeptPages)
-    outbox: Outbox | None = None
-    stripe: StripeAccount | None = None
-    exporter: Exporter | None = None
 
     @property
     def is_secure(self) -> bool:
@@ -86,12 +77,7 @@ class PageContext:
     @property
     def mails(self) -> bool:
         """Does this server send mail?"""
-        return self.outbox is not None
-
-    def outbox_wakes(self) -> None:
-        """Send the mail that was just entered in the outbox, without waiting for the next look."""
-        if self.outbox:
-            self.outbox.wake()
+        return self.server.config.courriel is not None
 
     @property
     def store(self) -> Store:
@@ -112,31 +98,10 @@ class PageContext:
         return accounts
 
 
-def make_page_context(
-    server: ServerContext, signer: Signer, limiter: Limiter, pool: WorkerPool | None
-) -> PageContext:
-    """The page context of a process.
-
-    Raises:
-        NotAllowedError, OSError: the mail server or the payments of the settings cannot be used.
-    """
-    config, holder = server.config, server.holder
-    outbox = None
-    if config.courriel:
-        outbox = Outbox(config.courriel, lambda: holder.store.accounts, config.base_url, server.now)
-        server.metrics.mails = outbox.count
-    server.metrics.exports = pool
-    throttle = LoginThrottle(limiter, config.debit)
-    stripe = StripeAccount(config.paiement, config.base_url) if config.paiement else None
-    debit = config.debit
-    exporter = (
-        Exporter(pool, limiter, debit.exports, debit.exports_abandonnes, server.now)
-        if pool
-        else None
-    )
-    return PageContext(
-        server, signer, throttle, server.now(), outbox=outbox, stripe=stripe, exporter=exporter
-    )
+def make_page_context(server: ServerContext, signer: Signer, limiter: Limiter) -> PageContext:
+    """The page context of a process."""
+    throttle = LoginThrottle(limiter, server.config.debit)
+    return PageContext(server, signer, throttle, server.now())
 
 
 @dataclass(frozen=True, slots=True)

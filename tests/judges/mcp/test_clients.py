@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
+from serve.app import PRODUCT
 from serve.guests.mcp.tools import tools
 from tests.judges.conftest import Live
 from tests.judges.mcp.running import HERE, MODULES, PATH, python, run
@@ -50,7 +51,7 @@ def test_a_client_searches_with_a_key(
     _, body = ask(live.address, "/api/v1/societes?pays=EE&limit=3", headers)
     route = orjson.loads(body)
     assert seen["version"] == version
-    assert seen["tools"] == list(tools())
+    assert seen["tools"] == list(tools(PRODUCT))
     assert (seen["found"]["total"], seen["found"]["plan"]) == (route["total"], "integral")
     shown = [company["id"] for company in seen["found"]["societes"]]
     assert shown == [company["id"] for company in route["societes"]]

@@ -14,9 +14,9 @@ from urllib.parse import quote, urlencode
 import orjson
 import pytest
 
+from serve.app import PRODUCT
 from serve.guests.files.workbook.labels import TEXTS
 from serve.guests.mcp import tools
-from serve.guests.operations import OPERATIONS
 from shards.codec.record import CONTACTS, FIELDS
 from shards.query import ORDERS
 from tests.serve import world
@@ -312,7 +312,7 @@ def _first_difference(one: bytes, other: bytes) -> str:
 
 def test_every_route_and_every_tool_is_asked(bases: tuple[Base, Base]) -> None:
     asked = list(requests(bases[0]))
-    wanted = {(one.method, one.path) for one in OPERATIONS if one.path not in _LEFT_OUT}
+    wanted = {(one.method, one.path) for one in PRODUCT.operations if one.path not in _LEFT_OUT}
     at = "/api/v1/reconciliation/visiteur"
     sent = {(each.method, each.path.replace(ADDRESS, at).partition("?")[0]) for each in asked}
 
@@ -323,7 +323,7 @@ def test_every_route_and_every_tool_is_asked(bases: tuple[Base, Base]) -> None:
     }
 
     assert unasked == set()
-    assert {name for name in tools.tools()} == _tools(bases[0], []).keys()
+    assert {name for name in tools.tools(PRODUCT)} == _tools(bases[0], []).keys()
 
 
 def _pattern(path: str) -> re.Pattern[str]:

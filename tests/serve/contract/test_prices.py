@@ -3,7 +3,7 @@
 import csv
 import re
 
-from serve.api import operations
+from serve.app import PRODUCT
 from serve.contract import prices
 from serve.contract.limits import LINES_PER_CALL
 from serve.guests.docs import llms
@@ -19,9 +19,9 @@ ALL = {"5", "10", "25"}  # §4.5, X11
 
 def said() -> str:
     """The texts for programs and for people that have prices."""
-    described = [str(tool.definition) for tool in tools().values()]
-    french = str(document.document(lang="fr"))
-    return "\n".join([str(DOCUMENT), french, llms.summary("https://x"), *described])
+    described = [str(tool.definition) for tool in tools(PRODUCT).values()]
+    french = str(document.document(PRODUCT, lang="fr"))
+    return "\n".join([str(DOCUMENT), french, llms.summary(PRODUCT, "https://x"), *described])
 
 
 def test_the_prices_are_those_of_the_specification() -> None:
@@ -60,7 +60,7 @@ def test_the_readme_of_quota_has_every_counted_route_and_every_price() -> None:
     text = (ROOT / "quota" / "README.md").read_text(encoding="utf-8")
     routes = {
         [part.strip("/") for part in re.split(r"\{\w+\}", one.path[8:]) if part.strip("/")][-1]
-        for one in operations.OPERATIONS
+        for one in PRODUCT.operations
         if one.kind in ("call", "analysis", "body")
     }
     row = next(line for line in text.splitlines() if line.startswith("| credits"))

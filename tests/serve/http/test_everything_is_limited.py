@@ -11,8 +11,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+from serve.app import PRODUCT
 from serve.config import BurstLimits
-from serve.guests.operations import OPERATIONS
 from serve.guests.site import routes
 from serve.http import body_reader
 from tests.serve import world
@@ -35,7 +35,7 @@ def filled(path: str) -> str:
     return path
 
 
-API = sorted({(one.method, filled(one.path)) for one in OPERATIONS if one.kind != "check"})
+API = sorted({(one.method, filled(one.path)) for one in PRODUCT.operations if one.kind != "check"})
 PAGES = sorted(
     (method, path)
     for path, route in routes.examples().items()

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import pytest
 
-from serve.guests.operations import OPERATIONS
+from serve.app import PRODUCT
 from serve.guests.site import routes
 from serve.guests.site.pages.lists.csv_files import list_file
 from serve.process import worker
@@ -128,7 +128,7 @@ def watched(served: Served) -> Iterator[Watch]:
 BODIES: Final = sorted(
     {
         operation.path.replace("{jeton}", "visiteur"): operation.kind
-        for operation in OPERATIONS
+        for operation in PRODUCT.operations
         if operation.method == "POST"
     }.items()
 )

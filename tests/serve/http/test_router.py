@@ -2,10 +2,10 @@
 
 import pytest
 
-from serve.guests.operations import OPERATIONS
+from serve.app import PRODUCT
 from serve.http.router import Route, Router
 
-_ROUTER = Router(OPERATIONS)
+_ROUTER = Router(PRODUCT.operations)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_the_api_is_open_to_all_origins_and_the_rest_is_not() -> None:
 
 
 def test_a_path_is_found_once_whatever_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
-    router = Router(OPERATIONS)
+    router = Router(PRODUCT.operations)
     asked: list[str] = []
     resolve = Router.resolve
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple, get_args
 
+from serve.contract.feature import Product
 from serve.contract.text import Lang
 from serve.guests.docs.manual import finder, reference
 from serve.guests.docs.manual.finder import ManualEntry
@@ -19,8 +20,8 @@ class Manual(NamedTuple):
 
 
 @cache
-def manual() -> Manual:
+def manual(product: Product) -> Manual:
     """The documentation; neither address nor limits of a server are in it, so that there is one for all."""
     languages: tuple[Lang, ...] = get_args(Lang)
-    pages = {lang: reference.reference(document.document(lang=lang)) for lang in languages}
+    pages = {lang: reference.reference(document.document(product, lang=lang)) for lang in languages}
     return Manual(pages, finder.entries(pages["fr"], pages["en"]))

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from serve.contract import export_tables
 from serve.contract.errors import CODES
+from serve.contract.feature import Product
 from serve.contract.objects.common import DetailsErreur, Erreur
 from serve.contract.objects.declaration import KnownValues, with_keywords
 from serve.contract.objects.json_schema import Schema, component_schema, schema
@@ -17,7 +18,6 @@ from serve.contract.text import Lang, Text
 from serve.guests.docs.openapi import headers, prose
 from serve.guests.docs.openapi.examples import EXAMPLES, Example
 from serve.guests.docs.openapi.schema import one_of, ref
-from serve.guests.operations import OPERATIONS
 
 JSON: Final = "application/json"
 
@@ -25,9 +25,6 @@ JSON: Final = "application/json"
 CODE_PATTERN: Final = "^[a-z]+(_[a-z]+)*$"
 
 _CODE: Final = Text("Le code de l’erreur.", "Code of the error.")
-
-# Routes whose 401 has the visitor's payload beside `erreur` (§5 rule 4).
-_REFUSED: Final = {one.route for one in OPERATIONS if one.refused}
 
 _HEADERS: Final[Mapping[int, tuple[str, ...]]] = {
     400: headers.CALLS,
@@ -98,30 +95,32 @@ def export_file() -> Schema:
     return answer(prose.EXPORT_FILE, contents, (*names, *headers.EXPORT, *headers.METER))
 
 
-def refusals(operation: Operation, statuses: Collection[int], lang: Lang) -> dict[str, Schema]:
+def refusals(
+    product: Product, operation: Operation, statuses: Collection[int], lang: Lang
+) -> dict[str, Schema]:
     """The errors of an operation; each may also answer 414 (a long request line) and 500."""
     responses = {
         str(one): ref(f"Erreur{one}", "responses") for one in sorted({*statuses, 414, 500})
     }
     if operation.refused:
         shown = one_of(schema(operation.refused, lang), ref("Erreur401"))
-        responses["401"] = _error_answer(401, shown, operation.route)
+        responses["401"] = _error_answer(product, 401, shown, operation.route)
     if operation.unavailable:
         # If the counters cannot be kept, the public identity is served and not charged (D10, G9).
         shown = one_of(schema(operation.unavailable, lang), ref("Erreur503"))
-        responses["503"] = _error_answer(503, shown)
+        responses["503"] = _error_answer(product, 503, shown)
         responses["503"]["headers"] |= headers.references("Content-Location")
     if operation.kind == "analysis":  # nothing is left to show
-        responses["402"] = _error_answer(402, ref("Erreur402"), operation.route)
+        responses["402"] = _error_answer(product, 402, ref("Erreur402"), operation.route)
     return responses
 
 
-def components(lang: Lang) -> tuple[dict[str, Schema], dict[str, Schema]]:
+def components(product: Product, lang: Lang) -> tuple[dict[str, Schema], dict[str, Schema]]:
     """The schemas and the responses of the errors, by name."""
     schemas = {f"Erreur{status}": _error(status, lang) for status in STATUSES}
     responses = {
         f"Erreur{status}": _error_answer(
-            status, ref("FicheEpuisee" if status == 402 else f"Erreur{status}")
+            product, status, ref("FicheEpuisee" if status == 402 else f"Erreur{status}")
         )
         for status in STATUSES
     }
@@ -147,12 +146,12 @@ def _error(status: int, lang: Lang) -> Schema:
     }
 
 
-def _error_answer(status: int, shown: Schema, route: str = "") -> Schema:
+def _error_answer(product: Product, status: int, shown: Schema, route: str = "") -> Schema:
     content: dict[str, Any] = {"schema": shown}
     examples = [
         name
         for name, example in EXAMPLES.items()
-        if example.status == status and _place(example) == route
+        if example.status == status and _place(product, example) == route
     ]
     if examples:
         content["examples"] = {name: ref(name, "examples") for name in examples}
@@ -163,9 +162,16 @@ def _error_answer(status: int, shown: Schema, route: str = "") -> Schema:
     }
 
 
-def _place(example: Example) -> str:
-    """The route of an example of an answer that only this route has; "" for a common answer."""
-    return example.route if example.status == 401 and example.route in _REFUSED else ""
+def _place(product: Product, example: Example) -> str:
+    """The route of an example of an answer that only this route has; "" for a common answer.
+
+    The 401 of some routes has the visitor's payload beside `erreur` (§5 rule 4).
+    """
+    if example.status != 401:
+        return ""
+    return next(
+        (one.route for one in product.operations if one.refused and one.route == example.route), ""
+    )
 
 
 def _meanings(status: int, lang: Lang = "en") -> str:

@@ -8,6 +8,7 @@ import orjson
 from quota import plans
 from serve.config import BurstLimits
 from serve.contract import VERSION, parameters
+from serve.contract.feature import Product
 from serve.contract.objects import components
 from serve.contract.objects.json_schema import Schema
 from serve.contract.parameters import Parameter, SeedWords
@@ -19,7 +20,6 @@ from serve.guests.docs.openapi.headers import headers
 from serve.guests.docs.openapi.objects import company
 from serve.guests.docs.openapi.operations import paths
 from serve.guests.docs.viewer import FILE
-from serve.guests.operations import OPERATIONS
 from serve.guests.static_pages import StaticPage
 
 OPENAPI: Final = "3.1.0"
@@ -35,14 +35,14 @@ _IF_NONE_MATCH: Final = Text(
 )
 
 
-def page(base_url: str, debit: BurstLimits) -> StaticPage:
+def page(product: Product, base_url: str, debit: BurstLimits) -> StaticPage:
     """The document as a page.
 
     Args:
         base_url: the address of the service as callers write it; "" for that of the document.
         debit: the burst limits of this server.
     """
-    return static_pages.page(orjson.dumps(document(base_url, debit)), _JSON)
+    return static_pages.page(orjson.dumps(document(product, base_url, debit)), _JSON)
 
 
 @lru_cache(maxsize=2)
@@ -53,7 +53,10 @@ def with_generation(described: bytes, generation: str) -> StaticPage:
 
 
 def document(
-    base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT, lang: Lang = "en"
+    product: Product,
+    base_url: str = "",
+    debit: BurstLimits = _DEFAULT_DEBIT,
+    lang: Lang = "en",
 ) -> dict[str, Any]:
     """The document; only the address and the burst limits depend on the server.
 
@@ -61,7 +64,7 @@ def document(
     parameters, objects, bodies, headers and examples.
     """
     words = parameters.words()
-    error_schemas, error_responses = answers.components(lang)
+    error_schemas, error_responses = answers.components(product, lang)
     return {
         "openapi": OPENAPI,
         "info": {
@@ -73,7 +76,7 @@ def document(
         },
         "servers": [{"url": base_url or "/", "description": "This service"}],
         "tags": [{"name": name, "description": text} for name, text in prose.TAGS.items()],
-        "paths": paths(lang),
+        "paths": paths(product, lang),
         "components": {
             "schemas": {
                 **components.schemas(lang),
@@ -81,7 +84,7 @@ def document(
                 **error_schemas,
             },
             "responses": error_responses,
-            "parameters": _parameters(words, lang),
+            "parameters": _parameters(product, words, lang),
             "headers": headers(lang),
             "examples": {
                 name: {"summary": example.summary.in_language(lang), "value": example.value}
@@ -99,11 +102,11 @@ def document(
     }
 
 
-def _parameters(words: SeedWords, lang: Lang) -> dict[str, Schema]:
+def _parameters(product: Product, words: SeedWords, lang: Lang) -> dict[str, Schema]:
     """Every parameter by the name with which operations refer to it."""
     schemas = {
         one.component: _parameter(one, words, lang)
-        for operation in OPERATIONS
+        for operation in product.operations
         for one in operation.parameters
     }
     for parameter in (*parameters.PATH, FILE):

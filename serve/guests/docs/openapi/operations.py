@@ -7,6 +7,7 @@ a new kind is described here, another operation of a known one by its declaratio
 from collections.abc import Mapping
 from typing import Final
 
+from serve.contract.feature import Product
 from serve.contract.objects.bodies import EXAMPLES as BODY_EXAMPLES
 from serve.contract.objects.declaration import component_name
 from serve.contract.objects.json_schema import Schema, component_schema, schema
@@ -24,7 +25,6 @@ from serve.guests.docs.openapi.answers import (
 )
 from serve.guests.docs.openapi.examples import EXAMPLES
 from serve.guests.docs.openapi.schema import ref
-from serve.guests.operations import OPERATIONS
 
 _SECURITY: Final[Mapping[str, list[Schema]]] = {
     "": [],
@@ -40,16 +40,16 @@ _TEXT: Final[Schema] = {"type": "string"}
 _FILE: Final[Schema] = {"type": "string", "format": "binary"}
 
 
-def paths(lang: Lang) -> Mapping[str, Mapping[str, Schema]]:
+def paths(product: Product, lang: Lang) -> Mapping[str, Mapping[str, Schema]]:
     """The operations by path, then by method; those of MCP describe themselves (tools/list)."""
     found: dict[str, dict[str, Schema]] = {}
-    for one in OPERATIONS:
+    for one in product.operations:
         if one.kind != "tools":
-            found.setdefault(one.path, {})[one.method.lower()] = _operation(one, lang)
+            found.setdefault(one.path, {})[one.method.lower()] = _operation(product, one, lang)
     return found
 
 
-def _operation(operation: Operation, lang: Lang) -> Schema:
+def _operation(product: Product, operation: Operation, lang: Lang) -> Schema:
     body = {"requestBody": _body(operation, lang)} if operation.body else {}
     return {
         "operationId": operation.id,
@@ -58,7 +58,7 @@ def _operation(operation: Operation, lang: Lang) -> Schema:
         "description": operation.description.in_language(lang),
         "security": _SECURITY[operation.key],
         "parameters": _parameters(operation),
-        "responses": dict(sorted(_responses(operation, lang).items())),
+        "responses": dict(sorted(_responses(product, operation, lang).items())),
         **body,
     }
 
@@ -98,8 +98,8 @@ def _parameters(operation: Operation) -> list[Schema]:
     ]
 
 
-def _responses(operation: Operation, lang: Lang) -> dict[str, Schema]:
-    refused = refusals(operation, _statuses(operation), lang)
+def _responses(product: Product, operation: Operation, lang: Lang) -> dict[str, Schema]:
+    refused = refusals(product, operation, _statuses(operation), lang)
     if operation.kind == "file":
         return {"200": export_file(), **refused}
     if operation.kind == "document":

@@ -16,9 +16,10 @@ from quota.ledger.lists import LISTS_MOST
 from quota.ledger.tickets import SENT
 from quota.store import passwords
 from serve.access.call import Response
-from serve.api.operations import RECONCILIATION_PATH
+from serve.api.matching import reconciliation
 from serve.guests.docs.manual.manual import manual
 from serve.guests.docs.manual.request_example import CodeText
+from serve.guests.payment.stripe_account import StripeAccount
 from serve.guests.site import sessions
 from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageRequest, Session, last_value
@@ -62,7 +63,7 @@ async def show(request: PageRequest) -> Response:
         if token is not None and not request.head:
             text = await request.accounts.unseal_key(token, session.token, request.now)
             if text and kind == _ADDRESS:
-                text = f"{request.origin}{RECONCILIATION_PATH}/{text}"
+                text = f"{request.origin}{reconciliation.PATH}/{text}"
             news = f"{kind}_{'made' if text else 'shown'}"
             return await _page(request, _Notice(news, text=text or ""))
     news = _PASSWORD_CHANGED if last_value(request.pairs, _PASSWORD_CHANGED) is not None else ""
@@ -226,7 +227,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         payments=await payments,
         exports=[(one, export_form.repeat_fields(one)) for one in exports],
         has_lists=export_form.has_lists(exports),
-        billing=request.context.stripe is not None,
+        billing=request.server.service(StripeAccount) is not None,
         plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),
         day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),
         by_day=await by_day,
@@ -245,7 +246,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
 
 def _first_call(request: PageRequest, key: str) -> Sequence[CodeText]:
     """A search with a key that was just made, in the languages of the documentation."""
-    search = manual().references["en"].operations["searchCompanies"].request
+    search = manual(request.server.product).references["en"].operations["searchCompanies"].request
     return search.with_query(limit=3).texts(request.origin, key)
 
 

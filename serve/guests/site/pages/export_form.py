@@ -41,7 +41,7 @@ async def download(request: PageRequest, own: OwnList | None = None) -> Response
     server, trace = request.server, request.trace
     admitted = await admission.admit_caller(server, request.caller, trace, billing.current_exports)
     call = ExportCall(read, None, request.is_gone, own=own)
-    return await export.make_export(server, request.context.exporter, admitted, call, trace)
+    return await export.make_export(server, admitted, call, trace)
 
 
 async def meter(request: PageRequest) -> Meter | None:

@@ -14,6 +14,7 @@ from quota.errors import NotAllowedError, UnknownError
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
 from quota.ledger.tickets import INVITATION, Ticket
 from serve.access.call import Response
+from serve.guests.mail import outbox
 from serve.guests.mail.outbox import PATHS
 from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageRequest, Session
@@ -121,7 +122,7 @@ def _count(request: PageRequest, session: Session) -> None:
 
 async def _show_link(request: PageRequest, ticket: Ticket, token: str) -> Response:
     if not token:
-        request.context.outbox_wakes()
+        outbox.wake(request.server)
         return see_other(_MEMBERS)
     link = f"{request.origin}/{PATHS[ticket.kind]}/{token}"
     return await _page(request, _Outcome("linked", link=link, email=ticket.email))

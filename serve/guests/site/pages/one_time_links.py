@@ -12,6 +12,7 @@ from quota.ledger import tickets
 from quota.ledger.people import is_email
 from quota.ledger.tickets import Ticket
 from serve.access.call import Response
+from serve.guests.mail import outbox
 from serve.guests.site import sessions
 from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageRequest
@@ -80,7 +81,7 @@ async def send_confirmation(request: PageRequest) -> Response:
     await request.accounts.tickets.ask_for_confirmation(
         person.email, request.now, lang=request.lang
     )
-    request.context.outbox_wakes()
+    outbox.wake(request.server)
     return see_other(f"{_ACCOUNT}?confirmation=envoyee")
 
 
@@ -110,7 +111,7 @@ async def send_password_link(request: PageRequest) -> Response:
     await request.accounts.tickets.ask_for_password(
         email, request.now, mail=True, lang=request.lang
     )
-    request.context.outbox_wakes()
+    outbox.wake(request.server)
     return page(request, "lost_password.html", news="sent", email=email)
 
 

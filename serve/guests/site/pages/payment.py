@@ -48,7 +48,7 @@ async def prices(request: PageRequest) -> Response:
         monthly={plan.slug: monthly_price(plan) for plan in plans},
         contained={plan.slug: _cheaper_plan(plan, plans) for plan in plans},
         sold=[plan.slug for plan in plans if is_sold(plan)],
-        stripe=request.context.stripe,
+        stripe=request.server.service(StripeAccount),
         pack=PACK_CREDITS,
         contact=request.server.config.operator_address,
         mine=request.session.account.plan if request.session else None,
@@ -189,9 +189,9 @@ async def _apply(
 
 
 def _account(request: PageRequest) -> StripeAccount:
-    if request.context.stripe is None:
-        raise page_errors.paiement_ferme(request.server.config.operator_address)
-    return request.context.stripe
+    if stripe := request.server.service(StripeAccount):
+        return stripe
+    raise page_errors.paiement_ferme(request.server.config.operator_address)
 
 
 def _check(request: PageRequest, session: Session) -> None:

@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from quota import plans
+from serve.app import PRODUCT
 from serve.contract import parameters
 from serve.contract.errors import CODES
 from serve.guests.docs import llms
 from serve.guests.mcp.tools import tools
-from serve.guests.operations import OPERATIONS
 from serve.guests.static_pages import wants_markdown
 from tests.serve.client import Served
 
@@ -28,7 +28,7 @@ def test_every_link_is_alive(served: Served, path: str) -> None:
 
 
 def test_links_begin_with_the_base_url() -> None:
-    links = LINK.findall(llms.summary("https://api.exemple.eu"))
+    links = LINK.findall(llms.summary(PRODUCT, "https://api.exemple.eu"))
 
     assert {urlsplit(link).netloc for link in links} == {"api.exemple.eu"}
 
@@ -50,9 +50,9 @@ def test_the_summary_has_the_form_of_llms_txt(served: Served) -> None:
 
 def test_the_summary_names_every_route_of_the_api() -> None:
     """X0.2"""
-    text = llms.summary("")
+    text = llms.summary(PRODUCT, "")
 
-    for one in OPERATIONS:
+    for one in PRODUCT.operations:
         if one.path.startswith("/api/"):
             # Those of a protocol are in the line of its manifest.
             below = one.path.removeprefix("/api/v1/reconciliation") or one.path
@@ -61,14 +61,14 @@ def test_the_summary_names_every_route_of_the_api() -> None:
 
 def test_the_figures_are_those_of_the_plans() -> None:
     """C5"""
-    text = llms.summary("")
+    text = llms.summary(PRODUCT, "")
 
     for plan in plans.load().values():
         if plan.prix_annuel_eur:
             assert f"{plan.nom_en} ({plan.resultats_par_recherche:,} companies" in text
             assert f"{plan.appels_api_par_jour:,} calls a day" in text
             assert f"{plan.prix_annuel_eur:,} EUR a year" in text
-    assert all(f"`{name}`" in text for name in tools())
+    assert all(f"`{name}`" in text for name in tools(PRODUCT))
 
 
 def test_the_whole_has_every_parameter_operation_error_and_tool(served: Served) -> None:
@@ -76,7 +76,7 @@ def test_the_whole_has_every_parameter_operation_error_and_tool(served: Served) 
 
     assert all(f"`{one.name}`: {one.description.en}" in text for one in parameters.SEARCH)
     assert all(f"`{code}`" in text for code in CODES)
-    assert all(f"### {tool.name}\n" in text for tool in tools().values())
+    assert all(f"### {tool.name}\n" in text for tool in tools(PRODUCT).values())
     assert "### GET /api/v1/societes/{iso}/{id}\n" in text
     assert served.ask("/docs.md").body.decode() == text
 

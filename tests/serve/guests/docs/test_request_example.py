@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 import orjson
 import pytest
 
+from serve.app import PRODUCT
 from serve.guests.docs.manual.manual import manual
 from tests.proof.tools import need
 from tests.serve.client import Served, serving
@@ -18,7 +19,7 @@ from tests.serve.client import Served, serving
 # Those of an answer in JSON whose key may be any; a generation that nobody has is told in the page.
 RUN = [
     one.name
-    for one in manual().references["en"].operations.values()
+    for one in manual(PRODUCT).references["en"].operations.values()
     if one.tag in ("Companies", "Lists", "Account") and one.request.json
 ]
 
@@ -31,7 +32,7 @@ def demo(demo_data: Path) -> Iterator[Served]:
 
 @pytest.mark.parametrize("name", RUN)
 def test_curl_and_python_say_the_same(demo: Served, name: str) -> None:
-    call = manual().references["en"].operations[name].request
+    call = manual(PRODUCT).references["en"].operations[name].request
     served = str(demo.context.published.generation)
     texts = {
         one.slug: one.text.replace("81c09a7b6c5d4e3f", served)
@@ -71,7 +72,7 @@ def _finds_something(answer: Any) -> bool:
 
 def test_a_key_that_is_given_stands_in_every_language(demo: Served) -> None:
     key = demo.customer("data").key
-    call = manual().references["en"].operations["searchCompanies"].request
+    call = manual(PRODUCT).references["en"].operations["searchCompanies"].request
     texts = {one.slug: one.text for one in call.texts(f"http://127.0.0.1:{demo.port}", key)}
 
     assert [text.count(f"Bearer {key}") for text in texts.values()] == [1, 1, 1]

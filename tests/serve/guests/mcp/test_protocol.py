@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from serve.app import PRODUCT
 from serve.guests.mcp.protocol import versions
 from serve.guests.mcp.tools import THIRD_PARTIES, tools
 from tests.serve.client import Served
@@ -40,7 +41,7 @@ def test_tools_are_listed_in_the_same_order_each_time(served: Served) -> None:
     first, second = (modern(served, "tools/list").json["result"] for _ in range(2))
 
     assert first == second
-    assert [tool["name"] for tool in first["tools"]] == list(tools())
+    assert [tool["name"] for tool in first["tools"]] == list(tools(PRODUCT))
     assert (first["ttlMs"], first["cacheScope"]) == (300_000, "public")
     assert "nextCursor" not in first
 
@@ -173,7 +174,7 @@ def test_initialize_agrees_on_a_version(served: Served, requested: str | None, t
 
 def test_a_legacy_client_lists_calls_and_pings(served: Served) -> None:
     assert legacy(served, "ping").json["result"] == {}
-    assert len(legacy(served, "tools/list").json["result"]["tools"]) == len(tools())
+    assert len(legacy(served, "tools/list").json["result"]["tools"]) == len(tools(PRODUCT))
     result = legacy(served, "tools/call", CALL).json["result"]
     assert (result["structuredContent"]["total"], "_meta" in result) == (25, False)
 

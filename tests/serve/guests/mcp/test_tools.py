@@ -8,10 +8,10 @@ import orjson
 import pytest
 from jsonschema import Draft202012Validator
 
+from serve.app import PRODUCT
 from serve.contract import parameters
 from serve.guests.mcp import arguments, company_tool, sizes
 from serve.guests.mcp.tools import THIRD_PARTIES, tools
-from serve.guests.operations import OPERATIONS
 from serve.request.query_string import Pairs
 from shards.codec.record import CONTACTS, FIELDS
 from tests.serve import world
@@ -45,7 +45,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 # -- their schemas ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tool", tools().values(), ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", tools(PRODUCT).values(), ids=lambda tool: tool.name)
 def test_a_tool_describes_itself(tool: Any) -> None:
     """server/tools, "Tool\""""
     told = orjson.loads(orjson.dumps(tool.definition))
@@ -164,7 +164,7 @@ def test_all_of_them_together_are_small(served: Served) -> None:
 
 def test_arguments_are_the_parameters_of_the_routes() -> None:
     """One table: serve/contract/parameters.py"""
-    known = {tool.name: parameters.names(tool.arguments) for tool in tools().values()}
+    known = {tool.name: parameters.names(tool.arguments) for tool in tools(PRODUCT).values()}
 
     route = [name for name in parameters.names(parameters.SEARCH) if name != "version"]
     assert known["search_companies"] == tuple(route)
@@ -172,7 +172,7 @@ def test_arguments_are_the_parameters_of_the_routes() -> None:
     assert (*known["list_subsectors"], "version") == parameters.names(parameters.SUB_SECTORS)
     assert {*known["count_companies"]} == {*route} - {"tri", "limit", "offset"}
     limits = {one.name: one for one in parameters.SEARCH}
-    searched = tools()["search_companies"].definition["inputSchema"]["properties"]
+    searched = tools(PRODUCT)["search_companies"].definition["inputSchema"]["properties"]
     assert searched["q"]["maxLength"] == limits["q"].longest
     assert searched["tri"]["enum"] == list(limits["tri"].enum)
     assert (searched["limit"]["maximum"], searched["site_web"]["type"]) == (50, "boolean")
@@ -180,7 +180,7 @@ def test_arguments_are_the_parameters_of_the_routes() -> None:
 
 
 def test_a_required_argument_is_not_said_to_be_optional() -> None:
-    for tool in tools().values():
+    for tool in tools(PRODUCT).values():
         schema = tool.definition["inputSchema"]
         for name in schema.get("required", []):
             assert "Without it" not in schema["properties"][name]["description"]
@@ -189,7 +189,7 @@ def test_a_required_argument_is_not_said_to_be_optional() -> None:
 def test_descriptions_speak_of_tools_and_not_of_routes() -> None:
     """Every substitution still finds what it replaces."""
     said = " ".join(one.description.en for one in parameters.SEARCH)
-    text = orjson.dumps([tool.definition for tool in tools().values()]).decode()
+    text = orjson.dumps([tool.definition for tool in tools(PRODUCT).values()]).decode()
 
     assert not [old for old in arguments._WORDS_OF_TOOLS if old not in said]
     assert "/api/v1" not in text and "separated by" not in text and "`|`" not in text
@@ -197,10 +197,10 @@ def test_descriptions_speak_of_tools_and_not_of_routes() -> None:
 
 def test_a_tool_of_an_operation_says_the_first_sentence_of_it() -> None:
     """Told once; tools.csv adds what only a model must be told."""
-    said = {one.tool: one for one in OPERATIONS if one.tool}
+    said = {one.tool: one for one in PRODUCT.operations if one.tool}
 
     for name, operation in said.items():
-        definition = tools()[name].definition
+        definition = tools(PRODUCT)[name].definition
         first = definition["description"].partition(". ")[0]
         assert operation.description.en.startswith(first), name
         assert definition["title"] == operation.summary.en, name
@@ -467,7 +467,7 @@ def test_every_result_fits_the_schema_of_its_tool(served: Served, crowded: Serve
     callers = {name: [served.customer(name), crowded.customer(name)] for name in ("free", "carte")}
 
     for server, tool, given in calls:
-        validator = Draft202012Validator(tools()[tool].output)
+        validator = Draft202012Validator(tools(PRODUCT)[tool].output)
         for headers in ({}, *(pair[server is crowded].headers for pair in callers.values())):
             validator.validate(shown(server, tool, headers, **given))
 
@@ -719,7 +719,7 @@ def test_arguments_that_are_json_in_a_text_are_understood(
 
 
 def test_every_tool_with_arguments_is_tried_as_texts() -> None:
-    with_arguments = {one.name for one in tools().values() if one.arguments or one.input}
+    with_arguments = {one.name for one in tools(PRODUCT).values() if one.arguments or one.input}
 
     assert {tool for tool, _ in TYPED} == with_arguments
 
@@ -740,7 +740,7 @@ def test_contacts_are_among_the_rows_of_who_may_see_them(served: Served) -> None
 
 def test_texts_of_companies_are_said_to_be_no_instructions(served: Served) -> None:
     """In the description and after the data"""
-    quoting = {name: tool for name, tool in tools().items() if tool.quotes}
+    quoting = {name: tool for name, tool in tools(PRODUCT).items() if tool.quotes}
     answers = {
         "search_companies": call(served, "search_companies"),
         "break_down_companies": call(served, "break_down_companies", par=["ville"]),

@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 
+from serve.app import PRODUCT
 from serve.guests.docs.manual.guides import GUIDES
 from serve.guests.docs.manual.manual import manual
 from tests.serve.client import Served
@@ -14,7 +15,7 @@ from tests.serve.conformance import DOCUMENT, nodes
 from tests.serve.guests.site.test_small_pages import FORBIDDEN
 from tests.serve.guests.site.visitor import Visitor, member
 
-REFERENCE: Final = manual().references["en"]
+REFERENCE: Final = manual(PRODUCT).references["en"]
 ENGLISH: Final = {"Accept-Language": "en"}
 TOOLS: Final = "/docs/guides/modeles"  # what models read is English
 
@@ -151,8 +152,8 @@ def test_no_other_page_is_there(served: Served, path: str) -> None:
 
 def test_every_text_of_the_reference_has_its_french() -> None:
     """Beside the English one, in serve/contract or serve/guests/docs/openapi."""
-    assert not [en for fr, en in {one.texts for one in manual().entries} if en and fr == en]
-    french = manual().references["fr"].operations.values()
+    assert not [en for fr, en in {one.texts for one in manual(PRODUCT).entries} if en and fr == en]
+    french = manual(PRODUCT).references["fr"].operations.values()
     recorded = [one.summary for page in french for one in page.recorded]
     assert not [one for one in recorded if one.startswith(("The ", "Plan ", "Without "))]
 

@@ -11,7 +11,6 @@ import orjson
 
 from serve.access.call import Response
 from serve.access.rights import apercu
-from serve.contract import errors
 from serve.contract.errors import CODES
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.parameters import DEPUIS
@@ -31,10 +30,10 @@ async def contents(request: PageRequest) -> Response:
     """The contents of the documentation, or what `q` finds; all of it as Markdown for who prefers that."""
     if request.markdown:
         config = request.server.config
-        pages = documents(config.base_url, config.debit)
+        pages = documents(request.server.product, config.base_url, config.debit)
         return static_pages.response(pages, "docs.md", (), None)
     wanted = (last_value(request.pairs, "q") or "").strip()
-    hits = finder.find(manual().entries, wanted)
+    hits = finder.find(manual(request.server.product).entries, wanted)
     return await _page(
         request, "contents", wanted=wanted, total=len(hits), hits=hits[: finder.MOST_HITS],
         headers={"Vary": "Accept, Accept-Language, Cookie"},
@@ -45,7 +44,7 @@ async def guide(request: PageRequest) -> Response:
     """A guide. Raises ApiError 404."""
     chosen_guide = guides.BY_SLUG.get(request.segments[0])
     if chosen_guide is None:
-        raise errors.route_inconnue(request.path)
+        raise request.server.product.unknown_path(request.path)
     plans = request.server.plans
     return await _page(
         request, f"guides/{chosen_guide.slug}",
@@ -59,7 +58,7 @@ async def guide(request: PageRequest) -> Response:
         lines=MOST_LINES,
         lines_per_call=LINES_PER_CALL,
         visitor_lines=VISITOR_LINES,
-        tools=tools(),
+        tools=tools(request.server.product),
     )  # fmt: skip
 
 
@@ -67,7 +66,7 @@ async def operation(request: PageRequest) -> Response:
     """A route of the API. Raises ApiError 404."""
     found = _reference(request).operations.get(request.segments[0])
     if found is None:
-        raise errors.route_inconnue(request.path)
+        raise request.server.product.unknown_path(request.path)
     return await _page(request, "operation", operation=found, codes=CODES)
 
 
@@ -75,7 +74,7 @@ async def described_object(request: PageRequest) -> Response:
     """An object of answers or bodies. Raises ApiError 404."""
     found = _reference(request).objects.get(request.segments[0])
     if found is None:
-        raise errors.route_inconnue(request.path)
+        raise request.server.product.unknown_path(request.path)
     return await _page(request, "object", described=found)
 
 
@@ -113,7 +112,7 @@ def _texts(request: PageRequest, call: RequestExample) -> list[CodeText]:
 
 def _reference(request: PageRequest) -> ManualReference:
     """The reference in the visitor's language."""
-    return manual().references["fr" if request.lang == "fr" else "en"]
+    return manual(request.server.product).references["fr" if request.lang == "fr" else "en"]
 
 
 def _json(value: Any) -> str:

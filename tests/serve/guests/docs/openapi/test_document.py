@@ -9,6 +9,7 @@ import pytest
 from openapi_spec_validator import validate
 
 from quota import plans
+from serve.app import PRODUCT
 from serve.config import BurstLimits
 from serve.contract import parameters
 from serve.contract.errors import CODES
@@ -18,7 +19,6 @@ from serve.contract.parameters import Parameter
 from serve.contract.text import Lang
 from serve.guests.docs.openapi import answers, document
 from serve.guests.docs.openapi.headers import headers
-from serve.guests.operations import OPERATIONS
 from serve.http.headers import EXPOSED
 from serve.request import place_names
 from shards.codec import record
@@ -53,7 +53,7 @@ def test_routes_and_document_name_each_other() -> None:
         path: {method.upper() for method in operations}
         for path, operations in DOCUMENT["paths"].items()
     }
-    known = [(one.path, one.method) for one in OPERATIONS if one.kind != "tools"]
+    known = [(one.path, one.method) for one in PRODUCT.operations if one.kind != "tools"]
 
     assert sorted(known) == sorted(
         (path, method) for path, methods in described.items() for method in methods
@@ -199,7 +199,7 @@ def test_no_value_of_an_answer_is_closed_to_later_ones() -> None:
 @pytest.mark.parametrize("lang", ["en", "fr"])
 def test_no_text_of_the_document_breaks_the_source_code_of_a_client(lang: Lang) -> None:
     """Generators write texts into comments and patterns into literals: tests/judges/openapi/test_generators.py."""
-    texts = list(all_texts(document.document(lang=lang)))
+    texts = list(all_texts(document.document(PRODUCT, lang=lang)))
 
     assert not [one for one in texts if re.search(r"\*/|/\*|[\u2028\u2029]|\"{3}|\$\{|`{3}", one)]
     assert not [one for one in texts if re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", one)]
@@ -251,7 +251,7 @@ def test_every_limit_is_described_as_the_server_keeps_it() -> None:
         pages=40, visiteur_jour=39, exports=41, fichiers=42, simultanes=43,
     )  # fmt: skip
 
-    text = document.document(debit=debit)["info"]["description"]
+    text = document.document(PRODUCT, debit=debit)["info"]["description"]
 
     for plan in plans.load().values():
         (row,) = (line for line in text.splitlines() if f"(`{plan.slug}`)" in line)
@@ -269,7 +269,7 @@ def test_every_limit_is_described_as_the_server_keeps_it() -> None:
 def test_it_is_served_as_it_is(served: Served) -> None:
     reply = served.ask(PATH)
 
-    described = orjson.dumps(document.document(debit=served.context.config.debit))
+    described = orjson.dumps(document.document(PRODUCT, debit=served.context.config.debit))
     generation = str(served.context.published.generation)
     example = str(parameters.VERSION.example)
     assert reply.json == orjson.loads(described.replace(example.encode(), generation.encode()))
@@ -299,7 +299,7 @@ def test_it_has_no_parameter(served: Served) -> None:
 
 
 def test_links_begin_with_the_base_url() -> None:
-    assert document.document("https://api.exemple.eu")["servers"][0]["url"] == (
+    assert document.document(PRODUCT, "https://api.exemple.eu")["servers"][0]["url"] == (
         "https://api.exemple.eu"
     )
     assert DOCUMENT["servers"][0]["url"] == "/"

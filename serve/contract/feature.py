@@ -1,0 +1,86 @@
+"""A feature of the service, and the product: the features and surfaces that `serve/app.py` lists.
+
+A feature is a folder of `serve/features` that declares itself in `operations.py`. The modules beside it are read by
+their names, each by the surface that shows them: `answers`, `pages`, `tools`. So a surface knows no feature, and a
+feature that is taken out of the list leaves nothing behind.
+"""
+
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+from serve.contract import errors
+from serve.contract.errors import ApiError
+from serve.contract.operation import Operation
+
+_API: Final = "/api/v1/"
+
+
+class OpenFeature(NamedTuple):
+    """The work of a feature in a process that serves.
+
+    Attributes:
+        background: runs beside requests, until it is cancelled.
+        begin: runs once, when the process takes requests.
+        close: ends it.
+        site: answers all paths that are no operation (`serve.http.site.Site`).
+    """
+
+    background: Callable[[], Coroutine[Any, Any, None]] | None = None
+    begin: Callable[[], Coroutine[Any, Any, None]] | None = None
+    close: Callable[[], Coroutine[Any, Any, None]] | None = None
+    site: Any = None
+
+
+class Feature(NamedTuple):
+    """A capability of the service, or a surface that shows the others.
+
+    Attributes:
+        package: its folder, `serve.features.search`.
+        open: opens it in a process, with the context and the burst limiter; most have nothing to open.
+    """
+
+    package: str
+    operations: tuple[Operation, ...] = ()
+    open: Callable[[Any, Any], OpenFeature] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.package.rpartition(".")[2]
+
+
+class Product:
+    """Features and the surfaces that show them. Equal to itself alone, so that documents are made once for each."""
+
+    def __init__(self, features: Sequence[Feature], surfaces: Sequence[Feature]) -> None:
+        self.features = tuple(features)
+        self.surfaces = tuple(surfaces)
+
+    @cached_property
+    def operations(self) -> tuple[Operation, ...]:
+        """The operations in the order in which documents show them."""
+        listed = [one for part in (*self.features, *self.surfaces) for one in part.operations]
+        return tuple(sorted(listed, key=lambda operation: operation.place))
+
+    def operation(self, name: str) -> Operation | None:
+        """The operation with this id; None where its feature is left out."""
+        return next((one for one in self.operations if one.id == name), None)
+
+    def unknown_path(self, path: str) -> ApiError:
+        """The error 404 of a path that is neither an operation nor a page: it names the paths below /api/v1."""
+        below = (
+            one.path.removeprefix(_API).split("/")[0]
+            for one in self.operations
+            if one.path.startswith(_API)
+        )
+        return errors.route_inconnue(path, tuple(dict.fromkeys(below)))
+
+    def modules(self, name: str) -> Iterator[ModuleType]:
+        """The modules called `name` in the folders of features and surfaces, in the order of these."""
+        for part in (*self.features, *self.surfaces):
+            if find_spec(f"{part.package}.{name}"):
+                yield import_module(f"{part.package}.{name}")

@@ -1,0 +1,41 @@
+"""The operation of an account, and the services of its pages: mail and payments, where the settings have them."""
+
+from typing import Final
+
+from serve.access.burst_gate import Limiter
+from serve.access.context import ServerContext
+from serve.api.compte import compte
+from serve.contract.feature import Feature, OpenFeature
+from serve.contract.objects import account as answers
+from serve.contract.operation import Operation
+from serve.guests.mail.outbox import Outbox
+from serve.guests.payment.stripe_account import StripeAccount
+
+
+def open_account(context: ServerContext, _limiter: Limiter) -> OpenFeature:
+    """Open the mail and the payments of the settings.
+
+    Raises:
+        NotAllowedError, OSError: one of them cannot be used.
+    """
+    config, holder = context.config, context.holder
+    if config.paiement:
+        context.services[StripeAccount] = StripeAccount(config.paiement, config.base_url)
+    if not config.courriel:
+        return OpenFeature()
+    outbox = Outbox(config.courriel, lambda: holder.store.accounts, config.base_url, context.now)
+    context.services[Outbox] = outbox
+    context.metrics.mails = outbox.count
+    return OpenFeature(background=outbox.run)
+
+
+FEATURE: Final = Feature(
+    __package__,
+    (
+        Operation(
+            "readAccount", "/api/v1/compte", "compte", "account", "Account",
+            compte, answers.Compte, place=170, account=True, headers=["Vary"],
+        ),
+    ),
+    open_account,
+)  # fmt: skip

@@ -1,0 +1,37 @@
+"""The operations of analyses."""
+
+from typing import Final
+
+from serve.api.analyses.comparables import comparables
+from serve.api.analyses.entreprise import entreprise
+from serve.api.analyses.marche import marche
+from serve.contract import parameters
+from serve.contract.feature import Feature
+from serve.contract.objects import analyses as answers
+from serve.contract.objects import markets
+from serve.contract.operation import RECORD_PATH, Operation, company_link
+
+FEATURE: Final = Feature(
+    __package__,
+    (
+        Operation(
+            "analyseCompany", f"{RECORD_PATH}/analyses/entreprise", "analyse-entreprise", "analysis",
+            "Companies", entreprise, answers.AnalyseEntreprise, place=110,
+            account=True, tool="analyse_company", parameters=parameters.PINNED, credits="entreprise",
+            headers=["Content-Language", "Content-Location"],
+        ),
+        Operation(
+            "findComparables", f"{RECORD_PATH}/comparables", "comparables", "call", "Companies",
+            comparables, answers.Comparables, answers.ComparablesRefuses, place=120,
+            tool="comparable_companies", parameters=parameters.COMPARABLES,
+            headers=["Content-Location", "Content-Language"],
+            links=[company_link("comparables/0/societe")],
+        ),
+        Operation(
+            "analyseMarket", "/api/v1/analyses/marche", "analyse-marche", "analysis", "Companies",
+            marche, markets.AnalyseMarche, place=140,
+            account=True, tool="analyse_market", parameters=parameters.MARCHE, credits="marche",
+            headers=["Content-Language"],
+        ),
+    ),
+)  # fmt: skip

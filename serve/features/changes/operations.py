@@ -1,0 +1,32 @@
+"""The operations of changes."""
+
+from typing import Final
+
+from serve.api.changes.modifications import modifications
+from serve.api.changes.watch import prepare_watch
+from serve.contract import parameters
+from serve.contract.feature import Feature
+from serve.contract.objects import bodies
+from serve.contract.objects import changes as answers
+from serve.contract.operation import Link, Operation
+from serve.request import json_body
+
+_PATH: Final = "/api/v1/modifications"
+
+FEATURE: Final = Feature(
+    __package__,
+    (
+        Operation(
+            "listChanges", _PATH, "modifications", "call", "Companies",
+            modifications, answers.ListeModifications, place=80,
+            account=True, parameters=parameters.MODIFICATIONS,
+            links=[Link("further", "listChanges", {"depuis": "$response.body#/jusque"})],
+        ),
+        Operation(
+            "watchChanges", _PATH, "modifications", "body", "Companies",
+            prepare_watch, answers.ModificationsSuivies, place=90,
+            method="POST", account=True, body=bodies.DemandeModifications, largest=json_body.LARGEST,
+            headers=["X-Donnees-Version"],
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,76 @@
+"""The operations of matching: a list of lines, and the protocol of reconciliation."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from serve.api.matching.rapprochement import lines_of_body
+from serve.api.matching.reconciliation import PATH
+from serve.contract import parameters
+from serve.contract.feature import Feature
+from serve.contract.objects import bodies
+from serve.contract.objects import matching as answers
+from serve.contract.operation import Operation
+from serve.http import reconciliation_adapter
+from serve.request import line_list
+
+_AT_ADDRESS: Final = f"{PATH}/{{jeton}}"
+
+
+def _reconciliation(
+    name: str, path: str, route: str, place: int, answer: Any = None,
+    *, headers: Sequence[str] = ("Content-Language",), **more: Any,
+) -> Operation:  # fmt: skip
+    return Operation(
+        name, path, route, "reconciliation", "Companies", reconciliation_adapter.respond, answer,
+        answers.ReconciliationRefusee, place=place, headers=headers, key_in_path=True, **more,
+    )  # fmt: skip
+
+
+_ASKED: Final[Mapping[str, Any]] = {"parameters": parameters.RECONCILIATION, "refusals": [413]}
+_FORM: Final[Mapping[str, Any]] = {
+    "method": "POST", "body": bodies.FormulaireReconciliation,
+    "headers": ["ETag", "Vary", "Content-Language", "X-Donnees-Version"],
+}  # fmt: skip
+
+FEATURE: Final = Feature(
+    __package__,
+    (
+        Operation(
+            "matchCompanies", "/api/v1/rapprochement", "rapprochement", "body", "Companies",
+            lines_of_body, answers.Rapprochement, answers.RapprochementRefuse, place=150,
+            method="POST", body=bodies.DemandeRapprochement, largest=line_list.LARGEST,
+            headers=["Vary", "Content-Language", "X-Donnees-Version"],
+        ),
+        # A protocol, whose manifest names the paths below it; `{jeton}` is the token of the caller.
+        _reconciliation(
+            "reconcile", PATH, "reconciliation", 210, answers.ReconciliationReponse, **_ASKED
+        ),
+        _reconciliation(
+            "reconcileFromForm", PATH, "reconciliation", 220, answers.ReconciliationReponse, **_FORM
+        ),
+        _reconciliation(
+            "reconcileAtAddress", _AT_ADDRESS, "reconciliation-adresse", 230, answers.ReconciliationReponse,
+            text="reconcile", **_ASKED,
+        ),
+        _reconciliation(
+            "reconcileFromFormAtAddress", _AT_ADDRESS, "reconciliation-adresse", 240,
+            answers.ReconciliationReponse, text="reconcileFromForm", **_FORM,
+        ),
+        _reconciliation(
+            "proposeFields", f"{_AT_ADDRESS}/properties", "reconciliation-champs", 250,
+            answers.ReconciliationChamps, parameters=(parameters.CHAMPS,),
+        ),
+        _reconciliation(
+            "suggestEntities", f"{_AT_ADDRESS}/suggest/{{quoi}}", "reconciliation-suggestions", 260,
+            answers.ReconciliationSuggestions, parameters=parameters.RECONCILIATION_SUGGESTIONS, refusals=[404],
+        ),
+        _reconciliation(
+            "previewEntity", f"{_AT_ADDRESS}/preview/{{societe}}", "reconciliation-apercu", 270,
+            media=["text/html"], refusals=[404], parameters=parameters.PINNED,
+        ),
+        _reconciliation(
+            "viewEntity", f"{_AT_ADDRESS}/view/{{societe}}", "reconciliation-vue", 280,
+            headers=(), refusals=[404], parameters=parameters.PINNED,
+        ),
+    ),
+)  # fmt: skip

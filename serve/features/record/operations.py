@@ -1,0 +1,34 @@
+"""The operations of a record."""
+
+from typing import Final
+
+from serve.api.analyses.groupe import groupe
+from serve.api.identifiants import identifiants
+from serve.api.societe import societe
+from serve.contract import parameters
+from serve.contract.feature import Feature
+from serve.contract.objects import groups, search
+from serve.contract.objects import record as answers
+from serve.contract.operation import RECORD_PATH, Operation, company_link
+
+FEATURE: Final = Feature(
+    __package__,
+    (
+        Operation(
+            "readCompany", RECORD_PATH, "societe", "call", "Companies",
+            societe, answers.Fiche, answers.FicheRefusee, answers.FicheIndisponible, place=100,
+            parameters=parameters.PINNED, credits="fiche", headers=["Content-Location", "Content-Language"],
+        ),
+        Operation(
+            "readGroup", f"{RECORD_PATH}/groupe", "groupe", "call", "Companies",
+            groupe, groups.Groupe, groups.GroupeRefuse, place=130,
+            tool="company_group", parameters=parameters.PINNED, headers=["Content-Location", "Content-Language"],
+            links=[company_link("parents/0/societe")],
+        ),
+        Operation(
+            "lookUp", "/api/v1/identifiants/{valeur}", "identifiants", "call", "Companies",
+            identifiants, search.Identification, search.IdentificationRefusee, place=160,
+            tool="look_up", parameters=parameters.PINNED, links=[company_link("candidats/0")],
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,32 @@
+"""The operations of a search."""
+
+from typing import Final
+
+from serve.api.analyses.repartition import repartition
+from serve.api.societes import societes
+from serve.api.suggestions import suggestions
+from serve.contract import parameters
+from serve.contract.feature import Feature
+from serve.contract.objects import search as answers
+from serve.contract.operation import Operation, company_link
+
+FEATURE: Final = Feature(
+    __package__,
+    (
+        Operation(
+            "suggest", "/api/v1/suggestions", "suggestions", "free", "Companies",
+            suggestions, answers.Suggestions, answers.SuggestionsRefusees, place=50,
+            tool="suggest", parameters=parameters.SUGGESTIONS, links=[company_link("societes/0")],
+        ),
+        Operation(
+            "searchCompanies", "/api/v1/societes", "societes", "call", "Companies",
+            societes, answers.Recherche, answers.RechercheRefusee, place=60,
+            parameters=parameters.SEARCH, headers=["Link"], links=[company_link("societes/0")],
+        ),
+        Operation(
+            "countCompanies", "/api/v1/repartition", "repartition", "call", "Companies",
+            repartition, answers.Repartition, answers.RepartitionRefusee, place=70,
+            tool="break_down_companies", parameters=parameters.REPARTITION,
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,21 @@
+"""The website as a surface: it has pages and no operation."""
+
+from typing import Final
+
+from serve.access.burst_gate import Limiter
+from serve.access.context import ServerContext
+from serve.contract.feature import Feature, OpenFeature
+from serve.guests.site import render, signing
+from serve.guests.site.adapter import Website
+from serve.guests.site.page_request import make_page_context
+
+
+def open_site(context: ServerContext, limiter: Limiter) -> OpenFeature:
+    """Open the pages: templates are compiled, and the key that signs cookies is read."""
+    assert context.config.state
+    render.prepare()
+    pages = make_page_context(context, signing.load(context.config.state), limiter)
+    return OpenFeature(site=Website(pages))
+
+
+SURFACE: Final = Feature(__package__, open=open_site)
