@@ -4,8 +4,8 @@ Start at `tables`, `company_fields` and `errors`, then `parameters`, `objects/` 
 both languages. Parsers, routes and documents take their names, limits and texts from here, so that no document can
 promise what the code does not keep.
 
-What a route costs (D1, X0) is its kind and `credits` in the `operations.py` of its feature, with the figures of `prices` and
-`limits`. `reasons` words why a figure is null or a candidate is one, `notation` numbers and dates, `activities` finds
+What a route costs (D1, X0) is its kind and `credits` in the `operations.py` of its feature, with the figures of
+`prices` and `limits`. `reasons` words why a figure is null or a candidate is one, `notation` numbers and dates, `activities` finds
 classes of NACE by words, `export_tables` has the columns of files, `seed_tables` reads `seeds/`. `Text` is in `text`;
 `secret_mask` masks keys in errors and in the log.
 """
