@@ -5,8 +5,9 @@ both languages. Parsers, routes and documents take their names, limits and texts
 promise what the code does not keep.
 
 What a route costs (D1, X0) is its kind and `credits` in the `operations.py` of its feature, with the figures of
-`prices` and `limits`. `reasons` words why a figure is null or a candidate is one, `notation` numbers and dates, `activities` finds
-classes of NACE by words, `export_tables` has the columns of files, `seed_tables` reads `seeds/`. `Text` is in `text`;
+`prices` and `limits`. `reasons` words why a figure is null or a candidate is one, `notation` numbers and dates,
+`activities` finds classes of NACE by words, `export_tables` has the columns of files, `seed_tables` reads `seeds/`.
+`Text` is in `text`; `feature` has the product and its features.
 `secret_mask` masks keys in errors and in the log.
 """
 

@@ -7,23 +7,18 @@ from urllib.parse import unquote
 
 from serve.access.call import Response
 from serve.contract import parameters
+from serve.features.account.pages import account, login, members, one_time_links, payment
+from serve.features.analyses import pages as analysis
+from serve.features.export import form
+from serve.features.matching.csv_files import list_file
+from serve.features.matching.pages import list_page, matching
+from serve.features.record import pages as record
+from serve.features.reference import pages as sources
+from serve.features.search.pages import explorer, suggestions
+from serve.features.service import legal, status
+from serve.guests.docs import pages as manual
 from serve.guests.site import assets, crawlers
 from serve.guests.site.page_request import PageRequest
-from serve.guests.site.pages import (
-    account,
-    analysis,
-    explorer,
-    export_form,
-    login,
-    members,
-    one_time_links,
-    payment,
-    record,
-    suggestions,
-)
-from serve.guests.site.pages.documents import legal, manual, sources, status
-from serve.guests.site.pages.lists import list_page, matching
-from serve.guests.site.pages.lists.csv_files import list_file
 
 FIELDS: Final = 32
 PAIRS: Final = 64
@@ -119,7 +114,7 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/.well-known/security.txt": WebRoute("securite", crawlers.security),
     "/favicon.ico": WebRoute("favicon", crawlers.favicon),
     "/sitemap.xml": WebRoute("plan-du-site", crawlers.index),
-    "/export": WebRoute("export-page", post=export_form.download, personal=True),
+    "/export": WebRoute("export-page", post=form.download, personal=True),
     "/statut": WebRoute("statut", status.status),
     "/sources": WebRoute("sources", sources.sources, kept=True),
     "/docs": WebRoute("docs", manual.contents, parameters=("q",), kept=True),

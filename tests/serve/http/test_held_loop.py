@@ -20,8 +20,8 @@ from urllib.parse import quote
 import pytest
 
 from serve.app import PRODUCT
+from serve.features.matching.csv_files import list_file
 from serve.guests.site import routes
-from serve.guests.site.pages.lists.csv_files import list_file
 from serve.process import worker
 from tests.serve.client import Reply, Served
 from tests.serve.guests.site.test_list_workbooks import package

@@ -3,5 +3,5 @@
 Read `reference` first: it turns the OpenAPI document into the values that pages show, so no page says anything that
 the document does not. `request_example` writes a call in three languages, `guides` lists the guides, and
 `finder` searches all of it. The pages themselves are those of the website
-(`serve/guests/site/pages/documents/manual.py`).
+(`serve/guests/docs/pages.py`).
 """

@@ -2,8 +2,8 @@
 
 import pytest
 
-from serve.guests.site.pages.lists.csv_files import list_file, table_lines
-from serve.guests.site.pages.lists.csv_files.list_file import ListFile
+from serve.features.matching.csv_files import list_file, table_lines
+from serve.features.matching.csv_files.list_file import ListFile
 from serve.request.line_list import ListedLine
 from tests.serve.asking import NAMES
 

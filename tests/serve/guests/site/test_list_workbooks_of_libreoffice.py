@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from serve.guests.site.pages.lists.csv_files import list_file
+from serve.features.matching.csv_files import list_file
 from tests.proof.tools import need
 from tests.serve.guests.site.test_list_workbooks import rows_of
 

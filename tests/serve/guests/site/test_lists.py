@@ -14,7 +14,7 @@ from openpyxl import load_workbook
 from quota.ledger import lists
 from quota.results import Usage
 from quota.store.list_book import list_id
-from serve.guests.site.pages.lists import list_files
+from serve.features.matching import list_files
 from tests.serve import world
 from tests.serve.client import Served, serving
 from tests.serve.guests.site.test_matching import PATH, matched, rows_of, understood, verdicts

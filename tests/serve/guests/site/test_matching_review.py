@@ -6,8 +6,8 @@ from html import unescape
 
 import pytest
 
-from serve.guests.site.pages.lists import columns
-from serve.guests.site.pages.lists.csv_files import list_file
+from serve.features.matching import columns
+from serve.features.matching.csv_files import list_file
 from tests.serve.client import Served
 from tests.serve.guests.site.test_matching import (
     PATH,

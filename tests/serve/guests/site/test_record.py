@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from quota.ledger.purchase import Purchase
-from serve.guests.site.record import peer_ranks
+from serve.features.record import peer_ranks
 from tests.serve import world
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.guests.site.visitor import Visitor, member

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from serve.contract import errors, seed_tables
 from serve.contract.errors import ApiError
-from serve.guests.site.pages.lists.csv_files import encodings, first_row
+from serve.features.matching.csv_files import encodings, first_row
 from serve.request import line_list
 from shards.codec.folding import fold
 

@@ -23,12 +23,12 @@ from serve.api.societe import locate, path_of, societe
 from serve.contract.errors import ApiError
 from serve.contract.objects.groups import Groupe
 from serve.contract.prices import RECORD_CREDITS
+from serve.features.record import key_figures, linked_data, peer_ranks
+from serve.features.record.key_figures import KeyFigures
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.site import formatting
 from serve.guests.site.charts import histogram, history, sparkline
 from serve.guests.site.page_request import PageRequest
-from serve.guests.site.record import key_figures, linked_data, peer_ranks
-from serve.guests.site.record.key_figures import KeyFigures
 from serve.guests.site.render import page
 from serve.guests.site.search import facet_bars
 from serve.guests.statement_table import by_scope, currencies_of, rows_by_section

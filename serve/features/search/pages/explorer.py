@@ -17,26 +17,19 @@ from serve.api.societes import societes
 from serve.contract import seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.objects.common import activities_of
+from serve.features.export import form as export_form
+from serve.features.search import chips, filter_options, relaxed_search, result_table, typed_numbers
+from serve.features.search.chips import Chip
+from serve.features.search.filter_options import OptionCounts
+from serve.features.search.pages import home
+from serve.features.search.result_table import ORDER_NAMES
 from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.site import error_pages, formatting
 from serve.guests.site.page_request import PageRequest, pairs_without
-from serve.guests.site.pages import export_form, home
 from serve.guests.site.render import page, see_other
-from serve.guests.site.search import (
-    chips,
-    facet_bars,
-    filter_options,
-    form_fields,
-    relaxed_search,
-    result_table,
-    search_form,
-    typed_numbers,
-)
-from serve.guests.site.search.chips import Chip
+from serve.guests.site.search import facet_bars, form_fields, search_form
 from serve.guests.site.search.facet_bars import Bars
-from serve.guests.site.search.filter_options import OptionCounts
-from serve.guests.site.search.result_table import ORDER_NAMES
 from serve.guests.site.search.search_form import LISTS, SearchForm
 from shards.query import Query
 from shards.search.matching import company_numbers

@@ -16,12 +16,12 @@ from serve.access.call import Response
 from serve.contract import errors, reasons
 from serve.contract.errors import ApiError
 from serve.contract.parameters import MOST_IDS
+from serve.features.export import form
+from serve.features.matching import list_files, stored_lists
+from serve.features.matching.stored_lists import OpenList
 from serve.guests.site import render
 from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageRequest, last_value
-from serve.guests.site.pages import export_form
-from serve.guests.site.pages.lists import list_files, stored_lists
-from serve.guests.site.pages.lists.stored_lists import OpenList
 from serve.guests.site.search import facet_bars
 
 ROWS: Final = 50  # of a page
@@ -201,7 +201,7 @@ async def show_opened(
             chosen=chosen,
             remarks=list_files.remarks,
             most_described=MOST_IDS,
-            exports=await export_form.meter(request),
+            exports=await form.meter(request),
             names=facet_bars.labels(request, generation.reference),
             reasons_of=lambda codes: reasons.reasons_of_match(codes, request.lang),
             day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),

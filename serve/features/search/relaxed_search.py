@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+from serve.features.search.chips import Chip
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
-from serve.guests.site.search.chips import Chip
 from shards.query import Query
 from shards.search.search import search
 

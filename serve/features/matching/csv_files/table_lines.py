@@ -10,7 +10,7 @@ from typing import Final
 
 from serve.contract import errors
 from serve.contract.limits import MOST_LINES
-from serve.guests.site.pages.lists.csv_files.list_file import ListFile
+from serve.features.matching.csv_files.list_file import ListFile
 from serve.request import line_list
 from serve.request.dates import without_time
 from serve.request.line_list import LineList, ListedLine

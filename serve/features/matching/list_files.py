@@ -18,14 +18,14 @@ from serve.access import body_thread
 from serve.access.call import Response
 from serve.contract import errors, reasons
 from serve.contract.parameters import MOST_IDS
+from serve.features.export import form as export_form
+from serve.features.matching import stored_lists
+from serve.features.matching.csv_files import list_file
+from serve.features.matching.stored_lists import OpenList, StoredCandidate, StoredLine
 from serve.guests.files import file_name
 from serve.guests.files.tables import csv_table
 from serve.guests.files.workbook.export_request import OwnLine, OwnList
 from serve.guests.site.page_request import PageRequest
-from serve.guests.site.pages import export_form
-from serve.guests.site.pages.lists import stored_lists
-from serve.guests.site.pages.lists.csv_files import list_file
-from serve.guests.site.pages.lists.stored_lists import OpenList, StoredCandidate, StoredLine
 
 # Names of the wire, for programs; those of the company are apart from the columns of the list.
 COLUMNS: Final = (

@@ -17,14 +17,14 @@ from quota.ledger.tickets import SENT
 from quota.store import passwords
 from serve.access.call import Response
 from serve.api.matching import reconciliation
+from serve.features.account import opened_records
+from serve.features.export import form
 from serve.guests.docs.manual.manual import manual
 from serve.guests.docs.manual.request_example import CodeText
 from serve.guests.payment.stripe_account import StripeAccount
 from serve.guests.site import sessions
 from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageRequest, Session, last_value
-from serve.guests.site.pages import export_form
-from serve.guests.site.record import opened_records
 from serve.guests.site.render import page, see_other
 
 _LONGEST_LABEL: Final = 60
@@ -225,8 +225,8 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         active=sum(key.revoked is None for key in keys),
         addresses=await addresses,
         payments=await payments,
-        exports=[(one, export_form.repeat_fields(one)) for one in exports],
-        has_lists=export_form.has_lists(exports),
+        exports=[(one, form.repeat_fields(one)) for one in exports],
+        has_lists=form.has_lists(exports),
         billing=request.server.service(StripeAccount) is not None,
         plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),
         day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),
