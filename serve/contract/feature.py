@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
@@ -78,6 +79,17 @@ class Product:
             if one.path.startswith(_API)
         )
         return errors.route_inconnue(path, tuple(dict.fromkeys(below)))
+
+    def has(self, path: str) -> bool:
+        """Whether an operation has this path."""
+        return any(one.path == path for one in self.operations)
+
+    def folders(self) -> Iterator[Path]:
+        """The folders of features and surfaces."""
+        for part in (*self.features, *self.surfaces):
+            spec = find_spec(part.package)
+            assert spec and spec.submodule_search_locations
+            yield Path(spec.submodule_search_locations[0])
 
     def modules(self, name: str) -> Iterator[ModuleType]:
         """The modules called `name` in the folders of features and surfaces, in the order of these."""

@@ -27,7 +27,7 @@ from serve.app import PRODUCT
 from serve.contract import parameters
 from serve.contract.parameters import SEARCH
 from serve.guests.mcp.tools import tools
-from serve.guests.site.routes import _PLAIN as PAGES
+from serve.guests.site.routes import pages_of
 from serve.http.router import Router
 from tests.bench.served import keys, serving
 
@@ -148,7 +148,7 @@ def _api_path(chance: random.Random) -> str:
 
 def _page_path(chance: random.Random) -> str:
     path = chance.choice(
-        [*PAGES, "/societes/FR/552100554", "/societes/" + _quoted(chance), "/" + _quoted(chance)]
+        [*pages_of(PRODUCT).examples(), "/societes/" + _quoted(chance), "/" + _quoted(chance)]
     )
     return path + (f"?{chance.choice(SEARCH)}={_quoted(chance)}" if chance.random() < 0.5 else "")
 

@@ -3,6 +3,8 @@
 It is the analysis of the API, with its price: once a month for the same company.
 """
 
+from typing import Final
+
 from serve.access import admission, billing
 from serve.access.admission import Call
 from serve.access.billing import Counting
@@ -13,6 +15,7 @@ from serve.generation.open_generation import OpenGeneration
 from serve.guests.site import formatting
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.render import page, see_other
+from serve.guests.site.routes import WebRoute
 from serve.guests.site.search import facet_bars
 
 
@@ -76,3 +79,11 @@ def _prepare(
     call = Call("/api/v1/societes", request.segments, lambda: request.pairs, lang=request.lang)
     asked = admission.read(request.server, call, request.caller)
     return entreprise(asked, generation, request.server.plans), asked
+
+
+PAGES: Final = (
+    WebRoute(
+        "/societes/{iso}/{id}/analyse", "analyse", show, buy,
+        personal=True, example="/societes/FR/552100554/analyse",
+    ),
+)  # fmt: skip

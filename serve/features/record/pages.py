@@ -30,6 +30,7 @@ from serve.guests.site import formatting
 from serve.guests.site.charts import histogram, history, sparkline
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.render import page
+from serve.guests.site.routes import WebRoute
 from serve.guests.site.search import facet_bars
 from serve.guests.statement_table import by_scope, currencies_of, rows_by_section
 from serve.request import reader
@@ -247,3 +248,10 @@ async def _ask(
     found = (await prepare(asked, generation).run()).content
     assert found is not None  # without If-None-Match there is no 304
     return found
+
+
+PAGES: Final = (
+    WebRoute(
+        "/societes/{iso}/{id}", "fiche", record, full_record, example="/societes/FR/552100554"
+    ),
+)

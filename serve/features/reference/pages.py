@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from serve.access.call import Response
+from serve.contract.text import Text
 from serve.generation.country_sources import CountrySources
 from serve.guests.site import formatting
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.render import page
+from serve.guests.site.routes import WebRoute
 from serve.guests.site.search import facet_bars
 
 # The fields of a card, and their short names: what a buyer asks for first.
@@ -100,3 +102,8 @@ def _is_rare(row: FieldRow) -> bool:
 def _share(country: CountrySources, champ: str) -> FieldShare:
     part, whole = country.filled.get(champ), country.n_societes
     return FieldShare(part, whole, -(-_SHADES * part // whole) if part else 0)
+
+
+PAGES: Final = (
+    WebRoute("/sources", "sources", sources, kept=True, menu=Text("Sources", "Sources"), place=30),
+)

@@ -5,7 +5,7 @@ as a digest, so the pages name the caller's keys and let the variable KEY stand 
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -15,6 +15,7 @@ from serve.contract.errors import CODES
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.parameters import DEPUIS
 from serve.contract.prices import RECORD_CREDITS, analysis_credits
+from serve.contract.text import Text
 from serve.guests import static_pages
 from serve.guests.docs.documents import documents
 from serve.guests.docs.manual import finder, guides
@@ -24,6 +25,7 @@ from serve.guests.docs.manual.request_example import CodeText, RequestExample
 from serve.guests.mcp.tools import tools
 from serve.guests.site.page_request import PageRequest, last_value
 from serve.guests.site.render import page
+from serve.guests.site.routes import WebRoute
 
 
 async def contents(request: PageRequest) -> Response:
@@ -117,3 +119,18 @@ def _reference(request: PageRequest) -> ManualReference:
 
 def _json(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+PAGES: Final = (
+    WebRoute(
+        "/docs", "docs", contents, parameters=("q",), kept=True,
+        menu=Text("API", "API"), below="/docs/", place=50,
+    ),
+    WebRoute("/docs/guides/{slug}", "docs-guide", guide, kept=True, example="/docs/guides/debuter"),
+    WebRoute(
+        "/docs/routes/{id}", "docs-route", operation, kept=True, example="/docs/routes/searchCompanies"
+    ),
+    WebRoute(
+        "/docs/objets/{name}", "docs-objet", described_object, kept=True, example="/docs/objets/Societe"
+    ),
+)  # fmt: skip

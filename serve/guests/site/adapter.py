@@ -64,7 +64,7 @@ class Website:
             StoreUnavailable: a session cannot be looked up, or it is not counted, or `maybe_done`.
         """
         message, target, trace = request.message, request.target, request.trace
-        resolution = routes.resolve(target.path)
+        resolution = self._pages.pages.resolve(target.path)
         session = await self._session(request)
         if session is None:
             await request.context.lanes.enter(trace)
@@ -102,7 +102,7 @@ class Website:
     def _count(self, request: HttpRequest, route: WebRoute | None) -> None:
         """Count a page, or a file of pages, in the limit of its address, before its body is read."""
         message, trace, context = request.message, request.trace, request.context
-        if route is routes.ASSET:
+        if route and route.is_file:
             context.gate.files(trace.address, context.now())
             return
         sent = 0

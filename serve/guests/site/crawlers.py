@@ -16,11 +16,7 @@ from serve.guests.site import assets
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.search.search_form import query_string
 
-_PAGES: Final = ("/", "/tarifs", "/sources", "/statut", "/rapprochement", "/docs", "/llms.txt")
-# Personal pages, forms, and what a script asks for.
-_CLOSED: Final = (
-    "/compte", "/connexion", "/inscription", "/deconnexion", "/chiffres", "/propositions", "/api/",
-)  # fmt: skip
+_API: Final = "/api/"
 _URI: Final = re.compile(r"(?i)(?:https|mailto|tel):")
 _CONTACT: Final = re.compile(r"(?i)https://\S+|mailto:[^\s@]+@[^\s@]+|tel:\+?[0-9.()-]+")
 _SCHEMA: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
@@ -32,7 +28,7 @@ _OWN: Final = {"Cache-Control": "private, no-store"}
 
 async def robots(request: PageRequest) -> Response:
     """The rules for crawlers."""
-    closed = "".join(f"Disallow: {path}\n" for path in _CLOSED)
+    closed = "".join(f"Disallow: {path}\n" for path in (*request.context.pages.closed, _API))
     text = f"User-agent: *\n{closed}Sitemap: {request.origin}/sitemap.xml\n"
     kind = {"Content-Type": "text/plain; charset=utf-8"}
     return Response(200, text.encode(), {**kind, **_tag_headers(request)})
@@ -81,9 +77,14 @@ async def sitemap(request: PageRequest) -> Response:
     Raises:
         ApiError: 404, 503.
     """
-    (name,) = request.segments
+    name, extension = request.segments[0].rpartition(".")[::2]
+    if extension != "xml":
+        raise request.server.product.unknown_path(request.path)
     if name == "pages":
-        return _xml(request, "urlset", "url", [request.origin + path for path in _PAGES])
+        summary = request.server.product.operation("readSummary")
+        paths = [page.path for page in request.context.pages.menu]
+        paths += [summary.path] if summary else []
+        return _xml(request, "urlset", "url", [request.origin + path for path in paths])
     with request.server.published.lease() as generation:
         reference = generation.reference
         if name not in reference.counts or not reference.societes(name):

@@ -7,14 +7,18 @@ from serve.access.context import ServerContext
 from serve.contract.feature import Feature, OpenFeature
 from serve.guests.site import render, signing
 from serve.guests.site.adapter import Website
-from serve.guests.site.page_request import make_page_context
+from serve.guests.site.login_throttle import LoginThrottle
+from serve.guests.site.page_request import PageContext
+from serve.guests.site.routes import pages_of
 
 
 def open_site(context: ServerContext, limiter: Limiter) -> OpenFeature:
     """Open the pages: templates are compiled, and the key that signs cookies is read."""
     assert context.config.state
-    render.prepare()
-    pages = make_page_context(context, signing.load(context.config.state), limiter)
+    product, signer = context.product, signing.load(context.config.state)
+    render.prepare(product)
+    throttle = LoginThrottle(limiter, context.config.debit)
+    pages = PageContext(context, pages_of(product), signer, throttle, context.now())
     return OpenFeature(site=Website(pages))
 
 

@@ -8,13 +8,12 @@ import secrets
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from quota.accounts import Account
 from quota.ledger.people import Person
 from quota.store.account_book import AccountBook
 from quota.store.interface import Store
-from serve.access.burst_gate import Limiter
 from serve.access.call import Response
 from serve.access.caller import Caller
 from serve.access.context import ServerContext
@@ -25,6 +24,9 @@ from serve.guests.site.login_throttle import LoginThrottle
 from serve.guests.site.signing import Signer
 from serve.observe.request_trace import RequestTrace
 from serve.request.query_string import Pairs
+
+if TYPE_CHECKING:
+    from serve.guests.site.routes import Pages
 
 _NONCE: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 
@@ -63,6 +65,7 @@ class PageContext:
     """
 
     server: ServerContext
+    pages: "Pages"
     signer: Signer
     throttle: LoginThrottle
     started: datetime
@@ -96,12 +99,6 @@ class PageContext:
         if accounts is None:
             raise page_errors.comptes_au_centre()
         return accounts
-
-
-def make_page_context(server: ServerContext, signer: Signer, limiter: Limiter) -> PageContext:
-    """The page context of a process."""
-    throttle = LoginThrottle(limiter, server.config.debit)
-    return PageContext(server, signer, throttle, server.now())
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from jinja2.bccache import Bucket
 
 from serve.access.call import Response
 from serve.contract import seed_tables
+from serve.contract.feature import Product
 from serve.contract.secret_mask import mask_keys
 from serve.generation import country_sources
 from serve.guests.site import assets, cookies, formatting
@@ -35,10 +36,8 @@ POLICY: Final = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
-TEMPLATES: Final = Path(__file__).parent / "templates"
+_TEMPLATES: Final = "templates"
 
-# The paths before a token, or before the code of a list (`_LINKS` of routes.py).
-WITH_SECRET: Final = ("/invitation/", "/confirmation/", "/mot-de-passe/", "/listes/")
 # The field in which a form proves that a page made it for this browser.
 TOKEN: Final = "jeton"
 _PURPOSE: Final = "form"
@@ -65,9 +64,12 @@ def page(
     """The response that shows a template, filled with `values`; `outcome` as in `Response`."""
     sources = request.server.published.sources.values()
     proof = token(request)
-    public = status == 200 and not _has_secret(request.path)
-    text = _environment().get_template(template).render(
+    public = status == 200 and not _has_secret(request)
+    product, pages = request.server.product, request.context.pages
+    text = _environment(product).get_template(template).render(
         request=request,
+        menu=pages.menu,
+        exists=lambda path: path in pages or product.has(path),
         t=request.t,
         shown=formatting.formats_of(request.lang),
         token=proof,
@@ -86,10 +88,11 @@ def page(
     return Response(status, text.encode(), own, outcome)
 
 
-def prepare() -> None:
+def prepare(product: Product) -> None:
     """Compile every template, which takes half a second that no visitor should wait for."""
-    for name in _environment().list_templates():
-        _environment().get_template(name)
+    environment = _environment(product)
+    for name in environment.list_templates():
+        environment.get_template(name)
 
 
 def see_other(path: str, cookie: str | None = None) -> Response:
@@ -135,9 +138,10 @@ def _visit_cookie(request: PageRequest) -> dict[str, str]:
     return {"Set-Cookie": cookies.set_cookie(cookies.VISIT, request.keep, seconds, secure=secure)}
 
 
-def _has_secret(path: str) -> bool:
+def _has_secret(request: PageRequest) -> bool:
     """Whether whoever reads the address of a page has a right with it."""
-    return path.startswith(WITH_SECRET) or mask_keys(path) != path
+    path = request.path
+    return path.startswith(request.context.pages.secret) or mask_keys(path) != path
 
 
 def _other_language(request: PageRequest) -> str:
@@ -153,9 +157,10 @@ def _canonical_address(request: PageRequest) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _environment(product: Product) -> Environment:
+    """The templates of the site, and those of each feature in its folder `templates`."""
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader([folder / _TEMPLATES for folder in product.folders()]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -13,7 +13,7 @@ import pytest
 
 from serve.app import PRODUCT
 from serve.config import BurstLimits
-from serve.guests.site import routes
+from serve.guests.site.routes import pages_of
 from serve.http import body_reader
 from tests.serve import world
 from tests.serve.client import Served, serving
@@ -38,7 +38,7 @@ def filled(path: str) -> str:
 API = sorted({(one.method, filled(one.path)) for one in PRODUCT.operations if one.kind != "check"})
 PAGES = sorted(
     (method, path)
-    for path, route in routes.examples().items()
+    for path, route in pages_of(PRODUCT).examples().items()
     for method, handler in (("GET", route.get), ("POST", route.post))
     if handler
 )

@@ -21,7 +21,7 @@ import pytest
 
 from serve.app import PRODUCT
 from serve.features.matching.csv_files import list_file
-from serve.guests.site import routes
+from serve.guests.site.routes import pages_of
 from serve.process import worker
 from tests.serve.client import Reply, Served
 from tests.serve.guests.site.test_list_workbooks import package
@@ -132,7 +132,7 @@ BODIES: Final = sorted(
         if operation.method == "POST"
     }.items()
 )
-PAGES: Final = sorted(path for path, route in routes.examples().items() if route.post)
+PAGES: Final = sorted(path for path, route in pages_of(PRODUCT).examples().items() if route.post)
 
 
 def kinds(kind: str, shape: str) -> list[tuple[str, str]]:
@@ -163,7 +163,7 @@ def test_no_form_of_a_page_holds_the_loop(served: Served, path: str) -> None:
     visitor, _ = member(served, "integral")
     visitor.get("/compte")
     held: dict[str, float] = {}
-    is_list = bool(routes.examples()[path].file)
+    is_list = bool(pages_of(PRODUCT).examples()[path].file)
     for name, shape in {**SHAPES, **(LISTS if is_list else {})}.items():
         forms = [(FORM, shape), (FORM, f"jeton={visitor.token}&texte={shape}"[:65_536])]
         if is_list:

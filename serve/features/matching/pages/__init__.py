@@ -1,3 +1,23 @@
 """The pages of a list: the form that takes it, and the list that is kept.
 
-Start at `matching`."""
+Start at `matching`.
+"""
+
+from typing import Final
+
+from serve.contract.text import Text
+from serve.features.matching.csv_files import list_file
+from serve.features.matching.pages import list_page, matching
+from serve.guests.site.routes import FIELDS, WebRoute
+
+PAGES: Final = (
+    WebRoute(
+        "/rapprochement", "liste", matching.show, matching.match,
+        remembers=True, file=list_file.LARGEST, fields=FIELDS + list_file.MOST_COLUMNS,
+        menu=Text("Ma liste", "My list"), below="/listes/", place=20,
+    ),
+    WebRoute(
+        "/listes/{code}", "liste-gardee", list_page.show, list_page.change,
+        remembers=True, parameters=("verdict", "page"), secret=True, example="/listes/x",
+    ),
+)  # fmt: skip

@@ -376,7 +376,8 @@ def test_an_error_of_the_server_shows_who_is_logged_in(
     async def broken(_: PageRequest) -> Response:
         raise RuntimeError("broken")
 
-    monkeypatch.setitem(vars(routes)["_PLAIN"], "/statut", routes.WebRoute("statut", broken))
+    pages = vars(routes.pages_of(served.context.product))["_plain"]
+    monkeypatch.setitem(pages, "/statut", routes.WebRoute("/statut", "statut", broken))
     seen = visitor.get("/statut")
 
     assert (seen.status, "Mon compte" in seen.text) == (500, True)
