@@ -14,7 +14,7 @@ from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.notation import whole_number
 from serve.contract.parameters import Parameter
 from serve.contract.prices import fill_prices
-from serve.contract.tables import TABLES, read_rows
+from serve.contract.tables import feature_texts
 from serve.contract.text import Lang, Text
 
 # How an operation is served: a handler each, in serve/http/handlers.py; the last four bring their own.
@@ -81,7 +81,7 @@ class Operation:
         opened: a browser of any origin may read its answers (G2), as it may those under /api/v1.
         head: HEAD is answered as well (G1).
         tool: its name among the tools for language models; "" for none.
-        text: its row in tables/operations.csv, where that is not `id`.
+        text: the name of its texts in `texts.csv` of its feature, where that is not `id`.
         place: documents show operations in the order of their places; a new one stands last.
         key_in_path: the path may name an account, so a caller without a header need not be a visitor.
     """
@@ -139,18 +139,13 @@ class Operation:
 
 
 @cache
-def _rows() -> Mapping[str, Mapping[str, str]]:
-    return {row["id"]: row for row in read_rows(TABLES / "operations.csv")}
+def _text(name: str, part: str) -> Text:
+    return Text(_fill(name, part, "fr"), _fill(name, part, "en"))
 
 
-@cache
-def _text(name: str, column: str) -> Text:
-    return Text(_fill(name, column, "fr"), _fill(name, column, "en"))
-
-
-def _fill(name: str, column: str, lang: Lang) -> str:
+def _fill(name: str, part: str, lang: Lang) -> str:
     """A text with its figures, and with the other texts that it quotes."""
-    text = fill_prices(_rows()[name][f"{column}_{lang}"])
+    text = fill_prices(feature_texts()[name, part].in_language(lang))
     figures = {
         "most_lines": MOST_LINES,
         "lines_per_call": LINES_PER_CALL,
@@ -158,4 +153,4 @@ def _fill(name: str, column: str, lang: Lang) -> str:
     }
     for figure, value in figures.items():
         text = text.replace(f"{{{figure}}}", whole_number(value, lang))
-    return _QUOTED.sub(lambda quoted: _fill(quoted[1], column, lang), text)
+    return _QUOTED.sub(lambda quoted: _fill(quoted[1], part, lang), text)

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from quota.accounts import Account
 from quota.ledger.people import Person
@@ -21,12 +21,10 @@ from serve.guests.site import cookies
 from serve.guests.site.errors import page_errors
 from serve.guests.site.facet_counts import FacetCounter
 from serve.guests.site.login_throttle import LoginThrottle
+from serve.guests.site.routes import Pages
 from serve.guests.site.signing import Signer
 from serve.observe.request_trace import RequestTrace
 from serve.request.query_string import Pairs
-
-if TYPE_CHECKING:
-    from serve.guests.site.routes import Pages
 
 _NONCE: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 
@@ -65,7 +63,7 @@ class PageContext:
     """
 
     server: ServerContext
-    pages: "Pages"
+    pages: Pages
     signer: Signer
     throttle: LoginThrottle
     started: datetime

@@ -9,11 +9,11 @@ from urllib.parse import unquote
 from serve.access.call import Response
 from serve.contract.feature import Product
 from serve.contract.text import Text
-from serve.guests.site.page_request import PageRequest
 
 FIELDS: Final = 32
 PAIRS: Final = 64
-PageHandler = Callable[[PageRequest], Awaitable[Response]]
+# It takes a PageRequest, whose context has the pages.
+PageHandler = Callable[..., Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)

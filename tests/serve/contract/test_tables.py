@@ -10,6 +10,7 @@ from string import Formatter
 
 import pytest
 
+from serve.app import PRODUCT
 from serve.contract import errors, tables
 from serve.contract.errors import CODES
 from serve.contract.text import Text
@@ -17,7 +18,11 @@ from tests.serve.contract.test_errors import ALL, QUOTA
 
 ROOT = Path(errors.__file__).parents[2]
 TABLES = sorted(path for room in ("serve", "pipeline") for path in (ROOT / room).rglob("*.csv"))
-NAMED = [path for path in TABLES if path.read_text(encoding="utf-8").startswith(("name,", "id,"))]
+NAMED = [
+    path
+    for path in TABLES
+    if path.read_text(encoding="utf-8").startswith(("name,", "id,", "of,part,"))
+]
 # Messages of errors that have several.
 VARIANTS = (
     errors.secteur_inconnu([], {}, ["X"]),
@@ -62,6 +67,8 @@ def test_a_table_is_utf_8_with_a_value_for_every_column(path: Path) -> None:
 def test_the_languages_of_a_text_have_the_same_values(path: Path) -> None:
     """F11, X0"""
     rows = tables.read_rows(path)
+    of_features = path.name == "texts.csv"
+    rows = [{"key": f"{row['of']} {row['part']}", **row} for row in rows] if of_features else rows
     key, *columns = rows[0]
     pairs = [
         (column, column.removesuffix("fr") + "en") for column in columns if column.endswith("fr")
@@ -130,3 +137,12 @@ def test_a_message_is_given_all_its_values(name: str) -> None:
     made = [one.texts[1] for one in (*ALL, *VARIANTS) if one.code == code]
     assert any(re.fullmatch(pattern, one) for one in made), text.en
     assert code in CODES
+
+
+def test_every_text_of_a_feature_is_used() -> None:
+    known = {name for one in PRODUCT.operations for name in (one.id, one.text) if name}
+    quoted = {"service"}
+
+    assert {
+        of for of, part in tables.feature_texts() if part in ("summary", "description")
+    } <= known | quoted
