@@ -70,7 +70,7 @@ import sys
 from pathlib import Path
 from serve.guests.docs import llms
 from serve.guests.docs.manual.manual import manual
-from serve.guests.mcp.tools import tools
+from serve.guests.mcp.tool_list import tools
 from tests.serve import conformance, world
 from tests.serve.client import serving
 from tests.serve.guests.mcp.client import shown

@@ -35,7 +35,7 @@ import io
 import sys
 from pathlib import Path
 import openpyxl
-from serve.guests.mcp.tools import tools
+from serve.guests.mcp.tool_list import tools
 from tests.serve import conformance, world
 from tests.serve.client import serving
 from tests.serve.guests.mcp.client import shown

@@ -23,7 +23,7 @@ from serve.guests.docs.openapi import document
 from serve.guests.docs.openapi.prose import tool_prices
 from serve.guests.mcp.arguments import MOST_ROWS
 from serve.guests.mcp.sizes import LARGEST
-from serve.guests.mcp.tools import Tool, tools
+from serve.guests.mcp.tool_list import Tool, tools
 from serve.guests.static_pages import StaticPage
 
 MARKDOWN: Final = "text/markdown; charset=utf-8"

@@ -22,7 +22,7 @@ from serve.guests.docs.manual import finder, guides
 from serve.guests.docs.manual.manual import manual
 from serve.guests.docs.manual.reference import ManualReference
 from serve.guests.docs.manual.request_example import CodeText, RequestExample
-from serve.guests.mcp.tools import tools
+from serve.guests.mcp.tool_list import tools
 from serve.guests.site.page_request import PageRequest, last_value
 from serve.guests.site.render import page
 from serve.guests.site.routes import WebRoute

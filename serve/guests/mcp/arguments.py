@@ -19,13 +19,12 @@ import orjson
 from serve.contract import errors, parameters
 from serve.contract.errors import ApiError
 from serve.contract.operation import Operation
-from serve.contract.parameters import ID, IDS, ISO, LIMIT, SECTEUR_REQUIS, Parameter, words
+from serve.contract.parameters import ID, ISO, LIMIT, SECTEUR_REQUIS, Parameter, words
 from serve.request import json_body, numbers, values
 from serve.request.numbers import NumberError
 from serve.request.place_names import suggestions
 
 MOST_ROWS: Final = 50
-MOST_RECORDS: Final = 20
 _FEW_ROWS: Final = 10
 _FLAG: Final = ("1",)
 
@@ -35,14 +34,6 @@ ROWS: Final = replace(
 )
 # A company is read by the keys that a search shows.
 COUNTRY: Final = replace(ISO, name="iso2", text="iso")
-STATEMENTS: Final = Parameter(
-    "etats_financiers", "1", "flag", enum=_FLAG, text="tool-etats_financiers"
-)
-YEAR: Final = Parameter("exercice", 2024, "integer", minimum=1, text="tool-exercice")
-RECORDS: Final = replace(IDS, text="tool-ids", most=MOST_RECORDS)
-SINCE: Final = replace(parameters.DEPUIS, text="tool-depuis")
-WATCHED_IDS: Final = replace(IDS, text="tool-suivies")
-WATCHED_SEARCH: Final = Parameter("recherche", "{}", "object", text="tool-recherche")
 
 
 def _without_version(of_route: Sequence[Parameter]) -> tuple[Parameter, ...]:
@@ -52,9 +43,6 @@ def _without_version(of_route: Sequence[Parameter]) -> tuple[Parameter, ...]:
 
 SEARCH: Final = tuple(ROWS if one is LIMIT else one for one in _without_version(parameters.SEARCH))
 SCOPE: Final = tuple(one for one in SEARCH if one.name not in ("tri", "limit", "offset"))
-CHANGES: Final = (SINCE, WATCHED_IDS, WATCHED_SEARCH, ROWS, parameters.CURSEUR)
-COMPANY: Final = (COUNTRY, ID, STATEMENTS, YEAR)
-COMPANIES: Final = (RECORDS,)
 # What search_companies and read_company describe, in the same list.
 _DESCRIBED_ELSEWHERE: Final = (*SCOPE, COUNTRY, ID)
 

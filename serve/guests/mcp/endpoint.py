@@ -24,7 +24,7 @@ from serve.guests.mcp import arguments, results
 from serve.guests.mcp.protocol import messages, versions
 from serve.guests.mcp.protocol.messages import Id, Message, RpcError
 from serve.guests.mcp.results import ToolCall, ToolResult
-from serve.guests.mcp.tools import THIRD_PARTIES, Tool, tools
+from serve.guests.mcp.tool_list import THIRD_PARTIES, Tool, tools
 from serve.observe.request_trace import RequestTrace
 from serve.request import json_body
 from serve.request.query_string import Pairs

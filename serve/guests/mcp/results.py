@@ -17,6 +17,9 @@ from serve.access.admission import Call
 from serve.access.call import CallResult, Content
 from serve.access.context import ServerContext
 from serve.contract.errors import CODES, ApiError
+from serve.contract.objects.common import Activite
+from serve.contract.objects.declaration import AbsentKey
+from serve.guests.mcp import sizes
 from serve.observe.metrics import REFUSALS
 from serve.observe.request_trace import RequestTrace
 from serve.request.query_string import Pairs
@@ -27,6 +30,11 @@ _KEPT_HEADERS: Final = ("X-Quota-", "X-Credits-", "X-Plafond-", "RateLimit", "Re
 _MOST_VALUES: Final = 10  # values of a list
 _LONGEST_VALUE: Final = 200  # characters of a value
 _LONGEST_MESSAGE: Final = 1_500  # characters of a message, which contains such values
+
+# Items of `ids_inconnus` that are shown.
+_MOST_UNKNOWN: Final = 50
+# Classes of `activites_comprises` that are shown.
+_MOST_CLASSES: Final = 20
 
 # By code, in the words of the tools.
 _REMEDIES: Final[Mapping[str, str]] = {
@@ -105,6 +113,18 @@ def credits(headers: Mapping[str, str]) -> dict[str, int]:
 def pick(answer: object, names: Sequence[str]) -> dict[str, Any]:
     """Some fields of an object of an answer."""
     return {name: getattr(answer, name) for name in names}
+
+
+def unknown_part(items: Sequence[str]) -> dict[str, Any]:
+    """Items of `ids` that name no company, if there are some."""
+    return {"ids_inconnus": sizes.shorten(items, _MOST_UNKNOWN)} if items else {}
+
+
+def understood_part(classes: Sequence[Activite] | AbsentKey) -> dict[str, Any]:
+    """The classes that words name, if there are some."""
+    some = () if isinstance(classes, AbsentKey) else classes[:_MOST_CLASSES]
+    shown = [pick(one, ("nace", "libelle_en")) for one in some]
+    return {"activites_comprises": shown} if shown else {}
 
 
 def argument_value(pairs: Pairs, name: str) -> str:

@@ -64,3 +64,10 @@ def _shorten_text(value: Any) -> Any:
     if isinstance(value, str) and len(value) > _LONGEST_TEXT:
         return f"{value[:_LONGEST_TEXT]}…"
     return value
+
+
+def in_words(document: Mapping[str, Any]) -> dict[str, Any]:
+    """An object without nulls, and without the code of a reason: a model reads its words."""
+    return {
+        name: value for name, value in known_values(dict(document)).items() if name != "motif_code"
+    }

@@ -16,7 +16,7 @@ import pytest
 
 from serve.app import PRODUCT
 from serve.guests.files.workbook.labels import TEXTS
-from serve.guests.mcp import tools
+from serve.guests.mcp import tool_list
 from shards.codec.record import CONTACTS, FIELDS
 from shards.query import ORDERS
 from tests.serve import world
@@ -323,7 +323,7 @@ def test_every_route_and_every_tool_is_asked(bases: tuple[Base, Base]) -> None:
     }
 
     assert unasked == set()
-    assert {name for name in tools.tools(PRODUCT)} == _tools(bases[0], []).keys()
+    assert {name for name in tool_list.tools(PRODUCT)} == _tools(bases[0], []).keys()
 
 
 def _pattern(path: str) -> re.Pattern[str]:

@@ -8,7 +8,7 @@ from serve.contract import prices
 from serve.contract.limits import LINES_PER_CALL
 from serve.guests.docs import llms
 from serve.guests.docs.openapi import document
-from serve.guests.mcp.tools import tools
+from serve.guests.mcp.tool_list import tools
 from tests import ROOT
 from tests.serve.conformance import DOCUMENT
 

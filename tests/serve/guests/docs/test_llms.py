@@ -10,7 +10,7 @@ from serve.app import PRODUCT
 from serve.contract import parameters
 from serve.contract.errors import CODES
 from serve.guests.docs import llms
-from serve.guests.mcp.tools import tools
+from serve.guests.mcp.tool_list import tools
 from serve.guests.static_pages import wants_markdown
 from tests.serve.client import Served
 

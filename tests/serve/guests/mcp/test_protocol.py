@@ -7,7 +7,7 @@ import pytest
 
 from serve.app import PRODUCT
 from serve.guests.mcp.protocol import versions
-from serve.guests.mcp.tools import THIRD_PARTIES, tools
+from serve.guests.mcp.tool_list import THIRD_PARTIES, tools
 from tests.serve.client import Served
 from tests.serve.guests.mcp.client import META, MODERN, PATH, legacy, modern, send
 

@@ -1,46 +1,111 @@
-"""The tools that search: how many companies match, which, as a market, and what changed, as the routes say it."""
+"""Tools that search: how many companies match, which, and by which values; completions of a text."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final
-
-import orjson
 
 from quota.plans import Plan
 from serve.access import admission
-from serve.access.call import CallResult, PreparedCall, Request
+from serve.access.call import CallResult
 from serve.access.envelope import SearchResult
-from serve.api.changes.watch import WatchResult, prepare_watch
 from serve.api.societes import societes
-from serve.contract.objects.common import Activite, activities_of
-from serve.contract.objects.declaration import AbsentKey, members, plain_value
-from serve.contract.objects.markets import AnalyseMarche
-from serve.contract.objects.search import Effectifs, Repartition
+from serve.contract.objects.common import activities_of
+from serve.contract.objects.declaration import members
+from serve.contract.objects.search import (
+    Effectifs,
+    Mot,
+    Recherche,
+    Repartition,
+    SecteurSuggere,
+    SocieteSuggeree,
+    Suggestions,
+    VilleSuggeree,
+)
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
-from serve.generation.open_generation import OpenGeneration
 from serve.guests.mcp import arguments, outputs, results, sizes
-from serve.guests.mcp.arguments import WATCHED_IDS, WATCHED_SEARCH
+from serve.guests.mcp.outputs import Schema
 from serve.guests.mcp.results import ToolCall, ToolResult
-from serve.request import values
+from serve.guests.mcp.tool_list import OperationTool, Tool
 from serve.request.query_string import Pairs
 
+SUGGESTIONS: Final = outputs.answer_schema(
+    Suggestions,
+    "societes",
+    societes=outputs.array_of(outputs.answer_schema(SocieteSuggeree)),
+    mots=outputs.array_of(outputs.answer_schema(Mot)),
+    secteurs=outputs.array_of(outputs.answer_schema(SecteurSuggere, "slug", "secteur_en")),
+    villes=outputs.array_of(outputs.answer_schema(VilleSuggeree, n=outputs.COMPANY_COUNT)),
+    activites=outputs.array_of(outputs.OBJECT),
+)
+
+COUNT: Final = outputs.answer_schema(
+    Recherche,
+    "total",
+    "plan",
+    total=outputs.TOTAL,
+    **outputs.ABOUT_SEARCH,
+    **outputs.PROPOSALS,
+    further=outputs.NOTE,
+)
+
+BREAKDOWN: Final = outputs.answer_schema(
+    Repartition,
+    total=outputs.TOTAL,
+    repartitions={
+        **outputs.OBJECT,
+        "description": "By dimension: values as their filter takes them, null for none, with labels and numbers.",
+        "additionalProperties": outputs.array_of(
+            outputs.answer_schema(
+                Effectifs,
+                "valeur",
+                valeur={"type": ["string", "null"]},
+                n=outputs.COMPANY_COUNT,
+                further={"libelle_en": outputs.TEXT},
+            )
+        ),
+    },
+    autres={**outputs.OBJECT, "description": "Companies with values that are not shown."},
+    **outputs.ABOUT_SEARCH,
+    further=outputs.NOTE,
+)
+
+
+@cache
+def search_schema() -> Schema:
+    """The schema of search_companies."""
+    return outputs.answer_schema(
+        Recherche,
+        "total",
+        "limit",
+        "offset",
+        "plan",
+        total=outputs.TOTAL,
+        visibles={**outputs.COUNT, "description": "How many of them the plan may page through."},
+        generation={**outputs.TEXT, "description": "The `depuis` of changes, later."},
+        societes=outputs.array_of(outputs.company(outputs.COMPACT, described=True)),
+        noms_trouves={
+            **outputs.OBJECT,
+            "description": "The former name that q found, of each <iso2>:<id> found by it.",
+            "additionalProperties": outputs.TEXT,
+        },
+        **outputs.ABOUT_SEARCH_DESCRIBED,
+        further={
+            "offset_suivant": {**outputs.COUNT, "description": "The offset of the next page."},
+            **outputs.NOTE,
+        },
+    )
+
+
 _NOTHING_FOUND: Final = "Nothing matches all of it."
+
 _NO_SUCH_TEXT: Final = (
     " q is found as it stands in the name, without regard to case and accents (no synonyms, no "
     "typing errors): try a shorter piece, or one distinctive word."
 )
+
 _LEAVE_OUT_FILTERS: Final = (
     " Leave out a filter; a bound on turnover or headcount leaves out companies that publish none."
 )
-
-
-_FEWER_COUNTRIES: Final = "Not every ratio fits; ask for fewer countries."
-
-# Items of `ids_inconnus` that are shown.
-_MOST_UNKNOWN: Final = 50
-# Classes of `activites_comprises` that are shown.
-_MOST_CLASSES: Final = 20
-# Bytes that a change may take, so that one at least fits into an answer.
-_LARGEST_CHANGE: Final = 32 * 1024
 
 
 async def search(call: ToolCall) -> ToolResult:
@@ -57,7 +122,7 @@ async def search(call: ToolCall) -> ToolResult:
             "generation": call.trace.generation,
             "societes": rows,
             **_missing_part(answer),
-            **_understood_part(activities_of(answer.activites)),
+            **results.understood_part(activities_of(answer.activites)),
         }
 
     companies = [_compact(company) for company in answer.companies()]
@@ -81,63 +146,12 @@ async def count(call: ToolCall) -> ToolResult:
     result, found = await _search(call, lambda pairs: [*pairs, ("limit", "1")])
     shown = {"total": found.total, "plan": found.caller.plan.slug}
     shown |= (
-        _missing_part(found) | _understood_part(activities_of(found.activites)) | _meant_part(found)
+        _missing_part(found)
+        | results.understood_part(activities_of(found.activites))
+        | _meant_part(found)
     )
     shown |= {} if found.total else {"note": _advice(call)}
     return results.of_result(result, shown)
-
-
-async def changes(call: ToolCall) -> ToolResult:
-    """A page of what happened to companies, or to what a search finds."""
-    context, trace = call.context, call.trace
-    admitted = await admission.admit(context, call.authorization, trace)
-    admission.require_account(admitted)
-
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[WatchResult]:
-        raw = _watch_body(arguments.clamp_limit(request.pairs))
-        return prepare_watch(request._replace(pairs=()), generation, raw)
-
-    result = await admission.perform(context, admitted, prepare, call.call, trace)
-    assert result.content is not None  # there is no tag, and so no 304
-    return results.of_result(result, _page_of_changes(result.content))
-
-
-def _watch_body(pairs: Pairs) -> bytes:
-    """The body of POST /api/v1/modifications."""
-    given: dict[str, list[str]] = {}
-    for name, text in pairs:
-        given.setdefault(name, []).append(text)
-    ids, search = given.pop(WATCHED_IDS.name, None), given.pop(WATCHED_SEARCH.name, None)
-    body: dict[str, Any] = {name: texts[0] for name, texts in given.items()}
-    if ids is not None:
-        body[WATCHED_IDS.name] = values.items(ids, WATCHED_IDS)
-    if search is not None:
-        body[WATCHED_SEARCH.name] = orjson.Fragment(search[0])
-    return orjson.dumps(body)
-
-
-def _page_of_changes(result: WatchResult) -> dict[str, Any]:
-    """The changes of a page that fit into an answer; `suivant` leads to the one after them."""
-
-    def document(changes: list[Any]) -> dict[str, Any]:
-        following = result._replace(changes=changes).suivant
-        return {
-            "depuis": result.watch.walk.depuis,
-            "jusque": result.jusque,
-            "total": result.total,
-            "visibles": result.shown,
-            "plan": result.request.caller.plan.slug,
-            "modifications": changes,
-            **({"suivant": following} if following else {}),
-            **_unknown_part(result.unknown or ()),
-            **_understood_part(activities_of(result.activites)),
-        }
-
-    changes = [sizes.shorten_to_fit(members(one), _LARGEST_CHANGE) for one in result.changes]
-    shown = document(sizes.longest_fitting(changes, document))
-    if result.shown < result.total:
-        shown["note"] = f"The plan shows {result.shown} of {result.total} changes of a search."
-    return shown
 
 
 def counts(_call: ToolCall, result: CallResult[Repartition]) -> Mapping[str, Any]:
@@ -152,7 +166,7 @@ def counts(_call: ToolCall, result: CallResult[Repartition]) -> Mapping[str, Any
             counts[name].append(_value_count(entry))
         left = {name: content.total - sum(entry["n"] for entry in counts[name]) for name in counts}
         others = {name: n for name, n in left.items() if n}
-        said = {**members(content), **_understood_part(content.activites_comprises)}
+        said = {**members(content), **results.understood_part(content.activites_comprises)}
         return {**said, "repartitions": counts, "autres": others}
 
     shown = sizes.longest_fitting(entries, document)
@@ -162,28 +176,17 @@ def counts(_call: ToolCall, result: CallResult[Repartition]) -> Mapping[str, Any
     return {**document(shown), "note": note}
 
 
-def market(_call: ToolCall, result: CallResult[AnalyseMarche]) -> Mapping[str, Any]:
-    """The analysis of a market, as far as it fits: ratios without formulas."""
-    analysis = sizes.known_values(plain_value(result.content))
-    unknown = _unknown_part(analysis.get("ids_inconnus", ()))
-    about = {
-        name: value for name, value in analysis.items() if name not in ("module", "ids_inconnus")
+def suggestions(_call: ToolCall, result: CallResult[Suggestions]) -> Mapping[str, Any]:
+    """Companies, words, sectors, towns and activities that complete a text."""
+    found = result.content
+    assert found is not None  # without If-None-Match there is no 304
+    return {
+        "societes": [sizes.known_values(members(one)) for one in found.societes],
+        "mots": [members(one) for one in found.mots],
+        "secteurs": [results.pick(one, ("slug", "secteur_en")) for one in found.secteurs],
+        "villes": [members(one) for one in found.villes],
+        "activites": [results.pick(one, ("nace", "libelle_en", "n")) for one in found.activites],
     }
-    about |= unknown | results.credits(result.headers)
-    if result.content is not None:
-        about |= _understood_part(result.content.activites_comprises)
-
-    def document(ratios: list[Any]) -> dict[str, Any]:
-        return {**about, "ratios": ratios}
-
-    ratios = [
-        {name: one[name] for name in ("code", "libelle_en", "unite", "pays")}
-        for one in analysis["ratios"]
-        if one["pays"]
-    ]
-    shown = sizes.longest_fitting(ratios, document)
-    note = {"note": _FEWER_COUNTRIES} if len(shown) < len(ratios) else {}
-    return {**document(shown), **note}
 
 
 def _value_count(value_count: Effectifs) -> dict[str, Any]:
@@ -211,19 +214,7 @@ async def _search(
 def _missing_part(result: SearchResult) -> dict[str, Any]:
     """What the search names and the base lacks: countries without companies, items of `ids`."""
     empty = {"pays_sans_donnees": list(result.sans_donnees)} if result.sans_donnees else {}
-    return empty | _unknown_part(result.ids_inconnus or ())
-
-
-def _unknown_part(items: Sequence[str]) -> dict[str, Any]:
-    """Items of `ids` that name no company, if there are some."""
-    return {"ids_inconnus": sizes.shorten(items, _MOST_UNKNOWN)} if items else {}
-
-
-def _understood_part(classes: Sequence[Activite] | AbsentKey) -> dict[str, Any]:
-    """The classes that words name, if there are some."""
-    some = () if isinstance(classes, AbsentKey) else classes[:_MOST_CLASSES]
-    shown = [results.pick(one, ("nace", "libelle_en")) for one in some]
-    return {"activites_comprises": shown} if shown else {}
+    return empty | results.unknown_part(result.ids_inconnus or ())
 
 
 def _meant_part(result: SearchResult) -> dict[str, Any]:
@@ -271,3 +262,19 @@ def _note(call: ToolCall, result: SearchResult, rows: int, following: Plan | Non
         f"The plan shows {result.visibles} of {result.total} companies{more}. The total is "
         "exact; narrow the search or change `tri` to see others."
     )
+
+
+TOOLS: Final = (
+    Tool("count_companies", count, COUNT, arguments.SCOPE, place=50, quotes=False),
+    OperationTool("suggest", suggestions, SUGGESTIONS, place=60, quotes=False),
+    OperationTool("break_down_companies", counts, BREAKDOWN, place=70),
+    Tool(
+        "search_companies",
+        search,
+        search_schema,
+        arguments.SEARCH,
+        brief=False,
+        figures={"most_rows": arguments.MOST_ROWS},
+        place=90,
+    ),
+)

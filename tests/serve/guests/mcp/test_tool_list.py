@@ -10,8 +10,9 @@ from jsonschema import Draft202012Validator
 
 from serve.app import PRODUCT
 from serve.contract import parameters
-from serve.guests.mcp import arguments, company_tool, sizes
-from serve.guests.mcp.tools import THIRD_PARTIES, tools
+from serve.features.record import tools as record_tools
+from serve.guests.mcp import arguments, sizes
+from serve.guests.mcp.tool_list import THIRD_PARTIES, tools
 from serve.request.query_string import Pairs
 from shards.codec.record import CONTACTS, FIELDS
 from tests.serve import world
@@ -98,7 +99,7 @@ def test_an_empty_list_of_companies_is_refused_and_not_the_whole_base(
 def test_companies_that_do_not_fit_are_named_and_not_counted(
     crowded: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(company_tool, "_LARGEST_RECORD", 40 * 1024)
+    monkeypatch.setattr(record_tools, "_LARGEST_RECORD", 40 * 1024)
     rich = crowded.customer("integral")
     ids = [f"EE:{number:08}" for number in range(20)]
 
@@ -196,7 +197,7 @@ def test_descriptions_speak_of_tools_and_not_of_routes() -> None:
 
 
 def test_a_tool_of_an_operation_says_the_first_sentence_of_it() -> None:
-    """Told once; tools.csv adds what only a model must be told."""
+    """Told once; texts.csv adds what only a model must be told."""
     said = {one.tool: one for one in PRODUCT.operations if one.tool}
 
     for name, operation in said.items():

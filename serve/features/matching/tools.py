@@ -7,13 +7,14 @@ from serve.access import admission
 from serve.access.call import PreparedCall, Request
 from serve.api.matching.rapprochement import rapprochement
 from serve.contract import errors
-from serve.contract.limits import DEFAULT_CANDIDATES, MOST_CANDIDATES
+from serve.contract.limits import DEFAULT_CANDIDATES, LINES_PER_CALL, MOST_CANDIDATES
 from serve.contract.objects.declaration import members
 from serve.contract.objects.matching import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.mcp import arguments, results, sizes
 from serve.guests.mcp.outputs import Schema
 from serve.guests.mcp.results import ToolCall, ToolResult
+from serve.guests.mcp.tool_list import Tool
 from serve.request import line_list
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 
@@ -175,3 +176,16 @@ def _shorten_candidate(candidate: Candidat) -> dict[str, Any]:
         for name, value in members(candidate).items()
         if value is not None
     }
+
+
+TOOLS: Final = (
+    Tool(
+        "match_companies",
+        match,
+        OUTPUT,
+        input=INPUT,
+        figures={"most_lines": MOST_LINES, "lines_per_call": LINES_PER_CALL},
+        place=170,
+        quotes=False,
+    ),
+)

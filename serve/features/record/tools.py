@@ -1,10 +1,12 @@
-"""The tools about companies: one, with its statements if they are requested, several, analysed, compared.
+"""Tools of a record: one company, with its statements if they are requested, several, and a group.
 
 Without statements it shows what a search shows of the company, at the price of a search: a call and
 no credits. With statements it is the record of §4.5, at the price of the record: nothing where there are none (X0).
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -12,36 +14,101 @@ from serve.access import admission
 from serve.access.call import CallResult, PreparedCall, Request
 from serve.access.envelope import Record
 from serve.api.societe import exercices, identite, societe
-from serve.contract import errors, reasons
+from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.contract.objects.analyses import AnalyseEntreprise, Comparables
-from serve.contract.objects.declaration import members, plain_value
+from serve.contract.objects.declaration import plain_value
 from serve.contract.objects.groups import Groupe
+from serve.contract.objects.record import Fiche, LigneComptes
+from serve.contract.parameters import ID, IDS, Parameter
 from serve.generation.open_generation import OpenGeneration
-from serve.guests.mcp import outputs, results, sizes
-from serve.guests.mcp.arguments import RECORDS, STATEMENTS, YEAR
+from serve.guests.mcp import arguments, outputs, results, sizes
+from serve.guests.mcp.outputs import Schema
 from serve.guests.mcp.results import ToolCall, ToolResult
+from serve.guests.mcp.tool_list import OperationTool, Tool
 from serve.guests.statement_table import label_of
 from serve.request import values
 from serve.request.place_names import PlaceNames
 from serve.request.query_string import Pairs
 from serve.request.values import AskedCompany
+from shards.codec.record import FIELDS
+
+MOST_RECORDS: Final = 20
+
+STATEMENTS: Final = Parameter(
+    "etats_financiers", "1", "flag", enum=("1",), text="tool-etats_financiers"
+)
+
+YEAR: Final = Parameter("exercice", 2024, "integer", minimum=1, text="tool-exercice")
+
+RECORDS: Final = replace(IDS, text="tool-ids", most=MOST_RECORDS)
+
+COMPANY: Final = (arguments.COUNTRY, ID, STATEMENTS, YEAR)
+
+COMPANIES: Final = (RECORDS,)
+
+
+@cache
+def company_schema() -> Schema:
+    """The schema of read_company."""
+    lines = outputs.array_of(outputs.answer_schema(LigneComptes, "libelle", "code", "valeur"))
+    statement = outputs.answer_schema(LigneComptes, "exercice", "etat", "devise", lignes=lines)
+    return outputs.answer_schema(
+        Fiche,
+        "plan",
+        societe=outputs.company(FIELDS, described=False),
+        comptes={
+            **outputs.array_of(statement),
+            "description": "The latest year first; only if asked for.",
+        },
+        further={
+            "credits_debites": {**outputs.COUNT, "description": "What this call cost."},
+            "credits_restants": outputs.COUNT,
+            **outputs.NOTE,
+        },
+    )
+
+
+SEVERAL: Final = outputs.object_of(
+    {
+        "societes": {
+            **outputs.array_of(outputs.OBJECT),
+            "description": "Each as read_company shows it.",
+        },
+        "ids_inconnus": outputs.ABOUT_SEARCH["ids_inconnus"],
+        "proches": {**outputs.OBJECT, "description": "Of an unknown item: the nearest companies."},
+        "ids_restants": {
+            **outputs.array_of(outputs.TEXT),
+            "description": "Not read, and not counted.",
+        },
+        **outputs.NOTE,
+    },
+    ["societes"],
+)
+
+GROUP: Final = outputs.answer_schema(Groupe, sources=outputs.array_of(outputs.TEXT))
 
 _WHOLE_RECORD: Final = (
     "GET /api/v1/societes/{iso2}/{id} with the same key has every line, free this month."
 )
+
 _YEARS_LEFT_OUT: Final = (
     "Not all years fit into one answer: call again with exercice, one year at a time. A company "
     "that was paid for is free until the end of the month."
 )
+
 _NEEDS_KEY: Final = "No statements: they are for callers with a key, from the free plan on."
+
 _NEEDS_CREDITS: Final = "No statements: they cost credits, and none are left."
+
 _NO_CREDITS: Final = 402
+
 _NOT_READ: Final = (
     "`ids_restants` were neither read nor counted: they did not fit into one answer, or a limit was "
     "reached. Call again with them."
 )
+
 _LARGEST_RECORD: Final = 6 * 1024  # bytes that one of several records takes at most
+
 _UNKNOWN_COMPANY: Final = "societe_introuvable"
 
 
@@ -122,57 +189,6 @@ def _companies(pairs: Pairs, generation: OpenGeneration) -> Sequence[AskedCompan
     return values.companies(items, generation.names)
 
 
-def analysis(_call: ToolCall, result: CallResult[AnalyseEntreprise]) -> Mapping[str, Any]:
-    """The analysis of one company, as far as it fits: names in English, no sources."""
-    found = plain_value(result.content)
-    kept = ("societe", "plan", "rangs", "alertes", "score")
-    about = {name: found[name] for name in kept} | results.credits(result.headers)
-
-    def document(ratios: list[Any]) -> dict[str, Any]:
-        return {**about, "ratios": ratios}
-
-    ratios = [_ratio(one) for one in found["ratios"]]
-    return document(sizes.longest_fitting(ratios, document))
-
-
-def _ratio(ratio: Mapping[str, Any]) -> dict[str, Any]:
-    """A ratio without nulls: its values by year, or the reasons why there are none."""
-    values = [_in_words(value) for value in ratio["valeurs"]]
-    named = {name: ratio[name] for name in ("code", "libelle_en", "formule", "unite")}
-    return {
-        **named,
-        "valeurs": values,
-        "secteur": _in_words(ratio["secteur"] or {"motif": ratio["motif"]}),
-    }
-
-
-def _in_words(document: Mapping[str, Any]) -> dict[str, Any]:
-    """An object without nulls, and without the code of a reason: a model reads its words."""
-    return {
-        name: value
-        for name, value in sizes.known_values(dict(document)).items()
-        if name != "motif_code"
-    }
-
-
-def comparables(_call: ToolCall, result: CallResult[Comparables]) -> Mapping[str, Any]:
-    """The companies nearest to one, as short rows with their distances."""
-    content = result.content
-    assert content is not None  # as the caller of a shape knows
-    rows = [
-        _in_words(plain_value(one))
-        | {"societe": sizes.known_values({name: one.societe[name] for name in outputs.COMPACT})}
-        for one in content.comparables
-    ]
-
-    def document(shown: list[Any]) -> dict[str, Any]:
-        about = {"societe": sizes.known_values(members(content.societe)), "plan": content.plan}
-        motif = {"motif": reasons.motif(content.motif_code, "en")} if content.motif_code else {}
-        return {**about, "comparables": shown, **motif}
-
-    return document(sizes.longest_fitting(rows, document))
-
-
 def group(_call: ToolCall, result: CallResult[Groupe]) -> Mapping[str, Any]:
     """The group of a company, as many children as fit."""
     group_values = plain_value(result.content)
@@ -180,7 +196,7 @@ def group(_call: ToolCall, result: CallResult[Groupe]) -> Mapping[str, Any]:
         name: [_link(one) for one in group_values[name] or ()] for name in ("parents", "enfants")
     }
     credits = [one["attribution_en"] for one in group_values["sources"]]
-    about = _in_words(
+    about = sizes.in_words(
         {
             **group_values,
             "societe": sizes.known_values(group_values["societe"]),
@@ -275,3 +291,19 @@ def _by_statement(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _line(line: Mapping[str, Any]) -> dict[str, Any]:
     named = {"libelle": label_of(line)}
     return sizes.known_values({"code": line["code"], **named, "valeur": line["valeur"]})
+
+
+TOOLS: Final = (
+    Tool("read_company", read, company_schema, COMPANY, ("iso2", "id"), brief=False, place=100),
+    Tool(
+        "read_companies",
+        read_several,
+        SEVERAL,
+        COMPANIES,
+        ("ids",),
+        figures={"most_records": MOST_RECORDS},
+        place=110,
+    ),
+    OperationTool("company_group", group, GROUP, place=140),
+    OperationTool("look_up", place=160, quotes=False),
+)

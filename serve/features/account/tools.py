@@ -1,0 +1,110 @@
+"""The tool of a plan: its limits, what is left, and what the next plan allows."""
+
+from dataclasses import fields
+from typing import Any, Final
+
+from serve.access import admission, next_plan
+from serve.access.admission import AdmittedCaller
+from serve.access.caller import Caller
+from serve.access.rights import VISITOR
+from serve.api.compte import compte
+from serve.contract import errors
+from serve.contract.objects.account import Compte, Compteurs
+from serve.contract.objects.common import Quota
+from serve.contract.objects.declaration import members
+from serve.guests.mcp import outputs, results
+from serve.guests.mcp.results import ToolCall, ToolResult
+from serve.guests.mcp.tool_list import Tool
+
+# The figures of a plan that a visitor sees; an account sees those of GET /api/v1/compte.
+_VISITOR_LIMITS: Final = (
+    "resultats_par_recherche", "lignes_par_appel", "coordonnees", "etats_financiers",
+)  # fmt: skip
+
+_VISITOR_NOTE: Final = (
+    "Without a key: the first companies of every search, with its exact total. A free account has "
+    "more, and financial statements; its key is sent as `Authorization: Bearer …`."
+)
+
+_METER: Final = outputs.answer_schema(
+    Quota,
+    "limite",
+    "utilise",
+    "restant",
+    "reinitialisation",
+    limite=outputs.COUNT,
+    utilise=outputs.COUNT,
+)
+
+PLAN: Final = outputs.answer_schema(
+    Compte,
+    "plan",
+    "limites",
+    nom=outputs.TEXT,
+    further={
+        "plan_souscrit": {
+            **outputs.TEXT,
+            "description": "Paid for, where the API tool is missing to it.",
+        },
+        **{one.name: _METER for one in fields(Compteurs)},
+        "credits": outputs.OBJECT,
+        "offre_suivante": {
+            **outputs.OBJECT,
+            "description": "The next plan; absent on the highest.",
+        },
+        **outputs.NOTE,
+    },
+)
+
+
+async def explain(call: ToolCall) -> ToolResult:
+    """Free and not metered, like the route (D15); a visitor gets the plan of a visitor."""
+    context = call.context
+    admitted = await admission.admit(context, call.authorization, call.trace)
+    caller, counting = admitted.caller, admitted.counting
+    if counting is None:
+        call.call.read()  # raises the 400 of an unknown argument
+        shown = _of_visitor(call, admitted)
+        if caller.refused:
+            return results.of_error(errors.cle_invalide(), shown)
+        return ToolResult(shown, {}, outcome="free")
+    result = await compte(admission.read(context, call.call, caller), counting)
+    assert result.content is not None  # /compte is never a 304
+    account = result.content
+    shown = {
+        "plan": account.plan,
+        "nom": caller.plan.nom,
+        "limites": members(account.limites),
+        **{kind: _meter(meter) for kind, meter in members(account.compteurs).items()},
+        "credits": members(account.credits),
+        **_offer(call, caller),
+    }
+    if caller.souscrit is not None:
+        shown["plan_souscrit"] = caller.souscrit
+        shown["note"] = "The plan that is paid for needs the API tool; until then it is `free`."
+    return results.of_result(result, shown)
+
+
+def _of_visitor(call: ToolCall, admitted: AdmittedCaller) -> dict[str, Any]:
+    plan = call.context.plans[VISITOR]
+    limits = {name: getattr(plan, name) for name in _VISITOR_LIMITS}
+    return {
+        "plan": plan.slug,
+        "nom": plan.nom,
+        "limites": {**limits, "appels_restants_aujourd_hui": admitted.left.jour},
+        **_offer(call, admitted.caller),
+        "note": _VISITOR_NOTE,
+    }
+
+
+def _offer(call: ToolCall, caller: Caller) -> dict[str, Any]:
+    """The plan that is proposed next; absent for the highest."""
+    offer = next_plan.offer(caller.plan, call.context.plans)
+    return {} if offer is None else {"offre_suivante": members(offer)}
+
+
+def _meter(meter: Quota) -> dict[str, Any]:
+    return {name: value for name, value in members(meter).items() if name != "type"}
+
+
+TOOLS: Final = (Tool("explain_plan", explain, PLAN, place=180, quotes=False),)

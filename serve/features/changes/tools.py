@@ -1,0 +1,108 @@
+"""The tool of changes: what happened to companies, or to what a search finds."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+import orjson
+
+from serve.access import admission
+from serve.access.call import PreparedCall, Request
+from serve.api.changes.watch import WatchResult, prepare_watch
+from serve.contract import parameters
+from serve.contract.objects.changes import ModificationsSuivies, ModificationSuivie
+from serve.contract.objects.common import activities_of
+from serve.contract.objects.declaration import members
+from serve.contract.parameters import IDS, Parameter
+from serve.generation.open_generation import OpenGeneration
+from serve.guests.mcp import arguments, outputs, results, sizes
+from serve.guests.mcp.results import ToolCall, ToolResult
+from serve.guests.mcp.tool_list import Tool
+from serve.request import values
+from serve.request.query_string import Pairs
+
+SINCE: Final = replace(parameters.DEPUIS, text="tool-depuis")
+
+WATCHED_IDS: Final = replace(IDS, text="tool-suivies")
+
+WATCHED_SEARCH: Final = Parameter("recherche", "{}", "object", text="tool-recherche")
+
+ARGUMENTS: Final = (SINCE, WATCHED_IDS, WATCHED_SEARCH, arguments.ROWS, parameters.CURSEUR)
+
+_CHANGE: Final = outputs.answer_schema(
+    ModificationSuivie,
+    champs={**outputs.OBJECT, "description": "Each changed field: [before, after]."},
+    cause={"description": "Why it entered or left: creee, supprimee, or the fields."},
+)
+
+CHANGES: Final = outputs.answer_schema(
+    ModificationsSuivies,
+    "depuis",
+    "total",
+    "plan",
+    jusque={**outputs.TEXT, "description": "The next `depuis`, after the last page."},
+    visibles={**outputs.COUNT, "description": "Changes that the plan shows."},
+    modifications=outputs.array_of(_CHANGE),
+    suivant={**outputs.TEXT, "description": "The `curseur` of the next page."},
+    ids_inconnus=outputs.ABOUT_SEARCH["ids_inconnus"],
+    activites_comprises=outputs.ABOUT_SEARCH["activites_comprises"],
+    further=outputs.NOTE,
+)
+
+# Bytes that a change may take, so that one at least fits into an answer.
+_LARGEST_CHANGE: Final = 32 * 1024
+
+
+async def changes(call: ToolCall) -> ToolResult:
+    """A page of what happened to companies, or to what a search finds."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+    admission.require_account(admitted)
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[WatchResult]:
+        raw = _watch_body(arguments.clamp_limit(request.pairs))
+        return prepare_watch(request._replace(pairs=()), generation, raw)
+
+    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    assert result.content is not None  # there is no tag, and so no 304
+    return results.of_result(result, _page_of_changes(result.content))
+
+
+def _watch_body(pairs: Pairs) -> bytes:
+    """The body of POST /api/v1/modifications."""
+    given: dict[str, list[str]] = {}
+    for name, text in pairs:
+        given.setdefault(name, []).append(text)
+    ids, search = given.pop(WATCHED_IDS.name, None), given.pop(WATCHED_SEARCH.name, None)
+    body: dict[str, Any] = {name: texts[0] for name, texts in given.items()}
+    if ids is not None:
+        body[WATCHED_IDS.name] = values.items(ids, WATCHED_IDS)
+    if search is not None:
+        body[WATCHED_SEARCH.name] = orjson.Fragment(search[0])
+    return orjson.dumps(body)
+
+
+def _page_of_changes(result: WatchResult) -> dict[str, Any]:
+    """The changes of a page that fit into an answer; `suivant` leads to the one after them."""
+
+    def document(changes: list[Any]) -> dict[str, Any]:
+        following = result._replace(changes=changes).suivant
+        return {
+            "depuis": result.watch.walk.depuis,
+            "jusque": result.jusque,
+            "total": result.total,
+            "visibles": result.shown,
+            "plan": result.request.caller.plan.slug,
+            "modifications": changes,
+            **({"suivant": following} if following else {}),
+            **results.unknown_part(result.unknown or ()),
+            **results.understood_part(activities_of(result.activites)),
+        }
+
+    changes = [sizes.shorten_to_fit(members(one), _LARGEST_CHANGE) for one in result.changes]
+    shown = document(sizes.longest_fitting(changes, document))
+    if result.shown < result.total:
+        shown["note"] = f"The plan shows {result.shown} of {result.total} changes of a search."
+    return shown
+
+
+TOOLS: Final = (Tool("changes", changes, CHANGES, ARGUMENTS, ("depuis",), place=150),)
