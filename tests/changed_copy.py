@@ -31,6 +31,7 @@ def edit(folder: Path, edited: Edit) -> list[str]:
     """Make a change; the files that it touches."""
     for name, changes in edited.items():
         file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
         text = file.read_text(encoding="utf-8") if file.exists() else ""
         for before, added in changes:
             assert text.count(before) == 1 or not before, f"{name}: {before!r}"

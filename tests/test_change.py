@@ -1,7 +1,7 @@
 """The table of ARCHITECTURE.md, *Where does a change go?*: changes are made in a copy of the program, and counted.
 
-The copy is run, so that a change which needs a further file fails: the new route answers, its tool answers, and all
-documents tell of both.
+The copy is run, so that a change which needs a further file fails: a new feature has its route, tool, page and entry of
+the menu, and all documents have them.
 """
 
 from pathlib import Path
@@ -11,65 +11,155 @@ import pytest
 
 from tests.changed_copy import Edit, copy_program, edit, folders_said, run_changed
 
-ROUTE: Final[Edit] = {
-    "serve/api/total.py": (
+_FEATURE: Final = "serve/features/births"
+FEATURE: Final[Edit] = {
+    f"{_FEATURE}/__init__.py": (
         (
             "",
-            '''"""GET /api/v1/total: the companies of a generation."""
+            '"""Births: the companies of a country that began in a year or later.\n\nFor a test.\n"""\n',
+        ),
+    ),
+    f"{_FEATURE}/answers.py": (
+        (
+            "",
+            '''"""The answer of births."""
 
-from serve.access.etag import etag
-from serve.access.call import PRIVATE, CallResult, PreparedCall, Request
-from serve.contract.objects.search import Total
-from serve.generation.open_generation import OpenGeneration
+from typing import Annotated
+
+from serve.contract.objects.declaration import AnswerObject, Count, component
+from serve.contract.text import Text
 
 
-def total(request: Request, generation: OpenGeneration) -> PreparedCall[Total]:
-    tag = etag(generation.id, request.caller.plan.slug, "total")
-    headers = {"ETag": tag, **PRIVATE}
-
-    async def run() -> "CallResult[Total]":
-        known = sum(map(generation.reference.societes, generation.shards))
-        return CallResult(200, Total(total=known), headers)
-
-    return PreparedCall(run, tag, headers)
+@component("Les créations d’un pays.", "The births of a country.")
+class Naissances(AnswerObject):
+    pays: Annotated[str, Text("Le pays.", "Country.")]
+    annee: Annotated[int, Text("La première année.", "First year.")]
+    total: Annotated[Count, Text("Les sociétés.", "Companies.")]
 ''',
         ),
     ),
-    "serve/contract/objects/search.py": (
+    f"{_FEATURE}/operations.py": (
         (
             "",
-            """
+            '''"""The operation of births."""
 
-@component("Le nombre de sociétés.", "The number of companies.")
-class Total(AnswerObject):
-    total: Annotated[Count, Text("Les sociétés.", "Companies.")]
-""",
+from functools import partial
+
+from serve.access.call import PRIVATE, CallResult, PreparedCall, Request
+from serve.access.etag import etag
+from serve.contract.feature import Feature
+from serve.contract.operation import Operation
+from serve.contract.parameters import PAYS, Parameter
+from serve.features.births.answers import Naissances
+from serve.generation.open_generation import OpenGeneration
+from serve.request import reader
+from shards.query import Query, Range
+from shards.search.search import search
+
+YEAR = Parameter("annee", 2020, "integer", default=2000, minimum=1800, maximum=2100)
+PARAMETERS = (PAYS, YEAR)
+
+
+def births(request: Request, generation: OpenGeneration) -> PreparedCall[Naissances]:
+    wanted = reader.read(request.pairs, PARAMETERS, generation.names)
+    country, year = next(iter(wanted.query.pays), ""), wanted.own["annee"]
+    tag = etag(generation.id, request.caller.plan.slug, "births", country, year)
+    return PreparedCall(partial(run, generation, country, year, {"ETag": tag, **PRIVATE}), tag, {})
+
+
+async def run(
+    generation: OpenGeneration, country: str, year: int, headers: dict[str, str]
+) -> CallResult[Naissances]:
+    total = count(generation, country, year)
+    return CallResult(200, Naissances(pays=country, annee=year, total=total), headers)
+
+
+def count(generation: OpenGeneration, country: str, year: int) -> int:
+    born = Range("creation", least=year * 10_000)
+    query = Query(pays=(country,) if country else (), ranges=(born,))
+    return search(generation.shards, query, offset=0, limit=1).total
+
+
+FEATURE = Feature(
+    __package__,
+    (
+        Operation(
+            "countBirths", "/api/v1/naissances", "naissances", "call", "Companies", births, Naissances,
+            parameters=PARAMETERS, tool="count_births",
         ),
     ),
-    "serve/api/operations.py": (
-        ("from serve.contract import parameters\n", "from serve.api.total import total\n"),
-        (
-            ")  # fmt: skip\n\n\ndef _reconciliation",
-            """    Operation(
-        "countEverything", "/api/v1/total", "total", "call", "Companies", total, search.Total,
-        tool="count_everything",
-    ),
-""",
+)
+''',
         ),
     ),
-    "serve/contract/tables/operations.csv": (
+    f"{_FEATURE}/pages.py": (
         (
             "",
-            "countEverything,Count everything,Tout compter,"
-            "How many companies there are.,Combien il y a de sociétés.\n",
+            '''"""The page of births."""
+
+from serve.access.call import Response
+from serve.contract.text import Text
+from serve.features.births.operations import count
+from serve.guests.site.page_request import PageRequest
+from serve.guests.site.render import page
+from serve.guests.site.routes import WebRoute
+
+
+async def births(request: PageRequest) -> Response:
+    with request.server.published.lease() as generation:
+        return page(request, "births.html", total=count(generation, "", 2000))
+
+
+PAGES = (WebRoute("/naissances", "naissances", births, menu=Text("Créations", "Births")),)
+''',
         ),
+    ),
+    f"{_FEATURE}/tools.py": (
+        (
+            "",
+            '''"""The tool of births."""
+
+from serve.guests.mcp.tool_list import OperationTool
+
+TOOLS = (OperationTool("count_births", quotes=False),)
+''',
+        ),
+    ),
+    f"{_FEATURE}/templates/births.html": (
+        (
+            "",
+            """{% extends "base.html" %}
+{% block title %}{{ t('Créations', 'Births') }}{% endblock %}
+{% block main %}
+<h1>{{ t('Sociétés créées', 'Companies that began') }}</h1>
+<p id="total">{{ shown.number(total) }}</p>
+{% endblock %}
+""",
+        ),
+    ),
+    f"{_FEATURE}/texts.csv": (
+        (
+            "",
+            """of,part,fr,en
+countBirths,summary,Compter les créations,Count births
+countBirths,description,Combien de sociétés d’un pays ont commencé.,How many companies of a country began.
+annee,description,La première année.,The first year.
+count_births,tool,,Ask for one country.
+""",
+        ),
+    ),
+    "serve/app.py": (
+        (
+            "from serve.features.changes.operations",
+            "from serve.features.births.operations import FEATURE as BIRTHS\n",
+        ),
+        ("        SEARCH,\n", "        BIRTHS,\n"),
     ),
 }
 _TOLD: Final = """
 import sys
 from pathlib import Path
-from serve.guests.docs import llms
-from serve.guests.docs.manual.manual import manual
+from serve.app import PRODUCT
 from serve.guests.mcp.tool_list import tools
 from tests.serve import conformance, world
 from tests.serve.client import serving
@@ -78,18 +168,37 @@ from tests.serve.guests.mcp.client import shown
 data = Path(sys.argv[1])
 data.mkdir()
 world.publish(data)
+path = "/api/v1/naissances?pays=ee&annee=1900"
+born = sum(one["iso2"] == "EE" and (one["date_creation"] or "") >= "1900" for one in world.COMPANIES)
+assert born
 with serving(data) as served:
     key = served.customer("data").headers
-    reply = served.ask("/api/v1/total", headers=key)
-    assert reply.json == {"total": len(world.COMPANIES)}, reply
+    reply = served.ask(path, headers=key)
+    assert reply.json == {"pays": "EE", "annee": 1900, "total": born}, (reply, born)
     assert reply.headers["X-Quota-Used"] == "1"
-    conformance.check("GET", "/api/v1/total", 200, reply.headers, reply.body)
-    assert served.ask("/api/v1/total", headers={**key, "If-None-Match": reply.headers["ETag"]}).status == 304
-    assert served.ask("/api/v1/total", "DELETE").headers["Allow"] == "GET, HEAD, OPTIONS"
-    assert shown(served, "count_everything", key) == reply.json
-    assert "`GET /api/v1/total`" in served.ask("/llms.txt").body.decode()
-    assert "Tout compter" in served.ask("/docs/routes/countEverything").body.decode()
-assert tools()["count_everything"].description.startswith("How many companies there are. Counts as one API call.")
+    assert served.ask("/api/v1/naissances?pays=ee", headers=key).json["annee"] == 2000
+    assert served.ask("/api/v1/naissances?annee=3", headers=key).code == "parametre_invalide"
+    assert served.ask("/api/v1/naissances?year=3", headers=key).code == "parametre_inconnu"
+    conformance.check("GET", path, 200, reply.headers, reply.body)
+    assert served.ask(path, headers={**key, "If-None-Match": reply.headers["ETag"]}).status == 304
+    assert served.ask("/api/v1/naissances", "DELETE").headers["Allow"] == "GET, HEAD, OPTIONS"
+    assert shown(served, "count_births", key, pays=["EE"], annee=1900) == reply.json
+    assert "`GET /api/v1/naissances`" in served.ask("/llms.txt").body.decode()
+    described = served.ask("/openapi.json").json
+    assert set(described["components"]["schemas"]["Naissances"]["properties"]) == {"pays", "annee", "total"}
+    assert described["components"]["parameters"]["annee"]["description"] == "The first year."
+    html = {"Accept": "text/html"}
+    assert "Compter les créations" in served.ask("/docs/routes/countBirths", headers=html).body.decode()
+    for lang, menu, heading in (("fr", "Créations", "Sociétés créées"), ("en", "Births", "Companies that began")):
+        page = served.ask("/naissances", headers={**html, "Accept-Language": lang}).body.decode()
+        assert f'aria-current="page">{menu}</a>' in page and heading in page, page
+        other = served.ask("/tarifs", headers={**html, "Accept-Language": lang}).body.decode()
+        assert f'<a href="/naissances">{menu}</a>' in other
+    assert "/naissances</loc>" in served.ask("/sitemap/pages.xml").body.decode()
+    assert "naissances" in served.ask("/api/v1/zz").json["erreur"]["message"]
+assert tools(PRODUCT)["count_births"].description == (
+    "How many companies of a country began. Ask for one country. Counts as one API call."
+)
 """
 
 KEY: Final[Edit] = {
@@ -231,19 +340,16 @@ def test_a_field_is_a_column_of_the_input_a_key_of_the_record_and_its_texts(tmp_
 
 
 @pytest.mark.slow
-def test_a_route_with_a_tool_is_its_function_its_object_its_declaration_and_its_texts(
-    tmp_path: Path,
-) -> None:
+def test_a_feature_is_one_folder_and_one_line(tmp_path: Path) -> None:
+    """A route with two parameters, an answer of three fields, a page and a tool, in both languages."""
     copy = tmp_path / "copy"
     copy_program(copy)
 
-    touched = edit(copy, ROUTE)
+    touched = edit(copy, FEATURE)
     run_changed(copy, _TOLD, str(tmp_path / "data"))
 
-    assert len(touched) == 4
-    assert folders_said("a route, with its tool") >= {
-        Path(one).parent.as_posix() for one in touched
-    }
+    assert [one for one in touched if not one.startswith(f"{_FEATURE}/")] == ["serve/app.py"]
+    assert {"serve/features", "serve"} <= folders_said("a feature: routes, pages, tools")
 
 
 @pytest.mark.slow

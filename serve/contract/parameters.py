@@ -20,7 +20,7 @@ from typing import Any, Final, Literal
 
 from serve.contract import export_tables, seed_tables
 from serve.contract.prices import fill_prices
-from serve.contract.tables import TABLES, read_rows
+from serve.contract.tables import TABLES, feature_texts, read_rows
 from serve.contract.text import Text
 from shards.changes.change_file import NATURES
 from shards.codec.folding import SPELLINGS, fold
@@ -58,6 +58,10 @@ Kind = Literal[
     "place",  # countries, sectors and sub-sectors, which are read together
     "object",
 ]
+# The parts of its text in `texts.csv` of a feature, by the columns of tables/parameters.csv.
+_PARTS: Final = {
+    "": "description", "label_": "label", "heading_": "heading", "chip_": "chip", "needed_": "needed",
+}  # fmt: skip
 _JSON_TYPES: Final = ("integer", "number", "object")
 
 SeedWords = Mapping[str, Sequence[str]]
@@ -78,7 +82,7 @@ class Parameter:
         beside: a flag stands beside the bounds on this column in a form.
         required: the route has no answer without it.
         from_answer: only an answer has a value that can be sent, so `example` just shows its form.
-        text: its row in tables/parameters.csv, if that is not its name.
+        text: the name of its texts, in tables/parameters.csv or `texts.csv` of its feature, if that is not its name.
     """
 
     name: str
@@ -139,7 +143,9 @@ class Parameter:
         return self.text or self.name
 
     def _texts(self, kind: str) -> Text:
-        row = texts()[self.component]
+        row = texts().get(self.component)
+        if row is None:  # a parameter of one feature, which has few of these texts
+            return feature_texts().get((self.component, _PARTS[kind]), Text("", ""))
         return Text(fill_prices(row[f"{kind}fr"]), fill_prices(row[f"{kind}en"]))
 
     def schema(self, words: SeedWords) -> dict[str, Any]:

@@ -9,7 +9,7 @@ of the first kind. An empty value counts as an absent one, and values are trimme
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, Final
 
@@ -38,6 +38,8 @@ _CONDITIONS: Final = frozenset(one.name for one in fields(Query))
 _EVERYTHING: Final = Query()
 # The parameters that are read in one step, in the order of `place_names.places`.
 _PLACES: Final = (PAYS, SECTEUR, SOUS_SECTEUR)
+# Those that are put together: the options of a file, and the companies of `ids`.
+_APART: Final = (FORMAT, COLONNES, COMPTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class ParsedParameters:
         limit: companies of a page, in 1..1000; `lines`: of a file, None for as many as the plan allows.
         limite: values of a dimension, in 1..200; `n`: comparables, in 1..50.
         natures: kinds of changes, in their order; () for all.
+        own: the values of all other parameters, by column; those that were not sent have their default.
     """
 
     query: Query = _EVERYTHING
@@ -67,6 +70,11 @@ class ParsedParameters:
     depuis: str = ""
     natures: tuple[str, ...] = ()
     curseur: str | None = None
+    own: Mapping[str, Any] = field(default_factory=dict)
+
+
+# The columns that a call has a field for.
+_FIELDS: Final = frozenset(one.name for one in fields(ParsedParameters))
 
 
 def read(
@@ -123,7 +131,19 @@ def read(
             others.pop(parameter.name, None) for parameter in (FORMAT, COLONNES, COMPTES)
         )
         others["file"] = file_options.chosen_options(wanted, columns, statements, accepted)
-    return ParsedParameters(Query(**conditions, ranges=tuple(bounds.values())), **others)
+    own = {name: others.pop(name, default) for name, default in _own_defaults(declared).items()}
+    return ParsedParameters(Query(**conditions, ranges=tuple(bounds.values())), **others, own=own)
+
+
+@cache
+def _own_defaults(declared: tuple[Parameter, ...]) -> Mapping[str, Any]:
+    """The columns that no field of a call has, with the value of one that is not sent."""
+    columns = {parameter.column or parameter.name: parameter for parameter in declared}
+    return {
+        name: parameter.default
+        for name, parameter in columns.items()
+        if name not in _FIELDS | _CONDITIONS and not parameter.bound and parameter not in _APART
+    }
 
 
 @cache

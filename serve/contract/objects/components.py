@@ -1,6 +1,6 @@
 """All objects that have a name of their own in documents."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Annotated, Any, Final, get_args, get_origin
 
@@ -36,13 +36,17 @@ _MODULES: Final = (
 )
 
 
-def schemas(lang: Lang) -> dict[str, Schema]:
-    """The schemas by name, module by module, with texts in `lang`."""
-    return {name: component_schema(kind, lang) for name, kind in _components().items()}
+def schemas(lang: Lang, of_features: Iterable[ModuleType] = ()) -> dict[str, Schema]:
+    """The schemas by name, module by module, with texts in `lang`.
 
-
-def _components() -> dict[str, Any]:
-    return {name: kind for module in _MODULES for name, kind in _declarations(module)}
+    Args:
+        of_features: the modules `answers` of features.
+    """
+    return {
+        name: component_schema(kind, lang)
+        for module in (*_MODULES, *of_features)
+        for name, kind in _declarations(module)
+    }
 
 
 def _declarations(module: ModuleType) -> Iterator[tuple[str, Any]]:

@@ -79,7 +79,7 @@ def document(
         "paths": paths(product, lang),
         "components": {
             "schemas": {
-                **components.schemas(lang),
+                **components.schemas(lang, product.modules("answers")),
                 "Societe": company(lang),
                 **error_schemas,
             },
