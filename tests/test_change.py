@@ -62,7 +62,7 @@ PARAMETERS = (PAYS, YEAR)
 
 def births(request: Request, generation: OpenGeneration) -> PreparedCall[Naissances]:
     wanted = reader.read(request.pairs, PARAMETERS, generation.names)
-    country, year = next(iter(wanted.query.pays), ""), wanted.own["annee"]
+    country, year = next(iter(wanted.query.pays), ""), wanted.value(YEAR)
     tag = etag(generation.id, request.caller.plan.slug, "births", country, year)
     return PreparedCall(partial(run, generation, country, year, {"ETag": tag, **PRIVATE}), tag, {})
 

@@ -9,7 +9,7 @@ of the first kind. An empty value counts as an absent one, and values are trimme
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Final
 
@@ -53,7 +53,7 @@ class ParsedParameters:
         limit: companies of a page, in 1..1000; `lines`: of a file, None for as many as the plan allows.
         limite: values of a dimension, in 1..200; `n`: comparables, in 1..50.
         natures: kinds of changes, in their order; () for all.
-        own: the values of all other parameters, by column; those that were not sent have their default.
+        own: the values of all other parameters, by column; one that was not sent has its default.
     """
 
     query: Query = _EVERYTHING
@@ -70,7 +70,11 @@ class ParsedParameters:
     depuis: str = ""
     natures: tuple[str, ...] = ()
     curseur: str | None = None
-    own: Mapping[str, Any] = field(default_factory=dict)
+    own: tuple[tuple[str, Any], ...] = ()
+
+    def value(self, parameter: Parameter) -> Any:
+        """The value of a parameter that is among `own`."""
+        return dict(self.own)[parameter.column or parameter.name]
 
 
 # The columns that a call has a field for.
@@ -131,19 +135,19 @@ def read(
             others.pop(parameter.name, None) for parameter in (FORMAT, COLONNES, COMPTES)
         )
         others["file"] = file_options.chosen_options(wanted, columns, statements, accepted)
-    own = {name: others.pop(name, default) for name, default in _own_defaults(declared).items()}
+    own = tuple((name, others.pop(name, value)) for name, value in _own_defaults(declared))
     return ParsedParameters(Query(**conditions, ranges=tuple(bounds.values())), **others, own=own)
 
 
 @cache
-def _own_defaults(declared: tuple[Parameter, ...]) -> Mapping[str, Any]:
+def _own_defaults(declared: tuple[Parameter, ...]) -> tuple[tuple[str, Any], ...]:
     """The columns that no field of a call has, with the value of one that is not sent."""
     columns = {parameter.column or parameter.name: parameter for parameter in declared}
-    return {
-        name: parameter.default
+    return tuple(
+        (name, parameter.default)
         for name, parameter in columns.items()
         if name not in _FIELDS | _CONDITIONS and not parameter.bound and parameter not in _APART
-    }
+    )
 
 
 @cache
