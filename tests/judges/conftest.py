@@ -11,6 +11,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from serve.app import PRODUCT
 from serve.config import PREFIX, BurstLimits
 from serve.guests.docs.openapi import document
 from tests import ROOT
@@ -65,7 +66,7 @@ def live(demo_data: Path) -> Iterator[Live]:
 def description(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The whole document of the API, as a file."""
     path = tmp_path_factory.mktemp("description") / "openapi.json"
-    path.write_bytes(orjson.dumps(document.document()))
+    path.write_bytes(orjson.dumps(document.document(PRODUCT)))
     return path
 
 
