@@ -1,6 +1,6 @@
 # The targets of every day; `make` alone lists them. What is seldom run is a script of .ci/ (judges, wheels, lock,
 # sanitize, sbom, audit), whose head says how. Every tool is called through .venv, which `setup` creates from
-# requirements.lock (pinned, with hashes), again only when that file or pyproject.toml changes.
+# requirements/dev.lock (pinned, with hashes), again only when that file or pyproject.toml changes.
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo quick check test lint types layers bench golden clean
@@ -16,9 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN   := .venv/bin
 PY    := $(BIN)/python
 READY := .venv/.stamp
-BENCH := .venv/.bench-stamp
 DEMO  := demo-data
-RELEASE := .venv/release
 BUILT := $(DEMO)/.stamp
 KEYS  := $(DEMO)/keys.txt
 QUOTA := $(PY) -m quota --state $(DEMO)/state
@@ -38,13 +36,13 @@ help:     ## list the targets
 
 setup: $(READY) ## create .venv with everything pinned
 
-$(READY): requirements.lock pyproject.toml setup.py $(wildcard shards/kernel/*.py shards/kernel/*/*.py shards/search/matching/*.py)
+$(READY): requirements/dev.lock pyproject.toml setup.py $(wildcard shards/kernel/*.py shards/kernel/*/*.py shards/search/matching/*.py)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or later is needed, $(PYTHON) is older; try: make PYTHON=python3.12" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@command -v cc >/dev/null || \
-	  $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-compiler.lock
+	@# zig, of 100 MB, only where there is no C compiler.
+	sed "$$(command -v cc >/dev/null && echo '/^ziglang==/,/[^\\]$$/d')" requirements/dev.lock >.venv/dev.lock
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/dev.lock
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -106,12 +104,8 @@ types: $(READY) ## mypy, strict
 layers: $(READY) ## the import contracts of pyproject.toml
 	@$(BIN)/lint-imports
 
-bench: $(BENCH) ## build COMPANIES (200000) synthetic companies and search them beside DuckDB, SQLite and tantivy
+bench: $(READY) ## build COMPANIES (200000) synthetic companies and search them beside DuckDB, SQLite and tantivy
 	@$(PY) -m tests.bench --companies $(COMPANIES)
-
-$(BENCH): requirements-bench.lock $(READY)
-	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock
-	@touch $@
 
 # -- files that a command writes and the repository keeps ---------------------------------------------------------
 
@@ -119,11 +113,6 @@ $(BENCH): requirements-bench.lock $(READY)
 golden: $(READY) ## rewrite tests/golden and the examples of the API; read the diff, then run the tests
 	-@UPDATE_GOLDEN=1 $(PY) -m pytest -k golden
 	@git --no-pager diff --stat -- tests/golden serve/guests/docs/openapi/examples.json
-
-$(RELEASE)/.stamp: requirements-release.lock $(READY)
-	$(PYTHON) -m venv $(RELEASE)
-	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-release.lock
-	@touch $@
 
 clean:    ## remove files that can be made again, except .venv
 	rm -rf $(DEMO) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -30,7 +30,7 @@ TABLE: Final = Path(__file__).with_name("taux.csv")
 COLUMNS: Final = ("devise", "annee", "taux", "jours", "source")
 
 FIRST: Final = 1999
-LAST: Final = 2025  # the last whole year in the release of requirements.lock
+LAST: Final = 2025  # the last whole year in the release of requirements/dev.lock
 
 QUOTED: Final = (
     *("BGN", "CHF", "CZK", "DKK", "EEK", "GBP", "HRK", "LTL"),

@@ -15,7 +15,7 @@ import pytest
 from tests import ROOT
 from tests.prose import DOCUMENTS, FOLDERS, ROOMS, SPECIFICATION, expect_none, modules, name, prose
 
-_ROOTS: Final = "|".join((*FOLDERS, r"\.ci"))
+_ROOTS: Final = "|".join((*FOLDERS, "requirements", r"\.ci"))
 _PATH: Final = re.compile(rf"(?<![\w/.<{{~-])(?:{_ROOTS})/[\w./*-]*[\w*]")
 _FILE: Final = re.compile(r"(?<![\w/.*<>{}-])[\w-]+\.(?:py|md|lua|lock)\b")
 _MODULE: Final = re.compile(rf"(?<![\w/.@-])(?:{'|'.join(FOLDERS)})(?:\.\w+)+(?![\w/]|\.\w)")
@@ -36,7 +36,9 @@ DATA_FILES: Final = frozenset({"quota.lmdb"})
 
 
 def test_every_path_that_is_cited_exists() -> None:
-    files = {path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*")}
+    files = {
+        path.name for folder in (*FOLDERS, "requirements") for path in (ROOT / folder).rglob("*")
+    }
     files |= {path.name for path in ROOT.iterdir()}
 
     expect_none(

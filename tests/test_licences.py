@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 from tests import ROOT
 
 LOCKED = re.findall(
-    r"^([A-Za-z0-9_.-]+)==", (ROOT / "requirements-serve.lock").read_text(), re.MULTILINE
+    r"^([A-Za-z0-9_.-]+)==", (ROOT / "requirements" / "serve.lock").read_text(), re.MULTILINE
 )
 # Identifiers of SPDX, or the words of an older classifier. MPL-2.0 is about changes of its own files.
 ALLOWED = re.compile(

@@ -1,6 +1,6 @@
 """The wheel, built, installed into an empty environment and used from another folder.
 
-In CI pip installs the dependencies from requirements-serve.lock, hashes included, so a dependency
+In CI pip installs the dependencies from requirements/serve.lock, hashes included, so a dependency
 that the wheel does not declare is missed. Elsewhere a `.pth` file lends the environment the
 libraries of this one, because a developer's machine may be offline; the rooms themselves always
 come from the wheel, which `test_every_room_is_imported_from_the_wheel` proves.
@@ -43,7 +43,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("host")
     binaries = empty_environment(folder)
     if os.environ.get("CI"):
-        locked = ("--require-hashes", "--requirement", str(ROOT / "requirements-serve.lock"))
+        locked = ("--require-hashes", "--requirement", str(ROOT / "requirements" / "serve.lock"))
         install(binaries, *locked)
     else:
         lend_libraries(folder)

@@ -164,7 +164,7 @@ def blocks(document: str, heading: str) -> list[str]:
 def supply(host: Host, wheel: Path, packages: Path) -> None:
     """Put into /root/install what INSTALL.md wants there, and let pip find the packages that it would fetch."""
     install = host.root / "root" / "install"
-    for path in (wheel, *ROOT.glob("requirements-*.lock"), *DEPLOY.iterdir()):
+    for path in (wheel, *(ROOT / "requirements").glob("*.lock"), *DEPLOY.iterdir()):
         shutil.copy(path, install)
     shutil.copytree(packages, host.root / "root" / "packages")
     (host.root / "etc" / "pip.conf").write_text(
@@ -173,13 +173,13 @@ def supply(host: Host, wheel: Path, packages: Path) -> None:
 
 
 def fetch_packages(target: Path) -> None:
-    """Fetch what requirements-build.lock pins, for the system's Python, and what builds the sources among them."""
+    """Fetch what requirements/build.lock pins, for the system's Python, and what builds the sources among them."""
     if sys.version_info[:2] != _version_of_the_system():
         absent(
             "the wheel of this Python is of no use to /usr/bin/python3, which has another version"
         )
     for wanted in (
-        ("--require-hashes", "-r", str(ROOT / "requirements-build.lock")),
+        ("--require-hashes", "-r", str(ROOT / "requirements" / "build.lock")),
         ("setuptools", "wheel"),
     ):
         done = subprocess.run(

@@ -345,8 +345,8 @@ def test_what_the_container_holds_is_enough_to_serve_and_to_mirror(
 
 
 def test_the_container_installs_the_versions_of_the_tests() -> None:
-    known = _versions("requirements.lock")
-    served = _versions("requirements-serve.lock")
+    known = _versions("dev")
+    served = _versions("serve")
 
     assert served.items() <= known.items()
     assert {"aiohttp", "lmdb", "numpy", "obstore", "redis", "cryptography"} <= served.keys()
@@ -354,10 +354,10 @@ def test_the_container_installs_the_versions_of_the_tests() -> None:
 
 
 def test_a_builder_installs_the_versions_of_the_tests_and_what_a_server_has() -> None:
-    built = _versions("requirements-build.lock")
+    built = _versions("build")
 
-    assert _versions("requirements-serve.lock").items() <= built.items()
-    assert built.items() <= _versions("requirements.lock").items()
+    assert _versions("serve").items() <= built.items()
+    assert built.items() <= _versions("dev").items()
     assert {"polars", "pyarrow", "ixbrlparse", "python-stdnum"} <= built.keys()
 
 
@@ -370,7 +370,8 @@ def _started_by(name: str, folder: Path) -> list[str]:
 
 
 def _versions(name: str) -> dict[str, str]:
-    return dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", (ROOT / name).read_text(), re.MULTILINE))
+    lock = (ROOT / "requirements" / f"{name}.lock").read_text()
+    return dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", lock, re.MULTILINE))
 
 
 def _run(command: list[str], cwd: Path = ROOT) -> "subprocess.CompletedProcess[str]":

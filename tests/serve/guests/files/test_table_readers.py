@@ -33,11 +33,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 def optional(name: str) -> Any:
-    """A library of requirements-bench.lock; absent, it skips the test, and fails it in CI."""
+    """A library of requirements/dev.lock; absent, it skips the test, and fails it in CI."""
     try:
         return importlib.import_module(name)
     except ImportError:
-        absent(f"{name} is not installed; `make .venv/.bench-stamp`")
+        absent(f"{name} is not installed; `make setup`")
 
 
 def by_pandas(path: Path) -> Records:
