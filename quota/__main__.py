@@ -364,11 +364,11 @@ def _parser() -> argparse.ArgumentParser:
         if noun not in groups:
             group = _add(top, noun, _NOUNS[noun], example)
             groups[noun] = group.add_subparsers(required=True, metavar="COMMAND")
-        command = _add(groups[noun], word, verb.about, example)
+        verb_parser = _add(groups[noun], word, verb.about, example)
         for names, options in verb.arguments:
-            command.add_argument(*names, **options)
-        command.add_argument("--json", action="store_true", help="print JSON")
-        command.set_defaults(command=verb.run)
+            verb_parser.add_argument(*names, **options)
+        verb_parser.add_argument("--json", action="store_true", help="print JSON")
+        verb_parser.set_defaults(command=verb.run)
     return parser
 
 
