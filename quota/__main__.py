@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from quota import open_store
+from quota import command, open_store
 from quota.accounts import INCLUDED, check_plan
-from quota.command_line import commands, output
-from quota.command_line.commands import Result
+from quota.command import Result
+from quota.command_line import output
 from quota.command_line.output import Plans
 from quota.errors import NumberTakenError, QuotaError
 from quota.ledger.calls import PACK_MOST
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser = _parser()
         options = parser.parse_args(arguments)
         _check(parser, options, plans)
-        first = options.command is commands.create_account
+        first = options.command is command.create_account
         store = open_ledger(options.quota, options.state, create=first)
         try:
             result = asyncio.run(options.command(store, options, plans, datetime.now(UTC)))
@@ -94,7 +94,7 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace, plans: 
                 f"--no-api-tool cannot be had with the plan {options.plan!r}, which includes the "
                 "API tool; leave it out"
             )
-    first = options.command is commands.create_account
+    first = options.command is command.create_account
     if on_this_host and urlsplit(str(options.state)).scheme in ("redis", "rediss"):
         parser.error(
             f"--state is a folder, {str(options.state)!r} is none: give an address as --quota"
@@ -220,115 +220,115 @@ _NOUNS: Final = {
 }
 _VERBS: Final = (
     _Verb(
-        "account create", commands.create_account, "a new organisation",
+        "account create", command.create_account, "a new organisation",
         "--plan data --api-tool --nom 'Société Générale' --json",
         [_argument("--nom", type=_line, default="", help="the organisation's name"),
          _argument("--plan", required=True, help=_PLANS_HELP), _MODULES, _API_TOOL],
     ),
-    _Verb("account show", commands.show_account, "one organisation", "a_0000000000aA", [_ACCOUNT]),
-    _Verb("account list", commands.list_accounts, "all organisations", "--json"),
+    _Verb("account show", command.show_account, "one organisation", "a_0000000000aA", [_ACCOUNT]),
+    _Verb("account list", command.list_accounts, "all organisations", "--json"),
     _Verb(
-        "account set-plan", commands.set_plan, "change the plan, from the next call on",
+        "account set-plan", command.set_plan, "change the plan, from the next call on",
         "a_0000000000aA corporate --api-tool",
         [_ACCOUNT, _argument("plan", metavar="PLAN", nargs="?", default=None, help=_PLANS_HELP),
          _argument("--plan", dest="named_plan", metavar="PLAN", help="the same, by name"), _MODULES, _API_TOOL],
     ),
     _Verb(
-        "key create", commands.create_key, "a new key, shown this once",
+        "key create", command.create_key, "a new key, shown this once",
         "a_0000000000aA --label 'CRM de Żabka' --json",
         [_ACCOUNT, _LABEL],
     ),
-    _Verb("key list", commands.list_keys, "the keys of an organisation", "a_0000000000aA", [_ACCOUNT]),
+    _Verb("key list", command.list_keys, "the keys of an organisation", "a_0000000000aA", [_ACCOUNT]),
     _Verb(
-        "key revoke", commands.revoke_key, "end a key at once", "k_0000000000aA",
+        "key revoke", command.revoke_key, "end a key at once", "k_0000000000aA",
         [_argument("key_id", metavar="KEY_ID")],
     ),
     _Verb(
-        "address create", commands.create_address, "a new reconciliation address, shown this once",
+        "address create", command.create_address, "a new reconciliation address, shown this once",
         "a_0000000000aA --label OpenRefine --json",
         [_ACCOUNT, _LABEL],
     ),
     _Verb(
-        "address list", commands.list_addresses, "the addresses of an organisation",
+        "address list", command.list_addresses, "the addresses of an organisation",
         "a_0000000000aA", [_ACCOUNT],
     ),
     _Verb(
-        "address revoke", commands.revoke_address, "end an address at once", "r_0000000000aA",
+        "address revoke", command.revoke_address, "end an address at once", "r_0000000000aA",
         [_argument("address_id", metavar="ADDRESS_ID")],
     ),
     _Verb(
-        "person add", commands.add_person, "one more person, whose password is shown this once",
+        "person add", command.add_person, "one more person, whose password is shown this once",
         "a_0000000000aA zoe@exemple.fr",
         [_ACCOUNT, _EMAIL, _role(ADMINISTRATOR)],
     ),
     _Verb(
-        "person invite", commands.invite, "a link by which somebody joins, shown this once",
+        "person invite", command.invite, "a link by which somebody joins, shown this once",
         "a_0000000000aA zoe@exemple.fr --role membre", [_ACCOUNT, _EMAIL, _role(MEMBER), *_BY_MAIL],
     ),
     _Verb(
-        "person invitations", commands.invitations, "the links of an organisation that can be used",
+        "person invitations", command.invitations, "the links of an organisation that can be used",
         "a_0000000000aA", [_ACCOUNT],
     ),
     _Verb(
-        "person reset", commands.reset, "a link by which a person chooses another password",
+        "person reset", command.reset, "a link by which a person chooses another password",
         "zoe@exemple.fr", [_EMAIL, *_BY_MAIL],
     ),
     _Verb(
-        "person role", commands.set_role, "give a person another role", "zoe@exemple.fr membre",
+        "person role", command.set_role, "give a person another role", "zoe@exemple.fr membre",
         [_EMAIL, _argument("role", choices=ROLES, metavar="ROLE", help="%(choices)s")],
     ),
     _Verb(
-        "person remove", commands.remove_person, "remove a person from the organisation",
+        "person remove", command.remove_person, "remove a person from the organisation",
         "zoe@exemple.fr", [_EMAIL],
     ),
     _Verb(
-        "person list", commands.list_people, "the people of an organisation", "a_0000000000aA",
+        "person list", command.list_people, "the people of an organisation", "a_0000000000aA",
         [_ACCOUNT],
     ),
     _Verb(
-        "person confirm", commands.confirm, "let an address count that no mail reaches",
+        "person confirm", command.confirm, "let an address count that no mail reaches",
         "zoe@exemple.fr", [_argument("email", metavar="EMAIL")],
     ),
     _Verb(
-        "person password", commands.new_password, "replace a lost password, shown this once",
+        "person password", command.new_password, "replace a lost password, shown this once",
         "zoe@exemple.fr", [_argument("email", metavar="EMAIL")],
     ),
     _Verb(
-        "credits add", commands.add_credits, "add a pack of credits", "a_0000000000aA 500",
+        "credits add", command.add_credits, "add a pack of credits", "a_0000000000aA 500",
         [_ACCOUNT, _argument("count", type=_PACK, metavar="N", help=f"at most {PACK_MOST}")],
     ),
-    _Verb("payment unapplied", commands.list_unapplied, "what was paid and has no effect yet", "--json"),
+    _Verb("payment unapplied", command.list_unapplied, "what was paid and has no effect yet", "--json"),
     _Verb(
-        "payment settle", commands.settle_unapplied, "forget one that was settled by hand", "cs_0000000000aA",
+        "payment settle", command.settle_unapplied, "forget one that was settled by hand", "cs_0000000000aA",
         [_argument("payment", metavar="PAYMENT")],
     ),
-    _Verb("usage", commands.usage, "calls, exports and credits, used and left", "a_0000000000aA --json",
+    _Verb("usage", command.usage, "calls, exports and credits, used and left", "a_0000000000aA --json",
           [_ACCOUNT]),
-    _Verb("exports", commands.list_exports, "the last 20 exports that were counted", "a_0000000000aA",
+    _Verb("exports", command.list_exports, "the last 20 exports that were counted", "a_0000000000aA",
           [_ACCOUNT]),
     _Verb(
-        "compact", commands.compact, "drop the counters of old months", "--keep-months 24",
+        "compact", command.compact, "drop the counters of old months", "--keep-months 24",
         [_argument("--keep-months", type=_MONTHS, default=KEPT_MONTHS, metavar="N",
                    help="keep this month and N before it (%(default)s)")],
     ),
     _Verb(
-        "repair", commands.repair, "count from an earlier month again, after a clock that was ahead",
+        "repair", command.repair, "count from an earlier month again, after a clock that was ahead",
         "--floor 2026-11",
         [_argument("--floor", type=_month, required=True, metavar="MONTH",
                    help="the first month whose counters count, as 2026-11")],
     ),
     _Verb(
-        "purge", commands.purge, "list free organisations that were never used, or remove them",
+        "purge", command.purge, "list free organisations that were never used, or remove them",
         "--unused-days 180 --yes",
         [_argument("--unused-days", type=_DAYS, default=UNUSED_DAYS, metavar="N",
                    help="of those created more than N days ago (%(default)s)"),
          _argument("--yes", action="store_true", help="remove them; without it they are only listed")],
     ),
     _Verb(
-        "audit", commands.audit, "compare all charges with the sums of grants and packs", "--json",
+        "audit", command.audit, "compare all charges with the sums of grants and packs", "--json",
     ),
     _Verb(
-        "backup", commands.backup, "write a verified copy", "quota-copy.lmdb",
+        "backup", command.backup, "write a verified copy", "quota-copy.lmdb",
         [_argument("file", type=Path, metavar="FILE")],
     ),
 )  # fmt: skip
