@@ -19,9 +19,7 @@ import orjson
 
 from quota import command, open_store
 from quota.accounts import INCLUDED, check_plan
-from quota.command import Result
-from quota.command_line import output
-from quota.command_line.output import Plans
+from quota.command import Plans, Result
 from quota.errors import NumberTakenError, QuotaError
 from quota.ledger.calls import PACK_MOST
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
@@ -107,9 +105,9 @@ def _print(result: Result, *, as_json: bool) -> None:
     if as_json:
         print(orjson.dumps(result).decode())
     elif isinstance(result, Mapping):
-        _print_lines(output.lines(result))
+        _print_lines(command.object_lines(result))
     else:
-        _print_lines(output.row(members) for members in result)
+        _print_lines(command.object_row(members) for members in result)
 
 
 def _print_lines(lines: Iterable[str]) -> None:

@@ -25,7 +25,7 @@ from quota.accounts import Account, Key
 from quota.edge import leases
 from quota.edge.leases import Move, TakeResult
 from quota.errors import QuotaError, StoreUnavailable
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from quota.ledger.transaction import WriteTransaction
 from quota.periods import day, utc
 from quota.plans import Plan

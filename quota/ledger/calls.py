@@ -7,19 +7,20 @@ functions of every request a second time, in Lua. Exports are in `exports.py`, a
 
 A clock that steps back gives nobody extra calls or credits: the counters of the earlier period
 still exist. Where `compact` dropped them, the first kept moment replaces the time.
+
+The rows of charges have no time, so that they are small, and there are many of them. The last openings of a month are
+one row more, for a page that shows people what their credits were spent for; nothing is billed by it.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import islice, takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
 from quota.errors import NotAllowedError
-from quota.ledger import openings, row_format
+from quota.ledger import row_format
 from quota.ledger.account_rows import account_of
-from quota.ledger.openings import Opening
-from quota.ledger.purchase import Purchase
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import Period, day, month, start_of_month, utc
 from quota.plans import Plan
@@ -29,6 +30,38 @@ from quota.results import Charge, Credits, Meter
 # 64 bits and a Lua script counts in doubles, exact to 2**53: no sum comes near either.
 PACK_MOST: Final = 10**9
 PACKS_MOST: Final = 10**12
+# Openings that a month keeps of an account, as the script `charge.lua` does.
+KEPT_OPENINGS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """One call, and a full record or an analysis, with the limits of the account's plan (D5, D9, X11).
+
+    Attributes:
+        account: the account that pays, such as "a_0000000000aA".
+        call_limit: calls per day that the plan allows.
+        company: the company as "ISO2/id", such as "EE/10000018"; of an analysis, its module and subject.
+        cost: credits, due once per calendar month.
+        grant: credits per month that the plan includes; packs are used after them.
+        trials: None, or how many analyses a month the plan lets try at no credits (`cost` is 0).
+    """
+
+    account: str
+    call_limit: int
+    company: str
+    cost: int
+    grant: int
+    trials: int | None = None
+
+
+class Opening(NamedTuple):
+    """A record or an analysis that was opened, as `Purchase.company` names it, and its credits."""
+
+    at: datetime
+    credits: int
+    subject: str
+
 
 # -- calls -------------------------------------------------------------------------
 
@@ -100,7 +133,7 @@ def charge(txn: WriteTransaction, purchase: Purchase, now: datetime) -> Charge:
     from_grant = min(cost, max(0, grant - credit.used))
     _spend(txn, account, period, from_grant, cost - from_grant)
     txn.put(key, row_format.pack_pair(from_grant, cost - from_grant))
-    openings.note(txn, period, account, purchase.company, cost, moment)
+    note_opening(txn, period, account, purchase.company, cost, moment)
     return Charge("charged", cost, credit.left - cost, period.end)
 
 
@@ -113,7 +146,7 @@ def _try(txn: WriteTransaction, purchase: Purchase, moment: datetime, tried: Cha
         return replace(tried, outcome="no_trial")
     txn.put(key, row_format.pack(used + 1))
     txn.put(charge_key(period, purchase), row_format.pack_pair(0, 0))
-    openings.note(txn, period, purchase.account, purchase.company, 0, moment)
+    note_opening(txn, period, purchase.account, purchase.company, 0, moment)
     return tried
 
 
@@ -133,7 +166,7 @@ def is_charged(txn: ReadTransaction, account: str, company: str, now: datetime) 
 def recent_charges(txn: ReadTransaction, account: str, now: datetime) -> Sequence[Opening]:
     """The last records and analyses that were charged in this month, the newest first."""
     txn.expect([row_format.FLOOR, row_format.join(row_format.OPENED, month(now).key, account)])
-    return openings.of_account(txn, month(clamp_to_retained(txn, now)), account)
+    return openings_of(txn, month(clamp_to_retained(txn, now)), account)
 
 
 def add_credits(txn: WriteTransaction, account: str, count: int) -> int:
@@ -251,3 +284,23 @@ def drop(txn: WriteTransaction, at_most: int) -> int:
 def _rows_before(txn: ReadTransaction, table: bytes, floor: bytes) -> Iterator[tuple[bytes, bytes]]:
     # A day, "2026-11-21", sorts between its own month and the next.
     return takewhile(lambda row: row[0] < table + floor, txn.scan(table))
+
+
+# -- the last openings ---------------------------------------------------------------
+
+
+def note_opening(
+    txn: WriteTransaction, period: Period, account: str, subject: str, credits: int, now: datetime
+) -> None:
+    """Enter an opening as the last one of the month, and drop the oldest of more than KEPT."""
+    row = row_format.join(row_format.OPENED, period.key, account)
+    newest = f"{int(now.timestamp())} {credits} {subject}\n".encode()
+    older = (txn.get(row) or b"").split(b"\n")[: KEPT_OPENINGS - 1]
+    txn.put(row, newest + b"\n".join(older))
+
+
+def openings_of(txn: ReadTransaction, period: Period, account: str) -> Sequence[Opening]:
+    """The last openings of the month, the newest first."""
+    stored = txn.get(row_format.join(row_format.OPENED, period.key, account)) or b""
+    lines = (line.split(" ", 2) for line in stored.decode().split("\n") if line)
+    return [Opening(datetime.fromtimestamp(int(at), UTC), int(n), what) for at, n, what in lines]

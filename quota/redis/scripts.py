@@ -19,10 +19,9 @@ from hashlib import sha1
 from importlib import resources
 from typing import Any, Final, NamedTuple
 
-from quota.ledger import openings, row_format
+from quota.ledger import row_format
 from quota.ledger.activity import KEPT_DAYS
-from quota.ledger.calls import charge_key, clamp_to_floor
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import KEPT_OPENINGS, Purchase, charge_key, clamp_to_floor
 from quota.periods import day, month
 from quota.redis.hash_layout import META, names_by_field, period_hash, place
 from quota.results import Charge, Meter
@@ -118,7 +117,7 @@ def take_and_charge(
         _CHARGE, names, floor, purchase.account, limit if count_call else "",
         purchase.company, purchase.cost, purchase.grant,
         "" if purchase.trials is None else purchase.trials,
-        int(moment.timestamp()), openings.KEPT,
+        int(moment.timestamp()), KEPT_OPENINGS,
     )  # fmt: skip
 
     def parse(reply: Reply) -> tuple[Meter, Charge | None]:

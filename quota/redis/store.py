@@ -18,8 +18,8 @@ from quota.errors import NotAllowedError
 from quota.ledger import account_rows, calls, people, row_format
 from quota.ledger.account_rows import KeyKind
 from quota.ledger.audit import AuditReport, audit
+from quota.ledger.calls import Purchase
 from quota.ledger.people import Person
-from quota.ledger.purchase import Purchase
 from quota.ledger.transaction import ReadTransaction
 from quota.periods import day, utc
 from quota.redis import scripts

@@ -17,7 +17,7 @@ from quota.accounts import FREE, Account, Key
 from quota.ledger import account_rows, activity, calls, exports, payments, people, tickets
 from quota.ledger.account_rows import ADDRESSES
 from quota.ledger.activity import KeyUse
-from quota.ledger.openings import Opening
+from quota.ledger.calls import Opening
 from quota.ledger.payments import Payment, UnappliedPayment
 from quota.ledger.people import Person
 from quota.ledger.transaction import WriteTransaction

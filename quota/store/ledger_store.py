@@ -16,8 +16,8 @@ from quota.accounts import Account, Key
 from quota.ledger import account_rows, activity, calls, exports, lists, people, retention
 from quota.ledger.account_rows import KeyKind
 from quota.ledger.audit import AuditReport
+from quota.ledger.calls import Purchase
 from quota.ledger.people import Person
-from quota.ledger.purchase import Purchase
 from quota.periods import day, iso, utc
 from quota.plans import Plan
 from quota.results import Charge, CountedExport, Meter, Refusal, Reservation, Usage

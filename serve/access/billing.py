@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from quota.accounts import Account
 from quota.errors import StoreUnavailable
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from quota.plans import Plan
 from quota.results import CountedExport, Meter, Refusal, Reservation
 from quota.store.interface import Store

@@ -23,7 +23,7 @@ from typing import Final
 import lmdb
 
 from quota.edge.edge_store import EdgeStore
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from quota.plans import load
 from quota.redis.store import RedisStore
 from quota.store.interface import Store

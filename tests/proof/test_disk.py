@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from quota.errors import StoreUnavailable
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from quota.plans import load
 from quota.store.lmdb_file import FILE, damage_of
 from quota.store.lmdb_store import LmdbStore

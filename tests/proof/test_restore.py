@@ -17,7 +17,7 @@ import aiohttp
 import pytest
 
 from quota.ledger import row_format
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from quota.plans import load
 from quota.redis.store import RedisStore
 from quota.store.lmdb_file import FILE

@@ -16,7 +16,7 @@ from typing import Any, Final
 import lmdb
 
 from quota.errors import StoreUnavailable
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from quota.store.lmdb_store import LmdbStore
 
 NOW: Final = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -11,8 +11,8 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from quota.errors import NotAllowedError, UnknownError
 from quota.keys import ADDRESS_PREFIX, PREFIX
-from quota.ledger import openings, row_format
-from quota.ledger.purchase import Purchase
+from quota.ledger import calls, row_format
+from quota.ledger.calls import Purchase
 from quota.periods import months_before
 from quota.redis.store import RedisStore
 from quota.results import Refusal, Reservation
@@ -261,7 +261,7 @@ class StoreAgainstModel(PeopleAgainstModel):
             told = self.store.accounts.recent_charges(account, self.now).result()
 
             assert [(int(one.at.timestamp()), one.credits, one.subject) for one in told] == (
-                expected[: openings.KEPT]
+                expected[: calls.KEPT_OPENINGS]
             )
 
     @invariant()

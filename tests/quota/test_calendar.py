@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from quota.periods import day, month
 from tests.quota.dict_store import DictStore
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from quota.ledger.openings import Opening
+from quota.ledger.calls import Opening
 from serve.api.analyses.entreprise import ENTREPRISE
 from serve.api.analyses.marche import MARCHE
 from serve.contract.errors import ApiError

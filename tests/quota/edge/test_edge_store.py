@@ -14,7 +14,7 @@ from quota import keys
 from quota.edge import edge_store, leases
 from quota.edge.edge_store import FRESH_S, EdgeStore
 from quota.errors import StoreUnavailable, WrongStoreError
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from quota.redis.store import RedisStore
 from quota.results import Meter
 from quota.store.interface import Store

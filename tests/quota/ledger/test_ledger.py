@@ -7,9 +7,8 @@ from hypothesis import settings
 
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger.activity import MATCHES_KEPT
+from quota.ledger.calls import Opening, Purchase
 from quota.ledger.exports import KEPT
-from quota.ledger.openings import Opening
-from quota.ledger.purchase import Purchase
 from quota.results import CountedExport, Refusal, Reservation
 from quota.store.ledger_store import LedgerStore
 from tests.quota.dict_store import DictStore

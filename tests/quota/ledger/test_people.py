@@ -9,9 +9,9 @@ from quota.accounts import Account
 from quota.errors import NotAllowedError, UnknownError
 from quota.keys import digest
 from quota.ledger import people
+from quota.ledger.calls import Purchase
 from quota.ledger.payments import Payment
 from quota.ledger.people import Person
-from quota.ledger.purchase import Purchase
 from quota.plans import load
 from quota.redis.store import RedisStore
 from quota.store import passwords

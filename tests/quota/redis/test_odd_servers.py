@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from quota.errors import StoreUnavailable, WrongStoreError
-from quota.redis import bounded_socket, connection
+from quota.redis import connection
 from quota.redis.store import RedisStore
 from tests.quota.servers import Server, running
 from tests.quota.small import NOON, PLANS
@@ -37,8 +37,8 @@ def quick_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """All bounds a fifth of what they are, so that a test need not wait for them."""
     monkeypatch.setattr(connection, "ANSWER_S", PIECE_S)
     monkeypatch.setattr(connection, "PAUSE_S", 0.0)
-    monkeypatch.setattr(bounded_socket, "WHOLE_S", WHOLE_S)
-    monkeypatch.setattr(bounded_socket, "LARGEST", LARGEST)
+    monkeypatch.setattr(connection, "WHOLE_REPLY_S", WHOLE_S)
+    monkeypatch.setattr(connection, "LARGEST_REPLY", LARGEST)
 
 
 class Proxy:

@@ -15,7 +15,7 @@ import lmdb
 import pytest
 
 from quota.errors import StoreUnavailable
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from quota.store.lmdb_file import LmdbFile
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.small import NOON, PLANS

@@ -13,7 +13,7 @@ import pytest
 
 from quota import keys
 from quota.errors import NotAllowedError, StoreUnavailable, UnknownError, WrongStoreError
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from quota.results import Reservation
 from quota.store.lmdb_file import FILE
 from quota.store.lmdb_store import LmdbStore

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from quota.redis.store import RedisStore
 from quota.results import Reservation
 from quota.store.lmdb_file import FILE

@@ -9,7 +9,7 @@ import pytest
 from quota.errors import StoreUnavailable
 from quota.keys import digest
 from quota.ledger import row_format
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from quota.periods import day, month
 from quota.redis.store import RedisStore
 from quota.store.ledger_store import LedgerStore

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from quota.errors import NotAllowedError, StoreUnavailable
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from quota.store import lmdb_file
 from quota.store.lmdb_file import FILE
 from quota.store.lmdb_store import LmdbStore

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from shards.codec.record import CONTACTS
 from shards.query import ORDERS
 from tests.serve import world

@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from quota.store.lmdb_store import LmdbStore
 from tests.proof.tools import absent
 from tests.serve import world

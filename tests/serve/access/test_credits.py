@@ -7,7 +7,7 @@ from urllib.parse import quote
 import aiohttp
 import pytest
 
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from tests.serve import world
 from tests.serve.client import PLANS, Customer, Reply, Served, serving
 from tests.serve.clock import Clock

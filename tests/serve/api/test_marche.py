@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from tests.serve import world
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.clock import Clock

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from quota.errors import StoreUnavailable
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from quota.store.lmdb_store import LmdbStore
 from serve.config import BurstLimits
 from tests.serve import world

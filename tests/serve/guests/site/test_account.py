@@ -2,7 +2,7 @@
 
 import re
 
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from tests.serve.client import PLANS, Served
 from tests.serve.guests.site.visitor import Visitor, member
 

@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Response, expect
 
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from serve.guests.site import facet_counts
 from tests.serve import world
 from tests.serve.client import PLANS, Served, serving

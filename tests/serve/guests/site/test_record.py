@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from serve.features.record import peer_ranks
 from tests.serve import world
 from tests.serve.client import PLANS, Served, serving

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, Page
 
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from serve.guests.site import formatting
 from shards.generations.groups import Relationship
 from tests import world as worlds

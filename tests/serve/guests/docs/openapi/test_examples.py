@@ -7,7 +7,7 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from quota.ledger.purchase import Purchase
+from quota.ledger.calls import Purchase
 from serve.guests.docs.openapi.examples import FILE
 from tests import golden
 from tests.serve.client import PLANS, Customer, Served, serving
