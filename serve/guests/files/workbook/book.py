@@ -13,22 +13,21 @@ from time import perf_counter
 from typing import Final
 
 from serve.guests.files.workbook import (
-    export_data,
-    intro_sheet,
-    reference_sheets,
-    scope_sheets,
-)
-from serve.guests.files.workbook.accounts import (
     company_accounts,
+    company_sheets,
+    export_data,
     index_sheet,
+    intro_sheet,
     key_figures_sheet,
     line_sheet,
+    own_list_sheet,
+    reference_sheets,
+    scope_sheets,
     statement_sheet,
 )
 from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.export_request import ExportRequest, ExportResult
 from serve.guests.files.workbook.labels import Labels
-from serve.guests.files.workbook.lists import company_sheets, own_list_sheet
 from serve.guests.files.workbook.sheet import Book, Sheet, naive_moment
 from shards.generations.generation_files import Generation
 

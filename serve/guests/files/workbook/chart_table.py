@@ -1,6 +1,6 @@
 """A small table with a row of totals, a bar chart beside it, and the chart of a company's years.
 
-For sheets of up to a few hundred rows; lists/table_sheet.py writes the long lists.
+For sheets of up to a few hundred rows; table_sheet.py writes the long lists.
 """
 
 from collections.abc import Mapping, Sequence

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from serve.contract import company_fields, seed_tables
+from serve.guests.files.workbook import list_columns
 from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.filter_lines import country_names
 from serve.guests.files.workbook.labels import Labels
-from serve.guests.files.workbook.lists import list_columns
 from serve.guests.files.workbook.sheet import Sheet, naive_moment
 from shards.format import FORMAT_VERSION
 from shards.ratios.ratio_table import ratios

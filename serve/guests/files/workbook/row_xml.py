@@ -1,7 +1,7 @@
 """Rows of the long lists, written directly as XML.
 
 xlsxwriter stores, checks and escapes cell by cell, with ten calls per cell: most of the time of an
-export. The lists know the type of each column, so a cell is one string (lists/column_cells.py), and a row is
+export. The lists know the type of each column, so a cell is one string (column_cells.py), and a row is
 appended to the temporary file in which xlsxwriter keeps its own rows (`constant_memory`). xlsxwriter
 writes the rest of the sheet.
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from serve.contract import seed_tables
-from serve.guests.files.workbook.accounts import ratio_formulas
+from serve.guests.files.workbook import ratio_formulas
 from shards.ratios import accounts
 from shards.ratios.ratio_table import MONTHS, ratios
 from tests.serve.guests.files.workbook.workbooks import (

@@ -9,9 +9,9 @@ import pytest
 from openpyxl import load_workbook
 
 from serve.contract import company_fields
+from serve.guests.files.workbook import column_cells
 from serve.guests.files.workbook.cell_values import is_page
-from serve.guests.files.workbook.lists import column_cells
-from serve.guests.files.workbook.lists.column_cells import Band
+from serve.guests.files.workbook.column_cells import Band
 from serve.guests.files.workbook.sheet import Book, Sheet
 
 TEXTS = [

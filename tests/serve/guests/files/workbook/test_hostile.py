@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from serve.contract import company_fields
-from serve.guests.files.workbook import cell_values
+from serve.guests.files.workbook import cell_values, column_cells
 from serve.guests.files.workbook.cell_values import LONGEST_CELL, is_page, link_target
-from serve.guests.files.workbook.lists import column_cells
 from serve.guests.files.workbook.sheet import Book
 from tests.serve.guests.files.workbook.workbooks import File, cells, of_world, rows
 from tests.serve.world import STATEMENTS

@@ -11,8 +11,8 @@ import pytest
 from openpyxl.utils import get_column_letter
 
 from serve.contract import seed_tables
+from serve.guests.files.workbook import list_columns
 from serve.guests.files.workbook.labels import Labels
-from serve.guests.files.workbook.lists import list_columns
 from shards.codec.record import CONTACTS, FIELDS
 from shards.query import ORDERS, Query, Range
 from shards.ratios import exchange_rates

@@ -7,9 +7,8 @@ from string import Formatter
 
 from seeds import TABLES
 from serve.contract import company_fields, seed_tables
-from serve.guests.files.workbook import book
+from serve.guests.files.workbook import book, list_columns
 from serve.guests.files.workbook.labels import TEXTS, Labels
-from serve.guests.files.workbook.lists import list_columns
 from shards.codec.record import ETATS, FIELDS
 from shards.query import ORDERS
 

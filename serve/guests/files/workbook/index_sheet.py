@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from serve.contract import company_fields
-from serve.guests.files.workbook.accounts.company_accounts import CompanyAccounts
+from serve.guests.files.workbook import table_sheet
+from serve.guests.files.workbook.company_accounts import CompanyAccounts
 from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.labels import Labels
-from serve.guests.files.workbook.lists import table_sheet
-from serve.guests.files.workbook.lists.list_columns import IDENTITY, company_column
-from serve.guests.files.workbook.lists.table_sheet import TableColumn
+from serve.guests.files.workbook.list_columns import IDENTITY, company_column
 from serve.guests.files.workbook.sheet import Sheet
+from serve.guests.files.workbook.table_sheet import TableColumn
 
 
 def write(

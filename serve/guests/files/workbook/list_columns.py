@@ -12,9 +12,9 @@ from math import isfinite
 from typing import Any, Final
 
 from serve.contract import company_fields, notation, seed_tables
+from serve.guests.files.workbook.column_cells import HEADCOUNT, Band
 from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.labels import Labels
-from serve.guests.files.workbook.lists.column_cells import HEADCOUNT, Band
 from shards.codec import bands
 from shards.ratios import exchange_rates
 

@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from typing import Final
 
-from serve.guests.files.workbook import styles
+from serve.guests.files.workbook import list_columns, styles, table_sheet
 from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.labels import Labels
-from serve.guests.files.workbook.lists import list_columns, table_sheet
-from serve.guests.files.workbook.lists.list_columns import IDENTITY, PRINTED, company_column
-from serve.guests.files.workbook.lists.table_sheet import TableColumn
+from serve.guests.files.workbook.list_columns import IDENTITY, PRINTED, company_column
 from serve.guests.files.workbook.sheet import Sheet
+from serve.guests.files.workbook.table_sheet import TableColumn
 from shards.codec.record import CONTACTS
 
 _BARS: Final = ("ca_eur", "total_actif_eur")

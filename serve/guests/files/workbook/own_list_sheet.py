@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve.contract import company_fields
+from serve.guests.files.workbook import table_sheet
 from serve.guests.files.workbook.cell_values import clean, shorten
 from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.export_request import OwnLine
 from serve.guests.files.workbook.labels import Labels
-from serve.guests.files.workbook.lists import table_sheet
-from serve.guests.files.workbook.lists.list_columns import PRINTED, company_column
-from serve.guests.files.workbook.lists.table_sheet import TableColumn
+from serve.guests.files.workbook.list_columns import PRINTED, company_column
 from serve.guests.files.workbook.sheet import Sheet
+from serve.guests.files.workbook.table_sheet import TableColumn
 
 _LONGEST_TITLE: Final = 200  # characters; Excel takes 255 for a column of a table
 _SAMPLE: Final = 300

@@ -13,10 +13,10 @@ from xlsxwriter.format import Format
 from xlsxwriter.utility import xl_rowcol_to_cell
 
 from serve.contract import company_fields
+from serve.guests.files.workbook import column_cells
+from serve.guests.files.workbook.column_cells import Cells
 from serve.guests.files.workbook.export_data import ExportData
-from serve.guests.files.workbook.lists import column_cells
-from serve.guests.files.workbook.lists.column_cells import Cells
-from serve.guests.files.workbook.lists.list_columns import IDENTITY, ListColumn
+from serve.guests.files.workbook.list_columns import IDENTITY, ListColumn
 from serve.guests.files.workbook.sheet import Sheet
 
 # Rows whose cells are made at once.
