@@ -1,8 +1,10 @@
-"""The workbook of an export: its data, its sheets and the process that writes it.
+"""The workbook of an export: its data, its sheets and the order in which they are written.
 
 Start at `export_request` (input and result) and `book` (the sheets in order), then `export_data`, which is read before
-a cell is written. Each `*_sheet` file writes one sheet or a few, with the texts of `labels`; the columns of the
-long lists are in `list_columns`, annual accounts in `company_accounts`. `sheet`, `styles`, `cell_values` (and names of sheets: F8, F9), `row_xml`
-and `chart_table` write cells. `filter_lines` words the search, `aggregates` counts its companies; `intro_sheet`,
-`scope_sheets` and `reference_sheets` are about the file as a whole. `package` is what xlsxwriter has no setting for.
+a cell is written. Each `*_sheet` file writes one sheet or a few, with the texts of `labels`: `intro_sheet`,
+`scope_sheets` (with `filter_lines`, the search in words, and `aggregates`), `list_sheets` (columns: `list_columns`),
+`key_figures_sheet`, `statement_lists`, `statement_sheet` (figures: `company_accounts`, `ratio_formulas`), and
+`reference_sheets`. They write through `sheet`, `styles`, `cell_values` (and names of sheets: F8, F9); `table_sheet`,
+`column_cells` and `row_xml` write long lists, `chart_table` small tables. `package` is what xlsxwriter has no setting
+for.
 """

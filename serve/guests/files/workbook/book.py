@@ -14,15 +14,13 @@ from typing import Final
 
 from serve.guests.files.workbook import (
     company_accounts,
-    company_sheets,
     export_data,
-    index_sheet,
     intro_sheet,
     key_figures_sheet,
-    line_sheet,
-    own_list_sheet,
+    list_sheets,
     reference_sheets,
     scope_sheets,
+    statement_lists,
     statement_sheet,
 )
 from serve.guests.files.workbook.export_data import ExportData
@@ -43,8 +41,8 @@ _TABS: Final = {"intro": "#1F3A5F", "scope": "#2E75B6", "list": "#548235", "comp
 # The sheets with the accounts of all companies, by the names of their labels.
 _SIDE_BY_SIDE: Final = {
     "key_figures": key_figures_sheet.write,
-    "lines": line_sheet.write,
-    "index": index_sheet.write,
+    "lines": statement_lists.lines_sheet,
+    "index": statement_lists.index_sheet,
 }
 
 
@@ -96,13 +94,13 @@ def _write(book: Book, data: ExportData, labels: Labels, watch: _Watch) -> None:
         made.set_page(footer, pages_high=1 if tab == "intro" else 0)
 
     if data.request.own:
-        sheet(labels("own_list"), "list", lambda s: own_list_sheet.write(s, data, labels, comptes))
+        sheet(labels("own_list"), "list", lambda s: list_sheets.own_list(s, data, labels, comptes))
     sheet(labels("intro"), "intro", lambda s: intro_sheet.write(s, data, labels, comptes))
     sheet(labels("scope"), "scope", lambda s: scope_sheets.scope(s, data, labels))
     sheet(labels("countries"), "scope", lambda s: scope_sheets.by_country(s, data, labels))
     sheet(labels("sectors"), "scope", lambda s: scope_sheets.by_sector(s, data, labels))
-    sheet(labels("list"), "list", lambda s: company_sheets.liste(s, data, labels, comptes))
-    sheet(labels("contacts"), "list", lambda s: company_sheets.contacts(s, data, labels))
+    sheet(labels("list"), "list", lambda s: list_sheets.liste(s, data, labels, comptes))
+    sheet(labels("contacts"), "list", lambda s: list_sheets.contacts(s, data, labels))
     companies = company_accounts.of_sheets(data, comptes)
     for name, write in _SIDE_BY_SIDE.items():
         sheet(

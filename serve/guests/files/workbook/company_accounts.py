@@ -1,11 +1,12 @@
-"""The annual accounts of the companies that get a sheet: figures and ratios by year. Pure."""
+"""The annual accounts of the companies that get a sheet: figures and ratios by year, names of lines. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from serve.contract import seed_tables
 from serve.guests.files.workbook.export_data import ExportData
-from serve.guests.statement_table import Lines
+from serve.guests.statement_table import Lines, label_of
 from shards.codec import record
 from shards.ratios import accounts
 from shards.ratios.accounts import Accounts, RatioValue
@@ -73,6 +74,21 @@ def amounts() -> Sequence[Ratio]:
 def proper_ratios() -> Sequence[Ratio]:
     """The rows of the table of ratios that are no amounts."""
     return [ratio for ratio in ratios().values() if not ratio.is_amount]
+
+
+def line_label(line: Mapping[str, Any], lang: str) -> str:
+    """The name of a line: as served in French, that of the chart in English where it has the code.
+
+    >>> line_label({"code": "Debtors", "libelle": "Créances"}, "en")
+    'Debtors'
+    """
+    return label(line["code"], label_of(line), lang)
+
+
+def label(code: str | None, libelle: str, lang: str) -> str:
+    """The same for a code and the French name."""
+    known = seed_tables.line_labels().get(code or "")
+    return known[1] if known and lang == "en" else libelle
 
 
 def _accounts(row: int, sheet: str, stored: bytes) -> CompanyAccounts:

@@ -15,12 +15,11 @@ from xlsxwriter.utility import xl_col_to_name, xl_rowcol_to_cell
 from serve.contract import company_fields, seed_tables
 from serve.guests.files.workbook import company_accounts, ratio_formulas, styles, table_sheet
 from serve.guests.files.workbook.cell_values import link_target
-from serve.guests.files.workbook.company_accounts import YEARS, CompanyAccounts
+from serve.guests.files.workbook.company_accounts import YEARS, CompanyAccounts, label
 from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.labels import Labels
 from serve.guests.files.workbook.list_columns import IDENTITY, company_column
 from serve.guests.files.workbook.sheet import Sheet
-from serve.guests.files.workbook.statement_labels import label
 from serve.guests.files.workbook.table_sheet import TableColumn
 from shards.ratios.ratio_table import MONTHS, Ratio, chart_lines, ratios
 

@@ -84,33 +84,31 @@ def write(
     name: str,
     columns: Sequence[TableColumn],
     links: Mapping[int, str] | None = None,
-    top: int = 0,
     count: int | None = None,
 ) -> None:
-    """Write a list with its header in row `top`.
+    """Write a list: its header, then its rows.
 
     Args:
         name: of the Excel table, unique in the workbook.
         links: the sheets to which names lead, by row of the list (0, 1, …).
         count: the rows, where no column has its values as a sequence.
     """
-    first = top + 1
     if count is None:
         count = next(len(one.values) for one in columns if not callable(one.values))
-    _heads(sheet, columns, top)
-    targets = {first + row: target for row, target in (links or {}).items()}
+    _heads(sheet, columns)
+    targets = {1 + row: target for row, target in (links or {}).items()}
     cells = [_cells(sheet, col, column, targets) for col, column in enumerate(columns)]
     for start in range(0, count, _BATCH):
         rows = range(start, min(start + _BATCH, count))
-        top_row = first + start
+        top_row = 1 + start
         made = [make(top_row, one.part(rows)) for make, one in zip(cells, columns, strict=True)]
         sheet.raw.add_rows(top_row, zip(*made, strict=True))
-    last = max(first, top + count)
-    sheet.raw.add_plain_table(name, (top, last), [column.title for column in columns])
+    last = max(1, count)
+    sheet.raw.add_plain_table(name, (0, last), [column.title for column in columns])
     sheet.raw.hide_gridlines(1)  # on paper only
     frozen = _frozen_columns(columns)
-    sheet.raw.freeze_panes(first, frozen)
-    sheet.raw.repeat_rows(top)
+    sheet.raw.freeze_panes(1, frozen)
+    sheet.raw.repeat_rows(0)
     if frozen:
         sheet.raw.repeat_columns(0, frozen - 1)
     # Excel marks digits stored as text as a mistake; identifiers and codes are meant as text.
@@ -121,11 +119,6 @@ def write(
 def _frozen_columns(columns: Sequence[TableColumn]) -> int:
     """How many columns stay in view: the first ones that identify a company."""
     return sum(1 for _ in takewhile(lambda column: column.identifies, columns))
-
-
-def widths(sheet: Sheet, columns: Sequence[TableColumn]) -> None:
-    """Set the widths of the columns."""
-    sheet.widths(*(column.width for column in columns))
 
 
 def _cells(sheet: Sheet, col: int, column: TableColumn, targets: Mapping[int, str]) -> Cells:
@@ -139,13 +132,13 @@ def _cells(sheet: Sheet, col: int, column: TableColumn, targets: Mapping[int, st
     return column_cells.column(sheet, col, column.genre)
 
 
-def _heads(sheet: Sheet, columns: Sequence[TableColumn], row: int) -> None:
+def _heads(sheet: Sheet, columns: Sequence[TableColumn]) -> None:
     look = sheet.styles
-    sheet.raw.set_row(row, 32)
-    widths(sheet, columns)
+    sheet.raw.set_row(0, 32)
+    sheet.widths(*(column.width for column in columns))
     for col, column in enumerate(columns):
         right = column.genre in _RIGHT
-        sheet.text(row, col, column.title, look.header_right if right else look.header)
+        sheet.text(0, col, column.title, look.header_right if right else look.header)
         if column.is_closed:
             options = {"level": 1, "hidden": True}
             sheet.raw.set_column(col, col, column.width, None, options)

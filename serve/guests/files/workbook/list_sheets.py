@@ -1,7 +1,8 @@
-"""The sheet Ma liste: a reader's own columns, then the verdict, the choice and the chosen company of each line.
+"""The sheets Liste and Contacts, a row per company, and Ma liste, a row per line of a reader's list.
 
-A line without a company has its own columns and its verdict alone. A company that the file does not describe has its
-identifier alone, and the reason as a remark: it is beyond the limit, or gone from the registers.
+Ma liste has the reader's own columns, then the verdict, the choice and the chosen company of each line. A line without
+a company has its own columns and its verdict alone. A company that the file does not describe has its identifier
+alone, and the reason as a remark: it is beyond the limit, or gone from the registers.
 """
 
 import re
@@ -9,15 +10,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve.contract import company_fields
-from serve.guests.files.workbook import table_sheet
+from serve.guests.files.workbook import list_columns, styles, table_sheet
 from serve.guests.files.workbook.cell_values import clean, shorten
 from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.export_request import OwnLine
 from serve.guests.files.workbook.labels import Labels
-from serve.guests.files.workbook.list_columns import PRINTED, company_column
+from serve.guests.files.workbook.list_columns import IDENTITY, PRINTED, company_column
 from serve.guests.files.workbook.sheet import Sheet
 from serve.guests.files.workbook.table_sheet import TableColumn
+from shards.codec.record import CONTACTS
 
+_BARS: Final = ("ca_eur", "total_actif_eur")
+# A box in the look of `styles.notice`.
+_NOTICE: Final = {"width": 420, "height": 40, "object_position": 3}
 _LONGEST_TITLE: Final = 200  # characters; Excel takes 255 for a column of a table
 _SAMPLE: Final = 300
 _NARROWEST: Final = 10
@@ -27,8 +32,37 @@ _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d{0,9})(?:\.\d{0,3}[1-9])?")
 # the digits that a cell of the format General shows
 
 
-def write(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, str]) -> None:
-    """Write the sheet; `comptes` has the names of the statement sheets by row of the file."""
+def liste(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, str]) -> None:
+    """Write Liste: every public field, and what is made of some of them (list_columns.py), or what is wanted.
+
+    The name of a company links to the sheet with its statements; `comptes` has their names by row.
+    """
+    wanted = data.request.file.colonnes
+    columns = list_columns.columns(labels, wanted)
+    tabled = [TableColumn.of_company(column, data) for column in columns]
+    last = data.count
+    table_sheet.write(sheet, "societes", tabled, comptes, count=last)
+    for col, column in enumerate(columns):
+        if column.name in _BARS:
+            bar = {"type": "data_bar", "bar_color": styles.BAR, "bar_solid": True}
+            sheet.raw.conditional_format(1, col, max(1, last), col, bar)
+    sheet.raw.print_area(0, 0, last, len(wanted or PRINTED) - 1)
+
+
+def contacts(sheet: Sheet, data: ExportData, labels: Labels) -> None:
+    """Write Contacts: the contact fields, with empty columns if the plan lacks the right (§4.6).
+
+    The cells are in the same places whatever the plan; what is missing is said in a box above the empty ones.
+    """
+    wanted = [company_column(name, labels) for name in (*IDENTITY, "ville", *CONTACTS)]
+    columns = [TableColumn.of_company(column, data) for column in wanted]
+    table_sheet.write(sheet, "contacts", columns, count=data.count)
+    if not data.request.plan.coordonnees:
+        sheet.raw.insert_textbox(1, len(columns) - len(CONTACTS), labels("no_contacts"), _NOTICE)
+
+
+def own_list(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, str]) -> None:
+    """Write Ma liste; `comptes` has the names of the statement sheets by row of the file."""
     own = data.request.own
     assert own is not None
     lines = own.lines()

@@ -1,24 +1,26 @@
-"""The sheet of all statement lines, flat, for pivots: a row per company, fiscal year and line."""
+"""The sheets Comptes (lignes) and Index des comptes: the statements of all companies as lists."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from serve.contract import company_fields
 from serve.guests.files.workbook import table_sheet
-from serve.guests.files.workbook.company_accounts import CompanyAccounts
+from serve.guests.files.workbook.company_accounts import CompanyAccounts, line_label
 from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.labels import Labels
 from serve.guests.files.workbook.list_columns import IDENTITY, company_column
 from serve.guests.files.workbook.sheet import Sheet
-from serve.guests.files.workbook.statement_labels import line_label
 from serve.guests.files.workbook.table_sheet import TableColumn
 from shards.ratios.exchange_rates import euros_per_unit
 
 
-def write(
+def lines_sheet(
     sheet: Sheet, data: ExportData, labels: Labels, companies: Sequence[CompanyAccounts]
 ) -> None:
-    """Write the sheet: the lines of E5 as filed, with their values in euros at the rate of the year."""
+    """Write Comptes (lignes), for pivots: a row per company, fiscal year and line.
+
+    The lines of E5 are those that were filed, with their values in euros at the rate of the year.
+    """
     row_lines = list(_lines(companies))
     rows = [row for row, _ in row_lines]
     lines = [line for _, line in row_lines]
@@ -40,6 +42,36 @@ def write(
     column("currency", company_fields.TEXT, [line["devise"] for line in lines], 9)
     column("value_eur", company_fields.AMOUNT, [_euros(line) for line in lines], 18)
     table_sheet.write(sheet, "comptes_lignes", columns)
+
+
+def index_sheet(
+    sheet: Sheet, data: ExportData, labels: Labels, companies: Sequence[CompanyAccounts]
+) -> None:
+    """Write Index des comptes: a row per company, with a link to its sheet."""
+    rows = [company.row for company in companies]
+    columns = [
+        TableColumn.of_company(company_column(name, labels), data, rows)
+        for name in (*IDENTITY, "secteur", "ville")
+    ]
+    columns += [
+        TableColumn(
+            labels("first_year"),
+            company_fields.YEAR,
+            [min(company.by_year) for company in companies],
+            10,
+        ),
+        TableColumn(
+            labels("last_year"),
+            company_fields.YEAR,
+            [company.last_year for company in companies],
+            10,
+        ),
+        TableColumn(
+            labels("sheet"), company_fields.TEXT, [company.sheet for company in companies], 32
+        ),
+    ]
+    links = {place: company.sheet for place, company in enumerate(companies)}
+    table_sheet.write(sheet, "index_comptes", columns, links)
 
 
 def _lines(companies: Sequence[CompanyAccounts]) -> Iterator[tuple[int, dict[str, Any]]]:
