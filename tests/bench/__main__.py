@@ -45,14 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "growth":
         _growth(options.figures)
         return 0
-    names = [name for name in options.peers if peer.installed(name)]
-    if missing := set(options.peers) - set(names):
-        print(f"not installed, left out: {', '.join(sorted(missing))}", file=sys.stderr)
     options.work.mkdir(parents=True, exist_ok=True)
     if options.command == "load":
-        loading.load(options.data, options.work, names)
+        loading.load(options.data, options.work, options.peers)
         return 0
-    found = _measure(options, names)
+    found = _measure(options, options.peers)
     print(tables.markdown(found), end="")
     print(f"\nin {_write(found, options.results)}", file=sys.stderr)
     if not options.keep:
@@ -166,14 +163,14 @@ def _add_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
         "--data", metavar="DATA", type=Path, required=required, help="built already"
     )
     parser.add_argument("--work", metavar="DIR", type=Path, default=_WORK, help=f"default {_WORK}")
-    parser.add_argument("--peers", type=_names, default=list(peer.NEEDS), help="a,b; default all")
+    parser.add_argument("--peers", type=_names, default=list(peer.NAMES), help="a,b; default all")
 
 
 def _names(text: str) -> list[str]:
     names = [name for name in text.split(",") if name]
-    if unknown := set(names) - set(peer.NEEDS):
+    if unknown := set(names) - set(peer.NAMES):
         raise argparse.ArgumentTypeError(
-            f"{', '.join(sorted(unknown))} is no peer; known are {', '.join(peer.NEEDS)}"
+            f"{', '.join(sorted(unknown))} is no peer; known are {', '.join(peer.NAMES)}"
         )
     return names
 

@@ -25,7 +25,6 @@ from tests.bench.questions import absurd, fixed, mix, values
 from tests.bench.questions.question import Answer, Goal, Question
 from tests.serve import world as served_world
 
-PEERS = [name for name in peer.NEEDS if peer.installed(name)]
 QUESTIONS = [Question("mix", "sector", Query(tri=tri)) for tri in ("nom", "score")]
 
 
@@ -104,7 +103,7 @@ def test_one_command_asks_everybody_every_kind(whole: tuple[Path, Figures]) -> N
     assert {kind for table, kind in asked if table == fixed.TABLE} == fixed.GOALS.keys()
     assert {kind for table, kind in asked if table == mix.TABLE} == mix.GOALS.keys()
     assert sum(1 for table, _ in asked if table == absurd.TABLE) > 20
-    assert list(found.peers) == PEERS
+    assert list(found.peers) == [*peer.NAMES]
     assert all(len(result.ours) >= 2 for result in found.results)
     assert found.cold.keys() == fixed.GOALS.keys()
 
@@ -114,7 +113,7 @@ def test_every_peer_answers_plain_searches(whole: tuple[Path, Figures], kind: st
     """A peer that refuses all searches would make the best of the others look slow."""
     (result,) = [r for r in whole[1].results if (r.table, r.kind) == (fixed.TABLE, kind)]
 
-    assert {name for name, one in result.peers.items() if one.ms is not None} == set(PEERS)
+    assert {name for name, one in result.peers.items() if one.ms is not None} == set(peer.NAMES)
     assert result.processor_ratio is not None
 
 
@@ -123,7 +122,7 @@ def test_the_tables_name_every_kind_and_every_peer(whole: tuple[Path, Figures]) 
     (text,) = (path.read_text() for path in folder.glob("results/*/tables.md"))
 
     assert text == tables.markdown(found)
-    for kind in (*fixed.GOALS, *mix.GOALS, *PEERS):
+    for kind in (*fixed.GOALS, *mix.GOALS, *peer.NAMES):
         assert kind in text
 
 
@@ -195,16 +194,6 @@ def test_an_unknown_peer_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> Non
         main(["--peers", "sqlite,oracle"])
 
     assert "oracle is no peer; known are duckdb, sqlite, tantivy" in capsys.readouterr().err
-
-
-def test_a_peer_that_is_not_installed_is_left_out(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(peer.NEEDS, "duckdb", "no_such_library")
-
-    main(["load", "--data", str(data), "--work", str(tmp_path / "w"), "--peers", "duckdb"])
-
-    assert "not installed, left out: duckdb" in capsys.readouterr().err
 
 
 def test_an_empty_data_folder_is_named(tmp_path: Path) -> None:

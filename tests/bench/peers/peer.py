@@ -1,15 +1,14 @@
 """The interface of a peer, and its lookup by name."""
 
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Protocol
 
 from tests.bench.peers.companies import Companies
 from tests.bench.questions.question import Answer, Question
 
-# The modules of this folder that are peers, and the distribution that each needs.
-NEEDS: Final = {"duckdb": "duckdb", "sqlite": "sqlite3", "tantivy": "tantivy"}
+# The modules of this folder that are peers.
+NAMES: Final = ("duckdb", "sqlite", "tantivy")
 
 # Peers that search with as many threads as there are cores.
 PARALLEL: Final = frozenset({"duckdb"})
@@ -50,11 +49,6 @@ class Engine(Protocol):
 
     def connect(self, companies: Companies, path: Path) -> Peer:
         """Open the files that `load` has created."""
-
-
-def installed(name: str) -> bool:
-    """True if the library of the peer `name` of NEEDS is installed."""
-    return find_spec(NEEDS[name]) is not None
 
 
 def engine(name: str) -> Engine:

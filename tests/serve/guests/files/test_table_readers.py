@@ -3,17 +3,19 @@
 The data have accents, leading zeros, nulls, lists, and texts that a spreadsheet could take for formulas.
 """
 
-import importlib
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pandas
+import polars
 import pytest
 from openpyxl import load_workbook
 
 from serve.contract import export_tables
-from tests.proof.tools import absent, need
+from tests.proof.tools import need
 from tests.serve.guests.files.tables import Place, as_text, published, rows
 
 Records = list[dict[str, Any]]
@@ -32,16 +34,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     return published(tmp_path_factory.mktemp("readers"))
 
 
-def optional(name: str) -> Any:
-    """A library of requirements/dev.lock; absent, it skips the test, and fails it in CI."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        absent(f"{name} is not installed; `make setup`")
-
-
 def by_pandas(path: Path) -> Records:
-    pandas = optional("pandas")
     if path.suffix == ".csv":
         frame = pandas.read_csv(path, dtype=str, keep_default_na=False)
     elif path.suffix == ".ndjson":
@@ -59,7 +52,6 @@ def by_pandas(path: Path) -> Records:
 
 
 def by_duckdb(path: Path) -> Records:
-    duckdb = optional("duckdb")
     if path.suffix == ".csv":
         read = f"read_csv('{path}', all_varchar = true)"
     elif path.suffix == ".ndjson":
@@ -73,7 +65,6 @@ def by_duckdb(path: Path) -> Records:
 
 
 def by_polars(path: Path) -> Records:
-    polars = optional("polars")
     if path.suffix == ".csv":
         frame = polars.read_csv(path, infer_schema=False)
     elif path.suffix == ".ndjson":
