@@ -7,7 +7,6 @@ in `serve/contract/objects`. `serve/access/rights.py` decides what a plan may se
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -88,19 +87,21 @@ class SearchResult(NamedTuple):
         """The envelope of §2.2, with those of the further keys that have something to say."""
         caller, plan, total = self.caller, self.caller.plan, self.total
         shown = rights.visible_window(plan, total)
-        further = self._further_keys()
-        fixed = (
-            plan.slug,
-            caller.souscrit,
-            plan.resultats_par_recherche,
-            plan.coordonnees,
-            self.apercu,
-        )
-        template = (_envelope if further else _plain_envelope)(*fixed, self.offer, **further)
-        truncated = b"true" if shown.tronque else b"false"
-        return template % (
-            total, self.limit, self.offset, shown.visibles, truncated, shown.restantes, self.rows,
-        )  # fmt: skip
+        return Recherche(
+            total=total,
+            limit=self.limit,
+            offset=orjson.Fragment(b"%d" % self.offset),
+            **_paid_plan(plan.slug, caller.souscrit),
+            plafond_resultats=plan.resultats_par_recherche,
+            visibles=shown.visibles,
+            tronque=shown.tronque,
+            restantes=shown.restantes,
+            coordonnees=plan.coordonnees,
+            offre_suivante=orjson.Fragment(self.offer),
+            apercu=self.apercu,
+            societes=orjson.Fragment(b"[%b]" % self.rows),
+            **self._further_keys(),
+        ).json()
 
     def _further_keys(self) -> dict[str, Any]:
         """The values of the further keys that have something to say."""
@@ -169,44 +170,6 @@ def with_error(body: bytes, error: ApiError, lang: str) -> bytes:
     if error.status == _REFUSED_KEY:
         return b"%s,%s%s}" % (body[:-1], erreur, extra)
     return b"{%s,%s%s}" % (erreur, body[1:-1], extra)
-
-
-def _envelope(
-    plan: str,
-    souscrit: str | None,
-    cap: int,
-    coordonnees: bool,
-    apercu: bool,
-    offer: bytes,
-    **further: Any,
-) -> bytes:
-    """The envelope of a search, with formats in place of its rows and of what follows from their number."""
-    number: Any = orjson.Fragment(b"%d")
-    flag: Any = orjson.Fragment(b"%b")
-    return Recherche(
-        total=number,
-        limit=number,
-        offset=number,
-        **_paid_plan(plan, souscrit),
-        plafond_resultats=cap,
-        visibles=number,
-        tronque=flag,
-        restantes=number,
-        coordonnees=coordonnees,
-        offre_suivante=_literal(offer),
-        apercu=apercu,
-        societes=orjson.Fragment(b"[%b]"),
-        **{name: _literal(orjson.dumps(value)) for name, value in further.items()},
-    ).json()
-
-
-# Nearly every answer has no further key. To name its keys takes longer than to find the rows of a first page.
-_plain_envelope: Final = lru_cache(64)(_envelope)
-
-
-def _literal(text: bytes) -> Any:
-    """JSON for `_envelope`, where a percent sign stands for itself."""
-    return orjson.Fragment(text.replace(b"%", b"%%"))
 
 
 def _paid_plan(plan: str, souscrit: str | None) -> dict[str, Any]:
