@@ -6,7 +6,8 @@ that searches read come first, then the records, as far as memory holds them, wh
 each file is compared with the digest of the manifest: a shard that was damaged since it was written is reported, and
 served no longer than this takes. Later generations are compared before they are served.
 
-Of several workers, the process of one reads; all of them fill their page tables when it has.
+Of several workers, the process of one reads. Where memory holds all shards, each worker then takes back the advice that
+they are read at random, since Linux drops the pages of such files first.
 """
 
 import asyncio
@@ -20,7 +21,6 @@ from typing import Any, Final
 
 import orjson
 
-from serve.process import page_tables
 from shards import host_memory
 from shards.generations import generation_files
 from shards.generations.generation_files import Generation
@@ -64,13 +64,11 @@ async def read(
             "searches wait for the disk", whole // _MIB,
             "of them the records are not kept in memory" if holds_arrays else "not kept in memory", free // _MIB,
         )  # fmt: skip
-    goes_on = True
 
     async def heed(message: Mapping[str, Any]) -> None:
         if "ready" in message:
             if holds_all:
-                mapped = [shard.path for shard in shards.values()]
-                await asyncio.to_thread(page_tables.fill, mapped, lambda: goes_on)
+                keep(opened)
             ready()
         elif "damaged" in message:
             _log.error("%s is damaged; build or fetch the generation again", message["damaged"])
@@ -85,7 +83,6 @@ async def read(
     except OSError as error:
         _log.warning("the shards are not read ahead, so first searches are slower: %s", error)
     finally:
-        goes_on = False
         ready()
 
 
@@ -153,6 +150,12 @@ async def _run(
             TimeoutError
         ):  # a disk that does not answer must not prevent the end of the server
             await asyncio.wait_for(process.wait(), _PATIENCE_S)
+
+
+def keep(opened: Generation) -> None:
+    """Have the system keep the pages of shards as those of any file, once memory holds all of them (decision 322)."""
+    for shard in opened.shard_files.values():
+        shard.file.expect_scans(frames=True)
 
 
 def fits(files: Collection[Path]) -> bool:

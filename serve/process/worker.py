@@ -31,7 +31,7 @@ from serve.generation.current_generation import CurrentGeneration
 from serve.generation.open_generation import OpenGeneration
 from serve.http.connection import make_server
 from serve.observe.log import stderr
-from serve.process import page_tables, read_ahead
+from serve.process import read_ahead
 from serve.process.port import DRAIN_SECONDS, LINGER_SECONDS
 from shards.errors import ShardError
 from shards.generations.generation_files import Generation
@@ -172,12 +172,11 @@ def _prepare(current: CurrentGeneration) -> None:
 
 
 async def _prepare_next(generation: OpenGeneration, *, warm: bool) -> None:
-    """Gather the arrays of a later generation, which was just compared, and fill its page tables."""
+    """Gather the arrays of a later generation, which was just compared, and keep it in memory if it fits."""
     await asyncio.to_thread(generation.shards.own_session)
-    files = generation.generation.shard_files
-    if warm and read_ahead.fits(files):
-        mapped = [shard.path for shard in files.values()]
-        await asyncio.to_thread(page_tables.fill, mapped, lambda: True)
+    opened = generation.generation
+    if warm and read_ahead.fits(opened.shard_files):
+        read_ahead.keep(opened)
 
 
 class StartupReader:
