@@ -15,7 +15,6 @@ from serve.contract import activities, seed_tables
 from serve.generation import company_ids
 from serve.generation.company_ids import FoundCompanies
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
-from serve.request.memo import memoise
 from serve.request.reader import ParsedParameters
 from shards.query import Query
 from shards.search.search import ShardSet, records, search, search_within
@@ -26,8 +25,6 @@ from shards.search.suggest.spelling import NearestText
 # A longer Link header is left out: proxies refuse responses with larger headers, and the client knows
 # its own query.
 _LONGEST_LINK: Final = 4_000
-
-_quoted: Final = memoise(quote_plus)
 
 
 def societes(request: Request, generation: OpenGeneration) -> PreparedCall[SearchResult]:
@@ -116,7 +113,7 @@ def _link(request: Request, version: str, window: Window, total: int) -> dict[st
     if after is None:
         return {}
     kept = [
-        f"{_quoted(name)}={_quoted(value)}"
+        f"{quote_plus(name)}={quote_plus(value)}"
         for name, value in request.pairs
         if name not in ("offset", "version")
     ]
