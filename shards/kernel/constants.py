@@ -90,7 +90,6 @@ HALVES: Final = 32768  # rows that are counted in 16 bits
 ALL_MET: Final = 0x0101010101010101  # eight bytes of a mask
 MASKED: Final = 1024  # neighbouring rows that are tested together
 BLOCK: Final = 256  # rows that are tested together: they stay in the processor's nearest cache
-LINE: Final = 64  # bytes that a processor reads from memory at once
 REMEMBERED: Final = (
     512  # words of which it is known whether they end with the first word of `q`; a power of 2
 )

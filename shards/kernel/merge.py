@@ -148,39 +148,6 @@ def comes_before(
     return 1 if order < 0 else 0
 
 
-def read_ahead(table: Table, question: KernelQuery, scratch: Scratch, source_count: i64) -> i64:
-    """Ask for the memory in which the keys of all heads lie, a stage a step: so the waits for it overlap.
-
-    What a file holds is an index here only where it is one everywhere; else it is but an address that is asked for.
-    """
-    if not cython.compiled:
-        return 0
-    for stage in range(4 if question.tri == NOM else 1):
-        for i in range(source_count):
-            source = scratch.sources[i]
-            shard = table.shards[source.shard]
-            for j in range(source.asked):
-                row: i64 = scratch.heads[i * scratch.width + j]
-                if question.tri != NOM:
-                    prefetch(cython.address(shard.rank[question.tri][row]))
-                    continue
-                if stage == 0:
-                    prefetch(cython.address(shard.token_starts[row]))
-                    continue
-                token: i64 = shard.token_starts[row]
-                if stage == 1:
-                    prefetch(cython.address(shard.tokens[token]))
-                    continue
-                if token >= shard.token_count:
-                    continue
-                word: i64 = shard.tokens[token]
-                if stage == 2:
-                    prefetch(cython.address(shard.word_starts[word]))
-                elif word < shard.word_count:
-                    prefetch(cython.address(shard.words[shard.word_starts[word]]))
-    return 0
-
-
 def advance(table: Table, question: KernelQuery, scratch: Scratch, number: i64, count: i64) -> i64:
     """Move a source to its next row, and ask its shard for more if that is not there."""
     source = scratch.sources[number]
@@ -215,7 +182,6 @@ def merge(
         source.position = 0
         if head(table, question, source, scratch, source.asked, i * scratch.width) == TOO_DEAR:
             return TOO_DEAR
-    read_ahead(table, question, scratch, source_count)
     for i in range(source_count):
         set_key(table, question, scratch.sources[i], scratch, i * scratch.width)
     while True:

@@ -32,24 +32,6 @@ def length_of(shard: ShardArrays, row: i64, start: i64) -> i64:
     return end - start
 
 
-def read_ahead(table: Table, places: Ints, count: i64) -> i64:
-    """Ask for the memory of all records, their starts first: so the waits for it overlap."""
-    for i in range(count):
-        shard = table.shards[places[2 * i]]
-        if places[2 * i + 1] >= shard.rows:
-            raise_damaged()
-        prefetch(cython.address(shard.record_starts[places[2 * i + 1]]))
-    for i in range(count):
-        shard = table.shards[places[2 * i]]
-        row: i64 = places[2 * i + 1]
-        start: i64 = shard.record_starts[row]
-        length: i64 = length_of(shard, row, start)
-        frame = first_byte(shard, row, start)
-        for line in range(length // LINE + 1):
-            prefetch(cython.address(frame[LINE * line]))
-    return 0
-
-
 def join(
     table: Table,
     places: Ints,
@@ -73,10 +55,11 @@ def join(
     length: i64
     row: i64
     shard: ShardArrays
-    read_ahead(table, places, count)
     for i in range(count):
         shard = table.shards[places[2 * i]]
         row = places[2 * i + 1]
+        if row >= shard.rows:
+            raise_damaged()
         start = shard.record_starts[row]
         length = length_of(shard, row, start)
         if used + length > out_size:
