@@ -1,7 +1,7 @@
 """The modules of §8 that make analyses (extension X11): who has them, who may try, what they cost. Pure."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from quota.accounts import Account
 from quota.plans import Plan
@@ -10,6 +10,10 @@ from serve.access.next_plan import lacks_tool
 from serve.contract import errors
 from serve.contract.prices import analysis_credits
 from serve.contract.text import Text
+
+# The modules, as plans and `prices` name them.
+ENTREPRISE: Final = "entreprise"
+MARCHE: Final = "marche"
 
 
 class AnalysisTerms(NamedTuple):

@@ -104,6 +104,15 @@ def values(
     return dict(reversed(found.items()))
 
 
+def count_computable(
+    lines: Iterable[Mapping[str, Any]], withheld: Withheld = MappingProxyType({})
+) -> tuple[int, int]:
+    """How many ratios the statements of a company give in some year, of how many."""
+    years = values(by_year(lines), withheld).values()
+    codes = [code for code, ratio in ratios().items() if not ratio.is_amount]
+    return sum(any(year[code].value is not None for year in years) for code in codes), len(codes)
+
+
 def _value(
     ratio: Ratio,
     accounts: Accounts,

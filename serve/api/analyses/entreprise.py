@@ -42,7 +42,6 @@ from shards.ratios.ratio_table import Ratio, ratios
 from shards.search.counts import market_figures
 from shards.search.reader.shard import Shard
 
-ENTREPRISE: Final = "entreprise"
 QUANTILES: Final = ("p10", "p25", "mediane", "p75", "p90")
 # A sector of a large country that nobody asked for before.
 _MICROSECONDS: Final = 20_000.0
@@ -71,7 +70,7 @@ def entreprise(
     generation = generation.at_version_of(request.pairs)
     shard, row = locate(request, generation)
     caller = request.caller
-    terms = modules.terms(caller, ENTREPRISE, plans)
+    terms = modules.terms(caller, modules.ENTREPRISE, plans)
     if row is None:
         return PreparedCall(partial(refuse_absent, generation, shard, request.segments[1]))
     company = f"{shard.iso2}/{shard.company(row)['id']}"
@@ -96,15 +95,8 @@ def entreprise(
         )
         return CallResult(200, reasons.with_reasons(made, request.lang), headers)
 
-    subject = f"{ENTREPRISE}/{company}"
+    subject = f"{modules.ENTREPRISE}/{company}"
     return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)
-
-
-def count_computable(shard: Shard, row: int) -> tuple[int, int]:
-    """How many ratios the statements of a company give in some year, of how many."""
-    years = _company(shard, row).values.values()
-    codes = [code for code, ratio in ratios().items() if not ratio.is_amount]
-    return sum(any(year[code].value is not None for year in years) for code in codes), len(codes)
 
 
 def _company(shard: Shard, row: int) -> _Company:
@@ -122,7 +114,7 @@ def _analysis(
     return AnalyseEntreprise(
         societe=SocieteAnalysee(**named),
         plan=plan,
-        module=ENTREPRISE,
+        module=modules.ENTREPRISE,
         exercices=[
             ExerciceDepose(
                 exercice=year,

@@ -52,7 +52,6 @@ from shards.search.counts.market import MarketTurnovers
 from shards.search.counts.market_figures import MarketFigures
 from shards.search.search import ShardSet
 
-MARCHE: Final = "marche"
 _SHOWN: Final = ("iso2", "id", "nom", "ville", "ca_eur", "ca_year")
 # Markets by country and sector that are remembered: some 40 kB each.
 _REMEMBERED: Final = 64
@@ -80,7 +79,7 @@ def marche(
     asked = reader.read(request.pairs, parameters.MARCHE, generation.names)
     generation = generation.at_version(asked.version)
     caller = request.caller
-    terms = modules.terms(caller, MARCHE, plans)
+    terms = modules.terms(caller, modules.MARCHE, plans)
     subject = _subject(asked, generation.shards)
     tag = etag(
         generation.id,
@@ -99,7 +98,7 @@ def marche(
         figures = generation.markets.get(query) or await _figures(generation, query)
         content = AnalyseMarche(
             plan=caller.plan.slug,
-            module=MARCHE,
+            module=modules.MARCHE,
             **vars(reasons.with_reasons(figures, request.lang)),
             pays_sans_donnees=[iso2 for iso2 in query.pays if not base[iso2].rows] or ABSENT,
             ids_inconnus=ABSENT if unknown is None else unknown,
@@ -124,7 +123,7 @@ def _subject(asked: ParsedParameters, base: ShardSet) -> str:
     if asked.companies is not None:
         values["ids"] = tuple(companies)
     text = repr(sorted(values.items())).encode()
-    return f"{MARCHE}/{blake2b(text, digest_size=12).hexdigest()}"
+    return f"{modules.MARCHE}/{blake2b(text, digest_size=12).hexdigest()}"
 
 
 async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche:

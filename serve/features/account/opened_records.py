@@ -5,8 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from quota.ledger.calls import Opening
-from serve.api.analyses.entreprise import ENTREPRISE
-from serve.api.analyses.marche import MARCHE
+from serve.access.modules import ENTREPRISE, MARCHE
 from serve.contract.errors import ApiError
 from serve.guests.site import formatting
 from serve.guests.site.page_request import PageRequest

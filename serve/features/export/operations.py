@@ -12,8 +12,10 @@ from serve.contract import parameters
 from serve.contract.feature import Feature, OpenFeature
 from serve.contract.objects import bodies
 from serve.contract.operation import Operation
+from serve.features.export import form
 from serve.guests.files import adapter
 from serve.guests.files.worker_pool import Exporter, WorkerPool
+from serve.guests.site.exports import Downloads
 from serve.request import json_body
 
 _PATH: Final = "/api/v1/export"
@@ -33,6 +35,7 @@ def open_export(context: ServerContext, limiter: Limiter) -> OpenFeature:
     context.services[Exporter] = Exporter(
         pool, limiter, debit.exports, debit.exports_abandonnes, context.now
     )
+    context.services[Downloads] = Downloads(form.download)
     context.metrics.exports = pool
 
     async def release() -> None:

@@ -18,13 +18,13 @@ from serve.access import body_thread
 from serve.access.call import Response
 from serve.contract import errors, reasons
 from serve.contract.parameters import MOST_IDS
-from serve.features.export import form as export_form
 from serve.features.matching import stored_lists
 from serve.features.matching.csv_files import list_file
 from serve.features.matching.stored_lists import OpenList, StoredCandidate, StoredLine
 from serve.guests.files import file_name
 from serve.guests.files.tables import csv_table
 from serve.guests.files.workbook.export_request import OwnLine, OwnList
+from serve.guests.site.exports import Downloads
 from serve.guests.site.page_request import PageRequest
 
 # Names of the wire, for programs; those of the company are apart from the columns of the list.
@@ -175,14 +175,17 @@ async def workbook(request: PageRequest, opened: OpenList) -> Response:
     """The workbook of the chosen companies, which counts as an export.
 
     Raises:
-        ApiError: 400: none is chosen; those of `export_form.download`.
+        ApiError: 400: none is chosen; 404: no exports are offered; those of the download.
         StoreUnavailable: not counted, or `maybe_done`.
     """
+    downloads = request.server.service(Downloads)
+    if downloads is None:
+        raise request.server.product.unknown_path(request.path)
     lines = await stored_lists.lines_without_companies(request, opened, range(opened.head.lines))
     companies = _chosen(lines)
     form = {"recherche": search_of(companies[:MOST_IDS]), "format": "xlsx", "comptes": "1"}
     own = await _own_list(request, opened, lines)
-    return await export_form.download(replace(request, form=form), own)
+    return await downloads.download(replace(request, form=form), own)
 
 
 async def _own_list(request: PageRequest, opened: OpenList, lines: Sequence[StoredLine]) -> OwnList:

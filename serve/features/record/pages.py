@@ -16,8 +16,6 @@ from serve.access.caller import Caller
 from serve.access.envelope import Record
 from serve.access.modules import AnalysisTerms
 from serve.access.rights import VISITOR
-from serve.api.analyses.comparables import comparables
-from serve.api.analyses.entreprise import ENTREPRISE, count_computable
 from serve.api.analyses.groupe import groupe
 from serve.api.societe import locate, path_of, societe
 from serve.contract.errors import ApiError
@@ -28,13 +26,17 @@ from serve.features.record.key_figures import KeyFigures
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.site import formatting
 from serve.guests.site.charts import histogram, history, sparkline
+from serve.guests.site.exports import Downloads
 from serve.guests.site.page_request import PageRequest
 from serve.guests.site.render import page
 from serve.guests.site.routes import WebRoute
 from serve.guests.site.search import facet_bars
 from serve.guests.statement_table import by_scope, currencies_of, rows_by_section
 from serve.request import reader
+from shards.codec import record as codec
 from shards.generations.register_sources import RegisterImport
+from shards.ratios import accounts
+from shards.search.reader.shard import Shard
 
 _NEAR: Final = 5  # comparable companies
 _NEAR_IN_SIZE: Final = log(4)  # the gap of a company four times larger or smaller
@@ -79,7 +81,7 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             with store.batch_reads():
                 usage = store.usage(account, request.caller.plan, request.now)
                 charged = None if paid else store.is_charged(account, company, request.now)
-                subject = f"{ENTREPRISE}/{company}"
+                subject = f"{modules.ENTREPRISE}/{company}"
                 analysis = store.is_charged(account, subject, request.now)
             known = charged is not None and await charged
             analysed = await analysis
@@ -97,7 +99,7 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             debited="0" if known else result.headers.get("X-Credits-Debites"),
             analysis=_analysis_terms(request),
             analysed=analysed,
-            exports=(await usage).exports if usage else None,
+            exports=(await usage).exports if usage and server.service(Downloads) else None,
             **_record_values(request, generation, result),
             **await _side_values(request, generation, call),
         )  # fmt: skip
@@ -116,7 +118,7 @@ def _prepare(
 def _analysis_terms(request: PageRequest) -> AnalysisTerms | None:
     """The price of the analysis; None for a plan without the module."""
     try:
-        return modules.terms(request.caller, ENTREPRISE, request.server.plans)
+        return modules.terms(request.caller, modules.ENTREPRISE, request.server.plans)
     except ApiError:
         return None
 
@@ -212,16 +214,24 @@ async def _side_values(
         "cost": RECORD_CREDITS if has_accounts else 0,
         "credit_of": _credits(generation.sources[shard.iso2].imports, company, has_accounts),
         "peers": peers,
-        "computable": count_computable(shard, row) if request.session and has_accounts else (0, 0),
+        "computable": _computable(shard, row) if request.session and has_accounts else (0, 0),
         "histogram_height": histogram.HEIGHT,
         **await _comparable_companies(request, generation),
         "group": await _group(request, generation),
     }
 
 
+def _computable(shard: Shard, row: int) -> tuple[int, int]:
+    """How many ratios an analysis can give, of how many."""
+    return accounts.count_computable(codec.lines(shard.comptes(row)), shard.withheld_codes(row))
+
+
 async def _comparable_companies(request: PageRequest, generation: OpenGeneration) -> dict[str, Any]:
     """The comparable companies, as many as the visitor's plan shows, and how their sizes compare."""
-    found = (await _ask(request, generation, comparables, ("n", str(_NEAR)))).comparables
+    operation = request.server.product.operation("findComparables")
+    if operation is None or operation.run is None:
+        return {"near": [], "is_sized": False, "is_near_in_size": False}
+    found = (await _ask(request, generation, operation.run, ("n", str(_NEAR)))).comparables
     gaps = [one.ecarts for one in found]
     sizes = [gap.effectif if gap.ca_eur is None else gap.ca_eur for gap in gaps]
     return {

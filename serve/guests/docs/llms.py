@@ -33,13 +33,14 @@ _PLAIN: Final = "text/plain; charset=utf-8"
 # Kinds of operations that the summary names in sections of their own.
 _ELSEWHERE: Final = ("tools", "document", "check", "metrics")
 
+_FILES: Final = ", and as files of whole searches (`/api/v1/export`: xlsx, csv, ndjson, parquet)"
 _SUMMARY: Final = """\
 # European companies
 
 > A read-only API over the companies of 25 European countries as their business registers publish
 > them: search by country, sector, activity, town, legal form, state, age, name, turnover, assets and
 > headcount, with an exact total for every search. Over HTTP (JSON), as tools for language models
-> (MCP), and as files of whole searches (`/api/v1/export`: xlsx, csv, ndjson, parquet).
+> (MCP){files}.
 
 Names of fields, labels and messages are French: `pays` country, `secteur` sector, `societe`
 company, `nom` name, `effectif` headcount, `ca_eur` turnover in euros, `comptes` statements, `etat`
@@ -98,6 +99,7 @@ def summary(product: Product, base_url: str) -> str:
     larger = [plan for plan in known.values() if plan.prix_annuel_eur]
     return fill_prices(_SUMMARY).format(
         base=base_url,
+        files=_FILES if product.operation("exportCompanies") else "",
         visitor=_figures(known["visiteur"]),
         free=_figures(known["free"]),
         larger="; ".join(f"{plan.nom_en} ({_figures(plan)})" for plan in larger),

@@ -87,7 +87,8 @@ class Pages:
         ]
 
     def __contains__(self, path: str) -> bool:
-        return path in self._plain
+        """Whether a page has this path, with the names of its variable parts."""
+        return any(page.path == path for page in self.all)
 
     def examples(self) -> Mapping[str, WebRoute]:
         """A path of each route."""

@@ -16,14 +16,13 @@ from quota.ledger.lists import LISTS_MOST
 from quota.ledger.tickets import SENT
 from quota.store import passwords
 from serve.access.call import Response
-from serve.api.matching import reconciliation
 from serve.features.account import opened_records
-from serve.features.export import form
 from serve.guests.docs.manual.manual import manual
 from serve.guests.docs.manual.request_example import CodeText
 from serve.guests.payment.stripe_account import StripeAccount
 from serve.guests.site import sessions
 from serve.guests.site.errors import page_errors
+from serve.guests.site.exports import has_lists, repeat_fields
 from serve.guests.site.page_request import PageRequest, Session, last_value
 from serve.guests.site.render import page, see_other
 
@@ -63,7 +62,8 @@ async def show(request: PageRequest) -> Response:
         if token is not None and not request.head:
             text = await request.accounts.unseal_key(token, session.token, request.now)
             if text and kind == _ADDRESS:
-                text = f"{request.origin}{reconciliation.PATH}/{text}"
+                service = request.server.product.operation("reconcile")
+                text = f"{request.origin}{service.path}/{text}" if service else text
             news = f"{kind}_{'made' if text else 'shown'}"
             return await _page(request, _Notice(news, text=text or ""))
     news = _PASSWORD_CHANGED if last_value(request.pairs, _PASSWORD_CHANGED) is not None else ""
@@ -225,8 +225,8 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         active=sum(key.revoked is None for key in keys),
         addresses=await addresses,
         payments=await payments,
-        exports=[(one, form.repeat_fields(one)) for one in exports],
-        has_lists=form.has_lists(exports),
+        exports=[(one, repeat_fields(one)) for one in exports],
+        has_lists=has_lists(exports),
         billing=request.server.service(StripeAccount) is not None,
         plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),
         day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),

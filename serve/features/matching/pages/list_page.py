@@ -16,10 +16,9 @@ from serve.access.call import Response
 from serve.contract import errors, reasons
 from serve.contract.errors import ApiError
 from serve.contract.parameters import MOST_IDS
-from serve.features.export import form
 from serve.features.matching import list_files, stored_lists
 from serve.features.matching.stored_lists import OpenList
-from serve.guests.site import render
+from serve.guests.site import exports, render
 from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageRequest, last_value
 from serve.guests.site.search import facet_bars
@@ -69,7 +68,7 @@ async def change(request: PageRequest) -> Response:
     """Change a list, or make something of the companies that are chosen in it.
 
     Raises:
-        ApiError: 400, 404; those of `export_form.download`.
+        ApiError: 400, 404; those of the download.
         StoreUnavailable: not stored or counted, or `maybe_done`.
     """
     opened = await stored_lists.open_list(request, request.segments[0])
@@ -201,7 +200,7 @@ async def show_opened(
             chosen=chosen,
             remarks=list_files.remarks,
             most_described=MOST_IDS,
-            exports=await form.meter(request),
+            exports=await exports.meter(request),
             names=facet_bars.labels(request, generation.reference),
             reasons_of=lambda codes: reasons.reasons_of_match(codes, request.lang),
             day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),

@@ -17,7 +17,6 @@ from serve.api.societes import societes
 from serve.contract import seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.objects.common import activities_of
-from serve.features.export import form as export_form
 from serve.features.search import chips, filter_options, relaxed_search, result_table, typed_numbers
 from serve.features.search.chips import Chip
 from serve.features.search.filter_options import OptionCounts
@@ -25,7 +24,7 @@ from serve.features.search.pages import home
 from serve.features.search.result_table import ORDER_NAMES
 from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
-from serve.guests.site import error_pages, formatting
+from serve.guests.site import error_pages, exports, formatting
 from serve.guests.site.page_request import PageRequest, pairs_without
 from serve.guests.site.render import page, see_other
 from serve.guests.site.search import facet_bars, form_fields, search_form
@@ -155,7 +154,7 @@ async def _results(
             else await relaxed_search.without_each(generation, restrictions)
         ),
         "outcome": result.outcome,
-        "exports": await export_form.meter(request),
+        "exports": await exports.meter(request),
         "found": search_result,
         "societes": search_result.companies(),
         "understood": activities_of(search_result.activites),
