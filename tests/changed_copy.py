@@ -10,7 +10,7 @@ from typing import Final
 from tests import ROOT
 
 _LEFT_OUT: Final = shutil.ignore_patterns(
-    ".*", "__pycache__", "build", "*.c", "*.html", "node_modules", "raw"
+    ".*", "__pycache__", "build", "*.c", "node_modules", "raw"
 )
 
 # A file by its path, and the text that is put before (or, where there is none, at the end of) what it names.
@@ -22,8 +22,6 @@ def copy_program(folder: Path) -> None:
     folder.mkdir()
     for room in ("pipeline", "quota", "seeds", "serve", "shards", "tests"):
         shutil.copytree(ROOT / room, folder / room, ignore=_LEFT_OUT)
-    for page in ("serve/guests/site/templates", "serve/guests/docs/viewer"):
-        shutil.copytree(ROOT / page, folder / page, dirs_exist_ok=True)
     shutil.copy(ROOT / "pyproject.toml", folder)
 
 

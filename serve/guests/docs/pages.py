@@ -18,7 +18,8 @@ from serve.contract.prices import RECORD_CREDITS, analysis_credits
 from serve.contract.text import Text
 from serve.guests import static_pages
 from serve.guests.docs.documents import documents
-from serve.guests.docs.manual import finder, guides
+from serve.guests.docs.manual import finder
+from serve.guests.docs.manual.guides import guides_of
 from serve.guests.docs.manual.manual import manual
 from serve.guests.docs.manual.reference import ManualReference
 from serve.guests.docs.manual.request_example import CodeText, RequestExample
@@ -44,7 +45,7 @@ async def contents(request: PageRequest) -> Response:
 
 async def guide(request: PageRequest) -> Response:
     """A guide. Raises ApiError 404."""
-    chosen_guide = guides.BY_SLUG.get(request.segments[0])
+    chosen_guide = guides_of(request.server.product).get(request.segments[0])
     if chosen_guide is None:
         raise request.server.product.unknown_path(request.path)
     plans = request.server.plans
@@ -87,7 +88,7 @@ async def _page(request: PageRequest, template: str, **values: Any) -> Response:
     return page(
         request, f"docs/{template}.html",
         reference=reference,
-        guides=guides.GUIDES,
+        guides=guides_of(request.server.product).values(),
         keys=[key for key in keys if key.revoked is None],
         call=lambda name, *, key=True, **query: _texts(
             request, _call(reference.operations[name].request.with_query(**query), key)

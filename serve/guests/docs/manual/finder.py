@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeVar
 
 from serve.contract.errors import CODES
-from serve.guests.docs.manual.guides import GUIDES
+from serve.guests.docs.manual.guides import Guide
 from serve.guests.docs.manual.reference import ManualReference, ObjectPage, ValueRow
 from shards.codec.folding import fold
 
@@ -32,9 +32,11 @@ class ManualEntry(NamedTuple):
     words: tuple[str, str]
 
 
-def entries(french: ManualReference, english: ManualReference) -> tuple[ManualEntry, ...]:
+def entries(
+    guides: Iterable[Guide], french: ManualReference, english: ManualReference
+) -> tuple[ManualEntry, ...]:
     """Everything that can be found, pages before their parts."""
-    return tuple(_entries(french, english))
+    return tuple(_entries(guides, french, english))
 
 
 def find(known: Iterable[ManualEntry], text: str) -> list[ManualEntry]:
@@ -63,8 +65,10 @@ def _entry(
     return ManualEntry(kind, path, titles, texts, (title, fold(" ".join((*titles, *texts, more)))))
 
 
-def _entries(french: ManualReference, english: ManualReference) -> Iterator[ManualEntry]:
-    for guide in GUIDES:
+def _entries(
+    guides: Iterable[Guide], french: ManualReference, english: ManualReference
+) -> Iterator[ManualEntry]:
+    for guide in guides:
         yield _entry("guide", f"/docs/guides/{guide.slug}", guide.title, guide.summary, guide.slug)
     for fr, en in _pairs(french.operations, english.operations):
         more = f"{en.method} {en.path} {en.name}"

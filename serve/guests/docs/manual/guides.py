@@ -1,14 +1,28 @@
-"""The guides: their addresses and titles. Their text is that of the templates of the website."""
+"""The guides: their addresses and titles. Features have guides of their own in the module `guides`.
 
+The text of a guide is its template, `templates/docs/guides/{slug}.html` of the folder that lists it.
+"""
+
+from functools import cache
 from typing import Final, NamedTuple
+
+from serve.contract.feature import Product
 
 
 class Guide(NamedTuple):
-    """A guide at /docs/guides/{slug}; titles and summaries are French and English."""
+    """A guide at /docs/guides/{slug}, in the order of `place`; titles and summaries are French and English."""
 
     slug: str
     title: tuple[str, str]
     summary: tuple[str, str]
+    place: int = 1_000
+
+
+@cache
+def guides_of(product: Product) -> dict[str, Guide]:
+    """The guides of a product by slug."""
+    own = [guide for module in product.modules("guides") for guide in module.GUIDES]
+    return {guide.slug: guide for guide in sorted([*GUIDES, *own], key=lambda guide: guide.place)}
 
 
 GUIDES: Final = (
@@ -19,6 +33,7 @@ GUIDES: Final = (
             "Un premier appel sans clé, une clé, une recherche, une fiche avec ses comptes.",
             "A first call without a key, a key, a search, a record with its statements.",
         ),
+        place=10,
     ),
     Guide(
         "pagination",
@@ -29,6 +44,7 @@ GUIDES: Final = (
             "Walk through a search with limit and offset, the exact total, the cap of the plan, "
             "the same data from page to page.",
         ),
+        place=20,
     ),
     Guide(
         "erreurs",
@@ -37,6 +53,7 @@ GUIDES: Final = (
             "Tous les statuts et tous les codes, ce qu’un appel refusé coûte, quand réessayer.",
             "Every status and every code, what a refused call costs, when to try again.",
         ),
+        place=30,
     ),
     Guide(
         "credits",
@@ -45,30 +62,7 @@ GUIDES: Final = (
             "Ce que coûte chaque appel, ce que chaque offre permet, les en-têtes qui disent le reste.",
             "What each call costs, what each plan allows, the headers that tell what is left.",
         ),
-    ),
-    Guide(
-        "suivi",
-        ("Suivre des sociétés ou une recherche", "Watching companies or a search"),
-        (
-            "Apprendre ce qui a changé depuis la dernière fois : créations, radiations, valeurs.",
-            "Learn what changed since the last time: new companies, those gone, values.",
-        ),
-    ),
-    Guide(
-        "rapprochement",
-        ("Rapprocher une liste", "Matching a list"),
-        (
-            "Retrouver les sociétés d’un tableau de noms, de villes et de numéros ; OpenRefine.",
-            "Find the companies of a table of names, towns and numbers; OpenRefine.",
-        ),
-    ),
-    Guide(
-        "exports",
-        ("Exporter", "Exports"),
-        (
-            "Toutes les sociétés d’une recherche dans un fichier.",
-            "All companies of a search in a file.",
-        ),
+        place=40,
     ),
     Guide(
         "http",
@@ -77,6 +71,7 @@ GUIDES: Final = (
             "En-têtes des réponses, ETag et 304, compression, CORS, et ce qui peut changer.",
             "Headers of answers, ETag and 304, compression, CORS, and what may change.",
         ),
+        place=80,
     ),
     Guide(
         "modeles",
@@ -85,6 +80,6 @@ GUIDES: Final = (
             "Les mêmes sociétés comme outils d’un assistant : Model Context Protocol, llms.txt.",
             "The same companies as tools of an assistant: Model Context Protocol, llms.txt.",
         ),
+        place=90,
     ),
 )
-BY_SLUG: Final = {one.slug: one for one in GUIDES}

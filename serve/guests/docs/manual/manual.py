@@ -8,6 +8,7 @@ from serve.contract.feature import Product
 from serve.contract.text import Lang
 from serve.guests.docs.manual import finder, reference
 from serve.guests.docs.manual.finder import ManualEntry
+from serve.guests.docs.manual.guides import guides_of
 from serve.guests.docs.manual.reference import ManualReference
 from serve.guests.docs.openapi import document
 
@@ -24,4 +25,4 @@ def manual(product: Product) -> Manual:
     """The documentation; neither address nor limits of a server are in it, so that there is one for all."""
     languages: tuple[Lang, ...] = get_args(Lang)
     pages = {lang: reference.reference(document.document(product, lang=lang)) for lang in languages}
-    return Manual(pages, finder.entries(pages["fr"], pages["en"]))
+    return Manual(pages, finder.entries(guides_of(product).values(), pages["fr"], pages["en"]))

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
+from quota.ledger.purchase import Purchase
 
 from quota.ledger.calls import Purchase
-from serve.guests.site import assets
+from serve.app import PRODUCT
 from tests.serve import world
 from tests.serve.client import Served, serving
 from tests.serve.guests.site import browser as browsers
@@ -466,10 +467,11 @@ def test_the_export_stands_beside_the_total(shop: Served, chromium: Browser) -> 
 
 
 def test_a_table_that_slides_is_reached_by_keys_and_has_a_name() -> None:
-    templates = Path(assets.__file__).parent / "templates"
+    folders = [folder / "templates" for folder in PRODUCT.folders()]
     boxes = [
         box
-        for template in templates.rglob("*.html")
+        for folder in folders
+        for template in folder.rglob("*.html")
         for box in re.findall(r'<div class="scroll[^>]*>', template.read_text())
     ]
 

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from serve.app import PRODUCT
-from serve.guests.docs.manual.guides import GUIDES
+from serve.guests.docs.manual.guides import guides_of
 from serve.guests.docs.manual.manual import manual
 from tests.serve.client import Served
 from tests.serve.conformance import DOCUMENT, nodes
@@ -22,7 +22,7 @@ TOOLS: Final = "/docs/guides/modeles"  # what models read is English
 
 def paths() -> Iterator[str]:
     yield "/docs"
-    yield from (f"/docs/guides/{one.slug}" for one in GUIDES)
+    yield from (f"/docs/guides/{one.slug}" for one in guides_of(PRODUCT).values())
     yield from (f"/docs/routes/{name}" for name in REFERENCE.operations)
     yield from (f"/docs/objets/{name}" for name in REFERENCE.objects)
 
