@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
-from quota.ledger.purchase import Purchase
 
 from quota.ledger.calls import Purchase
 from serve.app import PRODUCT
