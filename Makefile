@@ -1,5 +1,5 @@
-# The targets of every day; `make` alone lists them. What is seldom run is a script of .ci/ (judges, wheels, lock,
-# sanitize, sbom, audit), whose head says how. Every tool is called through .venv, which `setup` creates from
+# The targets of every day; `make` alone lists them. Rare tasks are scripts in .ci/ (judges, wheels, lock, sanitize,
+# sbom, audit); the head of each says how to call it. Every tool is called through .venv, which `setup` creates from
 # requirements/dev.lock (pinned, with hashes), again only when that file or pyproject.toml changes.
 
 .DEFAULT_GOAL := help
