@@ -6,7 +6,7 @@ generation.
 
 from serve.access.call import NO_STORE, Response, of_error
 from serve.contract import errors
-from serve.contract.objects.lists import Pret, Vivant
+from serve.features.service.answers import Pret, Vivant
 from serve.generation.generation_status import GenerationStatus
 
 

@@ -3,9 +3,9 @@
 from typing import Final
 
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
+from serve.access.company_path import absent_from, company_names, refuse_deleted
 from serve.access.etag import etag
 from serve.access.rights import most_rows
-from serve.api.societe import absent_from, company_names, refuse_deleted
 from serve.contract import errors, seed_tables
 from serve.contract.objects.search import Identification, SocieteNumerotee
 from serve.contract.parameters import LONGEST_NUMBER

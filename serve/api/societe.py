@@ -1,32 +1,21 @@
 """GET /api/v1/societes/{iso}/{id}: one company (§4.5)."""
 
-from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
-from urllib.parse import quote
 
 from serve.access.call import (
-    DATA_VERSION,
     CallResult,
     PreparedCall,
     Request,
     private_headers,
 )
+from serve.access.company_path import locate, path_of, refuse_absent
 from serve.access.envelope import Record
 from serve.access.etag import etag
-from serve.contract import errors, seed_tables
+from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.prices import RECORD_CREDITS
-from serve.generation import deletions
 from serve.generation.open_generation import OpenGeneration
-from serve.request.place_names import known_country
-from serve.request.values import check_identifier
 from shards.codec import record
-from shards.search.matching import company_numbers
-from shards.search.matching.company_numbers import CompanyPlace
-from shards.search.reader.shard import Shard
-
-_NAMED: Final = 5  # companies in an error
 
 
 def societe(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
@@ -56,12 +45,6 @@ def exercices(request: Request, generation: OpenGeneration) -> list[int]:
     comptes = None if row is None else shard.comptes(row)
     years = {line["exercice"] for line in record.lines(comptes)}
     return sorted(years, reverse=True)
-
-
-def path_of(company: str) -> str:
-    """The one path of a company ("EE/10000018"), whatever code or spelling a request used (B2, E2)."""
-    iso2, _, identifier = company.partition("/")
-    return f"/api/v1/societes/{iso2}/{quote(identifier, safe='')}"
 
 
 def _prepare_record(
@@ -95,51 +78,3 @@ def _prepare_record(
 
     cost = RECORD_CREDITS if served else 0
     return PreparedCall(run, tag, headers, company, cost, preview)
-
-
-def locate(request: Request, generation: OpenGeneration) -> tuple[Shard, int | None]:
-    """The shard of the country, and the row of the company in it if there is one."""
-    word, identifier = request.segments
-    shard = generation.shards[known_country(generation.names, word)]
-    identifier = check_identifier(identifier)
-    return shard, company_numbers.find_one(shard, identifier, seed_tables.number_notation())
-
-
-async def refuse_absent(
-    generation: OpenGeneration, shard: Shard, identifier: str
-) -> CallResult[Any]:
-    """The 404, which says when the company was deleted, or names the companies that may be meant."""
-    shards = {shard.iso2: shard}
-    alike = company_numbers.find(shards, identifier, seed_tables.number_notation()).places
-    if not alike:
-        await refuse_deleted(generation, shards, identifier)
-    places = alike or company_numbers.nearest_companies(
-        shards, identifier, seed_tables.number_notation()
-    )
-    near = company_names(shards, places)
-    raise absent_from(generation, errors.societe_introuvable(shard.iso2, identifier, near))
-
-
-async def refuse_deleted(
-    generation: OpenGeneration, countries: Collection[str], identifier: str
-) -> None:
-    """Say that the company with this identifier was deleted, if it was.
-
-    Raises:
-        ApiError: 404.
-    """
-    find = partial(deletions.find, generation, countries, identifier)
-    deletion = await generation.in_thread(deletions.MICROSECONDS, find)
-    if deletion is not None:
-        raise absent_from(generation, errors.societe_supprimee(*deletion))
-
-
-def absent_from(generation: OpenGeneration, error: ApiError) -> ApiError:
-    """The 404 with the name of the generation that was looked at: `version` may name the one before."""
-    error.headers[DATA_VERSION] = generation.id
-    return error
-
-
-def company_names(shards: Mapping[str, Shard], places: Sequence[CompanyPlace]) -> list[str]:
-    """Companies as country and identifier, at most _NAMED."""
-    return [f"{iso2}:{shards[iso2].company(row)['id']}" for iso2, row in places[:_NAMED]]

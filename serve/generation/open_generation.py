@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 from serve.contract import errors, parameters
-from serve.contract.objects.markets import ChiffresDuMarche
 from serve.contract.parameters import VERSION
 from serve.generation import country_sources, legal_forms
 from serve.generation.country_sources import CountrySources
@@ -87,7 +86,7 @@ class OpenGeneration:
     _read: Callable[[tuple[tuple[str, str], ...]], ParsedParameters]
     steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
     peers: Memo = field(default_factory=dict)
-    markets: dict[Query, ChiffresDuMarche] = field(default_factory=dict)
+    markets: dict[Query, Any] = field(default_factory=dict)
     changed_companies: CompanyMemo = field(default_factory=CompanyMemo)
     _documents: dict[Hashable, Any] = field(default_factory=dict)
     _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)

@@ -14,8 +14,8 @@ import orjson
 
 from serve.access import rights
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
+from serve.access.company_path import locate, path_of, refuse_absent
 from serve.access.etag import etag
-from serve.api.societe import locate, path_of, refuse_absent
 from serve.contract import parameters, reasons
 from serve.contract.objects.analyses import (
     Comparables,

@@ -14,9 +14,9 @@ import orjson
 from quota.plans import Plan
 from serve.access import modules
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
+from serve.access.company_path import locate, path_of, refuse_absent
 from serve.access.etag import etag
 from serve.access.modules import AnalysisTerms
-from serve.api.societe import locate, path_of, refuse_absent
 from serve.contract import reasons, seed_tables
 from serve.contract.objects.analyses import (
     Alerte,

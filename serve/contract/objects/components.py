@@ -32,7 +32,6 @@ _MODULES: Final = (
     groups,
     analyses,
     markets,
-    bodies,
 )
 
 
@@ -44,7 +43,7 @@ def schemas(lang: Lang, of_features: Iterable[ModuleType] = ()) -> dict[str, Sch
     """
     return {
         name: component_schema(kind, lang)
-        for module in (*_MODULES, *of_features)
+        for module in (*_MODULES, *of_features, bodies)
         for name, kind in _declarations(module)
     }
 

@@ -13,11 +13,12 @@ from serve.access import admission, billing, modules, next_plan
 from serve.access.admission import Call
 from serve.access.call import CallResult, Content, PreparedCall, Request, Response
 from serve.access.caller import Caller
+from serve.access.company_path import locate, path_of
 from serve.access.envelope import Record
 from serve.access.modules import AnalysisTerms
 from serve.access.rights import VISITOR
 from serve.api.analyses.groupe import groupe
-from serve.api.societe import locate, path_of, societe
+from serve.api.societe import societe
 from serve.contract.errors import ApiError
 from serve.contract.objects.groups import Groupe
 from serve.contract.prices import RECORD_CREDITS

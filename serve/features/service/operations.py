@@ -4,8 +4,8 @@ from typing import Final
 
 from serve.api import health
 from serve.contract.feature import Feature
-from serve.contract.objects import lists as answers
 from serve.contract.operation import Operation
+from serve.features.service import answers
 
 FEATURE: Final = Feature(
     __package__,
