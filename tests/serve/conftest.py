@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 from serve.generation import open_generation
 from serve.generation.open_generation import OpenGeneration
 from tests.serve import world
 from tests.serve.client import Customer, Served, serving
+from tests.serve.guests.site import browser as browsers
 
 
 @pytest.fixture(scope="session")
@@ -50,3 +52,10 @@ def open_edition(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenGener
     opened = open_generation.load(folder, world.publish(folder))
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """One browser for all tests of a module."""
+    with browsers.browser() as started:
+        yield started
