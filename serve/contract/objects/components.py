@@ -4,22 +4,17 @@ from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Annotated, Any, Final, get_args, get_origin
 
-from serve.contract.objects import (
-    account,
-    analyses,
-    bodies,
-    changes,
-    common,
-    groups,
-    lists,
-    markets,
-    matching,
-    record,
-    search,
-)
+from serve.contract.objects import bodies, common, record, search
 from serve.contract.objects.declaration import Component, component_name
 from serve.contract.objects.json_schema import Schema, component_schema
 from serve.contract.text import Lang, Text
+from serve.features.account import answers as account
+from serve.features.analyses import answers as analyses
+from serve.features.analyses import answers as markets
+from serve.features.changes import answers as changes
+from serve.features.matching import answers as matching
+from serve.features.record import answers as groups
+from serve.features.reference import answers as lists
 
 _MODULES: Final = (
     common,

@@ -1,6 +1,6 @@
 """The JSON Schema (2020-12) of an object of an answer or a body, made from its class.
 
->>> from serve.contract.objects.lists import Perimetre
+>>> from serve.features.reference.answers import Perimetre
 >>> component_schema(Perimetre, "en")["properties"]["pays"]
 {'type': 'array', 'description': 'Countries: codes.', 'items': {'type': 'string'}}
 """

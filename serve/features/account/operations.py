@@ -4,12 +4,12 @@ from typing import Final
 
 from serve.access.burst_gate import Limiter
 from serve.access.context import ServerContext
-from serve.api.compte import compte
 from serve.contract.feature import Feature, OpenFeature
-from serve.contract.objects import account as answers
 from serve.contract.operation import Operation
-from serve.guests.mail.outbox import Outbox
-from serve.guests.payment.stripe_account import StripeAccount
+from serve.features.account import answers
+from serve.features.account.compte import compte
+from serve.features.account.mail.outbox import Outbox
+from serve.features.account.stripe_account import StripeAccount
 
 
 def open_account(context: ServerContext, _limiter: Limiter) -> OpenFeature:

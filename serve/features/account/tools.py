@@ -7,11 +7,11 @@ from serve.access import admission, next_plan
 from serve.access.admission import AdmittedCaller
 from serve.access.caller import Caller
 from serve.access.rights import VISITOR
-from serve.api.compte import compte
 from serve.contract import errors
-from serve.contract.objects.account import Compte, Compteurs
 from serve.contract.objects.common import Quota
 from serve.contract.objects.declaration import members
+from serve.features.account.answers import Compte, Compteurs
+from serve.features.account.compte import compte
 from serve.guests.mcp import outputs, results
 from serve.guests.mcp.results import ToolCall, ToolResult
 from serve.guests.mcp.tool_list import Tool

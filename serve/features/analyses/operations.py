@@ -2,14 +2,13 @@
 
 from typing import Final
 
-from serve.api.analyses.comparables import comparables
-from serve.api.analyses.entreprise import entreprise
-from serve.api.analyses.marche import marche
 from serve.contract import parameters
 from serve.contract.feature import Feature
-from serve.contract.objects import analyses as answers
-from serve.contract.objects import markets
 from serve.contract.operation import RECORD_PATH, Operation, company_link
+from serve.features.analyses import answers
+from serve.features.analyses.comparables import comparables
+from serve.features.analyses.entreprise import entreprise
+from serve.features.analyses.marche import marche
 
 FEATURE: Final = Feature(
     __package__,
@@ -29,7 +28,7 @@ FEATURE: Final = Feature(
         ),
         Operation(
             "analyseMarket", "/api/v1/analyses/marche", "analyse-marche", "analysis", "Companies",
-            marche, markets.AnalyseMarche, place=140,
+            marche, answers.AnalyseMarche, place=140,
             account=True, tool="analyse_market", parameters=parameters.MARCHE, credits="marche",
             headers=["Content-Language"],
         ),

@@ -9,8 +9,8 @@ from serve.access import admission, billing
 from serve.access.admission import Call
 from serve.access.billing import Counting
 from serve.access.call import PreparedCall, Request, Response
-from serve.api.analyses.entreprise import entreprise
-from serve.contract.objects.analyses import AnalyseEntreprise
+from serve.features.analyses.answers import AnalyseEntreprise
+from serve.features.analyses.entreprise import entreprise
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.site import formatting
 from serve.guests.site.page_request import PageRequest

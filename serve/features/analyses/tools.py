@@ -5,9 +5,8 @@ from typing import Any, Final
 
 from serve.access.call import CallResult
 from serve.contract import reasons
-from serve.contract.objects.analyses import AnalyseEntreprise, Comparables
 from serve.contract.objects.declaration import members, plain_value
-from serve.contract.objects.markets import AnalyseMarche
+from serve.features.analyses.answers import AnalyseEntreprise, AnalyseMarche, Comparables
 from serve.guests.mcp import outputs, results, sizes
 from serve.guests.mcp.results import ToolCall
 from serve.guests.mcp.tool_list import OperationTool

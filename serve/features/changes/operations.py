@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from serve.api.changes.modifications import modifications
-from serve.api.changes.watch import prepare_watch
 from serve.contract import parameters
 from serve.contract.feature import Feature
 from serve.contract.objects import bodies
-from serve.contract.objects import changes as answers
 from serve.contract.operation import Link, Operation
+from serve.features.changes import answers
+from serve.features.changes.modifications import modifications
+from serve.features.changes.watch import prepare_watch
 from serve.request import json_body
 
 _PATH: Final = "/api/v1/modifications"

@@ -7,12 +7,12 @@ import orjson
 
 from serve.access import admission
 from serve.access.call import PreparedCall, Request
-from serve.api.changes.watch import WatchResult, prepare_watch
 from serve.contract import parameters
-from serve.contract.objects.changes import ModificationsSuivies, ModificationSuivie
 from serve.contract.objects.common import activities_of
 from serve.contract.objects.declaration import members
 from serve.contract.parameters import IDS, Parameter
+from serve.features.changes.answers import ModificationsSuivies, ModificationSuivie
+from serve.features.changes.watch import WatchResult, prepare_watch
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.mcp import arguments, outputs, results, sizes
 from serve.guests.mcp.results import ToolCall, ToolResult

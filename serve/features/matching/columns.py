@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from serve.contract import errors
-from serve.request import line_list
+from serve.features.matching import line_list
 
 # The key of a line is the number of its row.
 FIELDS: Final = tuple(field for field in line_list.FIELDS if field != "cle")

@@ -3,15 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve.api.matching.rapprochement import lines_of_body
-from serve.api.matching.reconciliation import PATH
 from serve.contract import parameters
 from serve.contract.feature import Feature
 from serve.contract.objects import bodies
-from serve.contract.objects import matching as answers
 from serve.contract.operation import Operation
-from serve.http import reconciliation_adapter
-from serve.request import line_list
+from serve.features.matching import answers, line_list, reconciliation_adapter
+from serve.features.matching.rapprochement import lines_of_body
+from serve.features.matching.reconciliation import PATH
 
 _AT_ADDRESS: Final = f"{PATH}/{{jeton}}"
 

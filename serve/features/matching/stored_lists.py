@@ -19,12 +19,12 @@ import zstandard
 from quota.errors import UnknownError
 from quota.ledger.lists import CHUNK_LINES, NO_CHOICE, ListPart, ListRows, MatchedList
 from serve.access import body_thread
-from serve.contract.objects.matching import LigneRapprochee, LigneRefusee
+from serve.features.matching.answers import LigneRapprochee, LigneRefusee
 from serve.features.matching.csv_files.list_file import ListFile
+from serve.features.matching.line_list import ListedLine
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageRequest
-from serve.request.line_list import ListedLine
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 from shards.search.reader.shard import Shard
 

@@ -5,17 +5,17 @@ from typing import Any, Final
 
 from serve.access import admission
 from serve.access.call import PreparedCall, Request
-from serve.api.matching.rapprochement import rapprochement
 from serve.contract import errors
 from serve.contract.limits import DEFAULT_CANDIDATES, LINES_PER_CALL, MOST_CANDIDATES
 from serve.contract.objects.declaration import members
-from serve.contract.objects.matching import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
+from serve.features.matching import line_list
+from serve.features.matching.answers import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
+from serve.features.matching.rapprochement import rapprochement
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.mcp import arguments, results, sizes
 from serve.guests.mcp.outputs import Schema
 from serve.guests.mcp.results import ToolCall, ToolResult
 from serve.guests.mcp.tool_list import Tool
-from serve.request import line_list
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 
 # A model reads every answer; a program sends longer lists to the route.

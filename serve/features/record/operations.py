@@ -2,14 +2,15 @@
 
 from typing import Final
 
-from serve.api.analyses.groupe import groupe
-from serve.api.identifiants import identifiants
-from serve.api.societe import societe
 from serve.contract import parameters
 from serve.contract.feature import Feature
-from serve.contract.objects import groups, search
 from serve.contract.objects import record as answers
+from serve.contract.objects import search
 from serve.contract.operation import RECORD_PATH, Operation, company_link
+from serve.features.record import answers as groups
+from serve.features.record.groupe import groupe
+from serve.features.record.identifiants import identifiants
+from serve.features.record.societe import societe
 
 FEATURE: Final = Feature(
     __package__,

@@ -17,13 +17,13 @@ from serve.access.company_path import locate, path_of
 from serve.access.envelope import Record
 from serve.access.modules import AnalysisTerms
 from serve.access.rights import VISITOR
-from serve.api.analyses.groupe import groupe
-from serve.api.societe import societe
 from serve.contract.errors import ApiError
-from serve.contract.objects.groups import Groupe
 from serve.contract.prices import RECORD_CREDITS
 from serve.features.record import key_figures, linked_data, peer_ranks
+from serve.features.record.answers import Groupe
+from serve.features.record.groupe import groupe
 from serve.features.record.key_figures import KeyFigures
+from serve.features.record.societe import societe
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.site import formatting
 from serve.guests.site.charts import histogram, history, sparkline

@@ -13,13 +13,13 @@ from typing import Any, Final, NamedTuple
 from serve.access import admission
 from serve.access.call import CallResult, PreparedCall, Request
 from serve.access.envelope import Record
-from serve.api.societe import exercices, identite, societe
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.objects.declaration import plain_value
-from serve.contract.objects.groups import Groupe
 from serve.contract.objects.record import Fiche, LigneComptes
 from serve.contract.parameters import ID, IDS, Parameter
+from serve.features.record.answers import Groupe
+from serve.features.record.societe import exercices, identite, societe
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.mcp import arguments, outputs, results, sizes
 from serve.guests.mcp.outputs import Schema

@@ -2,12 +2,11 @@
 
 from typing import Final
 
-from serve.api import lists
-from serve.api.sources import sources
 from serve.contract import parameters
 from serve.contract.feature import Feature
-from serve.contract.objects import lists as answers
 from serve.contract.operation import Link, Operation
+from serve.features.reference import answers, lists
+from serve.features.reference.sources import sources
 
 _FIRST_COUNTRY: Final = "$response.body#/pays/0/iso2"
 _FIRST_SECTOR: Final = "$response.body#/secteurs/0/slug"

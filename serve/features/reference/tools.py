@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 from serve.access.call import CallResult
-from serve.api.lists import ListContent
 from serve.contract.objects.declaration import AnswerObject
-from serve.contract.objects.lists import (
+from serve.contract.parameters import PAYS
+from serve.features.reference.answers import (
     ListePays,
     ListeSecteurs,
     ListeSources,
@@ -17,7 +17,7 @@ from serve.contract.objects.lists import (
     SourcesPays,
     SousSecteurDeListe,
 )
-from serve.contract.parameters import PAYS
+from serve.features.reference.lists import ListContent
 from serve.guests.mcp import outputs, results, sizes
 from serve.guests.mcp.results import ToolCall
 from serve.guests.mcp.tool_list import OperationTool

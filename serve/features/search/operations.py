@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from serve.api.analyses.repartition import repartition
-from serve.api.societes import societes
-from serve.api.suggestions import suggestions
 from serve.contract import parameters
 from serve.contract.feature import Feature
 from serve.contract.objects import search as answers
 from serve.contract.operation import Operation, company_link
+from serve.features.search.repartition import repartition
+from serve.features.search.societes import societes
+from serve.features.search.suggestions import suggestions
 
 FEATURE: Final = Feature(
     __package__,

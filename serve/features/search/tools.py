@@ -8,7 +8,6 @@ from quota.plans import Plan
 from serve.access import admission
 from serve.access.call import CallResult
 from serve.access.envelope import SearchResult
-from serve.api.societes import societes
 from serve.contract.objects.common import activities_of
 from serve.contract.objects.declaration import members
 from serve.contract.objects.search import (
@@ -22,6 +21,7 @@ from serve.contract.objects.search import (
     VilleSuggeree,
 )
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
+from serve.features.search.societes import societes
 from serve.guests.mcp import arguments, outputs, results, sizes
 from serve.guests.mcp.outputs import Schema
 from serve.guests.mcp.results import ToolCall, ToolResult

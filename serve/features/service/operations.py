@@ -2,10 +2,9 @@
 
 from typing import Final
 
-from serve.api import health
 from serve.contract.feature import Feature
 from serve.contract.operation import Operation
-from serve.features.service import answers
+from serve.features.service import answers, health
 
 FEATURE: Final = Feature(
     __package__,

@@ -244,7 +244,7 @@ def _texts(parameter: Parameter, value: Any) -> Iterator[str]:
 
 
 def _filters(given: Mapping[str, Any]) -> str:
-    """The filters of a search as the JSON that the routes take (serve/request/watch_body.py)."""
+    """The filters of a search as the JSON that the routes take (serve/features/changes/watch_body.py)."""
     found: dict[str, list[str]] = {}
     for name, text in pairs(given, parameters.WATCHED, ()):
         found.setdefault(name, []).append(text)

@@ -27,9 +27,9 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from seeds import TABLES
-from serve.api.matching import rapprochement
 from serve.contract import activities
 from serve.contract.seed_tables import match_weights, name_tables, number_notation, rows
+from serve.features.matching import rapprochement
 from shards.generations import pointer
 from shards.search.matching.evidence import WeighedCompany
 from shards.search.matching.line import LIKELY, SURE, Line

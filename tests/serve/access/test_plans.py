@@ -12,8 +12,8 @@ from quota import plans
 from serve.access import next_plan
 from serve.access.call import Content, PreparedCall, Request, Response
 from serve.access.caller import Caller
-from serve.api.societe import societe
-from serve.api.societes import societes
+from serve.features.record.societe import societe
+from serve.features.search.societes import societes
 from serve.generation.open_generation import OpenGeneration
 from serve.request.query_string import Pairs
 from shards.codec.record import CONTACTS

@@ -15,7 +15,7 @@ from quota.store.interface import Store
 from quota.store.lmdb_store import LmdbStore
 from serve.access import store_holder
 from serve.access.store_holder import StoreHolder
-from serve.api import societes
+from serve.features.search import societes
 from tests.serve import world
 from tests.serve.client import Served, serving
 from tests.serve.guests.mcp.client import modern

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from serve.contract import reasons
-from serve.contract.objects.markets import Annee, Cessations
+from serve.features.analyses.answers import Annee, Cessations
 from shards.ratios.accounts import Reason
 from shards.ratios.ratio_table import chart_lines, ratios
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from serve.api.analyses import marche
+from serve.features.analyses import marche
 from shards.generations import generation_files
 from shards.search.counts import market, market_figures, row_bitmap
 from tests.serve import world
-from tests.serve.api.test_marche import COMPANIES, PATH, STATEMENTS
 from tests.serve.client import Served, serving
 from tests.serve.clock import Clock
+from tests.serve.features.analyses.test_marche import COMPANIES, PATH, STATEMENTS
 
 ALL = ",".join(world.COUNTRIES)
 

@@ -12,9 +12,9 @@ import pytest
 
 from serve.contract import errors
 from serve.contract.text import Text
+from serve.features.matching import line_list
 from serve.http import body_reader
 from serve.observe.log import JsonLines
-from serve.request import line_list
 from tests.serve.client import PATHS, Served, serving
 from tests.serve.guests.site.visitor import FORM
 
@@ -292,7 +292,7 @@ def test_a_fault_of_ours_is_500_with_an_id_and_a_logged_traceback(
     served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """G7"""
-    monkeypatch.setattr("serve.api.societes.search_within", None)
+    monkeypatch.setattr("serve.features.search.societes.search_within", None)
 
     reply = served.ask("/api/v1/societes", headers={"X-Request-Id": "panne-1"})
 

@@ -24,7 +24,7 @@ from serve.features.matching.csv_files import list_file
 from serve.guests.site.routes import pages_of
 from serve.process import worker
 from tests.serve.client import Reply, Served
-from tests.serve.guests.site.test_list_workbooks import package
+from tests.serve.features.matching.test_list_workbooks import package
 from tests.serve.guests.site.visitor import FORM, member
 
 MIB: Final = 1 << 20

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from serve.api import health
 from serve.contract import activities
+from serve.features.service import health
 from serve.generation.current_generation import CurrentGeneration
 from serve.process import worker
 from tests import world

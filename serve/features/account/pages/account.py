@@ -17,9 +17,9 @@ from quota.ledger.tickets import SENT
 from quota.store import passwords
 from serve.access.call import Response
 from serve.features.account import opened_records
+from serve.features.account.stripe_account import StripeAccount
 from serve.guests.docs.manual.manual import manual
 from serve.guests.docs.manual.request_example import CodeText
-from serve.guests.payment.stripe_account import StripeAccount
 from serve.guests.site import sessions
 from serve.guests.site.errors import page_errors
 from serve.guests.site.exports import has_lists, repeat_fields

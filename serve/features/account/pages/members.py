@@ -14,8 +14,8 @@ from quota.errors import NotAllowedError, UnknownError
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
 from quota.ledger.tickets import INVITATION, Ticket
 from serve.access.call import Response
-from serve.guests.mail import outbox
-from serve.guests.mail.outbox import PATHS
+from serve.features.account.mail import outbox
+from serve.features.account.mail.outbox import PATHS
 from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageRequest, Session
 from serve.guests.site.render import page, see_other

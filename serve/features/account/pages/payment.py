@@ -18,8 +18,8 @@ from serve.access.call import Response
 from serve.access.next_plan import monthly_price
 from serve.access.rights import apercu
 from serve.contract.prices import RECORD_CREDITS, analysis_credits
+from serve.features.account.stripe_account import Buyer, SignatureError, StripeAccount, StripeError
 from serve.guest_settings import PACK_CREDITS
-from serve.guests.payment.stripe_account import Buyer, SignatureError, StripeAccount, StripeError
 from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageRequest, Session
 from serve.guests.site.render import is_token_valid, page, see_other

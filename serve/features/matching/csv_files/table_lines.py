@@ -10,10 +10,10 @@ from typing import Final
 
 from serve.contract import errors
 from serve.contract.limits import MOST_LINES
+from serve.features.matching import line_list
 from serve.features.matching.csv_files.list_file import ListFile
-from serve.request import line_list
+from serve.features.matching.line_list import LineList, ListedLine
 from serve.request.dates import without_time
-from serve.request.line_list import LineList, ListedLine
 from serve.request.place_names import PlaceNames
 
 # 03/04/2010: two days, unless the column tells which one.

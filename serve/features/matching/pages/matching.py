@@ -19,15 +19,16 @@ from quota.ledger.lists import ListPart
 from serve.access import admission, body_thread
 from serve.access.admission import Call
 from serve.access.call import PreparedCall, Request, Response
-from serve.api.matching.rapprochement import rapprochement
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
-from serve.contract.objects.matching import Rapprochement
 from serve.features.matching import columns, stored_lists
+from serve.features.matching.answers import Rapprochement
 from serve.features.matching.csv_files import encodings, list_file, table_lines, xlsx_file
 from serve.features.matching.csv_files.list_file import ListFile
+from serve.features.matching.line_list import LineList
 from serve.features.matching.pages import list_page
+from serve.features.matching.rapprochement import rapprochement
 from serve.features.matching.stored_lists import ListTable, OpenList, StoredLine
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.site import formatting, render
@@ -35,7 +36,6 @@ from serve.guests.site.errors import page_errors
 from serve.guests.site.page_request import PageRequest, last_value
 from serve.guests.site.render import page
 from serve.guests.site.search import facet_bars
-from serve.request.line_list import LineList
 
 _ROUTE: Final = "/api/v1/rapprochement"
 _CANDIDATES: Final = 3

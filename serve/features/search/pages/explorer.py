@@ -13,7 +13,6 @@ from serve.access import admission, next_plan
 from serve.access.admission import Call
 from serve.access.call import CallResult, Response
 from serve.access.envelope import SearchResult
-from serve.api.societes import societes
 from serve.contract import seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.objects.common import activities_of
@@ -22,6 +21,7 @@ from serve.features.search.chips import Chip
 from serve.features.search.filter_options import OptionCounts
 from serve.features.search.pages import home
 from serve.features.search.result_table import ORDER_NAMES
+from serve.features.search.societes import societes
 from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.site import error_pages, exports, formatting

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from serve.access import admission
 from serve.access.admission import Call
 from serve.access.call import Response
-from serve.api.suggestions import suggestions as of_api
 from serve.contract.objects.search import Suggestions
+from serve.features.search.suggestions import suggestions as of_api
 from serve.generation.open_generation import OpenGeneration
 from serve.guests.site import formatting
 from serve.guests.site.page_request import PageRequest

@@ -1,0 +1,259 @@
+"""GET /api/v1/societes/{iso}/{id}/analyses/entreprise: the accounts of a company, analysed (extension X11).
+
+Ratios of up to five years with their formulas, beside those of the sector; ranks by turnover; warnings; the
+parts of the score. A figure is null with its reason where a part of it was not filed. A company without
+statements has no ratios, and its analysis costs a call alone.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from quota.plans import Plan
+from serve.access import modules
+from serve.access.call import CallResult, PreparedCall, Request, private_headers
+from serve.access.company_path import locate, path_of, refuse_absent
+from serve.access.etag import etag
+from serve.access.modules import AnalysisTerms
+from serve.contract import reasons, seed_tables
+from serve.features.analyses.answers import (
+    Alerte,
+    AnalyseEntreprise,
+    ExerciceDepose,
+    PartDuScore,
+    PerimetreCompare,
+    RangParCa,
+    Rangs,
+    RatioAnalyse,
+    ReperesDuSecteur,
+    Score,
+    SocieteAnalysee,
+    ValeurDeRatio,
+)
+from serve.generation import ratio_peers
+from serve.generation.open_generation import OpenGeneration
+from serve.generation.ratio_peers import SectorPeers
+from shards.codec import record as codec
+from shards.ratios import accounts
+from shards.ratios.accounts import AnnualAccounts, RatioValue
+from shards.ratios.ratio_table import Ratio, ratios
+from shards.search.counts import market_figures
+from shards.search.reader.shard import Shard
+
+QUANTILES: Final = ("p10", "p25", "mediane", "p75", "p90")
+# A sector of a large country that nobody asked for before.
+_MICROSECONDS: Final = 20_000.0
+
+Values = Mapping[int, Mapping[str, RatioValue]]
+
+
+class _Company(NamedTuple):
+    """A company: its shard and row, its record, and the values of its statements by year."""
+
+    shard: Shard
+    row: int
+    record: Mapping[str, Any]
+    accounts: accounts.Accounts
+    values: Values
+
+
+def entreprise(
+    request: Request, generation: OpenGeneration, plans: Mapping[str, Plan]
+) -> PreparedCall[AnalyseEntreprise]:
+    """The analysis of a company.
+
+    Raises:
+        ApiError: 400; 409 for a `version` that is not open any more; 403 `module_non_inclus`.
+    """
+    generation = generation.at_version_of(request.pairs)
+    shard, row = locate(request, generation)
+    caller = request.caller
+    terms = modules.terms(caller, modules.ENTREPRISE, plans)
+    if row is None:
+        return PreparedCall(partial(refuse_absent, generation, shard, request.segments[1]))
+    company = f"{shard.iso2}/{shard.company(row)['id']}"
+    tag = etag(
+        generation.id,
+        caller.plan.slug,
+        caller.souscrit,
+        request.offer,
+        "analyse",
+        company,
+        request.lang,
+    )
+    path = f"{path_of(company)}/analyses/entreprise"
+    headers = private_headers(tag, generation.id, path=path, lang=request.lang)
+    if not shard.has_comptes(row):
+        terms = AnalysisTerms(0)
+
+    async def run() -> "CallResult[AnalyseEntreprise]":
+        made = await generation.in_thread(
+            _MICROSECONDS,
+            lambda: _analysis(_company(shard, row), generation, caller.plan.slug, request.offer),
+        )
+        return CallResult(200, reasons.with_reasons(made, request.lang), headers)
+
+    subject = f"{modules.ENTREPRISE}/{company}"
+    return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)
+
+
+def _company(shard: Shard, row: int) -> _Company:
+    by_year = accounts.by_year(codec.lines(shard.comptes(row)))
+    values = accounts.values(by_year, shard.withheld_codes(row))
+    return _Company(shard, row, shard.company(row), by_year, values)
+
+
+def _analysis(
+    company: _Company, generation: OpenGeneration, plan: str, offer: bytes
+) -> AnalyseEntreprise:
+    record = company.record
+    newest = generation.newest_year
+    named = {name: record[name] for name in ("iso2", "id", "nom", "secteur")}
+    return AnalyseEntreprise(
+        societe=SocieteAnalysee(**named),
+        plan=plan,
+        module=modules.ENTREPRISE,
+        exercices=[
+            ExerciceDepose(
+                exercice=year,
+                devise=found.devise,
+                duree_mois=found.months,
+                motif_code=_currency_reason(found),
+            )
+            for year, found in company.accounts.items()
+        ],
+        ratios=_ratios(company, generation, newest),
+        rangs=_ranks(company, generation),
+        alertes=_warnings(company.values, newest),
+        score=_score(record),
+        offre_suivante=orjson.Fragment(offer),
+    )
+
+
+def _currency_reason(annual_accounts: AnnualAccounts) -> str | None:
+    """Why a year has no currency."""
+    if annual_accounts.mixed:
+        return "devises_multiples"
+    return "devise_absente" if annual_accounts.devise is None else None
+
+
+def _ratios(company: _Company, generation: OpenGeneration, newest: int) -> list[RatioAnalyse]:
+    if not company.values:
+        return []
+    division = company.shard.cell_at(company.row).secteur
+    peers = None
+    if division is not None and newest:
+        shards, iso2 = generation.shards, company.shard.iso2
+        peers = SectorPeers(shards, iso2, division, newest, generation.peers)
+    return [
+        RatioAnalyse(
+            **ratio_texts(ratio),
+            valeurs=[_value(year, of_year[code]) for year, of_year in company.values.items()],
+            secteur=_sector_figures(company, code, peers, newest),
+            sens=ratio.sens,
+            motif_code=None if peers else "secteur_absent",
+        )
+        for code, ratio in ratios().items()
+        if not ratio.is_amount
+    ]
+
+
+def ratio_texts(ratio: Ratio) -> dict[str, Any]:
+    """What the answers say of a ratio, by field."""
+    return {
+        "code": ratio.code,
+        "libelle": ratio.libelle["fr"],
+        "libelle_en": ratio.libelle["en"],
+        "formule_code": ratio.formule,
+        "unite": ratio.unite,
+        "source": ratio.source,
+    }
+
+
+def _value(year: int, ratio_value: RatioValue) -> ValeurDeRatio:
+    """A value with its reason: what lacks stands behind a colon."""
+    lacking = f": {', '.join(ratio_value.lacking)}" if ratio_value.lacking else ""
+    code = f"{ratio_value.reason}{lacking}" if ratio_value.reason else None
+    return ValeurDeRatio(exercice=year, valeur=ratio_value.value, motif_code=code)
+
+
+def _sector_figures(
+    company: _Company, code: str, peers: SectorPeers | None, newest: int
+) -> ReperesDuSecteur | None:
+    """The sector beside the last year of the company; None for a company without a sector."""
+    if peers is None:
+        return None
+    year, of_year = next(iter(company.values.items()))
+    oldest = newest - market_figures.YEARS + 1
+    value = of_year[code].value
+    comparison = peers.compare(code, value if year >= oldest else None)
+    scope = PerimetreCompare(
+        pays=comparison.pays,
+        secteur=company.record["secteur"],
+        exercices=[oldest, newest],
+        exercice_compare=year,
+    )
+    quantiles: dict[str, Any] = dict(zip(QUANTILES, comparison.quantiles.values, strict=True))
+    n = comparison.quantiles.n
+    return ReperesDuSecteur(
+        perimetre=scope,
+        n=n,
+        **quantiles,
+        rang=comparison.rang,
+        motif_code=_peers_reason(code, n, value, is_peer=year >= oldest),
+    )
+
+
+def _peers_reason(code: str, n: int, value: float | None, *, is_peer: bool) -> str | None:
+    """Why the sector has no quantiles, or else no rank; None where it has both."""
+    if not n:
+        return "aucun_ratio"
+    if n < ratio_peers.LEAST_QUANTILES:
+        return "trop_peu_de_pairs"
+    if not ratios()[code].sens:
+        return "sans_sens"
+    if value is None:
+        return "valeur_absente"
+    return None if is_peer else "hors_des_pairs"
+
+
+def _ranks(company: _Company, generation: OpenGeneration) -> Rangs:
+    euros, shards = company.record["ca_eur"], generation.shards
+    country = {company.shard.iso2: company.shard}
+    code = "ca_absent" if euros is None else None
+    return Rangs(
+        pays=RangParCa(**ratio_peers.turnover_rank(country, euros)._asdict(), motif_code=code),
+        europe=RangParCa(**ratio_peers.turnover_rank(shards, euros)._asdict(), motif_code=code),
+    )
+
+
+def _warnings(values: Values, newest: int) -> list[Alerte]:
+    """What the last accounts warn of, each with the year that it is about."""
+    if not values:
+        return []
+    year, last = next(iter(values.items()))
+    before = values.get(year - 1)
+    losses = [_is_below_zero(one["resultat"]) for one in (last, before) if one]
+    warnings = {
+        "capitaux_propres_negatifs": _is_below_zero(last["capitaux_propres"]),
+        "pertes_consecutives": losses == [True, True],
+        "ca_en_baisse": _is_below_zero(last["croissance_ca"]),
+        "comptes_anciens": year <= newest - market_figures.YEARS,
+    }
+    return [Alerte(code=code, exercice=year) for code, holds in warnings.items() if holds]
+
+
+def _is_below_zero(ratio_value: RatioValue) -> bool:
+    return ratio_value.value is not None and ratio_value.value < 0
+
+
+def _score(record: Mapping[str, Any]) -> Score:
+    """The score, and what each known field adds to it."""
+    points = seed_tables.score_points()
+    parts = [
+        PartDuScore(champ=name, points=most if record[name] is not None else 0, maximum=most)
+        for name, most in points.items()
+    ]
+    return Score(valeur=record["score"], maximum=sum(points.values()), parts=parts)

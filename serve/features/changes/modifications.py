@@ -1,0 +1,198 @@
+"""GET /api/v1/modifications: the changes since a generation (beyond §4).
+
+For identified callers, counted as a search (D1). A response reports the first step on the way from
+`depuis` to the generation that is served: companies that were removed, added or changed, with the
+names of the changed fields, never a value. The caller continues with `depuis` = `jusque` until that
+is the generation served.
+
+Additions and changes are capped like the rows of a search (§8.2 rules 1 and 2), so that this route
+is no way around the cap of the plan. Removals are not capped: anyone who keeps data must purge them.
+"""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+import orjson
+
+from serve.access.call import CallResult, PreparedCall, Request, private_headers
+from serve.access.caller import Caller
+from serve.access.etag import etag
+from serve.access.rights import page_rows
+from serve.contract import errors, parameters
+from serve.features.changes.answers import ListeModifications
+from serve.features.changes.envelope import ChangesEnvelope
+from serve.generation.open_generation import OpenGeneration
+from serve.request import reader
+from serve.request.reader import ParsedParameters
+from shards.changes import change_steps
+from shards.changes.change_file import DELETED, NATURES, ChangeFile
+from shards.changes.change_steps import ChangeStep
+from shards.errors import ShardError
+
+
+class _ChangeSection(NamedTuple):
+    """The changes of a country and nature; the plan shows the first `shown` of them."""
+
+    iso2: str
+    nature: str
+    companies: int
+    shown: int
+
+
+class _Page(NamedTuple):
+    """A page of changes: `limit` (>= 0) of all that `sections` show, from `start`."""
+
+    step: ChangeStep | None
+    sections: Sequence[_ChangeSection]
+    start: int
+    limit: int
+
+    @property
+    def total(self) -> int:
+        return sum(section.companies for section in self.sections)
+
+    @property
+    def visibles(self) -> int:
+        return sum(section.shown for section in self.sections)
+
+    @property
+    def end(self) -> int:
+        return min(self.start + self.limit, max(self.start, self.visibles))
+
+
+class _Part(NamedTuple):
+    """A range of neighbours in a file of changes."""
+
+    changes: ChangeFile
+    nature: str
+    start: int
+    stop: int
+
+    def entries(self) -> list[bytes]:
+        """The changes as JSON."""
+        nature = b'{"nature":"%s",' % self.nature.encode()
+        found = self.changes.entries(self.nature, self.start, self.stop)
+        return [nature + entry[1:] for entry in found]
+
+
+class ChangesResult(NamedTuple):
+    """A page of changes with its entries as JSON; `generation` is the one that is served."""
+
+    request: Request
+    asked: ParsedParameters
+    page: _Page
+    generation: str
+    entries: Sequence[bytes]
+
+    def json(self) -> bytes:
+        """The envelope of the changes."""
+        page = self.page
+        jusque = page.step.after if page.step else self.generation
+        suivant = None
+        if page.end < page.visibles:
+            suivant = f"{jusque}.{page.end}.{_walk(self.asked)}"
+        envelope = ChangesEnvelope(
+            self.asked.depuis,
+            jusque,
+            self.generation,
+            page.total,
+            page.visibles,
+            page.limit,
+            suivant,
+        )
+        entries = orjson.Fragment(b"[" + b",".join(self.entries) + b"]")
+        document = ListeModifications(**envelope.fields(self.request), modifications=entries)
+        return document.json()
+
+
+def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[ChangesResult]:
+    """A page of changes.
+
+    Raises:
+        ApiError: 401: there is no account; 400; 409: no steps lead from `depuis` to this
+            generation, or its `version` is not open any more; 503: the changes cannot be read.
+    """
+    caller = request.caller
+    if caller.account is None:
+        raise errors.compte_requis(refused=caller.refused)
+    asked = reader.read(request.pairs, parameters.MODIFICATIONS, generation.names)
+    generation = generation.at_version(asked.version)
+    page = _page(asked, _step(asked, generation), caller)
+    parts = _parts(page, generation)
+    tag = etag(generation.id, caller.plan.slug, caller.souscrit, request.offer, asked)
+    headers = private_headers(tag, generation.id)
+
+    async def run() -> "CallResult[ChangesResult]":
+        entries = [entry for part in parts for entry in part.entries()]
+        return CallResult(200, ChangesResult(request, asked, page, generation.id, entries), headers)
+
+    return PreparedCall(run, tag, headers)
+
+
+def _step(asked: ParsedParameters, generation: OpenGeneration) -> ChangeStep | None:
+    """The step to report; None where nothing can have changed."""
+    if asked.curseur is not None:
+        # The step of the page before, even if another way is shorter by now.
+        after = asked.curseur.partition(".")[0]
+        for step in generation.steps.get(asked.depuis, ()):
+            if step.after == after:
+                return step
+        raise errors.trop_ancienne(asked.depuis, generation.id)
+    if asked.depuis == generation.id:
+        return None
+    steps = change_steps.way(generation.steps, asked.depuis, generation.id)
+    if steps is None:
+        raise errors.trop_ancienne(asked.depuis, generation.id)
+    return steps[0]
+
+
+def _page(asked: ParsedParameters, step: ChangeStep | None, caller: Caller) -> _Page:
+    plan = caller.plan
+    cap = plan.resultats_par_recherche
+    sections = []
+    for nature in asked.natures or NATURES:
+        for iso2, counts in step.counts.items() if step else ():
+            count = getattr(counts, f"{nature}s")
+            if count and (not asked.query.pays or iso2 in asked.query.pays):
+                shown = count if nature == DELETED else min(count, cap)
+                cap -= 0 if nature == DELETED else shown
+                sections.append(_ChangeSection(iso2, nature, count, shown))
+    return _Page(step, sections, _start(asked), page_rows(plan, asked.limit))
+
+
+def _start(asked: ParsedParameters) -> int:
+    if asked.curseur is None:
+        return 0
+    _, start, walk = asked.curseur.split(".")
+    if walk != _walk(asked):
+        why = errors.why("autre_question", shown=repr(asked.curseur))
+        raise errors.parametre_invalide("curseur", why)
+    return int(start)
+
+
+def _walk(asked: ParsedParameters) -> str:
+    """A digest of what the pages of one walk have in common; `limit` may change between pages."""
+    text = repr((asked.depuis, asked.query.pays, (asked.natures or NATURES))).encode()
+    return blake2b(text, digest_size=4).hexdigest()
+
+
+def _parts(page: _Page, generation: OpenGeneration) -> list[_Part]:
+    """The ranges that hold the changes of the page, opened before anything is counted.
+
+    Raises:
+        ApiError: 503: they cannot be read.
+    """
+    parts: list[_Part] = []
+    skipped, left = page.start, page.end - page.start
+    for section in page.sections:
+        if page.step and left > 0 and skipped < section.shown:
+            stop = min(section.shown, skipped + left)
+            try:
+                changes = generation.changes(page.step, section.iso2)
+            except (ShardError, OSError) as error:
+                raise errors.indisponible(errors.NO_CHANGES) from error
+            parts.append(_Part(changes, section.nature, skipped, stop))
+            left -= stop - skipped
+        skipped = max(0, skipped - section.shown)
+    return parts

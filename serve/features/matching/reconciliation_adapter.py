@@ -1,0 +1,217 @@
+"""The HTTP side of `/api/v1/reconciliation`: tokens in the path, forms, and what each path of the service answers."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from quota.accounts import effective_plan
+from serve.access import admission
+from serve.access.admission import AdmittedCaller
+from serve.access.call import (
+    NO_STORE,
+    PRIVATE,
+    CallResult,
+    Content,
+    EncodedContent,
+    PreparedCall,
+    Request,
+    Response,
+)
+from serve.access.caller import Caller
+from serve.access.etag import etag, matches
+from serve.contract import errors, parameters
+from serve.contract.errors import ApiError
+from serve.contract.parameters import VERSION, Parameter, names
+from serve.features.matching import line_list, reconciliation
+from serve.generation.open_generation import OpenGeneration
+from serve.http import body_reader
+from serve.http.http_request import HttpRequest
+from serve.request import json_body, query_string, reader, values
+from serve.request.query_string import Pairs
+
+_FORM: Final = "application/x-www-form-urlencoded"
+# Fields of a form; the protocol has two.
+_FIELDS: Final = 16
+# Seconds that a client may be told to wait. OpenRefine sleeps for as long as it is told, midnight included, and shows
+# nothing meanwhile; without the header it shows the refusal.
+_LONGEST_WAIT: Final = 60
+# A preview is shown in a frame of the client's own page.
+_FRAMED: Final = "default-src 'none'; frame-ancestors *"
+
+# In the place of a token, for paths below the service of a caller without one.
+OPEN: Final = "visiteur"
+
+# Parameters of the protocol, and those that OpenRefine and its widgets add: they change nothing here.
+_OF_CLIENTS: Final = frozenset((
+    "callback", "_", "cursor", "lang", "type", "type_strict", "all_types", "exact", "spell", "filter", "key",
+    "html_escape", "indent", "output", "mql_output", "limit", "start", "user_lang", "domain", "flyout",
+))  # fmt: skip
+# The parameters of the parts of the service; the others take those of the queries.
+_ALLOWED: Final[Mapping[str, tuple[Parameter, ...]]] = {
+    "champs": (parameters.CHAMPS,),
+    "suggestions": parameters.RECONCILIATION_SUGGESTIONS,
+    "vue": parameters.PINNED,
+    "apercu": parameters.PINNED,
+}
+# The parts of the service that show one company.
+_SHOWN: Final = ("vue", "apercu")
+
+
+async def respond(request: HttpRequest) -> Response:
+    """The answer of the service.
+
+    Raises:
+        ApiError: 400, 401, 404, 413, 415, 429, 503.
+        StoreUnavailable: not counted, or `maybe_done`.
+    """
+    assert request.target.route
+    part = request.target.route.name.removeprefix("reconciliation").removeprefix("-")
+    allowed = _ALLOWED.get(part, parameters.RECONCILIATION)
+    token, *rest = request.target.segments or (OPEN,)
+    admitted = await _admit(request, token)
+    if part in _SHOWN and admitted.caller.refused:
+        raise errors.cle_invalide(served=False)  # no page of a company has an error in it
+    pairs, sent = await _parameters(request, admitted)
+    # Nothing unknown is ignored, even without a value, but what the protocol and its clients send beside it.
+    reader.check_names([pair for pair in pairs if pair[0] not in _OF_CLIENTS], names(allowed))
+    # An empty parameter counts as absent, as everywhere in the API (contract B).
+    given = {name: value for name, value in pairs if value.strip()}
+    version: str | None = None
+    if VERSION.name in given:
+        with request.context.published.lease() as generation:
+            version = values.value((given[VERSION.name],), VERSION, generation.names)
+    if part == "champs":
+        return _tagged_response(request, reconciliation.proposed_fields(_limit(given.get("limit"))))
+    if part == "suggestions":
+        if rest == ["property"]:
+            properties = reconciliation.properties(given.get("prefix", ""))
+            return _tagged_response(request, {"result": properties})
+        if rest == ["type"]:
+            return _tagged_response(request, {"result": [reconciliation.TYPE]})
+        if rest != ["entity"]:
+            raise request.context.product.unknown_path(request.target.path)
+    elif part not in _SHOWN and "queries" not in given and "extend" not in given:
+        origin = request.context.config.base_url or f"http://{request.header('Host') or ''}"
+        place, open_place = f"{reconciliation.PATH}/{token}", f"{reconciliation.PATH}/{OPEN}"
+        # A key in the header has an account at the open address, too.
+        visitor = admitted.caller.account is None
+        return _tagged_response(
+            request, reconciliation.manifest(origin, place, open_place, visitor=visitor)
+        )
+    posted = request.message.method == "POST"
+
+    def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
+        generation = generation.at_version(version)
+        if part in _SHOWN:
+            return _company(part, rest[0], generation)
+        if part == "suggestions":
+            prefix = given.get("prefix", "")
+            return reconciliation.suggest_entities(prefix, asked, generation).encode_first()
+        if "queries" in given:
+            return reconciliation.reconcile(
+                given["queries"], asked, generation, request.lang
+            ).encode_first()
+        return reconciliation.extend(given["extend"], asked, generation).encode_first()
+
+    call = request.call()._replace(read=tuple, sent=sent)
+    if posted:
+        call = call._replace(if_none_match=None)
+    try:
+        result = await admission.perform(request.context, admitted, prepare, call, request.trace)
+    except ApiError as error:
+        if int(error.headers.get("Retry-After", 0)) > _LONGEST_WAIT:
+            del error.headers["Retry-After"]
+        raise
+    if posted:  # what a form asked for has no address to keep it under
+        kept = {name: text for name, text in result.headers.items() if name != "ETag"}
+        result = result._replace(headers={**kept, **NO_STORE})
+    return result.response(request.lang)
+
+
+def _limit(given: str | None) -> int | None:
+    """How many properties to propose.
+
+    Raises:
+        ApiError: 400: it is no whole number over 0.
+    """
+    if given is None:
+        return None
+    if given.isascii() and given.isdigit() and len(given) < 10 and int(given):
+        return int(given)
+    why = json_body.why_other_type(given, errors.why("entier_positif"))
+    raise errors.parametre_invalide("limit", why)
+
+
+async def _admit(request: HttpRequest, token: str) -> AdmittedCaller:
+    """The caller behind a token, or behind the Authorization header."""
+    context, trace = request.context, request.trace
+    if token == OPEN:
+        return await admission.admit(context, request.authorization, trace)
+    accounts = context.holder.store.accounts  # an edge has none
+    account = await accounts.by_address(token) if accounts else None
+    if account is None:
+        await context.lanes.enter(trace)
+        context.gate.files(trace.address, context.now())
+        raise errors.cle_invalide(address=reconciliation.PATH)
+    caller = Caller(effective_plan(account, context.plans), account=account)
+    return await admission.admit_caller(context, caller, trace)
+
+
+async def _parameters(request: HttpRequest, admitted: AdmittedCaller) -> tuple[Pairs, int]:
+    """The parameters, of the query string or of a form, and their bytes. Clients send more than the service reads."""
+    message = request.message
+    sent = query_string.pairs(request.target.query)
+    if message.method != "POST":
+        return sent, len(request.target.query)
+    kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if kind != _FORM:
+        raise errors.type_non_supporte(kind[:100], _FORM)
+    largest = line_list.LARGEST
+    raw = await body_reader.body(message, largest, admitted.largest_body(largest))
+    fields = await body_reader.form_fields(raw, _FIELDS)
+    return [*sent, *fields], len(raw)
+
+
+def _company(what: str, identifier: str, generation: OpenGeneration) -> PreparedCall[Content]:
+    """The page of a company, or a preview of it. Both are free: a client asks for previews by itself (X0).
+
+    Raises:
+        ApiError: 404.
+    """
+    company = reconciliation.find(identifier, generation, coordonnees=False)
+    if company is None:
+        raise errors.societe_introuvable(*identifier.partition(":")[::2])
+    status, body, tag = 200, b"", None
+    if what == "vue":
+        status, headers = 303, {**NO_STORE, "Location": reconciliation.page_of(company)}
+    else:
+        body = reconciliation.preview(company).encode()
+        tag = etag("reconciliation", body)
+        headers = {
+            "ETag": tag,
+            **PRIVATE,
+            "Content-Type": "text/html; charset=utf-8",
+            "Content-Security-Policy": _FRAMED,
+        }
+
+    async def run() -> CallResult[Content]:
+        return CallResult(status, EncodedContent(body), headers)
+
+    return PreparedCall(run, tag, headers, calls=0)
+
+
+def _tagged_response(request: HttpRequest, value: Any) -> Response:
+    """A part of the protocol that costs nothing, or a 304; a form asks for it anew."""
+    body = orjson.dumps(value)
+    if request.message.method == "POST":
+        return Response(200, body, dict(NO_STORE))
+    return _cached_response(request, body, {})
+
+
+def _cached_response(request: HttpRequest, body: bytes, headers: Mapping[str, str]) -> Response:
+    tag = etag("reconciliation", body)
+    tagged = {"ETag": tag, **PRIVATE}
+    if matches(request.if_none_match, tag):
+        return Response(304, b"", tagged)
+    return Response(200, body, {**tagged, **headers})

@@ -1,0 +1,3 @@
+"""Tests of the features, a folder each.
+
+Each is asked over HTTP."""

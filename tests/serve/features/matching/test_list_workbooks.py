@@ -1,0 +1,241 @@
+"""Lists that are Excel workbooks: the first visible sheet is read as its CSV would be, within bounds."""
+
+import html
+import io
+import zipfile
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from typing import Any, Final
+
+import pytest
+from openpyxl import Workbook
+from openpyxl.utils.datetime import CALENDAR_MAC_1904
+
+from serve.contract.errors import ApiError
+from serve.features.matching.csv_files import list_file, xlsx_file
+from tests.serve.client import Served
+from tests.serve.features.matching.test_matching import matched, understood, verdicts
+from tests.serve.guests.site.visitor import Visitor
+
+DOCUMENT: Final = "<Relationships><Relationship Id='a' Type='x/{}' Target='{}'/></Relationships>"
+WORKBOOK: Final = (
+    "<workbook xmlns:r='r'><sheets><sheet name='A' sheetId='1' r:id='a'/></sheets></workbook>"
+)
+MOMENT: Final = datetime(2020, 1, 2, 3, 4)  # noqa: DTZ001 - a cell has no time zone
+CELL: Final = "<c><v>1</v></c>"
+
+
+def workbook(*rows: Sequence[Any], formats: dict[str, str] | None = None) -> bytes:
+    """A workbook of openpyxl; `formats` are the number formats of cells."""
+    book = Workbook()
+    for row in rows:
+        book.active.append(row)
+    for cell, code in (formats or {}).items():
+        book.active[cell].number_format = code
+    return saved(book)
+
+
+def saved(book: Workbook) -> bytes:
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def package(sheet: str, **parts: str) -> bytes:
+    """A workbook of one sheet, part by part."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("_rels/.rels", DOCUMENT.format("officeDocument", "xl/workbook.xml"))
+        archive.writestr("xl/workbook.xml", parts.get("workbook", WORKBOOK))
+        archive.writestr(
+            "xl/_rels/workbook.xml.rels",
+            parts.get("relations", DOCUMENT.format("worksheet", "worksheets/sheet1.xml")),
+        )
+        archive.writestr("xl/worksheets/sheet1.xml", sheet)
+        archive.writestr("xl/strings.xml", parts.get("strings", "<sst/>"))
+    return file.getvalue()
+
+
+def sheet(rows: int, columns: int, cell: str = CELL) -> str:
+    row = f"<row>{cell * columns}</row>"
+    return f"<worksheet><sheetData>{row * rows}</sheetData></worksheet>"
+
+
+def rows_of(raw: bytes) -> list[list[str]]:
+    table = list_file.read(xlsx_file.read(raw).content, "UTF-8", xlsx_file.SEPARATOR)
+    return [list(table.headings), *map(list, table.rows)]
+
+
+def test_cells_are_read_as_people_see_them() -> None:
+    raw = workbook(
+        ["nom", "id", "cp", "siren", "creation", "heure", "vu", "part", "oui", "tel"],
+        ["A", 542065479.0, 1000, 5420654, date(2010, 4, 3), time(9, 30), MOMENT, 0.5, True, 612345678],
+        formats={"C2": "00000", "D2": r"000\ 000\ 000", "H2": "0%", "J2": r"0#\ ##\ ##\ ##\ ##"},
+    )  # fmt: skip
+
+    assert rows_of(raw)[1] == [
+        "A", "542065479", "01000", "005 420 654", "2010-04-03", "09:30:00", "2020-01-02 03:04:00", "0.5", "TRUE",
+        "06 12 34 56 78",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "shown"),
+    [
+        ("5.4206547900000001E8", "General", "542065479"),
+        ("12345678901234", "", "12345678901234"),
+        ("40271", "[$-40C]d mmmm yyyy;@", "2010-04-03"),
+        ("40271", '"day" 0', "day 40271"),
+        ("40271", "[Red]#,##0.00", "40271"),
+        ("1", "d/m/yyyy", "1900-01-01"),
+        ("99999999999", "d/m/yyyy", "99999999999"),
+        ("-1", "d/m/yyyy", "-1"),
+        ("0.25", "[h]:mm", "06:00:00"),
+        ("542065479", '"FR"000000000', "FR542065479"),
+        ("7", "0", "7"),
+        ("NaN", "", "NaN"),
+        ("abc", "00000", "abc"),
+    ],
+)
+def test_a_number_is_shown_in_its_format(value: str, code: str, shown: str) -> None:
+    assert xlsx_file.number_shown(value, code) == shown
+
+
+def test_dates_of_the_calendar_from_1904_are_the_same_days() -> None:
+    book = Workbook()
+    book.epoch = CALENDAR_MAC_1904
+    book.active.append(["nom", "creation"])
+    book.active.append(["A", date(2010, 4, 3)])
+
+    assert rows_of(saved(book))[1] == ["A", "2010-04-03"]
+
+
+def test_hidden_sheets_are_passed_over_and_the_sheet_is_named() -> None:
+    book = Workbook()
+    book.active.sheet_state = "hidden"
+    book.active.append(["secret"])
+    book.create_chartsheet("Graphique")
+    book.create_sheet("Clients").append(["nom", "ville"])
+    book["Clients"].append(["Été", "Łódź"])
+    book.create_sheet("Autre").append(["nom"])
+
+    assert rows_of(saved(book)) == [["nom", "ville"], ["Été", "Łódź"]]
+    assert xlsx_file.read(saved(book)).shown == ".xlsx · Clients (1/2)"
+
+
+def test_stored_values_of_formulas_and_texts_in_runs_are_read_without_pronunciation() -> None:
+    cells = (
+        "<c t='inlineStr'><is><r><t>no</t></r><r><t>m</t></r><rPh><t>x</t></rPh></is></c>"
+        "<c t='str'><f>A1&amp;A2</f><v>a_x000D_&amp;b</v></c><c/><c><f>1+1</f><v>2</v></c>"
+    )
+    prefixed = sheet(1, 1, cells).replace("<", "<x:").replace("<x:/", "</x:")
+
+    for text in (
+        sheet(1, 1, cells),
+        prefixed.replace("<x:worksheet>", "<x:worksheet xmlns:x='y'>"),
+    ):
+        assert xlsx_file.read(package(text)).content == b'nom;"a\r&b";;2\r\n'
+
+
+def test_blank_rows_and_cells_between_stay_and_those_around_cost_nothing() -> None:
+    text = (
+        "<worksheet><row r='1'><c r='A1' t='str'><v>nom</v></c><c r='C1' t='str'><v>pays</v></c></row>"
+        "<row r='4'><c r='A4' t='str'><v>A</v></c><c r='XFD4' s='1'/></row><row r='1048576'/></worksheet>"
+    )
+
+    assert xlsx_file.read(package(text)).content == b"nom;;pays\r\n;;\r\n;;\r\nA;;\r\n"
+
+
+def damaged(raw: bytes) -> bytes:
+    return raw[: len(raw) // 2]
+
+
+def archive(name: str, kind: int = zipfile.ZIP_STORED) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", kind) as other:
+        other.writestr(name, DOCUMENT.format("officeDocument", "xl/workbook.xml"))
+    return file.getvalue()
+
+
+HOSTILE: Final = {
+    "bytes": (package(f"<worksheet><c><v>{'a' * (90 << 20)}</v></c></worksheet>"), "50 fois"),
+    "a million cells": (package(sheet(10_000, 100)), "500000 cellules"),
+    "a million rows": (package(sheet(40_000, 1)), "10000 au plus"),
+    "a tag without end": (package(f"<worksheet x='{'a' * (1 << 20)}'/>"), "without end"),
+    "a document type": (package("<!DOCTYPE a [<!ENTITY a 'b'>]><a>&a;</a>"), "DOCTYPE a"),
+    "a column far away": (package("<a><row r='1'><c r='XFD1'><v>1</v></c></row></a>"), "16384 colonnes, 200"),
+    "a row far away": (package("<a><row r='1048576'><c><v>1</v></c></row></a>"), "1048576 lignes"),
+    "a column that is none": (package("<a><row><c r='1A:'><v>1</v></c></row></a>"), "ne peut être lu"),
+    "a row that is none": (package(f"<a><row r='{'9' * 5_000}'/></a>"), "ne peut être lu"),
+    "a string that is missing": (package("<a><row><c t='s'><v>7</v></c></row></a>"), "ne peut être lu"),
+    "a sheet that is missing": (package("<a/>", relations=DOCUMENT.format("worksheet", "b")), "ne peut être lu"),
+    "no sheets": (package("<a/>", workbook="<workbook/>"), "ne peut être lu"),
+    "an empty sheet": (package("<a/>"), "la première feuille visible du classeur, 'A', est vide"),
+    "half a file": (damaged(workbook(["nom"], ["A"])), "ne peut être lu"),
+    "a document": (archive("word/document.xml"), "archive sans classeur"),
+    "another compression": (archive("_rels/.rels", zipfile.ZIP_LZMA), "ne peut être lu"),
+    "no part but one": (archive("_rels/.rels"), "ne peut être lu"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_workbook_is_refused_with_the_reason(name: str) -> None:
+    raw, reason = HOSTILE[name]
+
+    with pytest.raises(ApiError) as refused:
+        list_file.read(xlsx_file.read(raw).content)
+
+    assert reason in refused.value.texts[0]
+
+
+def test_texts_that_many_cells_share_count_each_time() -> None:
+    relations = DOCUMENT.format("worksheet", "worksheets/sheet1.xml").replace(
+        "</", "<Relationship Id='b' Type='x/sharedStrings' Target='/xl/strings.xml'/></"
+    )
+    strings = f"<sst><si><t>{'é' * 30_000}</t></si></sst>"
+    raw = package(sheet(600, 1, "<c t='s'><v>0</v></c>"), relations=relations, strings=strings)
+
+    with pytest.raises(ApiError, match="4194304 octets"):
+        xlsx_file.read(raw)
+
+
+def test_the_form_matches_a_workbook_as_its_csv(served: Served) -> None:
+    rows: list[list[str | None]] = [
+        ["Firma", "Land", "Ort"],
+        ["Mueller Maschinenbau", "Deutschland", None],
+        ["Société Générale d'Orléans", "FR", "Orléans"],
+    ]
+    text = "\n".join(";".join(cell or "" for cell in row) for row in rows)
+    visitor = Visitor(served)
+
+    of_workbook = matched(visitor, workbook(*rows), encodage="Windows-1252", separateur=",")
+    of_csv = matched(visitor, text.encode())
+
+    assert of_workbook.status == 200, of_workbook.text[:2_000]
+    assert verdicts(of_workbook) == verdicts(of_csv)
+    assert ".xlsx · Sheet" in html.unescape(of_workbook.html)
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "enregistrez la liste en .xlsx sans mot de passe"),
+        (archive("content.xml"), "archive sans classeur .xlsx"),
+        (workbook(["a", "b"], [1, 2]), "aucune colonne de nom"),
+    ],
+)
+def test_the_form_says_why_a_workbook_is_refused(served: Served, file: bytes, reason: str) -> None:
+    seen = matched(Visitor(served), file)
+
+    assert (seen.status, reason in html.unescape(seen.html)) == (400, True), seen.text[:2_000]
+
+
+def test_a_script_gets_the_pieces_of_a_workbook(served: Served) -> None:
+    seen = matched(
+        Visitor(served),
+        workbook(["nom", "cp"], ["A", 1000], formats={"B2": "00000"}),
+        sortie="lecture",
+    )
+
+    assert understood(seen)["Encodage"] == ".xlsx · Sheet"
+    assert "A;01000" in seen.html

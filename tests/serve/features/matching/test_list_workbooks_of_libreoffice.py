@@ -1,0 +1,26 @@
+"""A list that LibreOffice saves as an Excel workbook is read as the CSV that it was."""
+
+import subprocess
+from pathlib import Path
+
+from serve.features.matching.csv_files import list_file
+from tests.proof.tools import need
+from tests.serve.features.matching.test_list_workbooks import rows_of
+
+
+def test_a_workbook_of_libreoffice_is_read_as_its_csv(tmp_path: Path) -> None:
+    office = need("soffice", "libreoffice-calc")
+    path = tmp_path / "a.csv"
+    path.write_text(
+        'nom;siren;ville;cp;creation\n"A; ""B""";542065479;Orléans;01000;2010-04-03\n'
+        'Żabka;;;;\n;;;;\n"x\ny";12;Łódź;1;2020-12-31\n'
+    )
+    command = [office, "--headless", f"-env:UserInstallation=file://{tmp_path}/profile",
+               "--infilter=CSV:59,34,76,1,4/2", "--convert-to", "xlsx",
+               "--outdir", str(tmp_path), str(path)]  # fmt: skip
+
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+
+    ours = list_file.read(path.read_bytes())
+    theirs = rows_of(path.with_suffix(".xlsx").read_bytes())
+    assert theirs == [list(ours.headings), *map(list, ours.rows)]
