@@ -25,16 +25,17 @@ from serve.http.app import Handler, make_handler
 from serve.http.site import NoSite
 
 PRODUCT: Final = Product(
+    # Documents have the objects of answers in this order.
     features=(
         REFERENCE,
-        SEARCH,
-        RECORD,
-        ANALYSES,
+        SERVICE,
+        ACCOUNT,
         CHANGES,
         MATCHING,
+        RECORD,
+        ANALYSES,
+        SEARCH,
         EXPORT,
-        ACCOUNT,
-        SERVICE,
     ),
     surfaces=(DOCS, MCP, SITE),
 )

@@ -8,26 +8,8 @@ from serve.contract.objects import bodies, common, record, search
 from serve.contract.objects.declaration import Component, component_name
 from serve.contract.objects.json_schema import Schema, component_schema
 from serve.contract.text import Lang, Text
-from serve.features.account import answers as account
-from serve.features.analyses import answers as analyses
-from serve.features.analyses import answers as markets
-from serve.features.changes import answers as changes
-from serve.features.matching import answers as matching
-from serve.features.record import answers as groups
-from serve.features.reference import answers as lists
 
-_MODULES: Final = (
-    common,
-    search,
-    record,
-    lists,
-    account,
-    changes,
-    matching,
-    groups,
-    analyses,
-    markets,
-)
+_MODULES: Final = (common, search, record)
 
 
 def schemas(lang: Lang, of_features: Iterable[ModuleType] = ()) -> dict[str, Schema]:
