@@ -1,8 +1,8 @@
 """The JSON Schema (2020-12) of an object of an answer or a body, made from its class.
 
->>> from serve.features.reference.answers import Perimetre
->>> component_schema(Perimetre, "en")["properties"]["pays"]
-{'type': 'array', 'description': 'Countries: codes.', 'items': {'type': 'string'}}
+>>> from serve.contract.objects.common import CoutEtSolde
+>>> component_schema(CoutEtSolde, "en")["properties"]["solde"]
+{'type': 'integer', 'description': 'Credits left.'}
 """
 
 from collections.abc import Mapping, Sequence
