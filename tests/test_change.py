@@ -100,9 +100,9 @@ FEATURE = Feature(
 from serve.access.call import Response
 from serve.contract.text import Text
 from serve.features.births.operations import count
-from serve.guests.site.page_request import PageRequest
-from serve.guests.site.render import page
-from serve.guests.site.routes import WebRoute
+from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.render import page
+from serve.surfaces.site.routes import WebRoute
 
 
 async def births(request: PageRequest) -> Response:
@@ -119,7 +119,7 @@ PAGES = (WebRoute("/naissances", "naissances", births, menu=Text("Créations", "
             "",
             '''"""The tool of births."""
 
-from serve.guests.mcp.tool_list import OperationTool
+from serve.surfaces.mcp.tool_list import OperationTool
 
 TOOLS = (OperationTool("count_births", quotes=False),)
 ''',
@@ -160,10 +160,10 @@ _TOLD: Final = """
 import sys
 from pathlib import Path
 from serve.app import PRODUCT
-from serve.guests.mcp.tool_list import tools
+from serve.surfaces.mcp.tool_list import tools
 from tests.serve import conformance, world
 from tests.serve.client import serving
-from tests.serve.guests.mcp.client import shown
+from tests.serve.surfaces.mcp.client import shown
 
 data = Path(sys.argv[1])
 data.mkdir()

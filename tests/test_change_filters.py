@@ -35,10 +35,10 @@ import io
 import sys
 from pathlib import Path
 import openpyxl
-from serve.guests.mcp.tool_list import tools
+from serve.surfaces.mcp.tool_list import tools
 from tests.serve import conformance, world
 from tests.serve.client import serving
-from tests.serve.guests.mcp.client import shown
+from tests.serve.surfaces.mcp.client import shown
 
 data = Path(sys.argv[1])
 data.mkdir()
@@ -176,7 +176,7 @@ from shards.query import Query, Range
 from tests import oracle
 from tests.serve import conformance, world
 from tests.serve.client import serving
-from tests.serve.guests.mcp.client import shown
+from tests.serve.surfaces.mcp.client import shown
 
 data, sent, query = Path(sys.argv[1]), eval(sys.argv[2]), eval(sys.argv[3])
 data.mkdir()

@@ -29,9 +29,9 @@ from quota.ledger.people import is_email
 from serve.access import etag
 from serve.app import PRODUCT
 from serve.contract.errors import ApiError
-from serve.guests.site import languages
 from serve.http.router import Router
 from serve.request import accept, client_address, json_body, numbers, query_string
+from serve.surfaces.site import languages
 from shards.codec import folding
 
 SIZES = (24, 2_000, 32_000)

@@ -23,7 +23,7 @@ from tests import demo
 from tests.serve import exports
 from tests.serve.client import Customer, Served, serving
 from tests.serve.clock import Clock
-from tests.serve.guests.site.visitor import Visitor, member
+from tests.serve.surfaces.site.visitor import Visitor, member
 
 RAW: Final = TABLES / "raw"
 # The CSV of rows whose JSON is imported, and a legend without its table.

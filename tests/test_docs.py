@@ -8,7 +8,7 @@ import numpy as np
 from pipeline.registers import REGISTERS
 from serve.app import PRODUCT
 from serve.contract import seed_tables
-from serve.guests.mcp.tool_list import tools
+from serve.surfaces.mcp.tool_list import tools
 from shards import format
 from shards.codec import cells, row_sets
 from shards.codec.cells import Cell

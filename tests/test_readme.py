@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from serve.app import PRODUCT
-from serve.guests.mcp.tool_list import tools
+from serve.surfaces.mcp.tool_list import tools
 from tests import ROOT
 
 README: Final = (ROOT / "README.md").read_text()

@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 # What a person reads, or an administrator copies: no command opens it.
 NOT_INSTALLED: Final = ("*.md", "*.pxd", "deploy/*", "screenshots/*")
-INSTALLED_NOTICES: Final = PurePosixPath("serve/guests/docs/viewer/vendor/README.md")
+INSTALLED_NOTICES: Final = PurePosixPath("serve/surfaces/docs/viewer/vendor/README.md")
 
 
 @pytest.fixture(scope="module")

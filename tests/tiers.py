@@ -34,9 +34,9 @@ LONG: Final = frozenset({
     "tests.bench.synth.writer", "tests.bench.__main__", "tests.pipeline.nightly.test_fetching",
     "tests.serve.access.test_contacts", "tests.serve.access.test_unavailable",
     "tests.serve.contract.test_activities", "tests.serve.generation.test_current_generation",
-    "tests.serve.guests.docs.openapi.test_examples", "tests.serve.guests.files.test_export",
+    "tests.serve.surfaces.docs.openapi.test_examples", "tests.serve.guests.files.test_export",
     "tests.serve.guests.files.test_worker", "tests.serve.guests.files.workbook.test_sheets",
-    "tests.serve.guests.files.workbook.test_statements", "tests.serve.guests.site.test_hostile",
+    "tests.serve.guests.files.workbook.test_statements", "tests.serve.surfaces.site.test_hostile",
     "tests.serve.http.test_held_loop", "tests.shards.codec.test_folding", "tests.shards.kernel.test_damage",
     "tests.shards.publish.test_publication", "tests.test_citations", "tests.test_complexity",
 })  # fmt: skip

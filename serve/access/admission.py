@@ -3,7 +3,7 @@
     key → burst 429 → data 503 → parameters 400 → 304 → daily 429 → work → charge
 
 `admit` does the first two steps, `perform` the others (the last four in `billing.run`). The routes,
-the tools (serve/guests/mcp), the export and the website all come through here, so they have the same rights,
+the tools (serve/surfaces/mcp), the export and the website all come through here, so they have the same rights,
 the same meters and the same order of checks.
 
 The status of a call with an invalid key is 401, whatever else is wrong with the call (A1). Its body

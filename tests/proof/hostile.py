@@ -26,9 +26,9 @@ from urllib.parse import quote, urlsplit
 from serve.app import PRODUCT
 from serve.contract import parameters
 from serve.contract.parameters import SEARCH
-from serve.guests.mcp.tool_list import tools
-from serve.guests.site.routes import pages_of
 from serve.http.router import Router
+from serve.surfaces.mcp.tool_list import tools
+from serve.surfaces.site.routes import pages_of
 from tests.bench.served import keys, serving
 
 CLIENTS: Final = 16

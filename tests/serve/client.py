@@ -34,10 +34,10 @@ from serve.config import BurstLimits, Config
 from serve.contract.feature import Product
 from serve.generation.current_generation import CurrentGeneration
 from serve.guest_settings import EditorSettings, MailSettings, PaymentSettings
-from serve.guests.site import signing
-from serve.guests.site.signing import Signer
 from serve.http.connection import make_server
 from serve.setting_readers import Network
+from serve.surfaces.site import signing
+from serve.surfaces.site.signing import Signer
 from tests.serve import conformance
 
 # One path of each route that reads a generation, and paths that are refused in different ways.

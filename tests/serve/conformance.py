@@ -17,9 +17,9 @@ from openapi_core import OpenAPI
 from openapi_core.testing import MockRequest, MockResponse
 
 from serve.app import PRODUCT
-from serve.guests.docs.openapi import document
-from serve.guests.site.routes import pages_of
 from serve.http.router import Router
+from serve.surfaces.docs.openapi import document
+from serve.surfaces.site.routes import pages_of
 
 # What is on answers whatever the route, and told once in the description of the whole.
 _EVERYWHERE: Final = frozenset({
@@ -41,7 +41,7 @@ def check(method: str, target: str, status: int, headers: Mapping[str, str], bod
     found = _ROUTER.resolve(path)
     kind = headers.get("Content-Type", "").partition(";")[0]
     if found is None and (pages_of(PRODUCT).resolve(path) or kind == "text/html"):
-        return  # a page for people (serve/guests/site), which is no part of the API
+        return  # a page for people (serve/surfaces/site), which is no part of the API
     if found and found[0].name == "mcp":  # another protocol, whose judges are in tests/judges/mcp
         return
     template = next(iter(found[0].operations.values())).path if found else None

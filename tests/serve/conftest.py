@@ -10,7 +10,7 @@ from serve.generation import open_generation
 from serve.generation.open_generation import OpenGeneration
 from tests.serve import world
 from tests.serve.client import Customer, Served, serving
-from tests.serve.guests.site import browser as browsers
+from tests.serve.surfaces.site import browser as browsers
 
 
 @pytest.fixture(scope="session")

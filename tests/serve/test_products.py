@@ -11,12 +11,12 @@ import pytest
 from serve.app import PRODUCT
 from serve.contract.feature import Feature, Product
 from serve.contract.operation import Operation
-from serve.guests.mcp.tool_list import tools
-from serve.guests.site.routes import pages_of
+from serve.surfaces.mcp.tool_list import tools
+from serve.surfaces.site.routes import pages_of
 from tests.serve import world
 from tests.serve.client import Served, serving
-from tests.serve.guests.mcp.client import legacy
-from tests.serve.guests.site.visitor import member
+from tests.serve.surfaces.mcp.client import legacy
+from tests.serve.surfaces.site.visitor import member
 
 LINK: Final = re.compile(r'(?:href|action|src)="(/[^"#?]*)')
 HTML: Final = {"Accept": "text/html"}

@@ -40,7 +40,7 @@ OutilApi = Annotated[
         "False where the API tool (outil API) is missing to the plan paid for.",
     ),
 ]
-# A company as it is stored: the fields of it are described in serve/guests/docs/openapi/objects.py.
+# A company as it is stored: the fields of it are described in serve/surfaces/docs/openapi/objects.py.
 Societe = Annotated[Mapping[str, Any], Component("Societe")]
 
 

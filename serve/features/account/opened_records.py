@@ -7,8 +7,8 @@ from typing import NamedTuple
 from quota.ledger.calls import Opening
 from serve.access.modules import ENTREPRISE, MARCHE
 from serve.contract.errors import ApiError
-from serve.guests.site import formatting
-from serve.guests.site.page_request import PageRequest
+from serve.surfaces.site import formatting
+from serve.surfaces.site.page_request import PageRequest
 from shards.search.search import ShardSet
 
 

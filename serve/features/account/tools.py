@@ -12,9 +12,9 @@ from serve.contract.objects.common import Quota
 from serve.contract.objects.declaration import members
 from serve.features.account.answers import Compte, Compteurs
 from serve.features.account.compte import compte
-from serve.guests.mcp import outputs, results
-from serve.guests.mcp.results import ToolCall, ToolResult
-from serve.guests.mcp.tool_list import Tool
+from serve.surfaces.mcp import outputs, results
+from serve.surfaces.mcp.results import ToolCall, ToolResult
+from serve.surfaces.mcp.tool_list import Tool
 
 # The figures of a plan that a visitor sees; an account sees those of GET /api/v1/compte.
 _VISITOR_LIMITS: Final = (

@@ -12,11 +12,11 @@ from serve.access.call import PreparedCall, Request, Response
 from serve.features.analyses.answers import AnalyseEntreprise
 from serve.features.analyses.entreprise import entreprise
 from serve.generation.open_generation import OpenGeneration
-from serve.guests.site import formatting
-from serve.guests.site.page_request import PageRequest
-from serve.guests.site.render import page, see_other
-from serve.guests.site.routes import WebRoute
-from serve.guests.site.search import facet_bars
+from serve.surfaces.site import formatting
+from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.render import page, see_other
+from serve.surfaces.site.routes import WebRoute
+from serve.surfaces.site.search import facet_bars
 
 
 async def show(request: PageRequest) -> Response:

@@ -7,9 +7,9 @@ from serve.access.call import CallResult
 from serve.contract import reasons
 from serve.contract.objects.declaration import members, plain_value
 from serve.features.analyses.answers import AnalyseEntreprise, AnalyseMarche, Comparables
-from serve.guests.mcp import outputs, results, sizes
-from serve.guests.mcp.results import ToolCall
-from serve.guests.mcp.tool_list import OperationTool
+from serve.surfaces.mcp import outputs, results, sizes
+from serve.surfaces.mcp.results import ToolCall
+from serve.surfaces.mcp.tool_list import OperationTool
 
 COMPANY_ANALYSIS: Final = outputs.answer_schema(
     AnalyseEntreprise,

@@ -14,11 +14,11 @@ from serve.contract.parameters import IDS, Parameter
 from serve.features.changes.answers import ModificationsSuivies, ModificationSuivie
 from serve.features.changes.watch import WatchResult, prepare_watch
 from serve.generation.open_generation import OpenGeneration
-from serve.guests.mcp import arguments, outputs, results, sizes
-from serve.guests.mcp.results import ToolCall, ToolResult
-from serve.guests.mcp.tool_list import Tool
 from serve.request import values
 from serve.request.query_string import Pairs
+from serve.surfaces.mcp import arguments, outputs, results, sizes
+from serve.surfaces.mcp.results import ToolCall, ToolResult
+from serve.surfaces.mcp.tool_list import Tool
 
 SINCE: Final = replace(parameters.DEPUIS, text="tool-depuis")
 

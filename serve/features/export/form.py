@@ -11,10 +11,10 @@ from serve.access.call import Response
 from serve.guests.files import export
 from serve.guests.files.export import ExportCall
 from serve.guests.files.workbook.export_request import OwnList
-from serve.guests.site.exports import OWN
-from serve.guests.site.page_request import PageRequest, pairs_without
 from serve.request import query_string
 from serve.request.query_string import Pairs
+from serve.surfaces.site.exports import OWN
+from serve.surfaces.site.page_request import PageRequest, pairs_without
 
 # The parameters of a page of results that an export does not have.
 _OF_A_PAGE: Final = ("limit", "offset", "version", "lang")

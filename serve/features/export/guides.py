@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from serve.guests.docs.manual.guides import Guide
+from serve.surfaces.docs.manual.guides import Guide
 
 GUIDES: Final = (
     Guide(

@@ -15,8 +15,8 @@ from serve.contract.operation import Operation
 from serve.features.export import form
 from serve.guests.files import adapter
 from serve.guests.files.worker_pool import Exporter, WorkerPool
-from serve.guests.site.exports import Downloads
 from serve.request import json_body
+from serve.surfaces.site.exports import Downloads
 
 _PATH: Final = "/api/v1/export"
 

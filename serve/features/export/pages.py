@@ -3,6 +3,6 @@
 from typing import Final
 
 from serve.features.export import form
-from serve.guests.site.routes import WebRoute
+from serve.surfaces.site.routes import WebRoute
 
 PAGES: Final = (WebRoute("/export", "export-page", post=form.download, personal=True),)

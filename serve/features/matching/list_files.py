@@ -24,8 +24,8 @@ from serve.features.matching.stored_lists import OpenList, StoredCandidate, Stor
 from serve.guests.files import file_name
 from serve.guests.files.tables import csv_table
 from serve.guests.files.workbook.export_request import OwnLine, OwnList
-from serve.guests.site.exports import Downloads
-from serve.guests.site.page_request import PageRequest
+from serve.surfaces.site.exports import Downloads
+from serve.surfaces.site.page_request import PageRequest
 
 # Names of the wire, for programs; those of the company are apart from the columns of the list.
 COLUMNS: Final = (

@@ -23,8 +23,8 @@ from serve.features.matching.answers import LigneRapprochee, LigneRefusee
 from serve.features.matching.csv_files.list_file import ListFile
 from serve.features.matching.line_list import ListedLine
 from serve.generation.open_generation import OpenGeneration
-from serve.guests.site.errors import page_errors
-from serve.guests.site.page_request import PageRequest
+from serve.surfaces.site.errors import page_errors
+from serve.surfaces.site.page_request import PageRequest
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 from shards.search.reader.shard import Shard
 

@@ -12,10 +12,10 @@ from serve.features.matching import line_list
 from serve.features.matching.answers import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
 from serve.features.matching.rapprochement import rapprochement
 from serve.generation.open_generation import OpenGeneration
-from serve.guests.mcp import arguments, results, sizes
-from serve.guests.mcp.outputs import Schema
-from serve.guests.mcp.results import ToolCall, ToolResult
-from serve.guests.mcp.tool_list import Tool
+from serve.surfaces.mcp import arguments, results, sizes
+from serve.surfaces.mcp.outputs import Schema
+from serve.surfaces.mcp.results import ToolCall, ToolResult
+from serve.surfaces.mcp.tool_list import Tool
 from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 
 # A model reads every answer; a program sends longer lists to the route.

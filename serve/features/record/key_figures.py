@@ -7,9 +7,8 @@ currency; without it there is none.
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from serve.contract import seed_tables
-from serve.guests import statement_table
-from serve.guests.statement_table import Lines, StatementRow
+from serve.contract import seed_tables, statement_table
+from serve.contract.statement_table import Lines, StatementRow
 from shards.ratios import accounts
 from shards.ratios.accounts import AnnualAccounts
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from serve.guests.site import formatting
+from serve.surfaces.site import formatting
 
 
 def organization(company: Mapping[str, Any], origin: str) -> dict[str, Any]:

@@ -19,21 +19,21 @@ from serve.access.modules import AnalysisTerms
 from serve.access.rights import VISITOR
 from serve.contract.errors import ApiError
 from serve.contract.prices import RECORD_CREDITS
+from serve.contract.statement_table import by_scope, currencies_of, rows_by_section
 from serve.features.record import key_figures, linked_data, peer_ranks
 from serve.features.record.answers import Groupe
 from serve.features.record.groupe import groupe
 from serve.features.record.key_figures import KeyFigures
 from serve.features.record.societe import societe
 from serve.generation.open_generation import OpenGeneration
-from serve.guests.site import formatting
-from serve.guests.site.charts import histogram, history, sparkline
-from serve.guests.site.exports import Downloads
-from serve.guests.site.page_request import PageRequest
-from serve.guests.site.render import page
-from serve.guests.site.routes import WebRoute
-from serve.guests.site.search import facet_bars
-from serve.guests.statement_table import by_scope, currencies_of, rows_by_section
 from serve.request import reader
+from serve.surfaces.site import formatting
+from serve.surfaces.site.charts import histogram, history, sparkline
+from serve.surfaces.site.exports import Downloads
+from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.render import page
+from serve.surfaces.site.routes import WebRoute
+from serve.surfaces.site.search import facet_bars
 from shards.codec import record as codec
 from shards.generations.register_sources import RegisterImport
 from shards.ratios import accounts

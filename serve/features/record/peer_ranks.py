@@ -10,8 +10,8 @@ from math import inf, nextafter
 from typing import Final, NamedTuple
 
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
-from serve.guests.site.charts import histogram
-from serve.guests.site.charts.histogram import HistogramColumn
+from serve.surfaces.site.charts import histogram
+from serve.surfaces.site.charts.histogram import HistogramColumn
 from shards.codec import bands
 from shards.query import Query, Range
 from shards.search.counts.distribution import distributions

@@ -18,18 +18,18 @@ from serve.contract.errors import ApiError
 from serve.contract.objects.declaration import plain_value
 from serve.contract.objects.record import Fiche, LigneComptes
 from serve.contract.parameters import ID, IDS, Parameter
+from serve.contract.statement_table import label_of
 from serve.features.record.answers import Groupe
 from serve.features.record.societe import exercices, identite, societe
 from serve.generation.open_generation import OpenGeneration
-from serve.guests.mcp import arguments, outputs, results, sizes
-from serve.guests.mcp.outputs import Schema
-from serve.guests.mcp.results import ToolCall, ToolResult
-from serve.guests.mcp.tool_list import OperationTool, Tool
-from serve.guests.statement_table import label_of
 from serve.request import values
 from serve.request.place_names import PlaceNames
 from serve.request.query_string import Pairs
 from serve.request.values import AskedCompany
+from serve.surfaces.mcp import arguments, outputs, results, sizes
+from serve.surfaces.mcp.outputs import Schema
+from serve.surfaces.mcp.results import ToolCall, ToolResult
+from serve.surfaces.mcp.tool_list import OperationTool, Tool
 from shards.codec.record import FIELDS
 
 MOST_RECORDS: Final = 20

@@ -18,9 +18,9 @@ from serve.features.reference.answers import (
     SousSecteurDeListe,
 )
 from serve.features.reference.lists import ListContent
-from serve.guests.mcp import outputs, results, sizes
-from serve.guests.mcp.results import ToolCall
-from serve.guests.mcp.tool_list import OperationTool
+from serve.surfaces.mcp import outputs, results, sizes
+from serve.surfaces.mcp.results import ToolCall
+from serve.surfaces.mcp.tool_list import OperationTool
 
 COUNTRIES: Final = outputs.answer_schema(
     ListePays,

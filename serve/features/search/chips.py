@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 from serve.contract import parameters
 from serve.contract.parameters import Parameter, Q
 from serve.contract.seed_tables import label
-from serve.guests.site import formatting
-from serve.guests.site.page_request import PageRequest
-from serve.guests.site.search import facet_bars
-from serve.guests.site.search.search_form import SearchForm
 from serve.request.numbers import parse_decimal
+from serve.surfaces.site import formatting
+from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.search import facet_bars
+from serve.surfaces.site.search.search_form import SearchForm
 from shards.generations.reference import Reference
 
 _LONGEST: Final = 120  # characters, those of `q`

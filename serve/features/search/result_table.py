@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from serve.guests.site.page_request import PageRequest
-from serve.guests.site.search.search_form import SearchForm
+from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.search.search_form import SearchForm
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,11 @@ from serve.contract.objects.search import (
 )
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
 from serve.features.search.societes import societes
-from serve.guests.mcp import arguments, outputs, results, sizes
-from serve.guests.mcp.outputs import Schema
-from serve.guests.mcp.results import ToolCall, ToolResult
-from serve.guests.mcp.tool_list import OperationTool, Tool
 from serve.request.query_string import Pairs
+from serve.surfaces.mcp import arguments, outputs, results, sizes
+from serve.surfaces.mcp.outputs import Schema
+from serve.surfaces.mcp.results import ToolCall, ToolResult
+from serve.surfaces.mcp.tool_list import OperationTool, Tool
 
 SUGGESTIONS: Final = outputs.answer_schema(
     Suggestions,

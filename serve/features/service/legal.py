@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from quota.ledger import activity, lists, tickets
 from serve.access.call import Response
-from serve.guests.site import cookies, sessions
-from serve.guests.site.page_request import PageRequest
-from serve.guests.site.render import page, see_other
+from serve.surfaces.site import cookies, sessions
+from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.render import page, see_other
 
 
 async def legal_notice(request: PageRequest) -> Response:

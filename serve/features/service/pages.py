@@ -4,7 +4,7 @@ from typing import Final
 
 from serve.contract.text import Text
 from serve.features.service import legal, status
-from serve.guests.site.routes import WebRoute
+from serve.surfaces.site.routes import WebRoute
 
 PAGES: Final = (
     WebRoute("/statut", "statut", status.status, menu=Text("Statut", "Status"), place=60),

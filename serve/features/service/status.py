@@ -5,10 +5,10 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from serve.access.call import Response
-from serve.guests.site import formatting
-from serve.guests.site.page_request import PageRequest
-from serve.guests.site.render import page
-from serve.guests.site.search import facet_bars
+from serve.surfaces.site import formatting
+from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.render import page
+from serve.surfaces.site.search import facet_bars
 from shards.changes import change_steps
 from shards.changes.change_file import ChangeCounts
 from shards.changes.change_steps import ChangeStep

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from serve.app import PRODUCT
-from serve.guests.mcp.tool_list import tools
+from serve.surfaces.mcp.tool_list import tools
 from tests.judges.conftest import Live
 from tests.judges.mcp.running import HERE, MODULES, PATH, python, run
 from tests.serve.processes import ask

@@ -1,4 +1,4 @@
-"""Fetch the viewer of /docs again, in the version that serve/guests/docs/viewer names, after `.ci/judges install`.
+"""Fetch the viewer of /docs again, in the version that serve/surfaces/docs/viewer names, after `.ci/judges install`.
 
 npm verifies the digest of the package. SHA256SUMS lists the files for readers of the repository, and a
 test compares it with them.
@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from serve.guests.docs.viewer import VENDORED, VERSION
+from serve.surfaces.docs.viewer import VENDORED, VERSION
 from tests import ROOT
 
 _NPM: Final = ROOT / "tests" / "judges" / "npm.py"

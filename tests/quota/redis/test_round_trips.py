@@ -16,7 +16,7 @@ from tests.quota.redis.distance import at_distance
 from tests.quota.servers import Server, running
 from tests.serve import world
 from tests.serve.client import GENEROUS, PLANS, Served, serving
-from tests.serve.guests.site.visitor import Visitor, address, member
+from tests.serve.surfaces.site.visitor import Visitor, address, member
 
 SEARCH: Final = "/api/v1/societes?limit=1"
 RECORD: Final = "/api/v1/societes/FR/552100554"

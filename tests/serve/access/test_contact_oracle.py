@@ -16,16 +16,16 @@ import pytest
 
 from serve.app import PRODUCT
 from serve.guests.files.workbook.labels import TEXTS
-from serve.guests.mcp import tool_list
+from serve.surfaces.mcp import tool_list
 from shards.codec.record import CONTACTS, FIELDS
 from shards.query import ORDERS
 from tests.serve import world
 from tests.serve.access.test_contacts import opened
 from tests.serve.client import Customer, Reply, Served, serving
 from tests.serve.clock import Clock
-from tests.serve.guests.mcp.client import META, MODERN
-from tests.serve.guests.mcp.client import PATH as TOOLS
-from tests.serve.guests.site.visitor import HTML, Visitor, member
+from tests.serve.surfaces.mcp.client import META, MODERN
+from tests.serve.surfaces.mcp.client import PATH as TOOLS
+from tests.serve.surfaces.site.visitor import HTML, Visitor, member
 from tests.serve.world import COMPANIES, CONTACT, WITH_STATEMENTS
 from tests.world import Company
 

@@ -13,7 +13,7 @@ from shards.codec.record import CONTACTS
 from shards.query import ORDERS
 from tests.serve import world
 from tests.serve.client import PLANS, Customer, Reply, Served, serving
-from tests.serve.guests.mcp.client import modern
+from tests.serve.surfaces.mcp.client import modern
 from tests.serve.world import COMPANIES, CONTACT, WITH_STATEMENTS
 
 # Every contact string of the data, as it stands in JSON.

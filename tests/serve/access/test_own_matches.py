@@ -18,8 +18,8 @@ from tests.quota.servers import running
 from tests.serve import world
 from tests.serve.client import Customer, Reply, Served, serving
 from tests.serve.clock import Clock
-from tests.serve.guests.mcp.client import shown
-from tests.serve.guests.site.visitor import member
+from tests.serve.surfaces.mcp.client import shown
+from tests.serve.surfaces.site.visitor import member
 from tests.world import company
 
 SEARCH: Final = "/api/v1/societes"

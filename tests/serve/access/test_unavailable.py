@@ -18,8 +18,8 @@ from serve.access.store_holder import StoreHolder
 from serve.features.search import societes
 from tests.serve import world
 from tests.serve.client import Served, serving
-from tests.serve.guests.mcp.client import modern
-from tests.serve.guests.site.visitor import member
+from tests.serve.surfaces.mcp.client import modern
+from tests.serve.surfaces.site.visitor import member
 
 SEARCH = "/api/v1/societes"
 RECORD = "/api/v1/societes/FR/552100554"

@@ -4,7 +4,7 @@ import pytest
 
 from serve.contract import notation
 from serve.guests.files.workbook.labels import Labels
-from serve.guests.site.formatting import Formatting
+from serve.surfaces.site.formatting import Formatting
 from tests import ROOT
 
 # The escapes and the first month by which a notation of its own would show.
@@ -14,7 +14,7 @@ OWN = ("\\u202f", "\u202f", "janv", "Jan")
 def test_no_other_module_has_a_notation_of_its_own() -> None:
     """Doctests show what the notation makes, and a pattern of OpenAPI lists all blanks."""
     shown = {
-        "serve/guests/docs/openapi/document.py",
+        "serve/surfaces/docs/openapi/document.py",
         "serve/request/dates.py",
     }  # and one reads dates
     found = set()

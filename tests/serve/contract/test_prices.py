@@ -6,9 +6,9 @@ import re
 from serve.app import PRODUCT
 from serve.contract import prices
 from serve.contract.limits import LINES_PER_CALL
-from serve.guests.docs import llms
-from serve.guests.docs.openapi import document
-from serve.guests.mcp.tool_list import tools
+from serve.surfaces.docs import llms
+from serve.surfaces.docs.openapi import document
+from serve.surfaces.mcp.tool_list import tools
 from tests import ROOT
 from tests.serve.conformance import DOCUMENT
 

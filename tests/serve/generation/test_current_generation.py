@@ -21,8 +21,8 @@ from shards.search.search import search
 from tests import world
 from tests.serve import world as whole_world
 from tests.serve.client import Served, serving
-from tests.serve.guests.mcp import client
 from tests.serve.processes import eventually
+from tests.serve.surfaces.mcp import client
 from tests.world import Company, company
 
 FR = Path("FR.shard")

@@ -8,7 +8,7 @@ import zstandard
 from serve.http import compression
 from tests.serve.client import PATHS, Served
 from tests.serve.conformance import decoded
-from tests.serve.guests.site.visitor import member
+from tests.serve.surfaces.site.visitor import member
 
 LISTS = "/api/v1/secteurs"
 SEARCH = "/api/v1/societes?pays=FR"

@@ -13,11 +13,11 @@ import pytest
 
 from serve.app import PRODUCT
 from serve.config import BurstLimits
-from serve.guests.site.routes import pages_of
 from serve.http import body_reader
+from serve.surfaces.site.routes import pages_of
 from tests.serve import world
 from tests.serve.client import Served, serving
-from tests.serve.guests.site.visitor import FORM, HTML
+from tests.serve.surfaces.site.visitor import FORM, HTML
 
 FEW = BurstLimits(visiteur=3, visiteur_jour=1_000, listes=3, pages=3, fichiers=3)
 _VALUES = {

@@ -16,7 +16,7 @@ from serve.features.matching import line_list
 from serve.http import body_reader
 from serve.observe.log import JsonLines
 from tests.serve.client import PATHS, Served, serving
-from tests.serve.guests.site.visitor import FORM
+from tests.serve.surfaces.site.visitor import FORM
 
 
 def test_84_labels_fit_into_a_request_line(served: Served) -> None:

@@ -21,11 +21,11 @@ import pytest
 
 from serve.app import PRODUCT
 from serve.features.matching.csv_files import list_file
-from serve.guests.site.routes import pages_of
 from serve.process import worker
+from serve.surfaces.site.routes import pages_of
 from tests.serve.client import Reply, Served
 from tests.serve.features.matching.test_list_workbooks import package
-from tests.serve.guests.site.visitor import FORM, member
+from tests.serve.surfaces.site.visitor import FORM, member
 
 MIB: Final = 1 << 20
 MOST_SECONDS: Final = 0.020

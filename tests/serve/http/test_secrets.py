@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from tests.serve.client import Served
-from tests.serve.guests.site.visitor import FORM, HTML
+from tests.serve.surfaces.site.visitor import FORM, HTML
 
 SECRET = "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z"
 KEYS = [f"soc_live_{SECRET}", f"soc_rec_{SECRET}", f"soc_lien_{SECRET}", f"SOC%5Flive%5F{SECRET}"]

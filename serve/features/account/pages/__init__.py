@@ -7,7 +7,7 @@ from typing import Final
 
 from serve.contract.text import Text
 from serve.features.account.pages import account, login, members, one_time_links, payment
-from serve.guests.site.routes import WebRoute
+from serve.surfaces.site.routes import WebRoute
 
 PAGES: Final = (
     WebRoute(

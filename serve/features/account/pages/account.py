@@ -18,13 +18,13 @@ from quota.store import passwords
 from serve.access.call import Response
 from serve.features.account import opened_records
 from serve.features.account.stripe_account import StripeAccount
-from serve.guests.docs.manual.manual import manual
-from serve.guests.docs.manual.request_example import CodeText
-from serve.guests.site import sessions
-from serve.guests.site.errors import page_errors
-from serve.guests.site.exports import has_lists, repeat_fields
-from serve.guests.site.page_request import PageRequest, Session, last_value
-from serve.guests.site.render import page, see_other
+from serve.surfaces.docs.manual.manual import manual
+from serve.surfaces.docs.manual.request_example import CodeText
+from serve.surfaces.site import sessions
+from serve.surfaces.site.errors import page_errors
+from serve.surfaces.site.exports import has_lists, repeat_fields
+from serve.surfaces.site.page_request import PageRequest, Session, last_value
+from serve.surfaces.site.render import page, see_other
 
 _LONGEST_LABEL: Final = 60
 # The parameters with the token of a key, or an address, that is to be shown.

@@ -13,9 +13,9 @@ from typing import Final
 from quota.ledger.people import is_email
 from serve.access.call import Response
 from serve.features.account.pages import account
-from serve.guests.site import sessions
-from serve.guests.site.page_request import PageRequest, last_value
-from serve.guests.site.render import page, see_other
+from serve.surfaces.site import sessions
+from serve.surfaces.site.page_request import PageRequest, last_value
+from serve.surfaces.site.render import page, see_other
 
 _LONGEST_NAME: Final = 120
 _ACCOUNT: Final = "/compte"

@@ -16,9 +16,9 @@ from quota.ledger.tickets import INVITATION, Ticket
 from serve.access.call import Response
 from serve.features.account.mail import outbox
 from serve.features.account.mail.outbox import PATHS
-from serve.guests.site.errors import page_errors
-from serve.guests.site.page_request import PageRequest, Session
-from serve.guests.site.render import page, see_other
+from serve.surfaces.site.errors import page_errors
+from serve.surfaces.site.page_request import PageRequest, Session
+from serve.surfaces.site.render import page, see_other
 
 _MEMBERS: Final = "/compte/membres"
 

@@ -14,10 +14,10 @@ from quota.ledger.tickets import Ticket
 from serve.access.call import Response
 from serve.features.account.mail import outbox
 from serve.features.account.pages.account import wrong_password
-from serve.guests.site import sessions
-from serve.guests.site.errors import page_errors
-from serve.guests.site.page_request import PageRequest
-from serve.guests.site.render import page, see_other
+from serve.surfaces.site import sessions
+from serve.surfaces.site.errors import page_errors
+from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.render import page, see_other
 
 _ACCOUNT: Final = "/compte"
 

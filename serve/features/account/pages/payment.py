@@ -20,9 +20,9 @@ from serve.access.rights import apercu
 from serve.contract.prices import RECORD_CREDITS, analysis_credits
 from serve.features.account.stripe_account import Buyer, SignatureError, StripeAccount, StripeError
 from serve.guest_settings import PACK_CREDITS
-from serve.guests.site.errors import page_errors
-from serve.guests.site.page_request import PageRequest, Session
-from serve.guests.site.render import is_token_valid, page, see_other
+from serve.surfaces.site.errors import page_errors
+from serve.surfaces.site.page_request import PageRequest, Session
+from serve.surfaces.site.render import is_token_valid, page, see_other
 
 # Attempts to store a state that no other process has outdated meanwhile.
 _ATTEMPTS: Final = 5

@@ -8,7 +8,7 @@ from typing import Final
 from serve.contract.text import Text
 from serve.features.matching.csv_files import list_file
 from serve.features.matching.pages import list_page, matching
-from serve.guests.site.routes import FIELDS, WebRoute
+from serve.surfaces.site.routes import FIELDS, WebRoute
 
 PAGES: Final = (
     WebRoute(

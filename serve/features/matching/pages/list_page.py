@@ -18,10 +18,10 @@ from serve.contract.errors import ApiError
 from serve.contract.parameters import MOST_IDS
 from serve.features.matching import list_files, stored_lists
 from serve.features.matching.stored_lists import OpenList
-from serve.guests.site import exports, render
-from serve.guests.site.errors import page_errors
-from serve.guests.site.page_request import PageRequest, last_value
-from serve.guests.site.search import facet_bars
+from serve.surfaces.site import exports, render
+from serve.surfaces.site.errors import page_errors
+from serve.surfaces.site.page_request import PageRequest, last_value
+from serve.surfaces.site.search import facet_bars
 
 ROWS: Final = 50  # of a page
 PATH: Final = "/listes/"

@@ -31,11 +31,11 @@ from serve.features.matching.pages import list_page
 from serve.features.matching.rapprochement import rapprochement
 from serve.features.matching.stored_lists import ListTable, OpenList, StoredLine
 from serve.generation.open_generation import OpenGeneration
-from serve.guests.site import formatting, render
-from serve.guests.site.errors import page_errors
-from serve.guests.site.page_request import PageRequest, last_value
-from serve.guests.site.render import page
-from serve.guests.site.search import facet_bars
+from serve.surfaces.site import formatting, render
+from serve.surfaces.site.errors import page_errors
+from serve.surfaces.site.page_request import PageRequest, last_value
+from serve.surfaces.site.render import page
+from serve.surfaces.site.search import facet_bars
 
 _ROUTE: Final = "/api/v1/rapprochement"
 _CANDIDATES: Final = 3

@@ -8,7 +8,7 @@ from typing import Final
 from serve.contract import parameters
 from serve.contract.text import Text
 from serve.features.search.pages import explorer, suggestions
-from serve.guests.site.routes import WebRoute
+from serve.surfaces.site.routes import WebRoute
 
 # A search by the form may name every country and sector, each by a parameter of its own.
 _PAIRS: Final = 512

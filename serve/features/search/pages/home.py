@@ -13,12 +13,12 @@ from serve.access.call import Response
 from serve.contract import seed_tables
 from serve.contract.errors import ApiError
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
-from serve.guests.site.charts import tile_map
-from serve.guests.site.page_request import PageRequest
-from serve.guests.site.render import page
-from serve.guests.site.search import facet_bars
-from serve.guests.site.search.search_form import query_string
 from serve.request.query_string import Pairs
+from serve.surfaces.site.charts import tile_map
+from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.render import page
+from serve.surfaces.site.search import facet_bars
+from serve.surfaces.site.search.search_form import query_string
 from shards.changes.change_file import CHANGED
 from shards.codec import record
 from shards.errors import ShardError

@@ -11,11 +11,11 @@ from serve.access.call import Response
 from serve.contract.objects.search import Suggestions
 from serve.features.search.suggestions import suggestions as of_api
 from serve.generation.open_generation import OpenGeneration
-from serve.guests.site import formatting
-from serve.guests.site.page_request import PageRequest
-from serve.guests.site.render import page
-from serve.guests.site.search import facet_bars
-from serve.guests.site.search.search_form import query_string
+from serve.surfaces.site import formatting
+from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.render import page
+from serve.surfaces.site.search import facet_bars
+from serve.surfaces.site.search.search_form import query_string
 
 
 class Proposal(NamedTuple):

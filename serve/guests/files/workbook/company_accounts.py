@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from serve.contract import seed_tables
+from serve.contract.statement_table import Lines, label_of
 from serve.guests.files.workbook.export_data import ExportData
-from serve.guests.statement_table import Lines, label_of
 from shards.codec import record
 from shards.ratios import accounts
 from shards.ratios.accounts import Accounts, RatioValue

@@ -12,7 +12,8 @@ from typing import Final
 from xlsxwriter.format import Format
 from xlsxwriter.utility import xl_col_to_name
 
-from serve.guests import statement_table
+from serve.contract import statement_table
+from serve.contract.statement_table import StatementRow, currencies_of, rows_by_section
 from serve.guests.files.workbook import chart_table, company_accounts, filter_lines, ratio_formulas
 from serve.guests.files.workbook.cell_values import is_active, link_target
 from serve.guests.files.workbook.company_accounts import CompanyAccounts, label
@@ -20,7 +21,6 @@ from serve.guests.files.workbook.export_data import ExportData
 from serve.guests.files.workbook.labels import Labels
 from serve.guests.files.workbook.row_xml import formula_cell, index, inline_string
 from serve.guests.files.workbook.sheet import Sheet
-from serve.guests.statement_table import StatementRow, currencies_of, rows_by_section
 from shards.ratios.ratio_table import Ratio
 
 _HEAD: Final = 5  # the row of the years

@@ -4,7 +4,7 @@ import re
 
 from quota.ledger.calls import Purchase
 from tests.serve.client import PLANS, Served
-from tests.serve.guests.site.visitor import Visitor, member
+from tests.serve.surfaces.site.visitor import Visitor, member
 
 
 def connues(html: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from quota.store import passwords
 from tests.serve.client import PLANS, Served
-from tests.serve.guests.site.visitor import FORM, PASSWORD, Visitor, address, member
+from tests.serve.surfaces.site.visitor import FORM, PASSWORD, Visitor, address, member
 
 
 def test_a_sign_up_and_a_log_in_show_the_first_key_once(served: Served) -> None:

@@ -4,7 +4,7 @@ import re
 
 from quota.ledger.people import ADMINISTRATOR, MEMBER
 from tests.serve.client import Served, logged
-from tests.serve.guests.site.visitor import PASSWORD, Seen, Visitor, address, member
+from tests.serve.surfaces.site.visitor import PASSWORD, Seen, Visitor, address, member
 
 
 def link(seen: Seen) -> str:

@@ -11,7 +11,7 @@ from shards.publish.publication import Gates
 from shards.query import Query, Range
 from tests import oracle, world
 from tests.serve.client import Customer, Reply, Served, serving
-from tests.serve.guests.mcp.client import refused, shown
+from tests.serve.surfaces.mcp.client import refused, shown
 from tests.world import Company, company
 
 PATH = "/api/v1/modifications"

@@ -7,7 +7,7 @@ from shards.query import Query
 from tests import oracle
 from tests.serve.client import PLANS, Served
 from tests.serve.exports import PATH
-from tests.serve.guests.site.visitor import Visitor, member
+from tests.serve.surfaces.site.visitor import Visitor, member
 from tests.serve.world import COMPANIES, CONTACT
 
 HIDDEN = re.compile(r'name="([a-z]+)" value="([^"]*)"')

@@ -15,7 +15,7 @@ from serve.contract.reasons import RAISONS
 from shards.search.matching.line import UNREADABLE
 from tests.serve import world
 from tests.serve.client import Customer, Served, serving
-from tests.serve.guests.mcp.client import shown
+from tests.serve.surfaces.mcp.client import shown
 from tests.world import company
 
 NAME: Final = "Zephyr Lantern Automobiles SA"

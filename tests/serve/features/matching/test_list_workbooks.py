@@ -15,7 +15,7 @@ from serve.contract.errors import ApiError
 from serve.features.matching.csv_files import list_file, xlsx_file
 from tests.serve.client import Served
 from tests.serve.features.matching.test_matching import matched, understood, verdicts
-from tests.serve.guests.site.visitor import Visitor
+from tests.serve.surfaces.site.visitor import Visitor
 
 DOCUMENT: Final = "<Relationships><Relationship Id='a' Type='x/{}' Target='{}'/></Relationships>"
 WORKBOOK: Final = (

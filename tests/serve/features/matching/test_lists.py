@@ -18,7 +18,7 @@ from serve.features.matching import list_files
 from tests.serve import world
 from tests.serve.client import Served, serving
 from tests.serve.features.matching.test_matching import PATH, matched, rows_of, understood, verdicts
-from tests.serve.guests.site.visitor import FORM, Seen, Visitor, member
+from tests.serve.surfaces.site.visitor import FORM, Seen, Visitor, member
 from tests.world import company
 
 # Of each verdict some, the doubtful ones last.

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.serve.client import Served
-from tests.serve.guests.site.visitor import Seen, Visitor, member
+from tests.serve.surfaces.site.visitor import Seen, Visitor, member
 
 PATH = "/rapprochement"
 LIST = "\r\n".join(

@@ -16,7 +16,7 @@ from tests.serve.features.matching.test_matching import (
     rows_of,
     understood,
 )
-from tests.serve.guests.site.visitor import FORM, Seen, Visitor, member
+from tests.serve.surfaces.site.visitor import FORM, Seen, Visitor, member
 
 UNKNOWN = "Wer;Wo;Was\nMueller Maschinenbau;DE;7\nFitlab;FR;8\n"
 

@@ -13,8 +13,8 @@ import pytest
 from shards.codec.folding import fold_id
 from tests.serve import world
 from tests.serve.client import Customer, Served, serving
-from tests.serve.guests.mcp.client import shown
-from tests.serve.guests.site.visitor import Visitor, member
+from tests.serve.surfaces.mcp.client import shown
+from tests.serve.surfaces.site.visitor import Visitor, member
 from tests.world import Company, company
 
 LEI: Final = "213800AAAAAAAAAAAA11"

@@ -10,7 +10,7 @@ import pytest
 from shards.changes import change_steps, forgetting
 from tests.serve import conformance, world
 from tests.serve.client import Served, serving
-from tests.serve.guests.mcp.client import call
+from tests.serve.surfaces.mcp.client import call
 from tests.world import Company, company
 
 STAYS: Final = [

@@ -11,7 +11,7 @@ from quota.ledger.calls import Purchase
 from serve.features.record import peer_ranks
 from tests.serve import world
 from tests.serve.client import PLANS, Served, serving
-from tests.serve.guests.site.visitor import Visitor, member
+from tests.serve.surfaces.site.visitor import Visitor, member
 from tests.serve.world import CONTACT
 from tests.world import Company, company
 

@@ -9,15 +9,15 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from quota.ledger.calls import Purchase
-from serve.guests.site import formatting
+from serve.surfaces.site import formatting
 from shards.generations.groups import Relationship
 from tests import world as worlds
 from tests.serve import world
 from tests.serve.client import Served, serving
-from tests.serve.guests.site.browser import window
-from tests.serve.guests.site.test_browser import base
-from tests.serve.guests.site.test_layout import MEASURE_LABELS, is_within
-from tests.serve.guests.site.visitor import member
+from tests.serve.surfaces.site.browser import window
+from tests.serve.surfaces.site.test_browser import base
+from tests.serve.surfaces.site.test_layout import MEASURE_LABELS, is_within
+from tests.serve.surfaces.site.visitor import member
 from tests.world import Company, company
 
 NUMBER: Final = 60

@@ -11,8 +11,8 @@ from tests import oracle
 from tests.serve.client import Customer, Served
 from tests.serve.contract.test_activities import labels, terms
 from tests.serve.features.search.test_explorer import links
-from tests.serve.guests.mcp.client import refused, shown
-from tests.serve.guests.site.visitor import Visitor
+from tests.serve.surfaces.mcp.client import refused, shown
+from tests.serve.surfaces.site.visitor import Visitor
 from tests.serve.world import COMPANIES
 
 WORDS = "Boulangeries"

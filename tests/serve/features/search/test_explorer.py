@@ -7,10 +7,10 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
 
-from serve.guests.site import facet_counts
+from serve.surfaces.site import facet_counts
 from shards.query import STATES
 from tests.serve.client import Served, serving
-from tests.serve.guests.site.visitor import Seen, Visitor, member
+from tests.serve.surfaces.site.visitor import Seen, Visitor, member
 from tests.serve.world import COMPANIES, CONTACT, IT, publish
 from tests.world import company
 

@@ -5,8 +5,8 @@ import pytest
 from tests import oracle
 from tests.serve.client import Served
 from tests.serve.features.search.test_explorer import links
-from tests.serve.guests.mcp.client import shown
-from tests.serve.guests.site.visitor import Visitor
+from tests.serve.surfaces.mcp.client import shown
+from tests.serve.surfaces.site.visitor import Visitor
 from tests.serve.world import COMPANIES, CONTACT, LISTS
 
 PATH = "/api/v1/suggestions"

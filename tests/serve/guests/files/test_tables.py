@@ -15,10 +15,10 @@ import pytest
 from pipeline import canonical
 from serve.contract import export_tables
 from serve.contract.objects.record import LigneComptesExportee
-from serve.guests.docs.openapi.objects import company
 from serve.guests.files.tables import table_files
 from serve.guests.files.workbook.export_request import ExportResult
 from serve.request.file_options import FileOptions
+from serve.surfaces.docs.openapi.objects import company
 from shards.codec.record import CONTACTS, FIELDS
 from shards.generations import generation_files
 from shards.query import Query

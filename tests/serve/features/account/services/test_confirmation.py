@@ -5,11 +5,11 @@ from email.message import Message
 import pytest
 
 from quota.ledger.people import ADMINISTRATOR, MEMBER
-from serve.guests.site import login_throttle
+from serve.surfaces.site import login_throttle
 from tests.serve.client import PLANS, Served
 from tests.serve.features.account.services.conftest import MailServer
 from tests.serve.features.account.services.test_mail import link
-from tests.serve.guests.site.visitor import PASSWORD, Visitor, address, member
+from tests.serve.surfaces.site.visitor import PASSWORD, Visitor, address, member
 
 OTHER = "un nouveau mot de passe"
 

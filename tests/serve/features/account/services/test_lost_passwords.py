@@ -11,11 +11,11 @@ from quota.bursts.gcra import Wait
 from quota.bursts.limiter import BurstLimiter
 from serve.config import BurstLimits
 from serve.contract.errors import ApiError
-from serve.guests.site import login_throttle
+from serve.surfaces.site import login_throttle
 from tests.serve.client import Served
 from tests.serve.features.account.services.conftest import MailServer, awaited
 from tests.serve.features.account.services.test_mail import link
-from tests.serve.guests.site.visitor import PASSWORD, Visitor, address, member
+from tests.serve.surfaces.site.visitor import PASSWORD, Visitor, address, member
 
 OTHER = "un nouveau mot de passe"
 LOST = login_throttle.LoginThrottle.count_lost_password

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serve.guests.statement_table import rows_by_section
+from serve.contract.statement_table import rows_by_section
 from shards.codec.record import ETATS
 from tests.serve.guests.files.workbook.workbooks import File, of_world, rows
 from tests.serve.world import WITH_STATEMENTS

@@ -1,0 +1,184 @@
+"""The messages of MCP: JSON-RPC 2.0 requests with an id, notifications without, and protocol errors.
+
+A protocol error is for the author of a client. An error that a model can correct itself, such as a
+wrong country or a spent quota, is the result of a tool (serve/surfaces/mcp/results.py).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from serve.contract.errors import ApiError
+from serve.contract.secret_mask import mask_keys
+from serve.request import json_body
+
+# Codes and statuses: MCP 2026-07-28, "Error Codes" and "Streamable HTTP, Server Validation".
+PARSE: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL: Final = -32603
+HEADER_MISMATCH: Final = -32020
+UNSUPPORTED_VERSION: Final = -32022
+
+_MOST_MESSAGES: Final = 50  # of a batch
+_SHOWN: Final = 100  # characters of a caller's text in a message
+_INT64: Final = 2**63
+
+Id = str | int
+
+
+class RpcError(Exception):
+    """An error response; `status` is that of its HTTP response."""
+
+    def __init__(self, status: int, code: int, message: str, data: Any = None) -> None:
+        self.status = status
+        self.code = code
+        self.message: str = mask_keys(message)
+        self.data = mask_keys(data)
+        super().__init__(self.message)
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The member `error` of the response."""
+        error = {"code": self.code, "message": self.message}
+        return error if self.data is None else {**error, "data": self.data}
+
+
+def not_json(why: str) -> RpcError:
+    """-32700: the body is not JSON."""
+    return RpcError(400, PARSE, f"the body cannot be read: {why}")
+
+
+def invalid_request(why: str) -> RpcError:
+    """-32600: the JSON is not one request or notification."""
+    return RpcError(400, INVALID_REQUEST, f"not one JSON-RPC 2.0 request or notification: {why}")
+
+
+def invalid_params(why: str) -> RpcError:
+    """-32602: the params do not fit the method."""
+    return RpcError(400, INVALID_PARAMS, why)
+
+
+def header_mismatch(name: str, header: str | None, body: str) -> RpcError:
+    """-32020: a header does not repeat the body."""
+    found = "is missing" if header is None else f"is {header[:_SHOWN]!r}"
+    return RpcError(
+        400, HEADER_MISMATCH, f"header {name} {found}; repeat {body[:_SHOWN]!r} from the body in it"
+    )
+
+
+def unsupported_version(requested: str, supported: Sequence[str]) -> RpcError:
+    """-32022: the revision is unknown here."""
+    requested = requested[:_SHOWN]
+    message = f"protocol version {requested!r} is not supported; use one of {', '.join(supported)}"
+    data = {"supported": list(supported), "requested": requested}
+    return RpcError(400, UNSUPPORTED_VERSION, message, data)
+
+
+def method_not_found(method: str, known: Sequence[str]) -> RpcError:
+    """-32601: the protocol here has no such method."""
+    message = f"no method {method[:_SHOWN]!r}; there are {', '.join(known)}"
+    return RpcError(404, METHOD_NOT_FOUND, message)
+
+
+def unknown_tool(name: str, known: Sequence[str]) -> RpcError:
+    """-32602: there is no such tool."""
+    return invalid_params(f"no tool {name[:_SHOWN]!r}; tools/list names all {len(known)}")
+
+
+def forbidden_header(header: str, value: str) -> RpcError:
+    """403 for a web page of an unknown origin, or a Host that is not a name of this server."""
+    message = f"{header} {value[:_SHOWN]!r} is not allowed here; the operator names it with " + (
+        "--mcp-origins" if header == "Origin" else "--base-url"
+    )
+    return RpcError(403, INVALID_REQUEST, message)
+
+
+def of_api(error: ApiError) -> RpcError:
+    """An error of the transport or the service, as an error of the protocol: all of these are English."""
+    code = INTERNAL if error.status >= 500 else INVALID_REQUEST
+    return RpcError(error.status, code, error.texts[1])
+
+
+class Message(NamedTuple):
+    """A request, or a notification, whose `id` is None; `params` are empty where there are none."""
+
+    method: str
+    id: Id | None
+    params: Mapping[str, Any]
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The `_meta` of the params, empty where there is none."""
+        meta = self.params.get("_meta")
+        return meta if isinstance(meta, dict) else {}
+
+
+def document(raw: bytes) -> Any:
+    """The JSON value of a body.
+
+    Raises:
+        RpcError: -32700.
+    """
+    try:
+        return json_body.loads(raw, json_body.unique_members)
+    except ValueError as error:
+        raise not_json(json_body.why_unreadable(raw, error).en) from error
+
+
+def batch(value: list[Any]) -> list[Any]:
+    """The messages of a JSON-RPC batch.
+
+    Raises:
+        RpcError: -32600: it is empty, or too long.
+    """
+    if not value:
+        raise invalid_request("the batch is empty; send at least one message in it")
+    if len(value) > _MOST_MESSAGES:
+        raise invalid_request(
+            f"the batch has {len(value)} messages, {_MOST_MESSAGES} at most; send them in several"
+        )
+    return value
+
+
+def legible_id(value: Any) -> Id | None:
+    """The id of a value that may not be a request, if there is one; errors repeat it."""
+    found = value.get("id") if isinstance(value, dict) else None
+    if isinstance(found, str):
+        return found
+    return found if type(found) is int and abs(found) < _INT64 else None
+
+
+def message(value: Any) -> Message:
+    """The message in a JSON value.
+
+    Raises:
+        RpcError: -32600: the value is a batch, a response, or not a message at all.
+    """
+    if isinstance(value, list):
+        raise invalid_request(
+            "it is a batch, which revision 2025-03-26 alone has; send one message a request"
+        )
+    if not isinstance(value, dict):
+        raise invalid_request(f"{_shown_value(value)} is not an object; send one")
+    if value.get("jsonrpc") != "2.0":
+        raise invalid_request(
+            f'"jsonrpc" is {_shown_value(value.get("jsonrpc"))}; send "jsonrpc": "2.0"'
+        )
+    method = value.get("method")
+    if not isinstance(method, str):
+        raise invalid_request(
+            f"`method` is {_shown_value(method)}, not a text; send one (a response is to no request of ours)"
+        )
+    if "id" in value and legible_id(value) is None:
+        raise invalid_request(
+            f"`id` is {_shown_value(value['id'])}; send a text, or a whole number under 2 to the power of 63"
+        )
+    params = value.get("params", {})
+    if not isinstance(params, dict):
+        raise invalid_request(f"`params` is {_shown_value(params)}; send an object")
+    return Message(method, legible_id(value), params)
+
+
+def _shown_value(value: Any) -> str:
+    return json_body.shown_value(value).en

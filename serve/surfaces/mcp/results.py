@@ -1,0 +1,176 @@
+"""The call and the result of a tool, before the protocol wraps it; and the text of a refusal.
+
+A refusal is written for a model, in English: the meaning of the error and its remedy, then the message
+of the route, which names the values. Values that a caller sent are cut, so that a response stays small.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from quota import plans
+from serve.access import counter_headers
+from serve.access.admission import Call
+from serve.access.call import CallResult, Content
+from serve.access.context import ServerContext
+from serve.contract.errors import CODES, ApiError
+from serve.contract.objects.common import Activite
+from serve.contract.objects.declaration import AbsentKey
+from serve.observe.metrics import REFUSALS
+from serve.observe.request_trace import RequestTrace
+from serve.request.query_string import Pairs
+from serve.surfaces.mcp import sizes
+
+# The headers of a route's response that are also true of a tool: a tag or a location is not.
+_KEPT_HEADERS: Final = ("X-Quota-", "X-Credits-", "X-Plafond-", "RateLimit", "Retry-After")
+
+_MOST_VALUES: Final = 10  # values of a list
+_LONGEST_VALUE: Final = 200  # characters of a value
+_LONGEST_MESSAGE: Final = 1_500  # characters of a message, which contains such values
+
+# Items of `ids_inconnus` that are shown.
+_MOST_UNKNOWN: Final = 50
+# Classes of `activites_comprises` that are shown.
+_MOST_CLASSES: Final = 20
+
+# By code, in the words of the tools.
+_REMEDIES: Final[Mapping[str, str]] = {
+    "pays_inconnu": "Call list_countries for the codes.",
+    "secteur_inconnu": "Call list_sectors for the slugs of sectors, list_subsectors for the labels "
+    "of the sub-sectors of a sector.",
+    "identifiant_invalide": "Take `id` as search_companies gives it.",
+    "societe_introuvable": "Try one of `proches`, else find it with search_companies: q takes "
+    "a part of the name, or the first characters of the identifier.",
+    "cle_invalide": "Tell the user to correct the key in the Authorization header of this MCP "
+    "server's configuration, or to remove the header.",
+    "credits_epuises": "Without etats_financiers the same company costs no credits.",
+    "quota_api": "explain_plan tells when the counters begin again.",
+    "trop_de_requetes": "Wait, then call again.",
+}
+
+
+class ToolCall(NamedTuple):
+    """A call of a tool: the headers that identify the caller, and the arguments, in `call` as parameters."""
+
+    context: ServerContext
+    authorization: Sequence[str]
+    trace: RequestTrace
+    call: Call
+    given: Mapping[str, Any] = MappingProxyType({})
+
+
+class ToolResult(NamedTuple):
+    """The result of a tool.
+
+    Attributes:
+        document: JSON that fits the schema of the tool; None where there is nothing to show.
+        refusal: the text of an error, or "".
+        outcome: as in `Response`.
+    """
+
+    document: Mapping[str, Any] | None
+    headers: Mapping[str, str]
+    refusal: str = ""
+    outcome: str = ""
+
+
+def of_result(result: CallResult[Content], document: Mapping[str, Any] | None) -> ToolResult:
+    """The result of a tool from that of its route, showing `document`.
+
+    A refused result may show something all the same: for an invalid key (A1), or without credits (D10).
+    """
+    refusal = text(result.error) if result.error else ""
+    return ToolResult(document, _counter_headers(result.headers), refusal, result.outcome)
+
+
+def of_error(error: ApiError, document: Mapping[str, Any] | None = None) -> ToolResult:
+    """A call that was refused; `document` is what the caller sees all the same."""
+    outcome = error.code if error.code in REFUSALS else ""
+    return ToolResult(document, _counter_headers(error.headers), text(error), outcome)
+
+
+def text(error: ApiError) -> str:
+    """An error in a few lines: its meaning and remedy, its message, its values."""
+    meaning = f"{error.code}: {CODES[error.code].meaning.en}. {_remedy(error)}".strip()
+    # The names of the arguments are ours, and few.
+    beside = {
+        name: value if name == "parametres_admis" else _shorten_value(value)
+        for name, value in error.extra.items()
+    }
+    lines = [meaning, _shorten(error.texts[1], _LONGEST_MESSAGE)]
+    return "\n".join(lines + ([orjson.dumps(beside).decode()] if beside else []))
+
+
+def credits(headers: Mapping[str, str]) -> dict[str, int]:
+    """What a call cost, and what is left, where its route says so."""
+    names = {"credits_debites": "X-Credits-Debites", "credits_restants": "X-Credits-Restants"}
+    return {name: int(headers[header]) for name, header in names.items() if header in headers}
+
+
+def pick(answer: object, names: Sequence[str]) -> dict[str, Any]:
+    """Some fields of an object of an answer."""
+    return {name: getattr(answer, name) for name in names}
+
+
+def unknown_part(items: Sequence[str]) -> dict[str, Any]:
+    """Items of `ids` that name no company, if there are some."""
+    return {"ids_inconnus": sizes.shorten(items, _MOST_UNKNOWN)} if items else {}
+
+
+def understood_part(classes: Sequence[Activite] | AbsentKey) -> dict[str, Any]:
+    """The classes that words name, if there are some."""
+    some = () if isinstance(classes, AbsentKey) else classes[:_MOST_CLASSES]
+    shown = [pick(one, ("nace", "libelle_en")) for one in some]
+    return {"activites_comprises": shown} if shown else {}
+
+
+def argument_value(pairs: Pairs, name: str) -> str:
+    """The value of an argument that is no list, trimmed; "" if it was not given."""
+    return dict(pairs).get(name, "").strip()
+
+
+def _remedy(error: ApiError) -> str:
+    if "supprimee_le" in error.extra:
+        return "It is not there any more: tell the user so."
+    if error.code == "trop_de_requetes" and counter_headers.is_of_day(error.headers):
+        return _tomorrow_remedy()
+    allowed = error.extra.get("parametres_admis")
+    if allowed is None:
+        return _REMEDIES.get(error.code, "")
+    if not allowed:
+        return "No arguments are expected: call the tool again with {}."
+    return f"Call it again with these only: {', '.join(allowed)}."
+
+
+@cache
+def _tomorrow_remedy() -> str:
+    """The remedy for a visitor whose address has used up the calls of the day (D7)."""
+    free = plans.load()["free"]
+    return (
+        "Without a key there are no more until midnight UTC. A key has calls of its own: "
+        f"{free.appels_api_par_jour} a day on the free plan, {free.nom_en} (`{free.slug}`)."
+    )
+
+
+def _counter_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name.startswith(_KEPT_HEADERS)}
+
+
+def _shorten_value(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            _shorten(str(name)): _shorten_value(part)
+            for name, part in list(value.items())[:_MOST_VALUES]
+        }
+    if isinstance(value, (list, tuple)):
+        more = len(value) - _MOST_VALUES
+        shown = [_shorten_value(part) for part in value[:_MOST_VALUES]]
+        return shown if more <= 0 else [*shown, f"… and {more} more"]
+    return _shorten(value) if isinstance(value, str) else value
+
+
+def _shorten(value: str, longest: int = _LONGEST_VALUE) -> str:
+    return f"{value[:longest]}…" if len(value) > longest else value

@@ -1,0 +1,286 @@
+"""The HTTP side of the website: a request becomes a `PageRequest`, an error becomes a page.
+
+The checks are made here, in this order: session → burst 429 → path 404 → method 405 → origin of a form 403 → body 413,
+415 → token of a form 403 → log-in for personal pages. The pages themselves are in serve/surfaces/site.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from html import escape
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+from quota.accounts import subscribed_plan
+from quota.errors import StoreUnavailable
+from serve.access.call import Response, of_error
+from serve.access.caller import Caller
+from serve.access.context import ServerContext
+from serve.access.rights import VISITOR
+from serve.contract import errors
+from serve.contract.errors import ApiError
+from serve.contract.secret_mask import mask_keys
+from serve.http import static_pages
+from serve.http.body_reader import body, form_error, form_fields, form_parts
+from serve.http.http_request import HttpRequest
+from serve.request import json_body, query_string
+from serve.surfaces.site import (
+    cookies,
+    error_pages,
+    languages,
+    page_request,
+    render,
+    routes,
+    sessions,
+)
+from serve.surfaces.site.errors import page_errors
+from serve.surfaces.site.page_request import PageContext, PageRequest, Session
+from serve.surfaces.site.routes import PageHandler, WebRoute
+
+_FORM: Final = "application/x-www-form-urlencoded"
+_FORM_WITH_FILE: Final = "multipart/form-data"
+_LOG_IN: Final = "/connexion"
+
+# Errors whose pages show nothing of the request, but for its id.
+_PLAIN_ERRORS: Final = ("route_inconnue", "trop_de_requetes", "formulaire_refuse")
+_REQUEST_ID: Final = "{request-id}"
+
+_NO_FORM: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class Website:
+    """The pages of a process, as `serve.http.site.Site`."""
+
+    def __init__(self, pages: PageContext) -> None:
+        self._pages = pages
+
+    async def respond(self, request: HttpRequest) -> Response:
+        """The page that a request asks for.
+
+        Raises:
+            ApiError: 404, 405, 400, 413, 415, 403, and those of the page.
+            StoreUnavailable: a session cannot be looked up, or it is not counted, or `maybe_done`.
+        """
+        message, target, trace = request.message, request.target, request.trace
+        resolution = self._pages.pages.resolve(target.path)
+        session = await self._session(request)
+        if session is None:
+            await request.context.lanes.enter(trace)
+        self._count(request, resolution and resolution[0])
+        if resolution is None:
+            raise request.context.product.unknown_path(target.path)
+        route, segments = resolution
+        trace.route = route.name
+        if message.method not in route.methods:
+            raise errors.methode_non_autorisee(message.method, ", ".join(route.methods))
+        trace.pairs = query_string.pairs(target.query, route.pairs)
+        form, file = _NO_FORM, b""
+        if message.method == "POST":
+            if route.guarded and not _is_same_origin(request):
+                raise page_errors.formulaire_refuse()
+            form, file = await _form(request, route)
+        page = self._page_request(
+            request, segments=segments, form=form, session=session, remembers=route.remembers
+        )
+        linked = tuple(pair for pair in page.pairs if pair[0] in route.parameters)
+        page = replace(page, file=file, is_gone=request.is_gone, linked=linked)
+        if message.method == "POST" and route.guarded and not render.is_token_valid(page):
+            raise page_errors.formulaire_refuse()
+        if route.personal and session is None:
+            suite = target.path if route.get else ""
+            return render.see_other(f"{_LOG_IN}?suite={quote(suite, safe='/')}")
+        if route.personal and session:
+            self._pages.throttle.page(session.person.id, page.now)
+        handler = route.post if message.method == "POST" else route.get
+        assert handler  # the method is one of the route's
+        if route.kept and handler is route.get and session is None and not page.pairs:
+            return await self._kept_page(page, handler)
+        return await handler(page)
+
+    def _count(self, request: HttpRequest, route: WebRoute | None) -> None:
+        """Count a page, or a file of pages, in the limit of its address, before its body is read."""
+        message, trace, context = request.message, request.trace, request.context
+        if route and route.is_file:
+            context.gate.files(trace.address, context.now())
+            return
+        sent = 0
+        if message.method == "POST":  # a body of unknown length may be as large as there may be
+            largest = route.file or json_body.LARGEST if route else 0
+            length = message.content_length
+            sent = largest if length is None else min(length, largest)
+        context.gate.pages(trace.address, context.now(), sent)
+
+    async def _kept_page(self, page: PageRequest, handler: PageHandler) -> Response:
+        """A page that is the same for all who are not logged in; its address without `base_url` is that of the host."""
+        generation = page.server.published.generation
+        key = (page.path, page.segments, page.lang, page.origin, page.markdown)
+        kept = self._pages.kept.find(generation, key)
+        if kept is None:
+            kept = await handler(replace(page, keep=None))
+            if kept.status == HTTPStatus.OK:
+                self._pages.kept.keep(generation, key, kept)
+        return render.with_visit(page, kept)
+
+    async def error_for_person(self, request: HttpRequest, error: ApiError) -> Response:
+        """`error_response`, whose page shows a person who is logged in as such."""
+        session, is_known = None, False
+        try:
+            session = await self._session(request)
+        except (ApiError, StoreUnavailable):  # the error may be that there is no store
+            is_known = sessions.is_signed(self._pages, self._cookie(request))
+        return self.error_response(request, error, session, is_known=is_known)
+
+    def error_response(
+        self,
+        request: HttpRequest,
+        error: ApiError,
+        session: Session | None = None,
+        *,
+        is_known: bool = False,
+    ) -> Response:
+        """An error as a page, or as JSON for a client that does not prefer HTML."""
+        with suppress(ApiError):  # the query string itself may be the error
+            request.trace.pairs = query_string.pairs(request.target.query, routes.PAIRS)
+        page = replace(self._page_request(request, session=session), is_known=is_known)
+        if not page.html:
+            return of_error(error, request.lang)
+        if session or is_known or error.code not in _PLAIN_ERRORS:
+            return error_pages.error_page(page, error)
+        return self._kept_error_page(page, error)
+
+    def _kept_error_page(self, page: PageRequest, error: ApiError) -> Response:
+        """The page of an error that anybody can cause at will, made once: each has a request id of its own."""
+        context = page.context
+        generation = page.server.published.generation
+        key = (error_pages.text_of(page, error), page.lang)
+        kept = context.kept.find(generation, key)
+        if kept is None:
+            trace = replace(page.trace, request_id=_REQUEST_ID)
+            plain = replace(page, trace=trace, path="", pairs=(), keep=None)
+            kept = error_pages.error_page(plain, error)
+            context.kept.keep(generation, key, kept)
+        body = kept.body.replace(_REQUEST_ID.encode(), escape(page.trace.request_id).encode())
+        headers = {**kept.headers, **error.headers}
+        return render.with_visit(page, kept._replace(body=body, headers=headers))
+
+    async def _session(self, request: HttpRequest) -> Session | None:
+        """The session of the request's cookie.
+
+        Raises:
+            ApiError: 503: this server has no accounts.
+            StoreUnavailable
+        """
+        cookie = self._cookie(request)
+        return (
+            await sessions.find_session(self._pages, cookie, request.context.now())
+            if cookie
+            else None
+        )
+
+    def _cookie(self, request: HttpRequest) -> str | None:
+        """The cookie of a session."""
+        kept = cookies.read(request.message.headers.get("Cookie"))
+        return kept.get(cookies.name(cookies.SESSION, secure=self._pages.is_secure))
+
+    def _page_request(
+        self,
+        request: HttpRequest,
+        *,
+        segments: tuple[str, ...] = (),
+        form: Mapping[str, str] = _NO_FORM,
+        session: Session | None = None,
+        remembers: bool = False,
+    ) -> PageRequest:
+        message, target, trace, context = request
+        pages = self._pages
+        headers = message.headers
+        kept = cookies.read(headers.get("Cookie"))
+        known_lang, known_nonce = page_request.read_visit(kept, secure=pages.is_secure)
+        wanted = page_request.last_value(trace.pairs, "lang")
+        lang = languages.choose_language(wanted, known_lang, headers.get("Accept-Language"))
+        nonce = known_nonce or page_request.new_nonce()
+        is_new = (remembers and known_nonce is None) or (wanted == lang and wanted != known_lang)
+        caller = _caller(context, session)
+        trace.plan = caller.plan.slug
+        trace.account = session.account.id if session else None
+        return PageRequest(
+            context=pages,
+            path=target.path,
+            segments=segments,
+            # A search form repeats what was sent.
+            pairs=tuple(
+                (mask_keys(name), mask_keys(value)) for name, value in trace.pairs if name != "lang"
+            ),
+            form=form,
+            lang=lang,
+            caller=caller,
+            session=session,
+            origin=_origin(request),
+            nonce=nonce,
+            keep=f"{lang}.{nonce}" if is_new else None,
+            html=languages.prefers_html(headers.get("Accept")),
+            markdown=static_pages.wants_markdown(headers.get("Accept", "")),
+            head=message.method == "HEAD",
+            trace=trace,
+            now=context.now(),
+            device=kept.get(cookies.name(cookies.DEVICE, secure=pages.is_secure), ""),
+        )
+
+
+def _caller(context: ServerContext, session: Session | None) -> Caller:
+    """The caller of a page: the rights and meters are those of the plan paid for (decision 044)."""
+    if session is None:
+        return Caller(context.plans[VISITOR])
+    return Caller(subscribed_plan(session.account, context.plans), account=session.account)
+
+
+def _origin(request: HttpRequest) -> str:
+    """The address of this server, as the visitor calls it; only the visitor knows without `base_url`."""
+    host = request.message.headers.get("Host", "")
+    return request.context.config.base_url or f"http://{host}"
+
+
+def _is_same_origin(request: HttpRequest) -> bool:
+    """Was the form sent by a page of this server, as far as the browser tells?
+
+    Without `base_url` a proxy may have removed https, so only the hosts are compared.
+    """
+    headers = request.message.headers
+    origin = headers.get("Origin")
+    if origin is None:
+        return headers.get("Sec-Fetch-Site", "same-origin") in ("same-origin", "none")
+    if base := request.context.config.base_url:
+        return origin == "{0.scheme}://{0.netloc}".format(urlsplit(base))
+    return urlsplit(origin).netloc == headers.get("Host")
+
+
+async def _form(request: HttpRequest, route: WebRoute) -> tuple[dict[str, str], bytes]:
+    """The fields of a form and its file; of two fields with one name the last counts.
+
+    Raises:
+        ApiError: 400, 413, 415.
+    """
+    message = request.message
+    if route.signature:  # a message of another service: the page checks who signed it
+        return {"signature": message.headers.get(route.signature, "")}, await body(message)
+    kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if route.file and kind == _FORM_WITH_FILE:
+        return await _form_with_file(request, route)
+    if kind != _FORM:
+        raise errors.type_non_supporte(kind[:100], _FORM)
+    return dict(await form_fields(await body(message), route.fields)), b""
+
+
+async def _form_with_file(request: HttpRequest, route: WebRoute) -> tuple[dict[str, str], bytes]:
+    parts = await form_parts(request.message, route.file, route.fields)
+    try:
+        # A file stands in the form by its name, as in those of browsers without multipart.
+        fields = {
+            part.name: part.content.decode() if part.filename is None else part.filename
+            for part in parts
+        }
+    except ValueError as error:
+        raise form_error(error) from error
+    return fields, b"".join(part.content for part in parts if part.filename is not None)

@@ -1,0 +1,25 @@
+"""The website as a surface: it has pages and no operation."""
+
+from typing import Final
+
+from serve.access.burst_gate import Limiter
+from serve.access.context import ServerContext
+from serve.contract.feature import Feature, OpenFeature
+from serve.surfaces.site import render, signing
+from serve.surfaces.site.adapter import Website
+from serve.surfaces.site.login_throttle import LoginThrottle
+from serve.surfaces.site.page_request import PageContext
+from serve.surfaces.site.routes import pages_of
+
+
+def open_site(context: ServerContext, limiter: Limiter) -> OpenFeature:
+    """Open the pages: templates are compiled, and the key that signs cookies is read."""
+    assert context.config.state
+    product, signer = context.product, signing.load(context.config.state)
+    render.prepare(product)
+    throttle = LoginThrottle(limiter, context.config.debit)
+    pages = PageContext(context, pages_of(product), signer, throttle, context.now())
+    return OpenFeature(site=Website(pages))
+
+
+SURFACE: Final = Feature(__package__, open=open_site)

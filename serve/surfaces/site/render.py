@@ -1,0 +1,188 @@
+"""Rendering: a template of `templates/` becomes the response that shows it.
+
+All values in a template are escaped (Jinja2's autoescape), and an undefined name is an error. The
+text of a page is in its template, French and English side by side: `t('Sociétés', 'Companies')`.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache, partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
+
+from serve.access.call import Response
+from serve.contract import seed_tables
+from serve.contract.feature import Product
+from serve.contract.secret_mask import mask_keys
+from serve.generation import country_sources
+from serve.surfaces.site import assets, cookies, formatting
+from serve.surfaces.site.errors import linked_text
+from serve.surfaces.site.page_request import PageRequest
+
+HTML: Final = "text/html; charset=utf-8"
+
+# A page may load what this server sends, and nothing inline: no script or style in an attribute or an
+# element runs, whatever a name in the data contains.
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
+    "connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+_TEMPLATES: Final = "templates"
+
+# The field in which a form proves that a page made it for this browser.
+TOKEN: Final = "jeton"
+_PURPOSE: Final = "form"
+
+
+class TemplateCache(FileSystemBytecodeCache):
+    """Compiled templates in files. Where there is no room for them, they are compiled at each start."""
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Write a compiled template."""
+        with suppress(OSError):
+            super().dump_bytecode(bucket)
+
+
+def page(
+    request: PageRequest,
+    template: str,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    outcome: str = "",
+    **values: Any,
+) -> Response:
+    """The response that shows a template, filled with `values`; `outcome` as in `Response`."""
+    sources = request.server.published.sources.values()
+    proof = token(request)
+    public = status == 200 and not _has_secret(request)
+    product, pages = request.server.product, request.context.pages
+    text = _environment(product).get_template(template).render(
+        request=request,
+        menu=pages.menu,
+        exists=lambda path: path in pages or product.has(path),
+        t=request.t,
+        shown=formatting.formats_of(request.lang),
+        token=proof,
+        other_language=_other_language(request),
+        asset=assets.names(),
+        credited=country_sources.attributions(sources),
+        period=country_sources.period(sources),
+        heaviest=country_sources.heaviest(sources),
+        canonical=_canonical_address(request),
+        printed=public,
+        indexed=public and request.session is None,
+        linked=partial(linked_text.link_routes, lang=request.lang, plans=request.server.plans),
+        **values,
+    )  # fmt: skip
+    own = _headers(request, has_form=proof in text) | dict(headers or {})
+    return Response(status, text.encode(), own, outcome)
+
+
+def prepare(product: Product) -> None:
+    """Compile every template, which takes half a second that no visitor should wait for."""
+    environment = _environment(product)
+    for name in environment.list_templates():
+        environment.get_template(name)
+
+
+def see_other(path: str, cookie: str | None = None) -> Response:
+    """A redirect to `path`, whatever the method was (RFC 9110 §15.4.4)."""
+    set_cookie = {"Set-Cookie": cookie} if cookie else {}
+    return Response(303, b"", {"Location": path, "Cache-Control": "no-store", **set_cookie})
+
+
+def token(request: PageRequest) -> str:
+    """The token for the forms of this page."""
+    return request.context.signer.signature(_PURPOSE, request.token_owner)
+
+
+def is_token_valid(request: PageRequest) -> bool:
+    """Did a page of this server make the form that was sent, for this browser?"""
+    sent = request.form.get(TOKEN, "")
+    return request.context.signer.is_valid(sent, _PURPOSE, request.token_owner)
+
+
+def _headers(request: PageRequest, *, has_form: bool) -> dict[str, str]:
+    # A page depends on its visitor, so no shared cache keeps it; a page with an account, or with the token of
+    # a form, no cache at all. Such a page is not compressed either (serve/http/compression.py).
+    headers = {
+        "Content-Type": HTML,
+        "Content-Security-Policy": POLICY,
+        "Content-Language": request.lang,
+        "Cache-Control": "no-store" if request.session or has_form else "private, no-cache",
+        "Vary": "Accept-Language, Cookie",
+    }
+    return headers | _visit_cookie(request)
+
+
+def with_visit(request: PageRequest, kept: Response) -> Response:
+    """A page that was made for somebody else, with the cookie of this visitor."""
+    cookie = _visit_cookie(request)
+    return kept._replace(headers={**kept.headers, **cookie}) if cookie else kept
+
+
+def _visit_cookie(request: PageRequest) -> dict[str, str]:
+    if request.keep is None:
+        return {}
+    seconds, secure = cookies.VISIT_SECONDS, request.context.is_secure
+    return {"Set-Cookie": cookies.set_cookie(cookies.VISIT, request.keep, seconds, secure=secure)}
+
+
+def _has_secret(request: PageRequest) -> bool:
+    """Whether whoever reads the address of a page has a right with it."""
+    path = request.path
+    return path.startswith(request.context.pages.secret) or mask_keys(path) != path
+
+
+def _other_language(request: PageRequest) -> str:
+    """The address of the same page in the other language."""
+    other = request.t("en", "fr")
+    return f"?{urlencode([*request.linked, ('lang', other)])}"
+
+
+def _canonical_address(request: PageRequest) -> str:
+    """The address of the page without its language, which search engines and shared links name."""
+    query = urlencode(request.linked, quote_via=quote, safe=",")
+    return f"{request.origin}{request.path}{'?' if query else ''}{query}"
+
+
+@cache
+def _environment(product: Product) -> Environment:
+    """The templates of the site, and those of each feature in its folder `templates`."""
+    environment = Environment(
+        loader=FileSystemLoader([folder / _TEMPLATES for folder in product.folders()]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+        bytecode_cache=_bytecode_cache(),
+    )
+    environment.globals |= {
+        "label": seed_tables.label,
+        "activity": seed_tables.activity_label,
+        "record_path": formatting.record_path,
+    }
+    environment.filters |= {
+        "plain": formatting.plain_text, "web": formatting.web, "credit": formatting.credit,
+        "coded": formatting.code_and_links,
+    }  # fmt: skip
+    return environment
+
+
+def _bytecode_cache() -> TemplateCache | None:
+    """Compiled templates, where and when Python keeps compiled modules; to compile them takes half of a start."""
+    folder = Path(__file__).with_name("__pycache__")
+    if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
+        return None
+    return TemplateCache(str(folder), f"jinja2-{version('jinja2')}-%s.cache")

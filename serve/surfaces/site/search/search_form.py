@@ -1,0 +1,112 @@
+"""The search of the explorer, as its form shows it and as addresses contain it.
+
+The text that a visitor entered is kept as it is, valid or not: serve/request/reader.py parses the
+search, as for the API. This module fills the form and makes links: the same search with one parameter
+changed, in one spelling, however often and however spelt the parameter came.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from serve.contract import parameters
+from serve.request.place_names import PlaceNames
+from serve.request.query_string import Pairs
+from serve.surfaces.site.search.form_fields import FOLDED
+from shards.generations.reference import Reference
+from shards.query import ORDERS
+
+# The parameters with several values, and the separator of the values in an address.
+LISTS: Final = {one.name: one.separator for one in parameters.SEARCH if one.separator}
+_SEARCH: Final = parameters.names(parameters.SEARCH)
+_PLACES: Final = ("pays", "secteur", "sous_secteur")
+_TEXTS: Final = tuple(name for name in _SEARCH if name not in _PLACES and name != "limit")
+# An address without parameters is the front page, which searches nothing.
+_EVERYTHING: Final = {"tri": ORDERS[0]}
+
+
+@dataclass(frozen=True, slots=True)
+class SearchForm:
+    """A search: country codes, slugs of sectors, labels of sub-sectors, the text of all other values."""
+
+    pays: tuple[str, ...]
+    secteurs: tuple[str, ...]
+    sous_secteurs: tuple[str, ...]
+    values: Mapping[str, str]
+
+    def value(self, name: str) -> str:
+        return self.values.get(name, "")
+
+    @property
+    def has_more(self) -> bool:
+        """Does the search have a value in the fields that the form folds away?"""
+        return any(self.value(one.name) for field in FOLDED for one in field.parameters)
+
+    @property
+    def tri(self) -> str:
+        return self.value("tri") or ORDERS[0]
+
+    def pairs(self, **changes: str) -> list[tuple[str, str]]:
+        """The parameters that are not empty, in the order of §4.4.
+
+        A change starts again at the first row, unless it changes `offset` itself.
+        """
+        texts = {
+            "pays": ",".join(self.pays),
+            "secteur": "|".join(self.secteurs),
+            "sous_secteur": "|".join(self.sous_secteurs),
+            **self.values,
+            **({"offset": ""} if changes else {}),
+            **changes,
+        }
+        if not texts["secteur"]:
+            texts["sous_secteur"] = ""  # it applies only with a sector (B7)
+        return [(name, texts[name]) for name in _SEARCH if texts.get(name)]
+
+    def href(self, path: str = "/", **changes: str) -> str:
+        """The address of this search with some parameters changed; "" removes one."""
+        return f"{path}?{query_string(self.pairs(**changes) or list(_EVERYTHING.items()))}"
+
+    def href_without(self, name: str, value: str) -> str:
+        """The address of this search without one of its values."""
+        kept = {"pays": self.pays, "secteur": self.secteurs, "sous_secteur": self.sous_secteurs}
+        rest = LISTS[name].join(one for one in kept[name] if one != value)
+        return self.href(**{name: rest})
+
+
+def read(pairs: Pairs, names: PlaceNames, reference: Reference) -> SearchForm:
+    """The search of a query string; unknown countries and sectors are dropped, as the error names them."""
+    values: dict[str, list[str]] = {}
+    for name, value in pairs:
+        values.setdefault(name, []).append(value.strip())
+    slugs = {one.code: one.slug for one in reference.secteurs}
+    divisions = _codes(_items(values, "secteur"), names.sector)
+    return SearchForm(
+        pays=_codes(_items(values, "pays"), names.country),
+        secteurs=tuple(slugs[division] for division in divisions),
+        sous_secteurs=_items(values, "sous_secteur"),
+        values={name: text for name in _TEXTS if (text := _text(values, name))},
+    )
+
+
+def query_string(pairs: Sequence[tuple[str, str]]) -> str:
+    """Parameters as a query string, with readable commas (RFC 3986 §3.4)."""
+    return urlencode(pairs, quote_via=quote, safe=",")
+
+
+def _text(values: Mapping[str, Sequence[str]], name: str) -> str:
+    """The value of a parameter; a list, however often it came, is one text."""
+    if name in LISTS:
+        return LISTS[name].join(_items(values, name))
+    return values.get(name, [""])[-1]
+
+
+def _items(values: Mapping[str, Sequence[str]], name: str) -> tuple[str, ...]:
+    parts = (part.strip() for value in values.get(name, ()) for part in value.split(LISTS[name]))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def _codes(words: Sequence[str], meaning: Callable[[str], str | None]) -> tuple[str, ...]:
+    codes = (meaning(word) for word in words)
+    return tuple(dict.fromkeys(code for code in codes if code is not None))

@@ -1,0 +1,143 @@
+"""The examples of the document are answers of the bundled data (serve/surfaces/docs/openapi/examples.json)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import pytest
+
+from quota.ledger.calls import Purchase
+from serve.surfaces.docs.openapi.examples import FILE
+from tests import golden
+from tests.serve.client import PLANS, Customer, Served, serving
+from tests.serve.clock import Clock
+
+# A list of an example is cut to so many entries.
+SHOWN: Final = 3
+# What chance gives an account and its key; these are shown instead.
+CHANCE: Final = {"id": ("a_kwQwnnTrk7Fi", "k_OZODlAYFNuEI"), "fin": "mSn4"}
+
+# The time at which the bundled excerpts were imported is another one in each run.
+IMPORTED: Final = {"importe": "2026-11-21T05:00:00+00:00"}
+
+SEARCH: Final = "/api/v1/societes"
+COMPANY: Final = f"{SEARCH}/UK/09418436"
+LARGE: Final = f"{SEARCH}/FR/383474814"
+SUBSIDIARY: Final = f"{SEARCH}/NL/O1A2ET91OUYOZUUJI538"
+BAD: Final = {"Authorization": "Bearer soc_live_revoked"}
+
+# Name, route, what is special about it (in French and English, if it is no code), the path, who asks.
+ASKED: Final = (
+    ("pays", "pays",
+     ("Les trois premiers de 25 pays", "The first three of 25 countries"), "/api/v1/pays", "visiteur"),
+    ("secteurs", "secteurs",
+     ("Les trois premiers de 84 secteurs", "The first three of 84 sectors"), "/api/v1/secteurs", "visiteur"),
+    ("sous-secteurs", "sous-secteurs",
+     ("Les restaurants d’Estonie", "Restaurants in Estonia"),
+     "/api/v1/sous-secteurs?secteur=restauration&pays=EE", "visiteur"),
+    ("sources", "sources",
+     ("Les sources de l’Estonie et du Royaume-Uni", "The sources of Estonia and the United Kingdom"),
+     "/api/v1/sources?pays=EE,UK", "visiteur"),
+    ("suggestions", "suggestions",
+     ("Le début d’un nom", "The beginning of a name"),
+     "/api/v1/suggestions?q=royal%20to", "data"),
+    ("societes-visiteur", "societes",
+     ("Sans clé", "Without a key"), f"{SEARCH}?pays=EE,UK&q=steel", "visiteur"),
+    ("societes-data", "societes",
+     ("Offre `data`", "Plan `data`"),
+     f"{SEARCH}?pays=UK&secteur=restauration&tri=recent&limit=1", "data"),
+    ("societes-nommees", "societes",
+     ("Deux sociétés nommées, dont une inconnue", "Two companies named, one of them unknown"),
+     f"{SEARCH}?ids=GB:09418436,EE:0&etat=active&cree_min=2015", "data"),
+    ("repartition", "repartition",
+     ("Les restaurants par pays et par état", "Restaurants by country and state"),
+     "/api/v1/repartition?par=pays,etat&secteur=restauration", "visiteur"),
+    ("societe-visiteur", "societe",
+     ("Sans clé", "Without a key"), COMPANY, "visiteur"),
+    ("comparables", "comparables",
+     ("La société la plus proche", "The nearest company"), f"{LARGE}/comparables?n=1", "visiteur"),
+    ("groupe", "groupe",
+     ("Une filiale et ses mères", "A subsidiary and its parents"), f"{SUBSIDIARY}/groupe", "visiteur"),
+    ("societe-data", "societe",
+     ("Offre `data`, les premières lignes", "Plan `data`, the first lines"), COMPANY, "data"),
+    ("compte", "compte",
+     ("Offre `data`", "Plan `data`"), "/api/v1/compte", "data"),
+    ("pays_inconnu", "societes", "`pays=EL`", f"{SEARCH}?pays=EL", "visiteur"),
+    ("forme_inconnue", "societes", "`forme=Private Ltd Company`",
+     f"{SEARCH}?forme=Private+Ltd+Company", "visiteur"),
+    ("nace_inconnu", "societes", "`nace=56.9`", f"{SEARCH}?nace=56.9", "visiteur"),
+    ("activite_inconnue", "societes", "`activite=bakary`", f"{SEARCH}?activite=bakary", "visiteur"),
+    ("parametre_inconnu", "societes", "`payss=EE`", f"{SEARCH}?payss=EE", "visiteur"),
+    ("parametre_invalide", "societes", "`tri=name`", f"{SEARCH}?tri=name", "visiteur"),
+    ("cle_invalide-societes", "societes",
+     ("Une clé qui n’est pas valable", "A key that is not valid"),
+     f"{SEARCH}?pays=EE&q=steel", "refused"),
+    ("cle_invalide-societe", "societe",
+     ("Une clé qui n’est pas valable", "A key that is not valid"), COMPANY, "refused"),
+    ("compte_requis", "export",
+     ("Un export sans clé", "An export without a key"), "/api/v1/export", "visiteur"),
+    ("credits_epuises", "societe",
+     ("Plus aucun crédit", "No credits left"), COMPANY, "poor"),
+    ("societe_introuvable", "societe",
+     ("Une société qui n’existe pas", "No such company"), f"{SEARCH}/UK/0", "data"),
+    ("quota_api", "societes",
+     ("Les appels du jour sont épuisés", "The calls of the day are used up"), SEARCH, "spent"),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def demo(demo_data: Path) -> Iterator[Served]:
+    with serving(demo_data, now=Clock("2026-11-21T12:00:00")) as server:
+        yield server
+
+
+def test_the_examples_are_golden(demo: Served) -> None:
+    """Every one is asked for again; `make golden` rewrites them."""
+    callers = {"visiteur": {}, "refused": BAD, "data": demo.customer("data").headers}
+    callers |= {"poor": _poor(demo).headers, "spent": _spent(demo).headers}
+    examples = {}
+    for name, route, summary, path, who in ASKED:
+        reply = demo.ask(path, headers=callers[who])
+        value = _cut(reply.json) if route != "compte" else _anonymous(reply.json)
+        french, english = (summary, summary) if isinstance(summary, str) else summary
+        examples[name] = {
+            "route": route,
+            "status": reply.status,
+            "summary": {"fr": french, "en": english},
+            "value": value,
+        }
+
+    golden.check_file(FILE, orjson.dumps(examples, option=orjson.OPT_INDENT_2).decode() + "\n")
+
+
+def _poor(demo: Served) -> Customer:
+    customer, credits = demo.customer("free"), PLANS["free"].credits_par_mois
+    demo.store.take_and_charge(
+        Purchase(customer.account, 10, "EE/0", credits, credits), demo.context.now()
+    ).result(10)
+    return customer
+
+
+def _spent(demo: Served) -> Customer:
+    customer = demo.customer("free")
+    for _ in range(PLANS["free"].appels_api_par_jour):
+        demo.ask(SEARCH, headers=customer.headers)
+    return customer
+
+
+def _cut(value: Any) -> Any:
+    """The same with the first entries of each list of objects, and another time of import."""
+    if isinstance(value, dict):
+        return {name: IMPORTED.get(name) or _cut(member) for name, member in value.items()}
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return [_cut(entry) for entry in value[:SHOWN]]
+    return value
+
+
+def _anonymous(account: Any) -> Any:
+    account_id, key_id = CHANCE["id"]
+    account["compte"]["id"] = account_id
+    for key in account["cles"]:
+        key |= {"id": key_id, "fin": CHANCE["fin"]}
+    return account
