@@ -258,7 +258,7 @@ CODE: Final[Edit] = {
 _REFUSED: Final = """
 import sys
 from pathlib import Path
-from serve.api import suggestions
+from serve.features.search import suggestions
 from serve.contract import errors
 from tests.serve import conformance, world
 from tests.serve.client import serving
