@@ -34,16 +34,16 @@ LONG: Final = frozenset({
     "tests.bench.synth.writer", "tests.bench.__main__", "tests.pipeline.nightly.test_fetching",
     "tests.serve.access.test_contacts", "tests.serve.access.test_unavailable",
     "tests.serve.contract.test_activities", "tests.serve.generation.test_current_generation",
-    "tests.serve.surfaces.docs.openapi.test_examples", "tests.serve.guests.files.test_export",
-    "tests.serve.guests.files.test_worker", "tests.serve.guests.files.workbook.test_sheets",
-    "tests.serve.guests.files.workbook.test_statements", "tests.serve.surfaces.site.test_hostile",
+    "tests.serve.surfaces.docs.openapi.test_examples", "tests.serve.features.export.test_export",
+    "tests.serve.features.export.test_worker", "tests.serve.features.export.workbook.test_sheets",
+    "tests.serve.features.export.workbook.test_statements", "tests.serve.surfaces.site.test_hostile",
     "tests.serve.http.test_held_loop", "tests.shards.codec.test_folding", "tests.shards.kernel.test_damage",
     "tests.shards.publish.test_publication", "tests.test_citations", "tests.test_complexity",
 })  # fmt: skip
 # Ways to start servers and processes, and tests that take as long.
 SERVER: Final = frozenset({
     "aiohttp", "http.server", "multiprocessing", "subprocess", "tests.pipeline.stages.test_text_cleaning",
-    "tests.serve.guests.files.test_tables", "tests.serve.guests.files.workbook.test_accounts",
+    "tests.serve.features.export.test_tables", "tests.serve.features.export.workbook.test_accounts",
     "tests.shards.kernel.test_candidates", "tests.shards.search.test_facets", "tests.shards.search.test_distribution",
     "tests.shards.sync.test_mirror", "tests.shards.verify.test_invariants",
 })  # fmt: skip

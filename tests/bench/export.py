@@ -19,9 +19,9 @@ from typing import Final, NamedTuple
 
 from quota.plans import load
 from serve.contract.export_tables import CSV, NDJSON, PARQUET
-from serve.guests.files.tables import table_files
-from serve.guests.files.workbook import book
-from serve.guests.files.workbook.export_request import ExportRequest
+from serve.features.export.tables import table_files
+from serve.features.export.workbook import book
+from serve.features.export.workbook.export_request import ExportRequest
 from serve.request.file_options import FileOptions
 from shards.generations import generation_files, pointer
 from shards.query import Query

@@ -8,7 +8,7 @@ from typing import Any
 from openpyxl import load_workbook
 
 from tests.serve.client import Customer, Reply, Served
-from tests.serve.guests.files.workbook.workbooks import rows
+from tests.serve.features.export.workbook.workbooks import rows
 
 PATH = "/api/v1/export"
 JSON = {"Content-Type": "application/json"}

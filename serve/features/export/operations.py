@@ -12,9 +12,8 @@ from serve.contract import parameters
 from serve.contract.feature import Feature, OpenFeature
 from serve.contract.objects import bodies
 from serve.contract.operation import Operation
-from serve.features.export import form
-from serve.guests.files import adapter
-from serve.guests.files.worker_pool import Exporter, WorkerPool
+from serve.features.export import adapter, form
+from serve.features.export.worker_pool import Exporter, WorkerPool
 from serve.request import json_body
 from serve.surfaces.site.exports import Downloads
 

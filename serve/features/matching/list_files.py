@@ -16,14 +16,13 @@ import orjson
 
 from serve.access import body_thread
 from serve.access.call import Response
-from serve.contract import errors, reasons
+from serve.contract import errors, files, reasons
 from serve.contract.parameters import MOST_IDS
+from serve.features.export.tables import csv_table
+from serve.features.export.workbook.export_request import OwnLine, OwnList
 from serve.features.matching import stored_lists
 from serve.features.matching.csv_files import list_file
 from serve.features.matching.stored_lists import OpenList, StoredCandidate, StoredLine
-from serve.guests.files import file_name
-from serve.guests.files.tables import csv_table
-from serve.guests.files.workbook.export_request import OwnLine, OwnList
 from serve.surfaces.site.exports import Downloads
 from serve.surfaces.site.page_request import PageRequest
 
@@ -50,10 +49,10 @@ async def csv_file(request: PageRequest, opened: OpenList) -> Response:
     text = await body_thread.parse(
         opened.head.size + 1, partial(write_csv, opened, lines, request.lang)
     )
-    name = file_name.list_name(opened.head.name, request.now.date(), ".csv")
+    name = files.list_name(opened.head.name, request.now.date(), ".csv")
     headers = {
         "Content-Type": "text/csv; charset=utf-8",
-        "Content-Disposition": file_name.attachment(name),
+        "Content-Disposition": files.attachment(name),
         "Cache-Control": "no-store",
     }
     return Response(200, text, headers)

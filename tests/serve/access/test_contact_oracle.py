@@ -15,7 +15,7 @@ import orjson
 import pytest
 
 from serve.app import PRODUCT
-from serve.guests.files.workbook.labels import TEXTS
+from serve.features.export.workbook.labels import TEXTS
 from serve.surfaces.mcp import tool_list
 from shards.codec.record import CONTACTS, FIELDS
 from shards.query import ORDERS

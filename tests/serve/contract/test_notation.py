@@ -3,7 +3,7 @@
 import pytest
 
 from serve.contract import notation
-from serve.guests.files.workbook.labels import Labels
+from serve.features.export.workbook.labels import Labels
 from serve.surfaces.site.formatting import Formatting
 from tests import ROOT
 

@@ -17,7 +17,7 @@ import dockerfile
 import orjson
 import pytest
 
-from serve.guests.files import worker_pool
+from serve.features.export import worker_pool
 from serve.process import port as ports
 from shards.generations import pointer
 from tests.proof.tools import need

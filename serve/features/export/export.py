@@ -1,0 +1,262 @@
+"""GET and POST /api/v1/export: a file, and what it costs (§4.6, contract D2, F5, X7).
+
+The export is reserved before the work begins, and counted when the file is complete. A failure in
+between releases the reservation, and so does a search that finds nothing; if the process is killed,
+the next one releases it or, where there is none, it expires. Bytes are sent only after that: anyone
+who has paid for a file can have all of it.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from itertools import accumulate
+from typing import Final, NamedTuple
+from urllib.parse import quote, urlencode
+
+from quota.errors import StoreUnavailable
+from quota.periods import iso
+from quota.plans import Plan
+from quota.results import CountedExport, Reservation
+from serve.access import admission, billing, rights
+from serve.access.admission import AdmittedCaller
+from serve.access.billing import Counting
+from serve.access.call import Response
+from serve.access.caller import Caller
+from serve.access.context import ServerContext
+from serve.access.counter_headers import Headers
+from serve.contract import errors, parameters
+from serve.contract.files import attachment, file_name, list_name
+from serve.contract.text import Text
+from serve.features.export import worker_pool
+from serve.features.export.workbook.export_request import ExportRequest, ExportResult, OwnList
+from serve.features.export.worker_pool import ClientGoneError, Exporter, ExportFile, MakingError
+from serve.generation import company_ids
+from serve.observe.request_trace import RequestTrace
+from serve.request import reader
+from serve.request.query_string import Pairs
+
+# Longer than any export can take, so that a reservation expires only if its process is gone.
+HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
+# Characters of parameters that the list of the last exports keeps; those of long lists of companies are more.
+_LONGEST_SEARCH: Final = 1_000
+
+# Characters of a header that names companies or classes. A proxy takes 4 KiB for all headers of an answer.
+_LONGEST_NAMED: Final = 2_000
+
+# The attributions that the licences of the data demand, for files that have no place for them (X9).
+_LICENCES: Final = '</sources>; rel="license"'
+
+# Of an export that was left.
+_NOTHING_MADE: Final = ExportResult(0, 0, 0)
+
+_log: Final = logging.getLogger("serve.features.export.export")
+
+
+class ExportCall(NamedTuple):
+    """An export whose parameters are not read yet.
+
+    Attributes:
+        read: reads the parameters when it is their turn; raises ApiError 400, 413, 415.
+        accepted: the header Accept, which decides where no format is named.
+        is_gone: whether the client has left, so that nobody waits for the file any more.
+        key: the last four characters of the key; "" for a form of a page.
+        own: the list whose companies the file has, and which names the file.
+    """
+
+    read: Callable[[], Awaitable[Pairs]]
+    accepted: str | None
+    is_gone: Callable[[], bool]
+    key: str = ""
+    own: OwnList | None = None
+
+
+async def make_export(
+    context: ServerContext,
+    admitted: AdmittedCaller,
+    call: ExportCall,
+    trace: RequestTrace,
+) -> Response:
+    """The file that a call to the API or a form of a page asks for, counted.
+
+    Raises:
+        ApiError: 401 `compte_requis`; 400; 406; 409; 503; those of `export`.
+        StoreUnavailable: not counted, or `maybe_done`.
+    """
+    counting = admission.require_account(admitted)
+    exporter = context.service(Exporter)
+    if exporter is None:
+        raise errors.config(Text("les exports", "exports"), context.config.operator_address)
+    plan, published = admitted.caller.plan, context.published
+    # The lease lasts until the file is made: the generation is not removed meanwhile.
+    with published.lease() as generation:
+        trace.generation = generation.id
+        trace.pairs = await call.read()
+        generation = generation.named_by(trace.pairs)
+        export_parameters = reader.read(
+            trace.pairs, parameters.EXPORT, generation.names, call.accepted
+        )
+        generation = generation.at_version(export_parameters.version)
+        trace.generation = generation.id
+        generation.shards.require(export_parameters.query.pays)
+        query, unknown = await company_ids.resolved_query(generation.shards, export_parameters)
+        standing = published.status
+        assert standing.since  # something is published, for it is leased
+        current = generation.id == standing.generation
+        wanted = ExportRequest(
+            folder=published.data / generation.id,
+            published=standing.since if current else generation.written_at,
+            query=query,
+            ids_inconnus=None if unknown is None else tuple(unknown),
+            limit=rights.file_rows(plan, export_parameters.lines),
+            lang=export_parameters.lang,
+            plan=plan,
+            given=tuple(trace.pairs),
+            request_id=trace.request_id,
+            now=counting.now,
+            missing=generation.shards.missing,
+            file=export_parameters.file,
+            own=call.own,
+        )
+        return await export(exporter, wanted, admitted.caller, counting, call)
+
+
+async def export(
+    exporter: Exporter,
+    wanted: ExportRequest,
+    caller: Caller,
+    counting: Counting,
+    call: ExportCall,
+) -> Response:
+    """The file that is `wanted`, counted.
+
+    Raises:
+        ApiError: 429 `quota_export` or `trop_de_requetes`; 503: the file could not be made.
+        StoreUnavailable: not counted, or `maybe_done`.
+    """
+    reservation = await billing.reserve_export(caller, counting, exporter.at_once, HELD)
+    exporter.makers.note(reservation.account, reservation.id)
+    name = _name(wanted)
+    try:
+        file = await _make(exporter, wanted, call.is_gone)
+        try:
+            listed = _counted_export(wanted, file.made, name, call.key)
+            counted = await billing.count_export(
+                reservation, listed, caller, counting, exporter.now()
+            )
+        except BaseException:
+            file.file.close()
+            raise
+    except ClientGoneError as error:
+        await _end_abandoned(exporter, wanted, reservation, call, counting)
+        raise errors.indisponible(errors.NO_WORKBOOK) from error
+    except BaseException:
+        # The release is submitted before it is awaited: it is done even if this task is being
+        # cancelled. If it cannot be done, the reservation expires.
+        with suppress(StoreUnavailable):
+            await billing.release_export(counting.store, reservation.account, reservation.id)
+            exporter.makers.forget(reservation.account, reservation.id)
+        raise
+    exporter.makers.forget(reservation.account, reservation.id)
+    headers = {
+        "Content-Type": wanted.file.media_type,
+        "Content-Length": str(file.size),
+        "Content-Disposition": attachment(name),
+        "Cache-Control": "private, no-store",
+        "Vary": "Authorization, Accept",
+        "Link": _LICENCES,
+        **_figures(file.made, caller.plan),
+        **_named(wanted.ids_inconnus, "X-Export-Ids-Inconnus"),
+        **_named(wanted.query.activites or None, "X-Export-Activites"),
+        **counted,
+    }
+    outcome = "taken" if file.made.total else "free"
+    return Response(200, b"", headers, outcome, file.file)
+
+
+async def _make(
+    exporter: Exporter, wanted: ExportRequest, is_gone: Callable[[], bool]
+) -> ExportFile:
+    try:
+        return await exporter.makers.make(wanted, is_gone)
+    except ClientGoneError as error:
+        _log.info("no file: %s", error, extra={"fields": {"request_id": wanted.request_id}})
+        raise
+    except MakingError as error:
+        fields = {"request_id": wanted.request_id}
+        _log.error("no file: %s", error, extra={"fields": fields})
+        raise errors.indisponible(errors.NO_WORKBOOK) from error
+
+
+async def _end_abandoned(
+    exporter: Exporter,
+    wanted: ExportRequest,
+    reservation: Reservation,
+    call: ExportCall,
+    counting: Counting,
+) -> None:
+    """Release an export whose client has left, or count it after several in one hour.
+
+    Each ends a process that makes files, which others then wait for (attack 4, L7).
+    """
+    now = exporter.now()
+    who = f"abandon {reservation.account} {now:%H}"
+    with suppress(StoreUnavailable):
+        if exporter.limiter.day(who, exporter.abandoned, now.timestamp()).seconds:
+            listed = _counted_export(wanted, _NOTHING_MADE, _name(wanted), call.key)
+            await billing.count_abandoned_export(counting.store, reservation, listed, now)
+        else:
+            await billing.release_export(counting.store, reservation.account, reservation.id)
+        exporter.makers.forget(reservation.account, reservation.id)
+
+
+def _name(wanted: ExportRequest) -> str:
+    day, ending = wanted.now.date(), wanted.file.extension
+    if wanted.own:
+        return list_name(wanted.own.name, day, ending)
+    return file_name(wanted.query, day, ending)
+
+
+def _counted_export(
+    wanted: ExportRequest, made: ExportResult, name: str, key: str
+) -> CountedExport:
+    """The export as the list of the last ones has it: with what makes it again, but its language."""
+    search = urlencode(
+        [(given, value) for given, value in wanted.given if given not in ("lang", "version")]
+    )
+    return CountedExport(
+        iso(wanted.now),
+        wanted.file.format,
+        name,
+        made.lignes,
+        made.total,
+        search if len(search) <= _LONGEST_SEARCH else None,
+        key,
+    )
+
+
+def _figures(made: ExportResult, plan: Plan) -> Headers:
+    """What the file has, and what the plan allows it to have (F1, F7, F13)."""
+    return {
+        "X-Export-Lignes": str(made.lignes),
+        "X-Export-Total": str(made.total),
+        "X-Export-Plafond": str(plan.lignes_par_export),
+        "X-Export-Comptes": str(made.comptes),
+        "X-Export-Comptes-Plafond": str(plan.societes_avec_comptes_par_export),
+        "X-Export-Coordonnees": "true" if plan.coordonnees else "false",
+    }
+
+
+def _named(values: Sequence[str] | None, header: str) -> Headers:
+    """How many values there are, and the first of them: a table has no place for them (X2, X13).
+
+    >>> _named(["UK:1", "DE:x ü"], "X-Export-Ids-Inconnus")
+    {'X-Export-Ids-Inconnus-Total': '2', 'X-Export-Ids-Inconnus': 'UK:1,DE:x%20%C3%BC'}
+    """
+    if values is None:
+        return {}
+    total = {f"{header}-Total": str(len(values))}
+    names = [quote(one, safe=":") for one in values]
+    ends = accumulate(len(name) + len(",") for name in names)
+    named = [name for name, end in zip(names, ends, strict=True) if end <= _LONGEST_NAMED + 1]
+    return total | ({header: ",".join(named)} if named else {})
