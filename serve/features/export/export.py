@@ -26,10 +26,10 @@ from serve.access.caller import Caller
 from serve.access.context import ServerContext
 from serve.access.counter_headers import Headers
 from serve.contract import errors, parameters
-from serve.contract.files import attachment, file_name, list_name
+from serve.contract.files import OwnList, attachment, file_name, list_name
 from serve.contract.text import Text
 from serve.features.export import worker_pool
-from serve.features.export.workbook.export_request import ExportRequest, ExportResult, OwnList
+from serve.features.export.workbook.export_request import ExportRequest, ExportResult
 from serve.features.export.worker_pool import ClientGoneError, Exporter, ExportFile, MakingError
 from serve.generation import company_ids
 from serve.observe.request_trace import RequestTrace

@@ -8,9 +8,9 @@ from typing import Final
 
 from serve.access import admission, billing
 from serve.access.call import Response
+from serve.contract.files import OwnList
 from serve.features.export import export
 from serve.features.export.export import ExportCall
-from serve.features.export.workbook.export_request import OwnList
 from serve.request import query_string
 from serve.request.query_string import Pairs
 from serve.surfaces.site.exports import OWN

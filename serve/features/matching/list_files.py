@@ -17,9 +17,8 @@ import orjson
 from serve.access import body_thread
 from serve.access.call import Response
 from serve.contract import errors, files, reasons
+from serve.contract.files import OwnLine, OwnList
 from serve.contract.parameters import MOST_IDS
-from serve.features.export.tables import csv_table
-from serve.features.export.workbook.export_request import OwnLine, OwnList
 from serve.features.matching import stored_lists
 from serve.features.matching.csv_files import list_file
 from serve.features.matching.stored_lists import OpenList, StoredCandidate, StoredLine
@@ -128,7 +127,7 @@ def _guard(cell: str, separator: str) -> str:
     >>> [_guard(cell, ";") for cell in ("=1+1", "+33 1 23", "-5,2", "@ABC", "x,=1")]
     ["'=1+1", '+33 1 23', '-5,2', "'@ABC", "x,'=1"]
     """
-    return cell if _NUMBER.fullmatch(cell) else csv_table.guard_formula(cell, separator)
+    return cell if _NUMBER.fullmatch(cell) else files.guard_formula(cell, separator)
 
 
 async def chosen_companies(request: PageRequest, opened: OpenList) -> Sequence[str]:

@@ -2,38 +2,20 @@
 
 An absent value is an empty cell, a truth value `true` or `false`, a list its texts with `|` between them.
 
-A spreadsheet takes a text that begins with `=`, `+`, `-`, `@`, tab or line break for a formula, and some take the
-full-width forms of these characters. Such a text gets an apostrophe in front, as OWASP advises ("CSV Injection"); so
-does one that has apostrophes or quotes before such a character. Spreadsheets of many countries divide a line at
-semicolons, others at tabs, whatever the quotes say: what follows one inside a text, or a line break, is guarded alike.
-To read the original, remove the first apostrophe wherever such ones stand there before such a character. Numbers are
-never changed.
+A text that a spreadsheet would take for a formula is guarded (`serve/contract/files.py`).
 """
 
 import csv
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from serve.contract.export_tables import ColumnType
+from serve.contract.files import guard_formula
 from serve.features.export.tables.table import ExportTable
 from shards.codec import record
 
 JOIN: Final = "|"
-
-_FORMULA: Final = r"=+\-@\uff1d\uff0b\uff0d\uff20"
-_SEPARATORS: Final = (",", ";", "\t", "|")
-# By the separator of a file, where a program that takes another one may begin a cell.
-_BEGINNINGS: Final = {
-    own: re.compile(
-        rf"^(?=['\"]*[{_FORMULA}\t\r\n])"
-        rf"|(?<=[{',;'.replace(own, '')}\t\r\n])(?=['\"]*[{_FORMULA}])"
-    )
-    for own in _SEPARATORS
-}
-# The first characters of the texts that match there; most texts have another one.
-_FIRST: Final = frozenset("'\"=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 
 def write(table: ExportTable, path: Path, temporary: Path) -> None:
@@ -49,17 +31,6 @@ def write(table: ExportTable, path: Path, temporary: Path) -> None:
                 if values[place] is not None:
                     values[place] = cell(values[place])
             lines.writerow(values)
-
-
-def guard_formula(text: str, separator: str = ",") -> str:
-    """A text that no spreadsheet takes for a formula, in a file with this separator.
-
-    >>> [guard_formula(text) for text in ("=1+1", "'+33", "'t Hooft", "A=1", "x;=1")]
-    ["'=1+1", "''+33", "'t Hooft", 'A=1', "x;'=1"]
-    """
-    if text[:1] not in _FIRST and ";" not in text and "," not in text and text.isprintable():
-        return text
-    return _BEGINNINGS[separator].sub("'", text)
 
 
 def _truth(value: bool) -> str:

@@ -7,47 +7,12 @@ The same `ExportRequest` gives the same bytes except for the sheet Journal, whic
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
-
-import orjson
 
 from quota.plans import Plan
+from serve.contract.files import OwnList
 from serve.request import file_options
 from serve.request.file_options import FileOptions
 from shards.query import Query
-
-
-class OwnLine(NamedTuple):
-    """A line of a reader's list; `cells` are as many as it has headings, `company` is a country and an identifier."""
-
-    cells: list[str]
-    verdict: str
-    note: float | None
-    choice: str
-    company: tuple[str, str] | None
-    error: str
-
-
-class OwnList(NamedTuple):
-    """A reader's list whose workbook is made.
-
-    Attributes:
-        packed: its lines as JSON, which cross the pipe faster than a hundred thousand values.
-        unused: the places of the columns in which no field was recognised, which may be of numbers.
-    """
-
-    name: str
-    headings: tuple[str, ...]
-    packed: bytes
-    unused: tuple[int, ...] = ()
-
-    def lines(self) -> list[OwnLine]:
-        """The lines, in their order."""
-        lines = (OwnLine(*line) for line in orjson.loads(self.packed))
-        return [
-            line._replace(company=(line.company[0], line.company[1]) if line.company else None)
-            for line in lines
-        ]
 
 
 @dataclass(frozen=True, slots=True)

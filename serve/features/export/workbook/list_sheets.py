@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve.contract import company_fields
+from serve.contract.files import OwnLine
 from serve.features.export.workbook import list_columns, styles, table_sheet
 from serve.features.export.workbook.cell_values import clean, shorten
 from serve.features.export.workbook.export_data import ExportData
-from serve.features.export.workbook.export_request import OwnLine
 from serve.features.export.workbook.labels import Labels
 from serve.features.export.workbook.list_columns import IDENTITY, PRINTED, company_column
 from serve.features.export.workbook.sheet import Sheet

@@ -18,7 +18,7 @@ from tests.bench.served import serving
 from tests.serve.surfaces.site.browser import PHONE, browser, window
 
 SHARED: Final = assets.FOLDER / "share.png"
-_FOLDER: Final = ROOT / "serve" / "guests" / "site" / "screenshots"
+_FOLDER: Final = ROOT / "serve" / "surfaces" / "site" / "screenshots"
 _DESK: Final = {"width": 1280, "height": 860}
 _SEARCH: Final = "/?etat=active&tri=ca_desc"
 _COMPANY: Final = "/societes/EE/11966711"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import orjson
 
-from serve.features.export.workbook.export_request import OwnLine, OwnList
+from serve.contract.files import OwnLine, OwnList
 from shards.query import Query
 from tests.serve import world
 from tests.serve.features.export.workbook.workbooks import of_world
