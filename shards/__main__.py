@@ -15,8 +15,8 @@ from shards.changes import change_steps
 from shards.errors import GenerationError, ShardError
 from shards.generations import generation_files, pointer
 from shards.generations.generation_files import Inode
+from shards.mirror import command as sync
 from shards.publish import publication
-from shards.sync import command as sync
 from shards.verify import describe
 from shards.verify.invariants import verify
 

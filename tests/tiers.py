@@ -45,7 +45,7 @@ SERVER: Final = frozenset({
     "aiohttp", "http.server", "multiprocessing", "subprocess", "tests.pipeline.stages.test_text_cleaning",
     "tests.serve.features.export.test_tables", "tests.serve.features.export.workbook.test_accounts",
     "tests.shards.kernel.test_candidates", "tests.shards.search.test_facets", "tests.shards.search.test_distribution",
-    "tests.shards.sync.test_mirror", "tests.shards.verify.test_invariants",
+    "tests.shards.mirror.test_mirror", "tests.shards.verify.test_invariants",
 })  # fmt: skip
 LONG_FIXTURES: Final = frozenset({"crowded", "demo_data"})
 SERVER_FIXTURES: Final = frozenset({"served"})

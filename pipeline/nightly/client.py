@@ -18,8 +18,8 @@ from yarl import URL
 
 from pipeline.errors import FetchError
 from seeds import VERSION
-from shards.sync import pacing
-from shards.sync.errors import FaultError
+from shards.mirror import pacing
+from shards.mirror.errors import FaultError
 
 PIECE: Final = 1 << 18
 _MOST_REDIRECTS: Final = 5

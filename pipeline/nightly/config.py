@@ -20,8 +20,8 @@ from pipeline.stages.rejections import MAX_SHARE
 from pipeline.workers.isolation import IDLE_SECONDS, Limits
 from seeds.toml_file import KINDS, read_settings, read_toml
 from seeds.whole_number import naming_value, whole_number
+from shards.mirror import signature
 from shards.publish import publication
-from shards.sync import signature
 
 CONTACT: Final = "FETCH_CONTACT"
 _REQUIRED: Final = ("work", "data", "sources")

@@ -25,7 +25,7 @@ from pipeline.workers.isolation import Limits
 from shards.generations import atomic_files, locks
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File
-from shards.sync.errors import AbsentError, FaultError
+from shards.mirror.errors import AbsentError, FaultError
 
 Result = Literal["nouveau", "inchange", "refuse", "manuel"]
 ENGLISH: Final[Mapping[Result, str]] = {

@@ -31,8 +31,8 @@ from pipeline.registers.register import LEAST_MEMORY
 from shards.errors import ShardError
 from shards.generations import atomic_files, generation_files, locks, pointer
 from shards.generations.generation_files import Generation, Inode
+from shards.mirror import signature
 from shards.publish.publication import Gates
-from shards.sync import signature
 from shards.verify import invariants
 
 VERIFIED: Final = "verified"  # the file with the name of the last generation that was verified

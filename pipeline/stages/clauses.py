@@ -20,7 +20,7 @@ import polars as pl
 from pipeline.errors import SeedError
 from pipeline.seeds import Seeds
 from shards.codec.folding import fold
-from shards.search.matching.legal_forms import LegalForms
+from shards.matching.legal_forms import LegalForms
 
 OWNER: Final = "dirigeant ou titulaire"
 ADDRESS: Final = ("adresse", "ville")

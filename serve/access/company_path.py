@@ -12,9 +12,9 @@ from serve.generation import deletions
 from serve.generation.open_generation import OpenGeneration
 from serve.request.place_names import known_country
 from serve.request.values import check_identifier
-from shards.search.matching import company_numbers
-from shards.search.matching.company_numbers import CompanyPlace
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
+from shards.search import company_numbers
+from shards.search.company_numbers import CompanyPlace
 
 _NAMED: Final = 5  # companies in an error
 

@@ -21,8 +21,8 @@ from serve.contract.objects.declaration import ABSENT
 from serve.contract.objects.record import Droits, Fiche
 from serve.contract.objects.search import Recherche, TexteVoulu
 from shards.codec import record as codec
-from shards.search.suggest.proposals import ProposedSearch
-from shards.search.suggest.spelling import NearestText
+from shards.suggest.proposals import ProposedSearch
+from shards.suggest.spelling import NearestText
 
 _REFUSED_KEY: Final = 401
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})

@@ -26,7 +26,7 @@ from shards.changes.change_file import NATURES
 from shards.codec.folding import SPELLINGS, fold
 from shards.codec.record import FIELDS
 from shards.query import DEEPEST, ORDERS, STATES
-from shards.search.counts import distribution
+from shards.search import distribution
 
 DEFAULT_LIMIT: Final = 50  # §4.4
 LONGEST_Q: Final = 120  # code points (§8.2 rule 7, contract B13)

@@ -19,7 +19,7 @@ Texts = tuple[str, str]
 
 MOTIFS: Final = read_texts(TABLES / "motifs.csv")
 
-# By the code of an evidence (shards/search/matching/evidence.py).
+# By the code of an evidence (shards/matching/evidence.py).
 RAISONS: Final = read_texts(TABLES / "raisons.csv")
 
 # A name of a line or of a row of the table of ratios, or a sign, in a formula.

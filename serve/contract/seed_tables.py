@@ -7,10 +7,10 @@ from functools import cache
 from seeds import TABLES
 from serve.contract.tables import read_rows
 from shards.codec.folding import fold
-from shards.search.matching.legal_forms import LegalForms
-from shards.search.matching.name_tables import NameTables
-from shards.search.matching.probability import Weights
-from shards.search.matching.written_numbers import NumberNotation
+from shards.matching.legal_forms import LegalForms
+from shards.matching.name_tables import NameTables
+from shards.matching.probability import Weights
+from shards.search.written_numbers import NumberNotation
 
 
 @dataclass(frozen=True, slots=True)

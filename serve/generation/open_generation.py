@@ -24,6 +24,7 @@ from serve.request import place_names, reader
 from serve.request.place_names import PlaceNames
 from serve.request.query_string import Pairs
 from serve.request.reader import ParsedParameters
+from shards.analyses import market_figures
 from shards.changes import change_steps
 from shards.changes.change_file import ChangeFile
 from shards.changes.change_steps import ChangeStep
@@ -34,7 +35,6 @@ from shards.generations.groups import Groups
 from shards.generations.reference import Reference
 from shards.generations.register_sources import RegisterImport
 from shards.query import Query
-from shards.search.counts import market_figures
 from shards.search.search import ShardSet
 
 T = TypeVar("T")

@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shards.analyses import market_figures
 from shards.ratios.distribution import FEWEST, Figures, Quantiles, quantiles
 from shards.ratios.ratio_table import ratios
-from shards.search.counts import market_figures
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 from shards.search.search import ShardSet
 
 LEAST_QUANTILES: Final = 10

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from serve.contract import errors, seed_tables
 from serve.request.numbers import NumberError
 from shards.codec.folding import fold
-from shards.search.matching.written_numbers import plain_text
+from shards.search.written_numbers import plain_text
 
 _YEAR: Final = r"(?P<year>[12]\d{3})"
 _MONTH: Final = r"(?P<month>0?[1-9]|1[0-2])"

@@ -24,9 +24,9 @@ from shards.changes.change_file import (
 from shards.codec.record import FIELDS
 from shards.codec.strings import END
 from shards.generations import generation_files
+from shards.reader.shard import Shard
 from shards.search import filters
 from shards.search.filters import Values
-from shards.search.reader.shard import Shard
 
 # Fields that say nothing of the company: a change of these alone is none (extensions X8).
 SILENT: Final = frozenset({"score", "date_source", "forme_fr", "statut_fr"})

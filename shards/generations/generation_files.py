@@ -30,15 +30,15 @@ from threading import Lock
 from types import TracebackType
 from typing import Final, Self
 
+from shards.analyses import market_figures
+from shards.analyses.market_figures import MarketFigures
 from shards.errors import REMEDY, CorruptError, GenerationError, ShardError
 from shards.generations import manifest as manifests
 from shards.generations import reference as references
 from shards.generations.locks import ReadLock
 from shards.generations.manifest import Manifest
 from shards.generations.reference import Reference
-from shards.search.counts import market_figures
-from shards.search.counts.market_figures import MarketFigures
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 from shards.search.search import ShardSet
 
 MANIFEST: Final = "manifest.json"

@@ -12,9 +12,9 @@ import numpy as np
 
 from shards.codec.folding import fold, fold_id
 from shards.query import Query
+from shards.reader.shard import Shard
 from shards.search import filters
 from shards.search.filters import Values
-from shards.search.reader.shard import Shard
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from shards.analyses import market_figures
 from shards.changes import change_steps, comparison
 from shards.changes.change_file import SUFFIX, ChangeCounts
 from shards.changes.change_steps import Compare, Shards
@@ -27,7 +28,6 @@ from shards.generations.manifest import File, InputSource, Manifest
 from shards.generations.pointer import Pointer
 from shards.generations.reference import Reference
 from shards.publish import smoke_test
-from shards.search.counts import market_figures
 
 # A country that loses more than 2 % of its companies between two builds is taken for an incomplete download.
 LEAST_SHARE: Final = 0.98

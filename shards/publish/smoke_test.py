@@ -21,8 +21,8 @@ from shards.generations.reference import Reference
 from shards.publish import naive_search
 from shards.publish.naive_search import KnownCompanies, KnownCompany
 from shards.query import ORDERS, Query, Range
+from shards.reader.shard import Shard
 from shards.search.columns import RANGED
-from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet, search
 
 LARGEST: Final = 500

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from shards.codec.folding import fold, fold_id
 from shards.query import Query, Range
+from shards.reader.shard import Shard
 from shards.search.columns import COLUMNS, END_OF_NAME, Company, SearchColumn, StoredRow
-from shards.search.reader.shard import Shard
 
 Values = Mapping[str, Any]
 Test = Callable[[Any], bool]

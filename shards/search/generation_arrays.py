@@ -19,9 +19,9 @@ from shards.errors import REMEDY, CorruptError, translate_errors
 from shards.kernel import types
 from shards.kernel.memory import Memory, address_of, view
 from shards.query import ORDERS
+from shards.reader.shard import Shard
 from shards.search.columns import COLUMNS
 from shards.search.libzstd import libzstd
-from shards.search.reader.shard import Shard
 
 CellCode = tuple[str, str]  # of a sector and of a sub-sector
 _NO_CODE: Final = "\U0010ffff"  # for none: comes after every other code

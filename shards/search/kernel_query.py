@@ -17,10 +17,10 @@ from shards.codec.strings import pair_key
 from shards.kernel import types
 from shards.kernel.memory import Memory, view
 from shards.query import ORDERS, Query
+from shards.reader.id_lookup import rows_equal_to
 from shards.search.columns import COLUMNS
 from shards.search.compiled_query import CompiledQuery, NameTerm
 from shards.search.generation_arrays import GenerationArrays
-from shards.search.reader.id_lookup import rows_equal_to
 from shards.search.record_joiner import RecordJoiner
 from shards.search.result_page import Place
 

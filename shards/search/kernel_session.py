@@ -24,11 +24,11 @@ from shards.kernel.search import run
 from shards.kernel.text.near_words import run as near
 from shards.kernel.text.suggest import run as suggest
 from shards.query import DEEPEST, Query
+from shards.reader.name_lookup import words_with_rows
+from shards.reader.shard import Shard
 from shards.search import kernel_query
 from shards.search.compiled_query import CompiledQuery, compile_query
 from shards.search.generation_arrays import GenerationArrays
-from shards.search.reader.name_lookup import words_with_rows
-from shards.search.reader.shard import Shard
 from shards.search.record_joiner import RecordJoiner
 from shards.search.result_page import MergedRow, Place, Places, ResultPage, merged_rows
 

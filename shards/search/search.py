@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from shards.errors import CorruptError, MissingCountryError
 from shards.query import Query
+from shards.reader.shard import Shard
 from shards.search import kernel_session
 from shards.search.generation_arrays import GenerationArrays
-from shards.search.reader.shard import Shard
 from shards.search.result_page import Places, ResultPage
 
 # A budget that no search reaches.

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.codec import bands, codes
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 from shards.verify.contents import Contents
 from shards.writing import code_columns
 

@@ -13,7 +13,7 @@ from shards.codec.codes import COMPARED, UNKNOWN, DistinctValues
 from shards.codec.record import FIELDS
 from shards.codec.strings import Texts
 from shards.query import STATES
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 from shards.writing.name_index import FormerNames
 
 # Companies that are decoded in one batch, to bound the number of Python objects.

@@ -16,9 +16,9 @@ from shards.changes.change_steps import ChangeStep
 from shards.errors import GenerationError, ShardError
 from shards.generations import generation_files, pointer
 from shards.generations import manifest as manifests
+from shards.mirror import signature, subset
 from shards.publish import publication
-from shards.search.reader.shard import Shard
-from shards.sync import signature, subset
+from shards.reader.shard import Shard
 
 _PIECE: Final = 4_096  # entries of a file of changes that are read at once
 _ROWS: Final = 10  # companies that are shown of a shard

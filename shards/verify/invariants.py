@@ -17,6 +17,7 @@ import orjson
 from numpy.typing import NDArray
 
 from shards import format
+from shards.analyses import market_figures
 from shards.codec import aliases, cells, codes, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.row_sets import Packing
@@ -25,8 +26,7 @@ from shards.errors import CorruptError, GenerationError
 from shards.generations import generation_files, groups
 from shards.generations.generation_files import Generation, Inode, inode_of
 from shards.query import ORDERS
-from shards.search.counts import market_figures
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 from shards.verify import code_columns, contents, names, ratios
 from shards.verify.contents import Contents
 

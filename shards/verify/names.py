@@ -11,8 +11,8 @@ from shards.codec import sorting
 from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing
 from shards.codec.strings import END, Texts
-from shards.search.reader import name_lookup
-from shards.search.reader.shard import Shard
+from shards.reader import name_lookup
+from shards.reader.shard import Shard
 from shards.verify import contents
 from shards.verify.contents import Contents
 from shards.writing import name_index, phrase_index

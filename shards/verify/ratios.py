@@ -14,7 +14,7 @@ from shards.codec import record
 from shards.ratios import accounts
 from shards.ratios.last_year import LastYearRatios
 from shards.ratios.ratio_table import ratios, stored_codes
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 
 _TOLERANCE: Final = 1e-9
 

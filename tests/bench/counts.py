@@ -19,9 +19,9 @@ from typing import Final
 import numpy as np
 
 from shards.query import Query, Range
-from shards.search.counts.distribution import DIMENSIONS, distributions
+from shards.search.distribution import DIMENSIONS, distributions
 from shards.search.search import UNLIMITED, ShardSet
-from shards.search.suggest import spelling, suggestions
+from shards.suggest import spelling, suggestions
 from tests.bench.candidate import Candidate
 from tests.bench.questions import mix, values
 from tests.bench.questions.question import Question

@@ -31,7 +31,7 @@ ALLOWED: Final = 1.1
 NOISE: Final = 0.05
 SLOWER: Final = 3  # what no error ends with
 # What the compiled modules are made of.
-_COMPILED: Final = ("shards/kernel", "shards/search/matching", "setup.py")
+_COMPILED: Final = ("shards/kernel", "shards/matching", "setup.py")
 _COMPANIES: Final = 2_000_000
 
 

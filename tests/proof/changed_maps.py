@@ -27,16 +27,16 @@ import numpy as np
 from serve.contract import activities
 from serve.contract.seed_tables import match_weights, name_tables, number_notation
 from shards import format
+from shards.analyses import comparables, market
+from shards.analyses.market import MarketTurnovers
 from shards.errors import CorruptError
+from shards.matching.line import Line
+from shards.matching.matcher import Matcher
 from shards.query import Query
-from shards.search import search
-from shards.search.counts import comparables, distribution, facets, market
-from shards.search.counts.market import MarketTurnovers
-from shards.search.matching.line import Line
-from shards.search.matching.matcher import Matcher
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
+from shards.search import distribution, facets, search
 from shards.search.search import UNLIMITED, ShardSet
-from shards.search.suggest import spelling, suggestions
+from shards.suggest import spelling, suggestions
 from tests.shards.altered import value_places
 from tests.shards.kernel.test_damage import FOUND, QUERIES, THRESHOLDS
 from tests.shards.search.test_search import tuned

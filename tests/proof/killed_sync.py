@@ -22,11 +22,11 @@ from typing import Final
 
 from shards.errors import ShardError
 from shards.generations import generation_files, pointer
-from shards.sync.download import Downloader
-from shards.sync.folder import Folder
-from shards.sync.mirror import BLOBS, MirrorOptions, mirror
-from shards.sync.pacing import Backoff
-from shards.sync.source import Body
+from shards.mirror.download import Downloader
+from shards.mirror.folder import Folder
+from shards.mirror.mirror import BLOBS, MirrorOptions, mirror
+from shards.mirror.pacing import Backoff
+from shards.mirror.source import Body
 
 EVENTS: Final = frozenset(
     {"open", "os.rename", "os.link", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree"}

@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from serve.contract import activities, seed_tables
+from shards.matching.line import Line
+from shards.matching.matcher import Matcher
 from shards.publish.publication import Gates
 from shards.query import Query
-from shards.search.matching.line import Line
-from shards.search.matching.matcher import Matcher
 from shards.search.search import search
-from shards.search.suggest import suggestions
+from shards.suggest import suggestions
 from tests.serve.client import Customer, Served, serving
 from tests.shards.search.open_shards import OpenShards
 from tests.shards.search.query_strategies import queries

@@ -11,10 +11,10 @@ from typing import Final
 
 import pytest
 
-from shards.sync.folder import Folder
-from shards.sync.mirror import MirrorOptions, mirror
+from shards.mirror.folder import Folder
+from shards.mirror.mirror import MirrorOptions, mirror
 from tests import ROOT
-from tests.shards.sync.sources import eager
+from tests.shards.mirror.sources import eager
 from tests.world import company, publish
 
 STRIDE: Final = int(

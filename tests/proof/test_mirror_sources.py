@@ -18,7 +18,7 @@ import pytest
 from serve.process import port as ports
 from shards.generations import generation_files, pointer
 from shards.generations.manifest import File
-from shards.sync import signature
+from shards.mirror import signature
 from tests.proof.tools import WAIT_S, next_line
 from tests.serve.nginx import PASSWORD, USER, configured, running
 from tests.serve.processes import ROOT, eventually, line_of, started, stop

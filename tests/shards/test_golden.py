@@ -15,10 +15,10 @@ from shards.codec import record
 from shards.errors import WrongFormatError
 from shards.format import Header
 from shards.generations import manifest
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 from tests import golden
 from tests.shards.altered import altered, joined
-from tests.shards.search.test_reader import LINES
+from tests.shards.test_reader import LINES
 from tests.world import company, in_layout, write_shard
 
 GOLDEN = "shard.txt"

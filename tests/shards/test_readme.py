@@ -9,7 +9,7 @@ import pytest
 
 import shards
 from shards.__main__ import main
-from shards.sync import mirror, source_url
+from shards.mirror import mirror, source_url
 from tests.world import company, publish
 
 README: Final = (Path(shards.__file__).parent / "README.md").read_text()

@@ -1,6 +1,6 @@
 """GET /api/v1/societes/{iso}/{id}/comparables: the companies that are most like one (extension X11).
 
-What is near is defined by `shards/search/counts/comparables.py`; the answer has the gaps of each distance, null with
+What is near is defined by `shards/analyses/comparables.py`; the answer has the gaps of each distance, null with
 a reason where a size is not known. Rows are those of a search: as many as the plan shows, with contacts only where it
 has the right to them.
 """
@@ -25,10 +25,10 @@ from serve.features.analyses.answers import (
 )
 from serve.generation.open_generation import OpenGeneration
 from serve.request import reader
+from shards.analyses import comparables as nearest
+from shards.analyses.comparables import Comparable
 from shards.codec import record as codec
-from shards.search.counts import comparables as nearest
-from shards.search.counts.comparables import Comparable
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 from shards.search.search import ShardSet, records
 
 # A row of the sub-sector, of which a few columns are read.

@@ -35,12 +35,12 @@ from serve.features.analyses.answers import (
 from serve.generation import ratio_peers
 from serve.generation.open_generation import OpenGeneration
 from serve.generation.ratio_peers import SectorPeers
+from shards.analyses import market_figures
 from shards.codec import record as codec
 from shards.ratios import accounts
 from shards.ratios.accounts import AnnualAccounts, RatioValue
 from shards.ratios.ratio_table import Ratio, ratios
-from shards.search.counts import market_figures
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 
 QUANTILES: Final = ("p10", "p25", "mediane", "p75", "p90")
 # A sector of a large country that nobody asked for before.

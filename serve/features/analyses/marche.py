@@ -41,15 +41,15 @@ from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
 from serve.request import reader
 from serve.request.reader import ParsedParameters
+from shards.analyses import market, market_figures
+from shards.analyses.market import MarketTurnovers
+from shards.analyses.market_figures import MarketFigures
 from shards.codec import bands, record
 from shards.codec.folding import fold_id
 from shards.query import ORDERS, Query
 from shards.ratios.distribution import Concentration, Quantiles
 from shards.ratios.ratio_table import ratios
-from shards.search.counts import market, market_figures
-from shards.search.counts.distribution import parts
-from shards.search.counts.market import MarketTurnovers
-from shards.search.counts.market_figures import MarketFigures
+from shards.search.distribution import parts
 from shards.search.search import ShardSet
 
 _SHOWN: Final = ("iso2", "id", "nom", "ville", "ca_eur", "ca_year")

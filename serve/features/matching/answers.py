@@ -15,7 +15,7 @@ from serve.contract.objects.declaration import (
 )
 from serve.contract.reasons import RAISONS
 from serve.contract.text import Text
-from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
+from shards.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 
 
 @component("Une société que la ligne désigne peut-être.", "A company that the line may mean.")

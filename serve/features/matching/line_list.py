@@ -19,7 +19,7 @@ from serve.request.dates import listed_date
 from serve.request.place_names import PlaceNames
 from shards.codec.folding import fold
 from shards.codec.record import FIELDS as COMPANY_FIELDS
-from shards.search.matching.line import Line
+from shards.matching.line import Line
 
 LARGEST: Final = 1 << 20  # bytes
 

@@ -25,8 +25,8 @@ from serve.features.matching.answers import Candidat, LigneRapprochee, LigneRefu
 from serve.features.matching.line_list import LineList, ListedLine
 from serve.generation.open_generation import OpenGeneration
 from shards.codec import record
-from shards.search.matching.line import Candidate, Line, MatchResult
-from shards.search.matching.matcher import Matcher
+from shards.matching.line import Candidate, Line, MatchResult
+from shards.matching.matcher import Matcher
 from shards.search.search import ShardSet
 
 # Lines that share their work, matched at one time beside the event loop, so that other requests come in between.

@@ -26,8 +26,8 @@ from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGenerat
 from shards.codec import record
 from shards.codec.folding import fold
 from shards.codec.record import CONTACTS
+from shards.matching.line import SURE, UNREADABLE, MatchResult
 from shards.query import Query
-from shards.search.matching.line import SURE, UNREADABLE, MatchResult
 from shards.search.search import records, search
 
 PATH: Final = "/api/v1/reconciliation"

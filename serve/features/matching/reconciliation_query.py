@@ -13,7 +13,7 @@ from serve.contract.limits import LONGEST_VALUE, MOST_CANDIDATES
 from serve.features.matching import line_list
 from serve.request import json_body
 from serve.request.place_names import PlaceNames
-from shards.search.matching.line import Line
+from shards.matching.line import Line
 
 # The properties that a query may have, besides the name.
 GIVEN: Final = tuple(name for name in line_list.FIELDS if name not in ("cle", "nom"))

@@ -25,8 +25,8 @@ from serve.features.matching.line_list import ListedLine
 from serve.generation.open_generation import OpenGeneration
 from serve.surfaces.site.errors import page_errors
 from serve.surfaces.site.page_request import PageRequest
-from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
-from shards.search.reader.shard import Shard
+from shards.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
+from shards.reader.shard import Shard
 
 ERROR: Final = "erreur"
 # In place of the verdict of a line for which a person chose the company.

@@ -16,7 +16,7 @@ from serve.surfaces.mcp import arguments, results, sizes
 from serve.surfaces.mcp.outputs import Schema
 from serve.surfaces.mcp.results import ToolCall, ToolResult
 from serve.surfaces.mcp.tool_list import Tool
-from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
+from shards.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 
 # A model reads every answer; a program sends longer lists to the route.
 MOST_LINES: Final = 30

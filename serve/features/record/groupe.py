@@ -21,8 +21,8 @@ from serve.features.record.answers import AncienLien, Groupe, Lien, SocieteDuGro
 from serve.generation.open_generation import OpenGeneration
 from shards.generations.groups import NATURES, Groups, Relationship
 from shards.generations.register_sources import RegisterImport
-from shards.search.matching import company_numbers
-from shards.search.matching.company_numbers import CompanyPlace
+from shards.search import company_numbers
+from shards.search.company_numbers import CompanyPlace
 
 MOST_CHILDREN: Final = 100
 MOST_PARENTS: Final = 100

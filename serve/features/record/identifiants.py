@@ -11,7 +11,7 @@ from serve.contract.objects.search import Identification, SocieteNumerotee
 from serve.contract.parameters import LONGEST_NUMBER
 from serve.generation.open_generation import OpenGeneration
 from serve.request.values import check_identifier
-from shards.search.matching import company_numbers
+from shards.search import company_numbers
 
 # A number without a match is compared with its neighbours in 25 countries: about 30 ms.
 _MICROSECONDS = 30_000.0

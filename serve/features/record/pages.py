@@ -37,7 +37,7 @@ from serve.surfaces.site.search import facet_bars
 from shards.codec import record as codec
 from shards.generations.register_sources import RegisterImport
 from shards.ratios import accounts
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 
 _NEAR: Final = 5  # comparable companies
 _NEAR_IN_SIZE: Final = log(4)  # the gap of a company four times larger or smaller

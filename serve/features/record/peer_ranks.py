@@ -14,7 +14,7 @@ from serve.surfaces.site.charts import histogram
 from serve.surfaces.site.charts.histogram import HistogramColumn
 from shards.codec import bands
 from shards.query import Query, Range
-from shards.search.counts.distribution import distributions
+from shards.search.distribution import distributions
 from shards.search.search import UNLIMITED, ShardSet, search
 
 LEAST_PEERS: Final = 5  # among fewer a place says nothing

@@ -21,7 +21,7 @@ from serve.request import reader, values
 from shards.codec import bands
 from shards.generations.reference import Reference
 from shards.query import Query
-from shards.search.counts.distribution import Distribution, distributions, join_distributions, parts
+from shards.search.distribution import Distribution, distributions, join_distributions, parts
 from shards.search.search import UNLIMITED
 
 # The dimensions with more values than an answer has, of which `limite` are shown.

@@ -18,9 +18,9 @@ from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGenerat
 from serve.request.reader import ParsedParameters
 from shards.query import Query
 from shards.search.search import ShardSet, records, search, search_within
-from shards.search.suggest import former_names, proposals, spelling
-from shards.search.suggest.proposals import ProposedSearch, Vocabulary
-from shards.search.suggest.spelling import NearestText
+from shards.suggest import former_names, proposals, spelling
+from shards.suggest.proposals import ProposedSearch, Vocabulary
+from shards.suggest.spelling import NearestText
 
 # A longer Link header is left out: proxies refuse responses with larger headers, and the client knows
 # its own query.

@@ -27,9 +27,9 @@ from shards.codec import record
 from shards.codec.folding import fold
 from shards.generations.reference import Secteur
 from shards.query import Query
-from shards.search.counts.distribution import distributions
+from shards.search.distribution import distributions
 from shards.search.search import UNLIMITED, ShardSet, records
-from shards.search.suggest import suggestions as completions
+from shards.suggest import suggestions as completions
 
 MOST_COMPANIES: Final = 8
 _MOST_WORDS: Final = 5

@@ -1,6 +1,6 @@
 """The companies of a search by country, sector, sub-sector and state: what the bars and filters of the explorer show.
 
-The counts are exact (shards/search/counts/distribution.py). Those that cost little come with the page. Otherwise every
+The counts are exact (shards/search/distribution.py). Those that cost little come with the page. Otherwise every
 matching row is read, so the page comes first and requests the counts afterwards. One such count runs at a time in a
 process, in a thread of the generation, and few wait. Results are remembered by generation and query; the order of the
 search does not matter.
@@ -15,7 +15,7 @@ from typing import Final
 from serve.contract import errors
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from shards.query import ORDERS, Query
-from shards.search.counts.distribution import Distribution, distributions
+from shards.search.distribution import Distribution, distributions
 from shards.search.search import UNLIMITED
 
 _KEPT: Final = 512  # some 20 kB each

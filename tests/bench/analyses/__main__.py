@@ -23,10 +23,10 @@ from serve.contract.objects.declaration import plain_value
 from serve.features.analyses import entreprise, marche
 from serve.generation import open_generation
 from serve.generation.open_generation import OpenGeneration
+from shards.analyses import comparables, market_figures
 from shards.generations import pointer
 from shards.query import Query, Range
-from shards.search.counts import comparables, market_figures
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 from tests.bench.analyses import columns
 from tests.bench.analyses.duckdb_figures import DuckFigures
 from tests.bench.questions import mix, values

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shards.codec import bands, codes
 from shards.query import STATES
 from shards.ratios.ratio_table import stored_codes
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 from shards.search.search import ShardSet
 
 COMPANIES: Final = "company"

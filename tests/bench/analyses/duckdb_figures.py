@@ -9,11 +9,11 @@ import duckdb
 import polars as pl
 
 from serve.generation.ratio_peers import LEAST_QUANTILES
+from shards.analyses.market import GROWTH
 from shards.codec import bands
 from shards.query import Query
 from shards.ratios.distribution import FEWEST, QUANTILES
 from shards.ratios.ratio_table import stored_codes
-from shards.search.counts.market import GROWTH
 from shards.search.search import ShardSet
 from tests.bench.analyses.columns import COMPANIES, RATIOS
 from tests.bench.peers import sql

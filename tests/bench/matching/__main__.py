@@ -31,17 +31,17 @@ from serve.contract import activities
 from serve.contract.seed_tables import match_weights, name_tables, number_notation, rows
 from serve.features.matching import rapprochement
 from shards.generations import pointer
-from shards.search.matching.evidence import WeighedCompany
-from shards.search.matching.line import LIKELY, SURE, Line
-from shards.search.matching.matcher import Matcher
-from shards.search.matching.probability import (
+from shards.matching.evidence import WeighedCompany
+from shards.matching.line import LIKELY, SURE, Line
+from shards.matching.matcher import Matcher
+from shards.matching.probability import (
     OF_SHARE,
     SURE_BY_NAME,
     SURE_FROM,
     Weights,
     shares,
 )
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 from shards.search.search import ShardSet
 from tests.bench.matching import kinds, labelled
 from tests.bench.matching.fit import CONSTANT, Example, fit, fit_shares, rising_curve

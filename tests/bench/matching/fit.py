@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shards.search.matching.evidence import Evidence
+from shards.matching.evidence import Evidence
 
 _RIDGE: Final = 0.3
 _STEPS: Final = 60

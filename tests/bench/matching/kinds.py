@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from shards.codec.folding import fold
-from shards.search.matching.line import AMBIGUOUS, NONE, SURE, Line
-from shards.search.matching.matcher import Matcher
+from shards.matching.line import AMBIGUOUS, NONE, SURE, Line
+from shards.matching.matcher import Matcher
 from shards.search.search import ShardSet
 from tests.bench.matching.labelled import Chosen
 from tests.bench.matching.list_noise import KINDS as OF_LISTS

@@ -18,10 +18,10 @@ import polars as pl
 
 from shards.codec.folding import fold
 from shards.format import FORMER_NAME
+from shards.matching.line import Line
+from shards.matching.name_tables import NameTables
 from shards.query import Query
-from shards.search.matching.line import Line
-from shards.search.matching.name_tables import NameTables
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 from shards.search.search import ShardSet, search
 from tests.bench.matching.list_noise import SIBLING, VAGUE
 from tests.bench.matching.noise import Noise, NoiseTables

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from serve.contract.seed_tables import rows
 from shards.codec.folding import fold
-from shards.search.matching.line import Line
+from shards.matching.line import Line
 from tests.bench.matching.noise import WRONG, Noise, NoiseTables
 
 # A change of the first noise too; another country than the right one; the VAT number; a name that says nothing.

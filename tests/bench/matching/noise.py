@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shards.codec.folding import fold
-from shards.search.matching.line import Line
+from shards.matching.line import Line
 
 # How many changes a name gets.
 COUNTS: Final[Mapping[int, float]] = {0: 0.2, 1: 0.45, 2: 0.28, 3: 0.07}

@@ -31,7 +31,7 @@ from shards.generations import generation_files, pointer
 from shards.generations.generation_files import Generation
 from shards.generations.reference import Reference
 from shards.query import ORDERS
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 
 _DICTIONARY: Final = "dictionary"
 _DICTIONARY_BYTES: Final = 112_640

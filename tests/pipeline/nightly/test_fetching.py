@@ -21,7 +21,7 @@ from pipeline.errors import FetchError
 from pipeline.nightly import fetching, published_files, receipt
 from pipeline.nightly.fetching import FetchedFile, FetchSettings
 from pipeline.nightly.published_files import SourceSettings
-from shards.sync import pacing
+from shards.mirror import pacing
 from tests import ROOT
 from tests.pipeline.nightly import register_server as ways
 from tests.pipeline.nightly.register_server import RegisterServer

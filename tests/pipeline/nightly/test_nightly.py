@@ -19,8 +19,8 @@ from pipeline.__main__ import main
 from pipeline.nightly import nightly
 from shards.errors import CorruptError
 from shards.generations import generation_files, pointer
-from shards.search.reader.shard import Shard
-from shards.sync import pacing, signature
+from shards.mirror import pacing, signature
+from shards.reader.shard import Shard
 from shards.verify import invariants
 from tests import ROOT
 from tests.pipeline.nightly import register_server as ways
@@ -448,7 +448,7 @@ MOMENTS = [
     ("shards.verify.invariants", "verify", "after"),
     ("shards.generations.pointer", "point_to", "before"),
     ("shards.generations.pointer", "point_to", "after"),
-    ("shards.sync.signature", "keep", "before"),
+    ("shards.mirror.signature", "keep", "before"),
     ("pipeline.nightly.imports", "prune", "before"),
 ]
 

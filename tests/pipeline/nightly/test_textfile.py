@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.__main__ import main
 from shards.generations import pointer
-from shards.sync import signature
+from shards.mirror import signature
 from tests.pipeline.nightly import register_server as ways
 from tests.pipeline.nightly.register_server import RegisterServer
 from tests.pipeline.nightly.test_fetching import EE

@@ -17,13 +17,13 @@ from shards.changes import change_steps
 from shards.changes.forgetting import ERASED
 from shards.errors import GenerationError
 from shards.generations import pointer
+from shards.mirror.folder import Folder
+from shards.mirror.mirror import MirrorOptions, mirror
 from shards.publish import publication
-from shards.sync.folder import Folder
-from shards.sync.mirror import MirrorOptions, mirror
 from tests.pipeline import builds
 from tests.pipeline.builds import accounted, served
 from tests.pipeline.rows import company, line, write
-from tests.shards.sync.sources import eager
+from tests.shards.mirror.sources import eager
 
 SEEDS = tables.read()
 HEADER = ",".join(objections.COLUMNS)

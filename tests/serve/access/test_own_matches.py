@@ -12,7 +12,7 @@ import pytest
 from quota.errors import StoreUnavailable
 from quota.redis.store import RedisStore
 from quota.store.lmdb_store import LmdbStore
-from shards.search.matching import company_numbers
+from shards.search import company_numbers
 from shards.search.search import ShardSet
 from tests.quota.servers import running
 from tests.serve import world

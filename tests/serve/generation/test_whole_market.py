@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from serve.features.analyses import marche
+from shards.analyses import market, market_figures
 from shards.generations import generation_files
-from shards.search.counts import market, market_figures, row_bitmap
+from shards.search import row_bitmap
 from tests.serve import world
 from tests.serve.client import Served, serving
 from tests.serve.clock import Clock

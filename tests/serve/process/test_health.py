@@ -16,7 +16,7 @@ import pytest
 
 from serve.process import health
 from shards.generations import pointer
-from shards.sync import command as sync
+from shards.mirror import command as sync
 from tests.proof.tools import absent, need
 from tests.quota.servers import free_port
 from tests.serve.processes import ROOT, children, eventually, line_of, started, stop

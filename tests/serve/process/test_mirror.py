@@ -13,13 +13,13 @@ import orjson
 import pytest
 
 from shards.generations import pointer
-from shards.sync.folder import Folder
-from shards.sync.mirror import MirrorOptions, mirror
+from shards.mirror.folder import Folder
+from shards.mirror.mirror import MirrorOptions, mirror
 from tests.proof.test_exports import account, used
 from tests.proof.tools import need
 from tests.serve import world
 from tests.serve.processes import ask, eventually, line_of, started, stop
-from tests.shards.sync.sources import eager
+from tests.shards.mirror.sources import eager
 from tests.world import company, publish
 
 pytestmark = pytest.mark.slow

@@ -22,11 +22,11 @@ _USERS: Final = (
     "shards.search.kernel_session",
     "shards.search.record_joiner",
     "shards.search.search",
-    "shards.search.counts.distribution",
-    "shards.search.counts.facets",
-    "shards.search.counts.market",
-    "shards.search.matching.candidate_rows",
-    "shards.search.suggest.suggestions",
+    "shards.search.distribution",
+    "shards.search.facets",
+    "shards.analyses.market",
+    "shards.matching.candidate_rows",
+    "shards.suggest.suggestions",
 )
 _FOLDER: Final = Path(next(iter(shards.kernel.__path__)))
 

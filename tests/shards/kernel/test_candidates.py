@@ -10,9 +10,9 @@ import pytest
 from rapidfuzz.distance import OSA
 
 from shards.kernel import types
-from shards.search.matching import candidate_rows
-from shards.search.matching.candidate_rows import CandidateRows, Spelling, folded_words
-from shards.search.reader.shard import Shard
+from shards.matching import candidate_rows
+from shards.matching.candidate_rows import CandidateRows, Spelling, folded_words
+from shards.reader.shard import Shard
 from shards.search.search import ShardSet
 from tests.shards.search.open_shards import ENGINES, INTERPRETED, INTERPRETED_MODULES
 from tests.world import company, write_shard
@@ -43,7 +43,7 @@ def base(
 def engine_of(base: ShardSet) -> ModuleType:
     """The module of candidates of the engine of `base`."""
     interpreted = isinstance(base, INTERPRETED.ShardSet)
-    name = "shards.search.matching.candidate_rows"
+    name = "shards.matching.candidate_rows"
     return INTERPRETED_MODULES[name] if interpreted else candidate_rows
 
 
@@ -112,7 +112,7 @@ def test_no_row_is_left_out_that_weighs_enough(
     base: ShardSet, allowed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows of rare words, and those that two of the next three words share, however early the kernel ends."""
-    for module in (candidate_rows, INTERPRETED_MODULES["shards.search.matching.candidate_rows"]):
+    for module in (candidate_rows, INTERPRETED_MODULES["shards.matching.candidate_rows"]):
         monkeypatch.setattr(module, "_ALLOWED", allowed)
     rows, chance = look_up(base), random.Random(6)
     numbers = [number for number, iso2 in enumerate(sorted(base)) if base[iso2].rows]

@@ -17,7 +17,7 @@ from shards import format
 from shards.errors import ShardError
 from shards.kernel import types
 from shards.query import ORDERS, Query, Range
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 from tests.shards.altered import value_places
 from tests.shards.kernel.test_damage import ENGINES, FOUND, THRESHOLDS, questions
 from tests.shards.search.open_shards import INTERPRETED_MODULES
@@ -131,7 +131,7 @@ def test_activities_of_cells_that_change_under_an_open_shard_move_no_slot(
     """Before: a search read and wrote outside its working memory"""
     with opened(tmp_path, engine) as base:
         searching = engine["shards.search.search"]
-        counting = engine["shards.search.counts.distribution"]
+        counting = engine["shards.search.distribution"]
 
         def asked() -> object:
             counted = counting.distributions(base, Query(villes=("t1",)), ("nace",), float("inf"))

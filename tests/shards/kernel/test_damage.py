@@ -20,12 +20,12 @@ import pytest
 from shards import format
 from shards.codec import row_sets
 from shards.errors import ShardError
+from shards.matching.candidate_rows import Spelling
 from shards.query import ORDERS, STATES, Query, Range
+from shards.reader.shard import Shard
+from shards.search import row_bitmap, towns
 from shards.search import search as search_module
-from shards.search.counts import row_bitmap, towns
 from shards.search.generation_arrays import GenerationArrays
-from shards.search.matching.candidate_rows import Spelling
-from shards.search.reader.shard import Shard
 from shards.search.search import UNLIMITED, ShardSet, search
 from tests.shards.altered import altered, value_places, written
 from tests.shards.search.open_shards import INTERPRETED_MODULES

@@ -9,7 +9,7 @@ from shards import format
 from shards.errors import GenerationError
 from shards.publish import smoke_test
 from shards.query import Query, Range
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 from shards.search.search import ShardSet
 from tests.shards.altered import altered
 from tests.shards.verify.test_invariants import Break, put

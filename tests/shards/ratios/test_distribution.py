@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shards.analyses.market import moments
 from shards.ratios.distribution import QUANTILES, concentration, quantiles
-from shards.search.counts.market import moments
 
 figures = st.lists(st.floats(-1e9, 1e9) | st.just(float("nan")), max_size=60)
 

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from shards.query import Query
+from shards.reader.shard import Shard
 from shards.search import search
-from shards.search.reader.shard import Shard
 from shards.search.search import ShardSet
 from tests.shards.kernel.interpreted import interpreted_modules
 from tests.world import COUNTRIES, Company, write_shard

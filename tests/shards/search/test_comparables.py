@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards.search.counts import comparables as module
-from shards.search.counts.comparables import comparables
+from shards.analyses import comparables as module
+from shards.analyses.comparables import comparables
 from tests import oracle
 from tests.shards.search.open_shards import OpenShards
 from tests.world import Company, companies, company

@@ -11,7 +11,7 @@ from shards import format
 from shards.codec import bands
 from shards.query import Query, Range
 from shards.search import kernel_session
-from shards.search.counts.distribution import DIMENSIONS, distributions
+from shards.search.distribution import DIMENSIONS, distributions
 from shards.search.search import UNLIMITED
 from tests import oracle
 from tests.shards.search.open_shards import OpenShards

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from shards.codec import record
 from shards.query import Query
 from shards.search.search import search
-from shards.search.suggest import former_names
+from shards.suggest import former_names
 from tests import oracle
 from tests.shards.search.open_shards import OpenShards
 from tests.shards.search.query_strategies import words

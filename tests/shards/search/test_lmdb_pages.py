@@ -8,8 +8,8 @@ import pytest
 
 from shards import format
 from shards.errors import CorruptError, ShardError, WrongFormatError
-from shards.search.reader.lmdb_pages import LmdbPages
-from shards.search.reader.shard_file import read_meta
+from shards.reader.lmdb_pages import LmdbPages
+from shards.reader.shard_file import read_meta
 from tests.shards.altered import altered
 from tests.world import company, write_shard
 

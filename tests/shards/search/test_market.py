@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shards.analyses import market
+from shards.analyses.market import MarketPart, MarketTurnovers
 from shards.errors import CorruptError
 from shards.kernel.memory import address_of, view
 from shards.kernel.results.market import run_marked
@@ -17,9 +19,8 @@ from shards.query import Query
 from shards.ratios.distribution import QUANTILES, quantiles
 from shards.ratios.last_year import LastYearRatios
 from shards.ratios.ratio_table import stored_codes
-from shards.search.counts import distribution, market
-from shards.search.counts.market import MarketPart, MarketTurnovers
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
+from shards.search import distribution
 from tests import oracle
 from tests.shards.search.open_shards import INTERPRETED, INTERPRETED_MODULES, OpenShards
 from tests.shards.search.query_strategies import queries
@@ -157,7 +158,7 @@ def test_marked_numbers_are_gathered_in_their_order_by_both_engines(
     order: list[int], marked: list[bool]
 ) -> None:
     given_order, bits = np.array(order, np.uint32), np.packbits(marked, bitorder="little")
-    gather = INTERPRETED_MODULES["shards.search.counts.market"].gather_marked
+    gather = INTERPRETED_MODULES["shards.analyses.market"].gather_marked
     expected = [number for number in order if marked[number]]
     for run, place in ((run_marked, address_of), (gather, view)):
         room = np.empty(20, np.uint32)

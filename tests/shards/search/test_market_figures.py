@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
+from shards.analyses import market_figures
 from shards.errors import CorruptError
 from shards.generations import generation_files
 from shards.query import Query
 from shards.ratios.distribution import QUANTILES
-from shards.search.counts import market_figures
 from shards.verify import invariants
 from tests import oracle, world
 from tests.world import Company, companies, company

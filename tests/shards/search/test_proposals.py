@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shards.query import Query
-from shards.search.suggest import proposals
+from shards.suggest import proposals
 from tests import oracle
 from tests.shards.search.open_shards import ENGINES, OpenShards
 from tests.world import Company, companies, company

@@ -15,9 +15,9 @@ from shards import format
 from shards.codec import chunks
 from shards.errors import CorruptError, OutOfOrderError
 from shards.query import Query
+from shards.reader.shard import Shard
 from shards.search import kernel_session, record_joiner, search
 from shards.search.libzstd import libzstd
-from shards.search.reader.shard import Shard
 from shards.search.result_page import MergedRow, Places
 from shards.search.search import ShardSet
 from tests.shards.altered import altered, put_frame

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from serve.contract.seed_tables import number_notation
 from shards.query import Query, Range
-from shards.search.suggest import spelling
+from shards.suggest import spelling
 from tests import oracle
 from tests.shards.search.open_shards import ENGINES, OpenShards
 from tests.world import COUNTRIES, Company, companies, company

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards.search.suggest import suggestions
+from shards.suggest import suggestions
 from tests import oracle
 from tests.shards.search.open_shards import ENGINES, OpenShards
 from tests.world import COUNTRIES, PIECES, Company, companies, company, names

@@ -20,7 +20,7 @@ from shards.codec import cells, record, row_sets
 from shards.codec.cells import Cell
 from shards.errors import CorruptError, GenerationError
 from shards.generations import generation_files
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 from shards.verify import invariants
 from tests.shards.altered import altered, put_frame
 from tests.world import Company, companies, company, publish, total_assets, write_shard

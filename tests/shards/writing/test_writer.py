@@ -11,7 +11,7 @@ import pytest
 from shards import format
 from shards.codec import record, strings
 from shards.errors import OutOfOrderError
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
 from shards.writing import lmdb_writer, writer
 from shards.writing.writer import FEWEST_SAMPLES, Columns
 from tests.world import Company, columns, company, in_layout, write_shard

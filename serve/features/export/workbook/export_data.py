@@ -21,8 +21,8 @@ from shards.codec import record
 from shards.codec.record import FIELDS
 from shards.generations.generation_files import Generation
 from shards.generations.reference import Reference
-from shards.search.counts.facets import FacetCount, FacetRow, count_facets
-from shards.search.reader.shard import Shard
+from shards.reader.shard import Shard
+from shards.search.facets import FacetCount, FacetRow, count_facets
 from shards.search.result_page import MergedRow
 from shards.search.search import ShardSet, records
 

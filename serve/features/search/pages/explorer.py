@@ -31,7 +31,7 @@ from serve.surfaces.site.search import facet_bars, form_fields, search_form
 from serve.surfaces.site.search.facet_bars import Bars
 from serve.surfaces.site.search.search_form import LISTS, SearchForm
 from shards.query import Query
-from shards.search.matching import company_numbers
+from shards.search import company_numbers
 
 ROWS: Final = 25  # of a page
 

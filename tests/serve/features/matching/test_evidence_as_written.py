@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from serve.contract import seed_tables
 from serve.contract.reasons import RAISONS
-from shards.search.matching.line import UNREADABLE
+from shards.matching.line import UNREADABLE
 from tests.serve import world
 from tests.serve.client import Customer, Served, serving
 from tests.serve.surfaces.mcp.client import shown

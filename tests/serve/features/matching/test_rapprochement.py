@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from serve.contract.reasons import RAISONS
-from shards.search.matching.evidence import REASONS
+from shards.matching.evidence import REASONS
 from tests.serve.client import Customer, Reply, Served
 
 PATH = "/api/v1/rapprochement"

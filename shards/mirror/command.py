@@ -1,0 +1,208 @@
+"""The commands `sync`, `keygen` and `sign` of `python -m shards`."""
+
+import argparse
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from tqdm import tqdm
+
+from seeds.whole_number import naming_value, whole_number
+from shards.codec.folding import SPELLINGS
+from shards.mirror import signature, source_url
+from shards.mirror.download import Downloader
+from shards.mirror.errors import SyncError
+from shards.mirror.folder import Folder
+from shards.mirror.mirror import MirrorOptions, follow, mirror
+from shards.mirror.pacing import Backoff, RateLimit
+from shards.mirror.source import MirrorSource
+from shards.publish.publication import KEPT
+
+_MIB: Final = 1 << 20
+_DAYS: Final = naming_value(whole_number(1, signature.MOST_DAYS))
+_TWO: Final = naming_value(whole_number(2, reason="the published one and the one before it stay"))
+
+
+class _StoppedError(BaseException):
+    """SIGTERM or SIGINT; raised at any point, because a mirror may be interrupted anywhere."""
+
+
+def _arguments_of_sync(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(wrong=parser.error)
+    parser.add_argument(
+        "source", type=_source, metavar="SOURCE",
+        help="folder, http(s)://… or s3://bucket/prefix (MIRROR_TOKEN or MIRROR_PASSWORD, AWS_*)",
+    )  # fmt: skip
+    parser.add_argument("data", type=Path, metavar="DATA")
+    parser.add_argument("--pays", type=_pays, default=(), metavar="EE,UK",
+                        help="these countries alone (default: all)")  # fmt: skip
+    parser.add_argument("--follow", type=_positive_number, metavar="SECONDS",
+                        help="look again, every so many seconds, until SIGTERM")  # fmt: skip
+    parser.add_argument("--keep", type=_TWO, default=KEPT, metavar="N",
+                        help=f"generations that stay in DATA (default {KEPT})")  # fmt: skip
+    parser.add_argument("--limit-rate", type=_positive_number, metavar="MIB",
+                        help="MiB a second at most")  # fmt: skip
+    parser.add_argument("--public-key", type=_public_key, metavar="FILE",
+                        help="refuse what is not signed with this key, is old or has expired")  # fmt: skip
+    parser.add_argument("--accept-old", action="store_true",
+                        help="with --public-key: take what is old or has expired all the same")  # fmt: skip
+
+
+def _arguments_of_keygen(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--key", type=Path, required=True, metavar="FILE",
+                        help="the private key; the public one becomes FILE.pub")  # fmt: skip
+
+
+def _arguments_of_sign(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", type=Path, metavar="DATA")
+    parser.add_argument("--key", type=Path, required=True, metavar="FILE", help="the private key")
+    parser.add_argument("--valid-days", type=_DAYS, default=signature.VALID_DAYS, metavar="N",
+                        help=f"mirrors refuse it after N days (default {signature.VALID_DAYS})")  # fmt: skip
+
+
+def sync(options: argparse.Namespace) -> None:
+    """Run the command `sync`: one round, or rounds until SIGTERM with --follow.
+
+    Raises:
+        ShardError, OSError: without --follow, the round failed or was stopped.
+    """
+    if isinstance(options.source, Folder) and options.source.is_at(options.data):
+        options.wrong(f"{options.data} and the source are one folder")
+    if options.accept_old and not options.public_key:
+        options.wrong("--accept-old is for signatures, so it needs --public-key")
+    wanted = MirrorOptions(options.pays, options.public_key, options.keep, options.accept_old)
+    rate = RateLimit(options.limit_rate)
+    quiet = options.follow is not None
+    once = partial(_run_round, options.source, options.data, wanted, rate, quiet=quiet)
+    try:
+        with _raise_on_signals():
+            if options.follow:
+                follow(once, options.follow, _report)
+            else:
+                once()
+    except _StoppedError as stopped:
+        if not options.follow:
+            raise SyncError(
+                "stopped; what has come is kept; run the same command to go on"
+            ) from stopped
+
+
+def keygen(options: argparse.Namespace) -> None:
+    """Run the command `keygen`."""
+    public = signature.keygen(options.key)
+    print(f"{options.key} signs (`python -m shards sign`), {public} checks (--public-key)")
+
+
+def sign(options: argparse.Namespace) -> None:
+    """Run the command `sign`."""
+    said = signature.sign(options.data, options.key, options.valid_days)
+    print(f"signed {said.generation}\nsequence number {said.sequence}, valid until {said.expires}")
+
+
+def _run_round(
+    source: MirrorSource, data: Path, wanted: MirrorOptions, rate: RateLimit, *, quiet: bool
+) -> None:
+    """Run one round and print its outcome."""
+    since = time.monotonic()
+    with tqdm(unit="B", unit_scale=True, disable=None, leave=False) as bar:
+        downloader = Downloader(source, Backoff(_report), rate, came=bar.update)
+        outcome = mirror(downloader, data, wanted, begun=partial(_total, bar))
+    if outcome.undated and (outcome.has_published or not quiet):
+        _report(
+            f"the signature of {outcome.generation} has no sequence number and no expiry, so an old generation "
+            "could be offered unnoticed; sign it again with this version"
+        )
+    if not outcome.has_published:
+        if not quiet:
+            print(f"{outcome.generation} is published already")
+        return
+    seconds = time.monotonic() - since
+    print(
+        f"published {outcome.generation}: {outcome.fetched} of {outcome.fetched + outcome.linked} "
+        f"files fetched, {downloader.read / _MIB:.1f} MiB in {seconds:.1f} s"
+        + (f", {downloader.resumed / _MIB:.1f} MiB resumed" if downloader.resumed else "")
+        + (f", {downloader.wrong} damaged on the way" if downloader.wrong else ""),
+        flush=True,
+    )
+
+
+def _report(message: str) -> None:
+    tqdm.write(f"shards: {message}", file=sys.stderr)
+    sys.stderr.flush()
+
+
+def _total(bar: Any, size: int) -> None:
+    bar.total = bar.n + size
+    bar.refresh()
+
+
+@contextmanager
+def _raise_on_signals() -> Iterator[None]:
+    def stop(_number: int, _frame: object) -> None:
+        raise _StoppedError
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+# -- values of options -------------------------------------------------------------
+
+
+def _source(text: str) -> MirrorSource:
+    source: MirrorSource = _or_wrong(lambda: source_url.find(text, os.environ))
+    return source
+
+
+def _public_key(text: str) -> Any:
+    return _or_wrong(lambda: signature.public_key(Path(text)))
+
+
+def _or_wrong(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except SyncError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _pays(text: str) -> tuple[str, ...]:
+    codes = [code.strip().upper() for code in text.split(",")]
+    if wrong := [code for code in codes if not re.fullmatch("[A-Z]{2}", code)]:
+        raise argparse.ArgumentTypeError(f"{wrong[0]!r} is no country; write EE,UK")
+    return tuple(sorted({SPELLINGS.get(code, code) for code in codes}))
+
+
+def _positive_number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0; give one, as 0.5")
+    return number
+
+
+COMMANDS: Final = {
+    "sync": (
+        _arguments_of_sync, sync, "fetch the published generation of another host and publish it here",
+        "python -m shards sync https://example.org/data data --follow 60",
+    ),
+    "keygen": (
+        _arguments_of_keygen, keygen, "make a key that signs generations",
+        "python -m shards keygen --key societes.key",
+    ),
+    "sign": (
+        _arguments_of_sign, sign, "sign the published generation, for mirrors to check",
+        "python -m shards sign demo-data/data --key societes.key",
+    ),
+}  # fmt: skip

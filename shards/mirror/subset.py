@@ -1,0 +1,82 @@
+"""Generations of some countries, derived from a whole generation.
+
+Such a generation is complete by itself: its lists and its manifest have only its countries, and it has its own name. A
+server treats it like any other, and another country is unknown there. It has no `market.json`, which is of the whole: a
+server computes these figures at the first question. `origin.json` is the manifest of the whole generation, byte for
+byte; it has the digests of the shards and the name that a signature refers to.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from blake3 import blake3
+
+from shards.errors import ShardError
+from shards.generations import generation_files
+from shards.generations import manifest as manifests
+from shards.generations import reference as references
+from shards.generations.generation_files import MANIFEST, REFERENCE
+from shards.generations.manifest import File, Manifest
+from shards.mirror.errors import SyncError
+from shards.publish import publication
+
+ORIGIN: Final = "origin.json"
+
+
+def check(whole: Manifest, pays: Sequence[str]) -> None:
+    """Check that `whole` has all these countries.
+
+    Raises:
+        SyncError: names the countries that are missing.
+    """
+    if absent := [iso2 for iso2 in pays if iso2 not in whole.counts]:
+        raise SyncError(
+            f"generation {whole.generation} has no {', '.join(absent)}; "
+            f"--pays may name {', '.join(whole.counts)}"
+        )
+
+
+def make(
+    whole: Manifest, packed: bytes, lists: bytes, pays: Sequence[str]
+) -> tuple[Manifest, dict[str, bytes]]:
+    """The manifest of the part of `whole` with these countries, and the files that only this part has.
+
+    Args:
+        packed: the bytes of the manifest of the whole.
+        lists: the bytes of its `reference.json`.
+    """
+    reference = references.load(lists)
+    reference = replace(
+        reference,
+        pays=tuple(country for country in reference.pays if country.iso2 in pays),
+        counts={iso2: reference.counts[iso2] for iso2 in sorted(pays)},
+    )
+    own = {REFERENCE: references.dump(reference), ORIGIN: packed}
+    left_out = {generation_files.shard_name(iso2) for iso2 in whole.counts if iso2 not in pays}
+    left_out.add(generation_files.MARKET)
+    files = {name: file for name, file in whole.files.items() if name not in left_out}
+    manifest = manifests.make(
+        files=files | {name: _file(content) for name, content in own.items()},
+        sources=whole.sources,
+        counts={iso2: whole.counts[iso2] for iso2 in pays},
+        secteurs=publication.by_sector(reference),
+        forced=whole.forced,
+    )
+    return manifest, own | {MANIFEST: manifests.dump(manifest)}
+
+
+def origin(folder: Path) -> tuple[bytes, Manifest] | None:
+    """The manifest of the whole generation, as bytes and as a value, if `folder` is a part of one; else None."""
+    path = folder / ORIGIN
+    try:
+        packed = path.read_bytes()
+        return packed, manifests.load(packed, path)
+    except (FileNotFoundError, ShardError):
+        return None
+
+
+def _file(content: bytes) -> File:
+    return File(len(content), blake3(content).hexdigest(), sha256(content).hexdigest())

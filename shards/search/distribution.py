@@ -1,0 +1,209 @@
+"""Distributions: how many matches of a search have each value of a dimension, exactly (extension X3).
+
+The compiled search counts by slot: the cells, codes and bands of each country. What a slot stands for in all countries
+together is found at the first question and kept with the generation.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shards.codec import bands
+from shards.errors import CorruptError, translate_errors
+from shards.kernel import types
+from shards.query import ORDERS, STATES, Query
+from shards.reader.shard import Shard
+from shards.search.row_bitmap import RowBitmap
+from shards.search.search import UNLIMITED, ShardSet
+from shards.search.towns import Towns, towns_of
+
+_BANDS: Final = {"tranche_ca": "ca_desc", "annee_creation": "recent"}
+# Dimensions whose values are gathered in a millisecond or two.
+_SHORT: Final = {"pays", "secteur", "sous_secteur", "etat", "tranche_effectif"}
+# Each dimension, and the kind of slot in which its values are counted.
+DIMENSIONS: Final[Mapping[str, int]] = {
+    "pays": types.BY_CELL, "secteur": types.BY_CELL, "sous_secteur": types.BY_CELL,
+    "nace": types.NACE, "forme": types.FORME, "etat": types.ETAT, "ville": types.VILLE,
+    "tranche_ca": types.COLUMNS + ORDERS.index(_BANDS["tranche_ca"]),
+    "tranche_effectif": types.TRANCHE,
+    "annee_creation": types.COLUMNS + ORDERS.index(_BANDS["annee_creation"]),
+}  # fmt: skip
+
+
+_DAMAGED: Final = "a shard has other codes than values of {}; build or fetch it again"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DimensionValues:
+    """The values of a dimension in a generation: 0 … `known` - 1 in order, and `known` for null.
+
+    Attributes:
+        text: what is shown for a value.
+        numbers: the value that each slot stands for.
+    """
+
+    known: int
+    text: Callable[[int], str]
+    numbers: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distribution:
+    """The matches of a search by value; those without one are `null`."""
+
+    values: DimensionValues
+    counts: NDArray[np.int64]
+    null: int
+
+    def top_values(self, limit: int | None = None) -> list[tuple[str, int]]:
+        """The most frequent values with their counts, descending, equal ones in the order of the values."""
+        counts = self.counts
+        least = 1
+        if limit is not None and 0 < limit < len(counts):
+            least = max(1, int(np.partition(counts, -limit)[-limit]))
+        found = np.flatnonzero(counts >= least)
+        ranked = found[np.argsort(-counts[found], kind="stable")][:limit]
+        return [(self.values.text(int(n)), int(counts[n])) for n in ranked]
+
+
+@translate_errors()
+def distributions(
+    base: ShardSet, query: Query, dimensions: Collection[str], budget: float
+) -> tuple[int, Mapping[str, Distribution]] | None:
+    """The total and the distributions by name; None where they cost over `budget` microseconds, by estimate.
+
+    The values of a long dimension, too, have to be gathered once: no budget but UNLIMITED allows for that.
+
+    Raises:
+        CorruptError: a shard refers to a row, a word or a place that it does not have.
+        MissingCountryError: a country of the search is left out.
+    """
+    base.require(query.pays)
+    if budget < UNLIMITED and not base.memo.keys() >= set(dimensions) - _SHORT:
+        return None
+    kinds = {DIMENSIONS[name] for name in dimensions}
+    session = base.own_session()
+    if budget == UNLIMITED:
+        total, slots = RowBitmap(session.arrays).mark(session, query, kinds, needed=False)
+    else:
+        census = session.census(query, kinds, 1e3 * budget)
+        if census is None:
+            return None
+        total, slots = census.total, census.counts
+    return total, {name: distribution(base, name, slots[DIMENSIONS[name]]) for name in dimensions}
+
+
+def parts(base: ShardSet, query: Query) -> list[Query]:
+    """A search as two, of countries with about as many companies; as one where that is enough.
+
+    Raises:
+        MissingCountryError: a country of the search is left out.
+    """
+    base.require(query.pays)
+    rows = {iso2: base[iso2].rows for iso2 in (query.pays or base)}
+    first: list[str] = []
+    second: list[str] = []
+    for iso2 in sorted(rows, key=lambda one: (-rows[one], one)):
+        lesser = min(first, second, key=lambda part: sum(rows[one] for one in part))
+        lesser.append(iso2)
+    return [replace(query, pays=tuple(one)) for one in (first, second) if one] or [query]
+
+
+def join_distributions(distributions: Sequence[Distribution]) -> Distribution:
+    """The distribution of several searches that find nothing in common, by one dimension."""
+    counts = np.sum([one.counts for one in distributions], axis=0)
+    return Distribution(distributions[0].values, counts, sum(one.null for one in distributions))
+
+
+def distribution(base: ShardSet, dimension: str, slots: NDArray[np.int64]) -> Distribution:
+    """The matches in each slot of a dimension, by value.
+
+    Raises:
+        CorruptError: a shard has other slots than values.
+    """
+    values = values_of(base, dimension)
+    if len(slots) != len(values.numbers):
+        raise CorruptError(_DAMAGED.format(dimension))
+    counts = np.bincount(values.numbers, slots, values.known + 1).astype(np.int64)
+    return Distribution(values, counts[:-1], int(counts[-1]))
+
+
+@translate_errors()
+def values_of(base: ShardSet, dimension: str) -> DimensionValues:
+    """The values of a dimension; the first question about towns reads those of all countries.
+
+    Raises:
+        CorruptError: a shard has other codes than texts for them.
+    """
+    found: DimensionValues | None = base.memo.get(dimension)
+    if found is None:
+        found = base.memo[dimension] = _read_values(base, dimension)
+    return found
+
+
+def _read_values(base: ShardSet, dimension: str) -> DimensionValues:
+    if dimension == "ville":
+        return _towns(towns_of(base))
+    shards = [shard for _, shard in sorted(base.items())]
+    return _of_slots(_SLOTS[dimension](shards))
+
+
+def _of_slots(slots: Sequence[str | None]) -> DimensionValues:
+    known = sorted({text for text in slots if text is not None})
+    return DimensionValues(len(known), known.__getitem__, _numbers(slots, known))
+
+
+def _numbers(slots: Sequence[str | None], known: Sequence[str]) -> NDArray[np.int32]:
+    numbers: dict[str | None, int] = {text: number for number, text in enumerate(known)}
+    numbers[None] = len(known)
+    return np.array([numbers[text] for text in slots], np.int32)
+
+
+def _towns(towns: Towns) -> DimensionValues:
+    """Towns by folded name, each in its most frequent spelling."""
+    return DimensionValues(len(towns.names), towns.spelling, towns.numbers)
+
+
+def _texts_of_codes(shards: Sequence[Shard], name: str) -> list[str | None]:
+    """The texts of the codes of a column, of all shards."""
+    return [text for shard in shards for text in (None, *_texts(shard, name))]
+
+
+def _texts(shard: Shard, name: str) -> list[str]:
+    texts = shard.code_texts(name)
+    data = bytes(texts.data).decode()
+    return data.split("\n")[: len(texts)]
+
+
+def _activities(shards: Sequence[Shard]) -> list[str | None]:
+    slots: list[str | None] = []
+    for shard in shards:
+        known = [None, *_texts(shard, "nace")]
+        slots += [known[code] for code in shard.code_array("nace.codes").tolist()]
+    return slots
+
+
+def _bands_of(dimension: str) -> Callable[[Sequence[Shard]], list[str | None]]:
+    tri = _BANDS[dimension]
+    return lambda shards: [
+        name for shard in shards for name in bands.names(tri, shard.steps(tri).keys)
+    ]
+
+
+_SLOTS: Final[Mapping[str, Callable[[Sequence[Shard]], Sequence[str | None]]]] = {
+    "pays": lambda shards: [shard.iso2 for shard in shards for _ in shard.layout.cells],
+    "secteur": lambda shards: [cell.secteur for shard in shards for cell in shard.layout.cells],
+    "sous_secteur": lambda shards: [
+        cell.sous_secteur for shard in shards for cell in shard.layout.cells
+    ],
+    "nace": _activities,
+    "forme": lambda shards: _texts_of_codes(shards, "forme"),
+    "etat": lambda shards: [state for _ in shards for state in STATES],
+    "tranche_effectif": lambda shards: [
+        name for _ in shards for name in (None, *bands.headcount_names())
+    ],
+    **{name: _bands_of(name) for name in _BANDS},
+}

@@ -1,0 +1,182 @@
+"""Texts that a search may have meant that finds nothing: nearest words, fewer words, respelt identifiers (X4)."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from heapq import nsmallest
+from itertools import combinations, product
+from typing import Final, NamedTuple
+
+from shards.codec.folding import fold, fold_id
+from shards.errors import translate_errors
+from shards.query import Query
+from shards.search import company_numbers
+from shards.search.search import ShardSet, search
+from shards.search.written_numbers import NumberNotation
+
+MOST: Final = 3
+# Texts of one distance whose companies are counted: those with the most frequent words.
+TRIED: Final = 24
+# Errors in all words together; and in one of so many letters.
+FARTHEST: Final = 2
+_LEAST_LETTERS: Final = 3
+_TWO_ERRORS: Final = 5
+_MOST_LETTERS: Final = 30
+# Words of a text of which some are left out.
+_MOST_WORDS: Final = 8
+
+
+class NearestText(NamedTuple):
+    """A text that finds something, and how many companies, with the other filters of the search."""
+
+    q: str
+    total: int
+
+
+class _NearWord(NamedTuple):
+    """A word of names, its distance from the one asked for, and the companies that have it."""
+
+    word: str
+    distance: int
+    n: int
+
+
+@translate_errors()
+def nearest_texts(base: ShardSet, query: Query, notation: NumberNotation) -> list[NearestText]:
+    """At most three texts that find something where `query` finds nothing: by distance, then by their totals.
+
+    Each word of `q` is kept or replaced by a word of names (in the countries of the search) at a Damerau-Levenshtein
+    distance of at most 1 where it has 3 or 4 letters, 2 from 5 to 30 letters; in all, at most 2. Identifiers of
+    companies whose number is written otherwise (other zeros, a label, a VAT number) come first.
+
+    Raises:
+        CorruptError: a shard refers to what it does not have.
+    """
+    words = fold(query.q or "").split()
+    unknown = [
+        not search(base, Query(pays=query.pays, q=word), offset=0, limit=0).total for word in words
+    ]
+    nearest = [_count_meant(base, query, q) for q in _identifiers(base, query, notation)]
+    farthest = FARTHEST - sum(unknown)
+
+    # Mostly too few texts are found at the first distance: near words are looked up once, up to the last one.
+    @cache
+    def near_words(word: str, must: bool) -> list[_NearWord]:
+        return _near_words(base, query, word, farthest + must)
+
+    for distance in range(1, FARTHEST + 1):
+        # A word that no name holds must be replaced, which leaves the others fewer errors.
+        left = distance - sum(unknown)
+        if sum(candidate.total > 0 for candidate in nearest) >= MOST or left < 0:
+            continue
+        near = []
+        for word, must in zip(words, unknown, strict=True):
+            known = near_words(word, must) if left + must else []
+            near.append([other for other in known if other.distance <= left + must])
+        given = _texts(words, near, unknown, distance)
+        texts = nsmallest(TRIED, given, key=lambda text: (-text[1], text[0]))
+        counted = [_count_meant(base, query, text) for text, _ in texts]
+        nearest += sorted(counted, key=lambda candidate: (-candidate.total, candidate.q))
+    nearest = [candidate for candidate in nearest if candidate.total]
+    return nearest[:MOST]
+
+
+@translate_errors()
+def longest_parts(base: ShardSet, query: Query, silent: Collection[str]) -> list[NearestText]:
+    """At most three parts of `q` that find something: those of the most words first, then of the most letters.
+
+    A part is neighbouring words, or all words but one. It begins and ends with a word that tells something: no silent
+    one (an article, a preposition), and none that half the companies of the search's countries have in their names.
+
+    Raises:
+        CorruptError: a shard refers to what it does not have.
+    """
+    words = fold(query.q or "").split()
+    if not 2 <= len(words) <= _MOST_WORDS:
+        return []
+    half = search(base, Query(pays=query.pays), offset=0, limit=0).total / 2
+    telling = [
+        word not in silent
+        and 0 < search(base, Query(pays=query.pays, q=word), offset=0, limit=0).total < half
+        for word in words
+    ]
+    parts: list[NearestText] = []
+    for size in range(len(words) - 1, 0, -1):
+        texts = {
+            " ".join(words[place] for place in places)
+            for places in _neighbours(len(words), size)
+            if telling[places[0]] and telling[places[-1]]
+        }
+        counted = [
+            _count_meant(base, query, text) for text in sorted(texts, key=lambda t: (-len(t), t))
+        ]
+        parts += [part for part in counted if part.total]
+        if len(parts) >= MOST:
+            break
+    return parts[:MOST]
+
+
+def errors_allowed(word: str) -> int:
+    """The errors that a word may have.
+
+    >>> [errors_allowed(word) for word in ("ab", "abc", "abcde")]
+    [0, 1, 2]
+    """
+    if not _LEAST_LETTERS <= len(word) <= _MOST_LETTERS:
+        return 0
+    return 1 if len(word) < _TWO_ERRORS else 2
+
+
+def _count_meant(base: ShardSet, query: Query, q: str) -> NearestText:
+    return NearestText(q, search(base, replace(query, q=q), offset=0, limit=0).total)
+
+
+def _near_words(base: ShardSet, query: Query, word: str, distance: int) -> list[_NearWord]:
+    """The words of names within a distance of a word, itself left out; as far as it may have errors."""
+    most = min(errors_allowed(word), distance)
+    if not most:
+        return []
+    found: dict[str, _NearWord] = {}
+    for text, n, far in base.own_session().near_words(replace(query, q=word), most):
+        if far:
+            found[text] = _NearWord(text, far, n + (found[text].n if text in found else 0))
+    return sorted(found.values(), key=lambda one: (-one.n, one.word))
+
+
+def _texts(
+    words: Sequence[str],
+    near: Sequence[Sequence[_NearWord]],
+    unknown: Sequence[bool],
+    distance: int,
+) -> Iterator[tuple[str, int]]:
+    """The texts at a distance that have no unknown word, each with the companies of its rarest new word."""
+    for count in range(1, distance + 1):
+        for places in combinations(range(len(words)), count):
+            if any(must and place not in places for place, must in enumerate(unknown)):
+                continue
+            most = TRIED if count > 1 else None
+            for chosen in product(*(near[place][:most] for place in places)):
+                if sum(one.distance for one in chosen) == distance:
+                    new = dict(zip(places, chosen, strict=True))
+                    text = [new[i].word if i in new else word for i, word in enumerate(words)]
+                    yield " ".join(text), min(one.n for one in chosen)
+
+
+def _neighbours(words: int, size: int) -> Iterator[Sequence[int]]:
+    """The places of `size` neighbouring words, and of all words but one."""
+    if size == words - 1:
+        yield from combinations(range(words), size)
+    else:
+        for first in range(words - size + 1):
+            yield range(first, first + size)
+
+
+def _identifiers(base: ShardSet, query: Query, notation: NumberNotation) -> list[str]:
+    """The identifiers of the companies whose number `q` is, where they are written otherwise."""
+    given = fold_id(query.q or "")
+    if not any(map(str.isdigit, given)):
+        return []
+    shards = {iso2: base[iso2] for iso2 in query.pays or tuple(base)}
+    places = company_numbers.in_any_spelling(shards, query.q or "", notation)
+    known = {fold_id(str(shards[iso2].company(row)["id"])) for iso2, row in set(places)}
+    return sorted(known - {given}, key=lambda one: (abs(len(one) - len(given)), one))[:MOST]

@@ -1,0 +1,59 @@
+"""Evidence of the address, activity, website and e-mail address of a line (extension X19)."""
+
+from typing import Any
+
+import pytest
+
+from serve.contract import activities
+from shards.matching.contact_evidence import of_line
+from shards.matching.line import Line
+
+COMPANY: dict[str, Any] = {
+    "nom": "Bäckerei Hübner", "ville": "Köln", "code_postal": "50667", "adresse": "Hohe Straße 12",
+    "nace_code": "10.71",
+    "activite": "Manufacture of bread", "secteur": "Industries alimentaires", "sous_secteur": None,
+    "nace_libelle": "Boulangerie", "description": None, "site_web": "https://www.hubner.de/",
+    "domaine": None, "email": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "codes"),
+    [
+        (Line(adresse="hohe strasse 12, 50667 KÖLN"), {"adresse_identique"}),
+        (Line(adresse="Hohe Straße 14"), set()),
+        (Line(adresse="Am Markt 3"), {"adresse_differente"}),
+        (Line(activite="1071"), {"activite_identique"}),
+        (Line(activite="10.7"), {"activite_identique"}),
+        (Line(activite="C10"), {"activite_identique"}),
+        (Line(activite="46.90"), {"activite_differente"}),
+        (Line(activite="boulangeries"), {"activite_identique"}),
+        (Line(activite="acier"), set()),
+        (Line(site_web="hubner.de/shop"), {"site_identique"}),
+        (Line(email="info@hubner.de"), {"site_identique"}),
+        (Line(site_web="backerei-hubner.com"), {"site_du_nom"}),
+        (Line(email="backereihubner@gmail.com"), set()),
+        (Line(), set()),
+    ],
+)
+def test_what_a_line_says_of_a_company(line: Line, codes: set[str]) -> None:
+    assert set(of_line(line, COMPANY, {"gmail.com"})) == codes
+
+
+def test_words_of_an_activity_are_compared_by_the_classes_that_they_name() -> None:
+    """In the words of another language than the labels of the company"""
+    bakery = activities.classes("bakery")
+
+    assert of_line(Line(activite="bakery"), COMPANY, set(), bakery) == {"activite_identique": 1.0}
+    assert of_line(Line(activite="bakery"), COMPANY | {"nace_code": "46.90"}, set(), bakery) == {}
+
+
+def test_a_company_whose_contacts_are_not_shown_has_its_name_alone() -> None:
+    """§2.1"""
+    own = COMPANY | {"site_web": "https://brot.koeln", "email": "info@brot.koeln"}
+    hidden = COMPANY | {"site_web": None, "email": None}
+
+    for line in (Line(site_web="brot.koeln/shop"), Line(email="info@brot.koeln")):
+        assert of_line(line, own, set()) == {"site_identique": 1.0}
+        assert of_line(line, hidden, set()) == {}
+    assert of_line(Line(site_web="backerei-hubner.com"), hidden, set()) == {"site_du_nom": 1.0}

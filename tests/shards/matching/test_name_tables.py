@@ -1,0 +1,173 @@
+"""Legal forms and abbreviations of the tables, as they are written in lists."""
+
+import random
+
+import pytest
+
+from serve.contract.seed_tables import name_tables
+from shards.codec.folding import fold
+from shards.matching.evidence import classes
+from shards.matching.legal_forms import Words
+from shards.matching.name_tables import NameTables
+
+
+@pytest.fixture(scope="module")
+def known() -> NameTables:
+    return name_tables()
+
+
+def words(text: str) -> Words:
+    return tuple(fold(text).split())
+
+
+@pytest.mark.parametrize(
+    ("iso2", "spellings"),
+    [
+        ("UK", ["Royal Tool Ltd", "ROYAL TOOL LIMITED", "Ltd. Royal Tool", "Royal Tool L.T.D."]),
+        ("FR", ["SARL Royal Tool", "Royal Tool S.A.R.L.", "Royal Tool SAS", "S.à r.l. Royal Tool"]),
+        ("DE", ["Royal Tool GmbH & Co. KG", "Royal Tool GmbH&Co.KG", "Royal Tool mbH & Co. KG"]),
+        ("PL", ["Royal Tool sp. z o.o.", "Royal Tool spółka z ograniczoną odpowiedzialnością"]),
+        ("CZ", ["Royal Tool s.r.o.", "Royal Tool, spol. s r.o."]),
+        ("EE", ["OÜ Royal Tool", "Royal Tool Osaühing", "aktsiaselts Royal Tool"]),
+        ("BG", ["Royal Tool ЕООД", "Royal Tool EOOD"]),
+        (
+            "UK",
+            [
+                "Royal Tool Company Ltd",
+                "Royal Tool COMPANY LIMITED",
+                "Royal Tool CO LTD",
+                "Royal Tool Co. Limited",
+                "Royal Tool Company",
+                "Royal Tool Co.",
+            ],
+        ),
+        (
+            "DE",
+            [
+                "Royal Tool Gesellschaft m.b.H. & Co. KG",
+                "Royal Tool GmbH und Co. Kommanditges.",
+                "Royal Tool GmbH & Compagnie KG",
+                "Royal Tool Ges. m. b. H. & Co. Kommanditgesellschaft",
+            ],
+        ),
+        ("LV", ["OAO Royal Tool", "Royal Tool JSC", "Royal Tool ОАО", "Royal Tool AS"]),
+        ("SE", ["Royal Tool GmbH", "Royal Tool Aktiebolag", "Royal Tool A.B."]),
+        ("PL", ["Royal Tool spółka z o.o.", "Royal Tool sp. z ograniczoną odpowiedzialnością"]),
+        (
+            "IT",
+            [
+                "Royal Tool società a r.l.",
+                "Royal Tool S.R.L.",
+                "Royal Tool soc. a responsabilità limitata",
+            ],
+        ),
+        ("CZ", ["Royal Tool společnost s r.o.", "Royal Tool spol. s ručením omezeným"]),
+        ("FR", ["Royal Tool Société d'exercice libéral par action simplifiée", "Royal Tool"]),
+        (
+            "FR",
+            [
+                "SA d'HLM Royal Tool",
+                "Royal Tool S.A. d'habitations à loyer modéré",
+                "Royal Tool SA HLM",
+            ],
+        ),
+        ("FR", ["ASS ROYAL TOOL", "Association Royal Tool", "Royal Tool (association loi 1901)"]),
+    ],
+)
+def test_a_legal_form_is_taken_out_however_it_is_written(
+    known: NameTables, iso2: str, spellings: list[str]
+) -> None:
+    found = {known.bare_name(words(text), iso2).words for text in spellings}
+
+    assert found == {("royal", "tool")}
+
+
+def test_a_legal_form_has_a_class(known: NameTables) -> None:
+    def classes_of(text: str) -> frozenset[str]:
+        return classes(known.bare_name(words(text), "UK").forms)
+
+    assert classes_of("Alfa Ltd") == {"limitee"}
+    assert classes_of("Alfa PLC") == {"anonyme"}
+    assert classes_of("Alfa") == set()
+
+
+def test_a_short_form_inside_a_name_is_a_word_of_it(known: NameTables) -> None:
+    assert known.bare_name(words("Alfa AG Beta GmbH"), "DE").words == ("alfa", "ag", "beta")
+
+
+def test_a_name_of_nothing_but_a_form_keeps_a_word(known: NameTables) -> None:
+    assert known.bare_name(words("SA"), "FR").words == ("sa",)
+    assert known.bare_name(words("Limited Company"), "UK").words
+
+
+def test_initials_are_one_word_and_words_like_and_are_none(known: NameTables) -> None:
+    assert known.bare_name(words("A.B.C. Trading & Sons Ltd"), "UK").words == (
+        "abc",
+        "trading",
+        "sons",
+    )
+    assert known.bare_name(words("ABC Trading and Sons"), "UK").words == ("abc", "trading", "sons")
+
+
+def test_an_article_without_its_vowel_is_no_word_of_a_french_name(known: NameTables) -> None:
+    for text in ("Maison de l'Escale d'Antony", "Maison Escale Antony"):
+        assert known.bare_name(words(text), "FR").words == ("maison", "escale", "antony")
+    assert known.bare_name(words("Caisse d'assurance de l'Oise"), "BE").words == (
+        "caisse",
+        "assurance",
+        "oise",
+    )
+    assert known.bare_name(words("L'Herbier"), "FR").words == ("herbier",)
+    assert known.bare_name(words("D. Leroy"), "FR").words == ("d", "leroy")  # an initial
+    assert known.bare_name(words("L.A. Transports"), "FR").words == ("la", "transports")
+    assert known.bare_name(words("D Harrington"), "UK").words == ("d", "harrington")
+    assert known.bare_name(words("L'"), "FR").words == ("l",)
+
+
+def test_ste_before_a_preposition_is_a_company_and_no_saint(known: NameTables) -> None:
+    for text in ("Sté des Colorants", "STE DES COLORANTS"):
+        assert known.bare_name(words(text), "FR").words == ("societe", "colorants")
+    assert known.bare_name(words("Ste d'Exploitation Royal"), "FR").words == (
+        "societe",
+        "exploitation",
+        "royal",
+    )
+    assert known.bare_name(words("Pharmacie Ste Marie"), "FR").words == (
+        "pharmacie",
+        "ste",
+        "marie",
+    )
+
+
+def test_company_is_a_form_only_behind_a_name(known: NameTables) -> None:
+    assert known.bare_name(words("Company Doctors Ltd"), "UK").words == ("company", "doctors")
+
+
+def test_a_form_of_another_country_is_one_only_at_an_end(known: NameTables) -> None:
+    assert known.bare_name(words("Corporation Street Ltd"), "UK").words == ("corporation", "street")
+    assert known.bare_name(words("The Inc Pot Ltd"), "UK").words == ("inc", "pot")
+
+
+def test_numbers_and_letters_are_compared_by_what_they_stand_for(known: NameTables) -> None:
+    def key(word: str) -> str:
+        return known.key(word, umlauts=False)
+
+    assert key("first") == key("1st")
+    assert key("four") == key("4") == key("vier")
+    assert key("ромашка") == key("romashka")
+    assert key("ψυχη") == "psychi"
+
+
+def test_forms_at_an_end_are_those_of_the_whole_name(known: NameTables) -> None:
+    chance = random.Random(1)
+    forms = {iso2: sorted(some) for iso2, some in known.forms._known.items() if len(some) > 1}
+    for _ in range(20_000):
+        iso2 = chance.choice(sorted(forms))
+        plain = tuple(chance.choices(["royal", "tool", "zephyr"], k=chance.randrange(8)))
+        one, other = chance.sample(forms[iso2], 2)
+        cut = chance.randrange(len(one) + 1)  # a form that is within another one
+        name = (*plain, *one[:cut], *other, *one[cut:], *plain[: chance.randrange(2)])
+
+        found = known.forms.without_forms(name, iso2)
+
+        assert found == known.forms._taken_out(name, iso2), name

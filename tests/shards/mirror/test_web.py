@@ -1,0 +1,239 @@
+"""Web servers as sources: ranges, refusals, redirects, passwords."""
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shards.mirror import source_url
+from shards.mirror.errors import AbsentError, FaultError, SyncError
+from shards.mirror.folder import Folder
+from shards.mirror.pacing import asked_seconds
+from shards.mirror.source import Body, read_small
+from shards.mirror.web import Web
+
+CONTENT = "Société Générale, Orléans".encode() * 1_000
+
+
+@contextmanager
+def answering(
+    status: int, headers: Mapping[str, str] | None = None, body: bytes = b""
+) -> Iterator[tuple[str, list[Any]]]:
+    """A server of one answer, and the headers that it was asked with."""
+    asked: list[Any] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.headers)
+            self.send_response(status)
+            for name, value in (headers or {}).items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/data", asked
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def _read(url: str, start: int = 0, **environment: str) -> tuple[int, bytes]:
+    with Web(url, environment).open("EE.shard", start) as body:
+        return body.start, b"".join(body.pieces)
+
+
+def test_a_range_that_is_honoured_is_appended() -> None:
+    said = {"Content-Range": f"bytes 7-{len(CONTENT) - 1}/{len(CONTENT)}"}
+    with answering(206, said, CONTENT[7:]) as (url, asked):
+        assert _read(url, 7) == (7, CONTENT[7:])
+        assert asked[0]["Range"] == "bytes=7-"
+        assert asked[0]["Accept-Encoding"] == "identity"
+
+
+def test_a_range_that_is_ignored_begins_at_the_beginning() -> None:
+    with answering(200, body=CONTENT) as (url, _):
+        assert _read(url, 7) == (0, CONTENT)
+
+
+@pytest.mark.parametrize(
+    "said", [f"bytes {'9' * 5_000}-/*", "bytes 6-99/100", "bytes */100", "7-99/100", None]
+)
+def test_a_range_that_is_another_one_is_a_fault(said: str | None) -> None:
+    with (
+        answering(206, {"Content-Range": said} if said else {}, CONTENT) as (url, _),
+        pytest.raises(FaultError),
+    ):
+        _read(url, 7)
+
+
+@pytest.mark.parametrize(
+    ("headers", "after"),
+    [({}, None), ({"Retry-After": "17"}, 17.0), ({"Retry-After": "soon"}, None),
+     ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0)],
+)  # fmt: skip
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_server_that_is_busy_says_when_to_come_back(
+    status: int, headers: dict[str, str], after: float | None
+) -> None:
+    with answering(status, headers) as (url, _), pytest.raises(FaultError) as fault:
+        _read(url)
+
+    assert fault.value.after == after
+
+
+def test_a_file_that_is_not_there_is_absent() -> None:
+    with answering(404) as (url, _), pytest.raises(AbsentError):
+        _read(url)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_who_is_refused_is_told_how_to_give_a_password(status: int) -> None:
+    with (
+        answering(status) as (url, _),
+        pytest.raises(SyncError, match=r"set MIRROR_TOKEN or MIRROR_PASSWORD") as refusal,
+    ):
+        _read(url, MIRROR_TOKEN="geheim")
+
+    assert not isinstance(refusal.value, FaultError)
+    assert "geheim" not in str(refusal.value)
+
+
+def test_passwords_come_from_the_environment() -> None:
+    with answering(200) as (url, asked):
+        _read(url, MIRROR_TOKEN="t")
+        _read(url, MIRROR_PASSWORD="jürgen:ß")
+
+    assert [sent["Authorization"] for sent in asked] == ["Bearer t", "Basic asO8cmdlbjrDnw=="]
+
+
+def test_a_redirect_to_another_host_is_refused_and_gets_no_password() -> None:
+    with answering(200, body=b"x") as (there, reached):
+        elsewhere = there.replace("127.0.0.1", "localhost")
+        with (
+            answering(302, {"Location": elsewhere}) as (url, _),
+            pytest.raises(SyncError, match="redirects to http://localhost:"),
+        ):
+            _read(url, MIRROR_TOKEN="t")
+
+    assert reached == []
+
+
+def test_a_redirect_to_another_scheme_is_refused() -> None:
+    with (
+        answering(302, {"Location": "ftp://127.0.0.1/CURRENT"}) as (url, _),
+        pytest.raises(SyncError, match="redirects to ftp:"),
+    ):
+        _read(url)
+
+
+@given(st.text(max_size=40) | st.from_regex(r"\w{3}, \d+ \w{3} \d+ \d+:\d+:\d+ [+-]?\w+"))
+def test_whatever_retry_after_says_is_seconds_or_nothing(said: str) -> None:
+    found = asked_seconds(said)
+
+    assert found is None or found >= 0
+
+
+def test_a_redirect_on_the_same_host_is_followed_and_another_port_gets_no_password() -> None:
+    """Another port is another program"""
+    with (
+        answering(200, body=CONTENT) as (there, reached),
+        answering(301, {"Location": there}) as (url, asked),
+    ):
+        assert _read(url, MIRROR_TOKEN="t") == (0, CONTENT)
+
+    assert [sent["Authorization"] for sent in (*asked, *reached)] == ["Bearer t", None]
+
+
+def test_a_small_file_has_a_deadline_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte each half second would be nine hours of a CURRENT"""
+
+    class Slow:
+        name = "slow"
+
+        @contextmanager
+        def open(self, path: str, start: int = 0) -> Iterator[Body]:
+            yield Body(0, (self.piece() for _ in range(1_000)))
+
+        def piece(self) -> bytes:
+            time.sleep(0.01)
+            return b"x"
+
+    monkeypatch.setattr("shards.mirror.source.SMALL_SECONDS", 0.1)
+    with pytest.raises(FaultError, match=r"has not come in 0\.1 s"):
+        read_small(Slow(), "CURRENT", 1 << 16)
+
+
+def test_a_server_that_is_not_there_is_a_fault_in_one_line() -> None:
+    with answering(200) as (url, _):
+        pass
+
+    with pytest.raises(FaultError) as fault:
+        _read(url)
+    assert "Connection refused" in str(fault.value)
+    assert "\n" not in str(fault.value)
+
+
+def test_a_small_file_that_is_not_small_is_not_read_to_its_end() -> None:
+    with answering(200, body=b"x" * 1_000_000) as (url, _), pytest.raises(FaultError):
+        read_small(Web(url, {}), "CURRENT", 1_000)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://user:geheim@host/data", "https://", "http://host/data?token=geheim", "http://host/#x"],
+)
+def test_a_password_in_the_address_is_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(SyncError) as refusal:
+        Web(url, {})
+    assert "geheim" not in str(refusal.value)
+
+
+def test_two_ways_to_give_a_password_are_one_too_many() -> None:
+    with pytest.raises(SyncError, match="both MIRROR_TOKEN and MIRROR_PASSWORD"):
+        Web("https://host", {"MIRROR_TOKEN": "t", "MIRROR_PASSWORD": "u:p"})
+
+
+def test_a_password_without_a_user_is_refused_and_not_repeated() -> None:
+    with pytest.raises(SyncError, match="MIRROR_PASSWORD is not user:password") as refusal:
+        Web("https://host", {"MIRROR_PASSWORD": "geheim"})
+    assert "geheim" not in str(refusal.value)
+
+
+def test_a_token_with_a_line_break_is_refused() -> None:
+    with pytest.raises(SyncError, match="MIRROR_TOKEN has a line break"):
+        Web("https://host", {"MIRROR_TOKEN": "t\r\nHost: elsewhere"})
+
+
+def test_the_kind_of_a_source_is_its_scheme(tmp_path: Path) -> None:
+    assert isinstance(source_url.find("https://host/data", {}), Web)
+    assert isinstance(source_url.find(str(tmp_path), {}), Folder)
+    with pytest.raises(SyncError, match="'ftp://host/data' is no source"):
+        source_url.find("ftp://host/data", {})
+
+
+def test_a_folder_is_read_from_any_byte(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(CONTENT)
+
+    with Folder(tmp_path).open("x", 9) as body:
+        assert (body.start, b"".join(body.pieces)) == (9, CONTENT[9:])
+    with pytest.raises(AbsentError), Folder(tmp_path).open("y"):
+        pass
+    with (
+        pytest.raises(FaultError, match="is no regular file"),
+        Folder(tmp_path.parent).open(tmp_path.name),
+    ):
+        pass
