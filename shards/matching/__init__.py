@@ -4,8 +4,6 @@
 letters; all are tables of `seeds/`. `candidate_rows.py` finds companies that a line may mean, through the indexes that
 searches use, `initials_rows.py` those of a town by their initials. `name_comparison.py` and `evidence.py` say what
 speaks for and against each of them, `probability.py` makes notes and a verdict of that, `certainty.py` says where a
-name alone is too little, and `matcher.py` does all of it for a line. `company_numbers.py` finds companies by any of
-their numbers, for records too (E2, X5, X6), which `written_numbers.py` reads as people write them; `near_words.py`
-measures typing errors, `contact_evidence.py` weighs address, activity and website (X19), `stored_names.py` prepares
-the names of rows.
+name alone is too little, and `matcher.py` does all of it for a line. `near_words.py` measures typing errors,
+`contact_evidence.py` weighs address, activity and website (X19), `stored_names.py` prepares the names of rows.
 """
