@@ -8,7 +8,7 @@ from serve.contract.feature import Feature, OpenFeature
 from serve.contract.operation import Operation
 from serve.features.account import answers
 from serve.features.account.compte import compte
-from serve.features.account.mail.outbox import Outbox
+from serve.features.account.outbox import Outbox
 from serve.features.account.stripe_account import StripeAccount
 
 

@@ -20,8 +20,8 @@ from quota.errors import UnknownError
 from quota.ledger.lists import CHUNK_LINES, NO_CHOICE, ListPart, ListRows, MatchedList
 from serve.access import body_thread
 from serve.features.matching.answers import LigneRapprochee, LigneRefusee
-from serve.features.matching.csv_files.list_file import ListFile
 from serve.features.matching.line_list import ListedLine
+from serve.features.matching.list_file import ListFile
 from serve.generation.open_generation import OpenGeneration
 from serve.surfaces.site.errors import page_errors
 from serve.surfaces.site.page_request import PageRequest

@@ -20,7 +20,7 @@ from urllib.parse import quote
 import pytest
 
 from serve.app import PRODUCT
-from serve.features.matching.csv_files import list_file
+from serve.features.matching import list_file
 from serve.process import worker
 from serve.surfaces.site.routes import pages_of
 from tests.serve.client import Reply, Served

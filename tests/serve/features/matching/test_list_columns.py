@@ -2,9 +2,9 @@
 
 import pytest
 
-from serve.features.matching.csv_files import list_file, table_lines
-from serve.features.matching.csv_files.list_file import ListFile
+from serve.features.matching import list_file, table_lines
 from serve.features.matching.line_list import ListedLine
+from serve.features.matching.list_file import ListFile
 from tests.serve.asking import NAMES
 
 

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from serve.features.matching.csv_files import list_file
+from serve.features.matching import list_file
 from tests.proof.tools import need
 from tests.serve.features.matching.test_list_workbooks import rows_of
 

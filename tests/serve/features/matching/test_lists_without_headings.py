@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from serve.contract.errors import ApiError
-from serve.features.matching.csv_files import list_file
+from serve.features.matching import list_file
 from tests.serve.features.matching.test_list_columns import read_list
 
 NAMES = ("Siemens", "Łódzka Fabryka", "A & B", "Müller", "Station 4")

@@ -6,8 +6,7 @@ from html import unescape
 
 import pytest
 
-from serve.features.matching import columns
-from serve.features.matching.csv_files import list_file
+from serve.features.matching import columns, list_file
 from tests.serve.client import Served
 from tests.serve.features.matching.test_matching import (
     PATH,

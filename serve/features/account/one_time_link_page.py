@@ -12,8 +12,8 @@ from quota.ledger import tickets
 from quota.ledger.people import is_email
 from quota.ledger.tickets import Ticket
 from serve.access.call import Response
-from serve.features.account.mail import outbox
-from serve.features.account.pages.account import wrong_password
+from serve.features.account import outbox
+from serve.features.account.account_page import wrong_password
 from serve.surfaces.site import sessions
 from serve.surfaces.site.errors import page_errors
 from serve.surfaces.site.page_request import PageRequest

@@ -7,8 +7,8 @@ import pytest
 from quota.ledger.people import ADMINISTRATOR, MEMBER
 from serve.surfaces.site import login_throttle
 from tests.serve.client import PLANS, Served
-from tests.serve.features.account.services.conftest import MailServer
-from tests.serve.features.account.services.test_mail import link
+from tests.serve.features.account.conftest import MailServer
+from tests.serve.features.account.test_outbox import link
 from tests.serve.surfaces.site.visitor import PASSWORD, Visitor, address, member
 
 OTHER = "un nouveau mot de passe"

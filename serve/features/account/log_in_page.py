@@ -12,7 +12,7 @@ from typing import Final
 
 from quota.ledger.people import is_email
 from serve.access.call import Response
-from serve.features.account.pages import account
+from serve.features.account import account_page
 from serve.surfaces.site import sessions
 from serve.surfaces.site.page_request import PageRequest, last_value
 from serve.surfaces.site.render import page, see_other
@@ -97,7 +97,7 @@ async def log_in(request: PageRequest) -> Response:
     session, cookie = await sessions.begin_session(request.context, person, request.now)
     if not await request.store.keys_of(session.account.id):
         label = request.t("Première clé", "First key")
-        return await account.new_key(replace(request, session=session), label, cookie=cookie)
+        return await account_page.new_key(replace(request, session=session), label, cookie=cookie)
     return see_other(_own_path(suite), cookie)
 
 
@@ -127,6 +127,6 @@ def _wrong_fields(request: PageRequest, given: dict[str, str], password: str) ->
             "Cette adresse n’est pas une adresse e-mail : nom@exemple.fr.",
             "This is not an e-mail address: name@example.com.",
         )
-    if message := account.wrong_password(request, password):
+    if message := account_page.wrong_password(request, password):
         wrong["mot_de_passe"] = message
     return wrong

@@ -1,4 +1,4 @@
-"""`python -m tests.serve.features.account.services.stripe_server PORT`: localstripe, and what it lacks for our tests.
+"""`python -m tests.serve.features.account.stripe_server PORT`: localstripe, and what it lacks for our tests.
 
 localstripe keeps customers, cards, plans, subscriptions, invoices and events, charges test cards, and
 signs webhooks. It lacks Stripe's hosted checkout and portal, events of a subscription that is updated,

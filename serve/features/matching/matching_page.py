@@ -22,12 +22,18 @@ from serve.access.call import PreparedCall, Request, Response
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
-from serve.features.matching import columns, stored_lists
+from serve.features.matching import (
+    columns,
+    encodings,
+    list_file,
+    list_page,
+    stored_lists,
+    table_lines,
+    xlsx_file,
+)
 from serve.features.matching.answers import Rapprochement
-from serve.features.matching.csv_files import encodings, list_file, table_lines, xlsx_file
-from serve.features.matching.csv_files.list_file import ListFile
 from serve.features.matching.line_list import LineList
-from serve.features.matching.pages import list_page
+from serve.features.matching.list_file import ListFile
 from serve.features.matching.rapprochement import rapprochement
 from serve.features.matching.stored_lists import ListTable, OpenList, StoredLine
 from serve.generation.open_generation import OpenGeneration

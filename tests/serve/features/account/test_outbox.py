@@ -12,7 +12,7 @@ from quota.ledger import tickets
 from quota.ledger.people import MEMBER
 from serve.config import ConfigError, read, to_toml
 from tests.serve.client import Served
-from tests.serve.features.account.services.conftest import BASE_URL, MailServer, awaited
+from tests.serve.features.account.conftest import BASE_URL, MailServer, awaited
 from tests.serve.surfaces.site.visitor import PASSWORD, Visitor, address, member
 
 

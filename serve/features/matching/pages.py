@@ -6,13 +6,12 @@ Start at `matching`.
 from typing import Final
 
 from serve.contract.text import Text
-from serve.features.matching.csv_files import list_file
-from serve.features.matching.pages import list_page, matching
+from serve.features.matching import list_file, list_page, matching_page
 from serve.surfaces.site.routes import FIELDS, WebRoute
 
 PAGES: Final = (
     WebRoute(
-        "/rapprochement", "liste", matching.show, matching.match,
+        "/rapprochement", "liste", matching_page.show, matching_page.match,
         remembers=True, file=list_file.LARGEST, fields=FIELDS + list_file.MOST_COLUMNS,
         menu=Text("Ma liste", "My list"), below="/listes/", place=20,
     ),

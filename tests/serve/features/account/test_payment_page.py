@@ -13,7 +13,7 @@ import pytest
 
 from quota.ledger.payments import Payment
 from tests.serve.client import PLANS, Reply, Served, serving
-from tests.serve.features.account.services.conftest import BASE_URL, StripeServer, awaited
+from tests.serve.features.account.conftest import BASE_URL, StripeServer, awaited
 from tests.serve.features.account.test_members import joined
 from tests.serve.surfaces.site.visitor import Seen, Visitor, member
 

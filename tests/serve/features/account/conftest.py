@@ -127,7 +127,7 @@ def stripe_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StripeSe
     command = [
         sys.executable,
         "-m",
-        "tests.serve.features.account.services.stripe_server",
+        "tests.serve.features.account.stripe_server",
         str(server.port),
     ]
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)

@@ -11,8 +11,8 @@ from typing import Final
 from serve.contract import errors
 from serve.contract.limits import MOST_LINES
 from serve.features.matching import line_list
-from serve.features.matching.csv_files.list_file import ListFile
 from serve.features.matching.line_list import LineList, ListedLine
+from serve.features.matching.list_file import ListFile
 from serve.request.dates import without_time
 from serve.request.place_names import PlaceNames
 

@@ -16,10 +16,16 @@ from serve.access.envelope import SearchResult
 from serve.contract import seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.objects.common import activities_of
-from serve.features.search import chips, filter_options, relaxed_search, result_table, typed_numbers
+from serve.features.search import (
+    chips,
+    filter_options,
+    home_page,
+    relaxed_search,
+    result_table,
+    typed_numbers,
+)
 from serve.features.search.chips import Chip
 from serve.features.search.filter_options import OptionCounts
-from serve.features.search.pages import home
 from serve.features.search.result_table import ORDER_NAMES
 from serve.features.search.societes import societes
 from serve.generation import company_ids
@@ -57,7 +63,7 @@ async def explorer(request: PageRequest) -> Response:
         StoreUnavailable: not counted, or `maybe_done`.
     """
     if not request.pairs:
-        return await home.home(request)
+        return await home_page.home(request)
     request = _normalise_numbers(request)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id

@@ -14,8 +14,8 @@ from quota.errors import NotAllowedError, UnknownError
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
 from quota.ledger.tickets import INVITATION, Ticket
 from serve.access.call import Response
-from serve.features.account.mail import outbox
-from serve.features.account.mail.outbox import PATHS
+from serve.features.account import outbox
+from serve.features.account.outbox import PATHS
 from serve.surfaces.site.errors import page_errors
 from serve.surfaces.site.page_request import PageRequest, Session
 from serve.surfaces.site.render import page, see_other

@@ -20,7 +20,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.features.matching.csv_files import list_file
+from serve.features.matching import list_file
 
 MOST_BYTES: Final = 20 * list_file.LARGEST  # of the parts that are unpacked
 MOST_TAGS: Final = 2_000_000  # in a second; a cell with a value has four

@@ -19,8 +19,7 @@ from serve.access.call import Response
 from serve.contract import errors, files, reasons
 from serve.contract.files import OwnLine, OwnList
 from serve.contract.parameters import MOST_IDS
-from serve.features.matching import stored_lists
-from serve.features.matching.csv_files import list_file
+from serve.features.matching import list_file, stored_lists
 from serve.features.matching.stored_lists import OpenList, StoredCandidate, StoredLine
 from serve.surfaces.site.exports import Downloads
 from serve.surfaces.site.page_request import PageRequest

@@ -13,8 +13,8 @@ from serve.config import BurstLimits
 from serve.contract.errors import ApiError
 from serve.surfaces.site import login_throttle
 from tests.serve.client import Served
-from tests.serve.features.account.services.conftest import MailServer, awaited
-from tests.serve.features.account.services.test_mail import link
+from tests.serve.features.account.conftest import MailServer, awaited
+from tests.serve.features.account.test_outbox import link
 from tests.serve.surfaces.site.visitor import PASSWORD, Visitor, address, member
 
 OTHER = "un nouveau mot de passe"

@@ -16,7 +16,7 @@ from quota.ledger import tickets
 from quota.ledger.tickets import Ticket
 from quota.store.account_book import AccountBook
 from serve.access.context import ServerContext
-from serve.features.account.mail import messages, smtp
+from serve.features.account import messages, smtp
 from serve.guest_settings import MailSettings
 
 # Between two looks for mails that are due; a mail that was just entered is sent at once.
@@ -29,7 +29,7 @@ PATHS: Final[Mapping[str, str]] = {
     tickets.CONFIRMATION: "confirmation",
 }
 
-_log: Final = logging.getLogger("serve.features.account.mail.outbox")
+_log: Final = logging.getLogger("serve.features.account.outbox")
 
 
 def wake(context: ServerContext) -> None:

@@ -14,8 +14,7 @@ from typing import Final, NamedTuple
 
 from serve.contract import errors, seed_tables
 from serve.contract.errors import ApiError
-from serve.features.matching import line_list
-from serve.features.matching.csv_files import encodings, first_row
+from serve.features.matching import encodings, first_row, line_list
 from shards.codec.folding import fold
 
 LARGEST: Final = 4 << 20  # bytes

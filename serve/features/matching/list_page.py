@@ -16,7 +16,7 @@ from serve.access.call import Response
 from serve.contract import errors, reasons
 from serve.contract.errors import ApiError
 from serve.contract.parameters import MOST_IDS
-from serve.features.matching import list_files, stored_lists
+from serve.features.matching import list_downloads, stored_lists
 from serve.features.matching.stored_lists import OpenList
 from serve.surfaces.site import exports, render
 from serve.surfaces.site.errors import page_errors
@@ -57,7 +57,7 @@ async def show(request: PageRequest) -> Response:
         return render.see_other(f"/connexion?suite={quote(request.path, safe='/')}")
     wanted = last_value(request.pairs, "format")
     if wanted == "csv":
-        return await list_files.csv_file(request, opened)
+        return await list_downloads.csv_file(request, opened)
     if wanted:
         why = errors.why("inconnu_admis", shown=repr(wanted[:50]), known="csv")
         raise errors.parametre_invalide("format", why)
@@ -116,19 +116,19 @@ async def _delete(request: PageRequest, opened: OpenList) -> Response:
 
 async def _search(request: PageRequest, opened: OpenList) -> Response:
     """The chosen companies as a search; of more than it may name, the first ones where the form says so."""
-    companies = await list_files.chosen_companies(request, opened)
-    taken = list_files.cut_to_fit(companies)
+    companies = await list_downloads.chosen_companies(request, opened)
+    taken = list_downloads.cut_to_fit(companies)
     if len(taken) < len(companies) and not request.form.get("premieres"):
         view = _view(request)
         return await show_opened(request, opened, view, part=len(taken), chosen=len(companies))
-    return render.see_other(f"/?{list_files.search_of(taken)}")
+    return render.see_other(f"/?{list_downloads.search_of(taken)}")
 
 
 async def _workbook(request: PageRequest, opened: OpenList) -> Response:
     """The workbook of the chosen companies, which counts as an export."""
     if request.session is None:
         return render.see_other(f"/connexion?suite={quote(request.path, safe='/')}")
-    return await list_files.workbook(request, opened)
+    return await list_downloads.workbook(request, opened)
 
 
 _ACTS: Final[Mapping[str, Callable[[PageRequest, OpenList], Awaitable[Response]]]] = {
@@ -198,7 +198,7 @@ async def show_opened(
             chosen_lines=len(opened.chosen_places),
             part=part,
             chosen=chosen,
-            remarks=list_files.remarks,
+            remarks=list_downloads.remarks,
             most_described=MOST_IDS,
             exports=await exports.meter(request),
             names=facet_bars.labels(request, generation.reference),

@@ -34,7 +34,7 @@ _LIMITS: Final = (
     "cles_actives", "credits_par_mois",
 )  # fmt: skip
 
-_log: Final = logging.getLogger("serve.features.account.pages.payment")
+_log: Final = logging.getLogger("serve.features.account.payment_page")
 
 
 async def prices(request: PageRequest) -> Response:

@@ -1,0 +1,64 @@
+"""The pages of an account: the account itself, log-in, members, links of mails, prices and payments.
+
+They use the services that `operations` opens.
+"""
+
+from typing import Final
+
+from serve.contract.text import Text
+from serve.features.account import (
+    account_page,
+    log_in_page,
+    members_page,
+    one_time_link_page,
+    payment_page,
+)
+from serve.surfaces.site.routes import WebRoute
+
+PAGES: Final = (
+    WebRoute(
+        "/tarifs", "tarifs", payment_page.prices, payment_page.buy, guarded=False, kept=True,
+        menu=Text("Tarifs", "Pricing"), place=40,
+    ),
+    WebRoute("/compte", "compte", account_page.show, personal=True, closed=True),
+    WebRoute(
+        "/connexion", "connexion", log_in_page.log_in_form, log_in_page.log_in,
+        remembers=True, parameters=("suite",), closed=True,
+    ),
+    WebRoute(
+        "/inscription", "inscription", log_in_page.sign_up_form, log_in_page.sign_up, remembers=True, closed=True
+    ),
+    WebRoute("/deconnexion", "deconnexion", post=log_in_page.log_out, closed=True),
+    WebRoute("/compte/cles", "cle", post=account_page.create_key, personal=True),
+    WebRoute("/compte/cles/revocation", "revocation", post=account_page.revoke_key, personal=True),
+    WebRoute("/compte/adresses", "adresse", post=account_page.create_address, personal=True),
+    WebRoute(
+        "/compte/adresses/revocation", "adresse-revocation", post=account_page.revoke_address, personal=True
+    ),
+    WebRoute("/compte/mot-de-passe", "mot-de-passe", post=account_page.change_password, personal=True),
+    WebRoute(
+        "/compte/confirmation", "envoi-confirmation", post=one_time_link_page.send_confirmation, personal=True
+    ),
+    WebRoute("/compte/membres", "membres", members_page.show, members_page.change, personal=True),
+    WebRoute("/compte/facturation", "facturation", post=payment_page.invoices, personal=True),
+    WebRoute(
+        "/paiement/evenements", "evenements", post=payment_page.event,
+        guarded=False, signature="Stripe-Signature",
+    ),
+    WebRoute(
+        "/mot-de-passe", "mot-de-passe-perdu", one_time_link_page.lost_form,
+        one_time_link_page.send_password_link, remembers=True,
+    ),
+    WebRoute(
+        "/mot-de-passe/{token}", "lien-mot-de-passe", one_time_link_page.show_password,
+        one_time_link_page.set_password, remembers=True, secret=True, example="/mot-de-passe/x",
+    ),
+    WebRoute(
+        "/invitation/{token}", "invitation", one_time_link_page.show_invitation, one_time_link_page.accept,
+        remembers=True, secret=True, example="/invitation/x",
+    ),
+    WebRoute(
+        "/confirmation/{token}", "confirmation", one_time_link_page.show_confirmation, one_time_link_page.confirm,
+        personal=True, secret=True, example="/confirmation/x",
+    ),
+)  # fmt: skip
