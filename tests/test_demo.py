@@ -17,7 +17,6 @@ from openpyxl import load_workbook
 from pipeline.registers import REGISTERS
 from seeds import TABLES
 from serve.app import PRODUCT
-from serve.contract.objects.bodies import EXAMPLES
 from shards.generations import generation_files, groups, pointer, reference, register_sources
 from tests import demo
 from tests.serve import exports
@@ -254,11 +253,7 @@ def test_the_examples_of_the_first_page_find_as_many_as_they_say(
 def test_the_bodies_of_the_documentation_name_what_there_is(
     served: Served, visitor: Customer
 ) -> None:
-    shown = {
-        (one.id, name): value
-        for one in PRODUCT.operations
-        for name, (_, value) in EXAMPLES.get(one.body, {}).items()
-    }
+    shown = {(one.id, body.name): body.value for one in PRODUCT.operations for body in one.bodies}
     for one in shown["watchChanges", "ids"]["ids"]:
         _ask(served, visitor, f"societes/{one.replace(':', '/')}")
     wanted = shown["watchChanges", "recherche"]["recherche"]

@@ -55,6 +55,14 @@ def company_link(place: str) -> Link:
     return Link("company", "readCompany", given)
 
 
+class BodyExample(NamedTuple):
+    """A body that can be sent; `summary` describes its request."""
+
+    name: str
+    summary: Text
+    value: Mapping[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One method of a path.
@@ -70,7 +78,9 @@ class Operation:
         unavailable: the object of a 503 that has what is shown while nothing can be counted.
         account: only accounts have an answer.
         parameters: those of the query.
+        path_parameters: the variable parts of its path, in their order.
         body: the object of a body that is JSON, or a form in the protocol of reconciliation.
+        bodies: examples of a body.
         largest: bytes of a body.
         media: the media types of a 200 that is no object of ours.
         credits: what is paid, by its name in `prices`; "" for nothing.
@@ -98,7 +108,9 @@ class Operation:
     method: Literal["GET", "POST"] = "GET"
     account: bool = False
     parameters: tuple[Parameter, ...] = ()
+    path_parameters: Sequence[Parameter] = ()
     body: Any = None
+    bodies: Sequence[BodyExample] = ()
     largest: int | None = None
     media: Sequence[str] = ()
     credits: str = ""

@@ -1,4 +1,6 @@
-"""Every parameter of the API, declared once: for the parsers that check it, for the documents.
+"""Parameters, declared once: for the parsers that check them, for the documents.
+
+Those that several features take are here; a feature declares its own beside the function that reads them.
 
 `serve/request/reader.py` and `serve/request/values.py` take names, kinds, enums, limits and defaults from here;
 /openapi.json and the tools take descriptions and JSON Schemas. A limit that changes here changes everywhere, and no
@@ -13,8 +15,8 @@ the build copies into every generation, so the documents are complete before a g
 published. Requests are checked against the words of the generation (serve/request/place_names.py).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
 
@@ -22,18 +24,13 @@ from serve.contract import export_tables, seed_tables
 from serve.contract.prices import fill_prices
 from serve.contract.tables import TABLES, feature_texts, read_rows
 from serve.contract.text import Text
-from shards.changes.change_file import NATURES
 from shards.codec.folding import SPELLINGS, fold
 from shards.codec.record import FIELDS
 from shards.query import DEEPEST, ORDERS, STATES
-from shards.search import distribution
 
 DEFAULT_LIMIT: Final = 50  # §4.4
 LONGEST_Q: Final = 120  # code points (§8.2 rule 7, contract B13)
 LONGEST_ID: Final = 64  # code points (contract E1)
-LONGEST_NUMBER: Final = 120  # with its label, and the name of its court or register
-# What companies can be counted by (extensions X3).
-DIMENSIONS: Final = tuple(distribution.DIMENSIONS)
 MOST_IDS: Final = 1_000  # extensions X2
 MOST_VALUES: Final = 200  # of the other lists of extensions X2
 
@@ -143,10 +140,11 @@ class Parameter:
         return self.text or self.name
 
     def _texts(self, kind: str) -> Text:
-        row = texts().get(self.component)
-        if row is None:  # a parameter of one feature, which has few of these texts
-            return feature_texts().get((self.component, _PARTS[kind]), Text("", ""))
-        return Text(fill_prices(row[f"{kind}fr"]), fill_prices(row[f"{kind}en"]))
+        if row := texts().get(self.component):
+            text = Text(row[f"{kind}fr"], row[f"{kind}en"])
+        else:  # a parameter of one feature, which has few of these texts
+            text = feature_texts().get((self.component, _PARTS[kind]), Text("", ""))
+        return Text(fill_prices(text.fr), fill_prices(text.en))
 
     def schema(self, words: SeedWords) -> dict[str, Any]:
         """Its JSON Schema (2020-12), without the description; `words` as the function returns them."""
@@ -197,23 +195,10 @@ def _literal(text: str) -> str:
 
 PAYS: Final = Parameter("pays", "EE,UK", "place", words="pays", separator=",")
 SECTEUR: Final = Parameter("secteur", "restauration", "place", words="secteur", separator="|")
-# The route of the sub-sectors needs a sector: without one it has nothing to list (contract G4).
-SECTEUR_REQUIS: Final = replace(
-    SECTEUR,
-    text="secteur-requis",
-    required=True,
-)
 SOUS_SECTEUR: Final = Parameter(
     "sous_secteur", "Restaurants et services de restauration mobile", "place", separator="|"
 )
 Q: Final = Parameter("q", "steel", longest=LONGEST_Q)
-# The route of the suggestions has nothing to complete without a text (X4).
-Q_REQUIS: Final = replace(
-    Q,
-    text="q-requis",
-    required=True,
-    example="royal to",
-)
 TRI: Final = Parameter("tri", "recent", "choice", enum=ORDERS, default=ORDERS[0])  # contract B26
 # An error below the minimum (contract B17), cut to the maximum (B18).
 LIMIT: Final = Parameter("limit", 50, "integer", default=DEFAULT_LIMIT, minimum=1, maximum=DEEPEST)
@@ -290,47 +275,7 @@ ID: Final = Parameter(
     pattern=r"^[^\x00-\x1f\x7f-\x9f\ufffd]*[^\s\x00-\x1f\x7f-\x9f\ufffd][^\x00-\x1f\x7f-\x9f\ufffd]*$",
 )
 
-VALEUR: Final = replace(
-    ID,
-    name="valeur",
-    text="valeur",
-    example="GB09418436",
-    longest=LONGEST_NUMBER,
-)
-
-# Of the service for OpenRefine (X5).
-JETON: Final = Parameter("jeton", "visiteur")
-QUOI: Final = Parameter("quoi", "entity")
-SOCIETE: Final = Parameter("societe", "UK:09418436")
-_JSON: Final = "application/json"
-QUERIES: Final = Parameter("queries", '{"q0": {"query": "Royal Tool Control"}}', media=_JSON)
-EXTEND: Final = Parameter(
-    "extend", '{"ids": ["UK:00944111"], "properties": [{"id": "ville"}]}', media=_JSON
-)
-CHAMPS: Final = Parameter("limit", "10", pattern="^0*[1-9][0-9]*$", longest=9, text="limit-champs")
-PREFIX: Final = Parameter("prefix", "royal to")
-
 VERSION: Final = Parameter("version", "81c09a7b6c5d4e3f", "code", pattern=r"^[0-9a-f]{16}$")
-DEPUIS: Final = Parameter(
-    "depuis", "81c09a7b6c5d4e3f", "code", pattern=r"^[0-9a-f]{16}$", required=True
-)
-NATURE: Final = Parameter(
-    "nature", "supprimee", "choices", enum=NATURES, separator=",", column="natures"
-)
-CURSEUR: Final = Parameter(
-    "curseur",
-    "4f6a0c1d2e3b4a59.200.1a2b3c4d",
-    "code",
-    pattern=r"^[0-9a-f]{16}\.[0-9]{1,10}\.[0-9a-f]{8}$",
-    from_answer=True,
-)
-
-PAR: Final = Parameter(
-    "par", "secteur,etat", "choices", enum=DIMENSIONS, separator=",", required=True
-)
-LIMITE: Final = Parameter("limite", 20, "integer", default=20, minimum=1, maximum=200)
-
-N: Final = Parameter("n", 10, "integer", default=10, minimum=1, maximum=50)
 
 # What a company must be to be found (§4.4), and the filters of extensions X2. Every route that searches takes them all.
 SCOPE: Final = (PAYS, SECTEUR, SOUS_SECTEUR, Q)
@@ -340,28 +285,14 @@ FURTHER: Final = (
 )  # fmt: skip
 FILTERS: Final = (CA_MIN, CA_MAX, EFFECTIF_MIN, EFFECTIF_MAX, SITE_WEB, AVEC_CA, *FURTHER)
 
-# The parameters of each route, in the order of its table in §4.
+# In the order of the tables of §4.
 SEARCH: Final = (*SCOPE, TRI, LIMIT, OFFSET, *FILTERS, VERSION)
-REPARTITION: Final = (PAR, LIMITE, *SCOPE, *FILTERS, VERSION)
 # An export takes a whole scope, not a page of it (§4.6, F2).
 EXPORT: Final = (*SCOPE, TRI, EXPORT_LIMIT, *FILTERS, LANG, FORMAT, COLONNES, COMPTES, VERSION)
-SECTORS: Final = (PAYS, VERSION)
-SUB_SECTORS: Final = (SECTEUR_REQUIS, PAYS, VERSION)
-SOURCES: Final = (PAYS, VERSION)
-SUGGESTIONS: Final = (Q_REQUIS, PAYS, VERSION)
+# A company, in a path.
 RECORD: Final = (ISO, ID)
-# The variable parts of paths.
-PATH: Final = (*RECORD, VALEUR, JETON, QUOI, SOCIETE)
-RECONCILIATION: Final = (QUERIES, EXTEND, VERSION)
-RECONCILIATION_SUGGESTIONS: Final = (PREFIX, VERSION)
-COMPARABLES: Final = (N, VERSION)
-MARCHE: Final = (*SCOPE, *FILTERS, VERSION)
 # Routes whose only parameter is the generation: countries, a record, its analysis, its group, a number.
 PINNED: Final = (VERSION,)
-MODIFICATIONS: Final = (DEPUIS, PAYS, NATURE, LIMIT, CURSEUR, VERSION)
-# The body of POST /modifications has these, and `ids` or a `recherche` with every filter of a search (X8).
-WATCH: Final = (DEPUIS, LIMIT, CURSEUR, VERSION)
-WATCHED: Final = (*SCOPE, *FILTERS)
 
 
 @cache
@@ -387,11 +318,19 @@ def spellings(allowed: tuple[str, ...]) -> Mapping[str, str]:
     """
     also = {
         fold(word): name if name in allowed else ""
-        for name, row in texts().items()
-        for word in row["aliases"].split()
+        for name, aliases in _aliases()
+        for word in aliases.split()
     }
     also |= dict.fromkeys(map(fold, _NO_PARAMETER.split()), "")
     return also | {fold(name): name for name in allowed}
+
+
+def _aliases() -> Iterator[tuple[str, str]]:
+    """Parameters with the words that other APIs have for them."""
+    yield from ((name, row["aliases"]) for name, row in texts().items())
+    yield from (
+        (name, text.fr) for (name, part), text in feature_texts().items() if part == "aliases"
+    )
 
 
 # -- the words of countries and sectors -------------------------------------------------

@@ -5,11 +5,12 @@ It is apart from `log`, which the parent of several workers imports too: that ne
 
 from typing import Final
 
-from serve.contract.parameters import MODIFICATIONS, SEARCH
+from serve.contract.parameters import SEARCH
 from serve.request.query_string import Pairs
 
 _LONGEST: Final = 500  # characters of one logged value
-_KNOWN: Final = frozenset(one.name for one in (*SEARCH, *MODIFICATIONS))
+# Those of a search and of its changes: their values are no data of the caller.
+_KNOWN: Final = frozenset((*(one.name for one in SEARCH), "depuis", "nature", "curseur"))
 
 
 def query_fields(pairs: Pairs) -> dict[str, list[str]]:

@@ -19,11 +19,9 @@ from serve.contract.parameters import (
     COMPTES,
     DEFAULT_LIMIT,
     FORMAT,
-    LIMITE,
     PAYS,
     SECTEUR,
     SOUS_SECTEUR,
-    N,
     Parameter,
 )
 from serve.request import file_options, values
@@ -51,8 +49,6 @@ class ParsedParameters:
         companies: the items of `ids`, None if it is absent (serve/generation/company_ids.py looks them up).
         version: the generation that must answer, None for the current one.
         limit: companies of a page, in 1..1000; `lines`: of a file, None for as many as the plan allows.
-        limite: values of a dimension, in 1..200; `n`: comparables, in 1..50.
-        natures: kinds of changes, in their order; () for all.
         own: the values of all other parameters, by column; one that was not sent has its default.
     """
 
@@ -64,12 +60,6 @@ class ParsedParameters:
     lines: int | None = None
     lang: str = "fr"
     file: FileOptions = file_options.WORKBOOK
-    par: tuple[str, ...] = ()
-    limite: int = int(LIMITE.default or 0)
-    n: int = int(N.default or 0)
-    depuis: str = ""
-    natures: tuple[str, ...] = ()
-    curseur: str | None = None
     own: tuple[tuple[str, Any], ...] = ()
 
     def value(self, parameter: Parameter) -> Any:

@@ -1,10 +1,11 @@
 """All objects that have a name of their own in documents."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Annotated, Any, Final, get_args, get_origin
 
-from serve.contract.objects import bodies, common, record, search
+from serve.contract.feature import Product
+from serve.contract.objects import common, record, search
 from serve.contract.objects.declaration import Component, component_name
 from serve.contract.objects.json_schema import Schema, component_schema
 from serve.contract.text import Lang, Text
@@ -12,17 +13,15 @@ from serve.contract.text import Lang, Text
 _MODULES: Final = (common, search, record)
 
 
-def schemas(lang: Lang, of_features: Iterable[ModuleType] = ()) -> dict[str, Schema]:
-    """The schemas by name, module by module, with texts in `lang`.
-
-    Args:
-        of_features: the modules `answers` of features.
-    """
-    return {
-        name: component_schema(kind, lang)
-        for module in (*_MODULES, *of_features, bodies)
-        for name, kind in _declarations(module)
-    }
+def schemas(lang: Lang, product: Product | None = None) -> dict[str, Schema]:
+    """The schemas by name, with texts in `lang`: those of several features, then answers and bodies of the product."""
+    operations, answers = (product.operations, product.modules("answers")) if product else ((), ())
+    bodies = {name: one.body for one in operations if (name := component_name(one.body))}
+    kinds = [
+        *(named for module in (*_MODULES, *answers) for named in _declarations(module)),
+        *sorted(bodies.items()),
+    ]
+    return {name: component_schema(kind, lang) for name, kind in kinds}
 
 
 def _declarations(module: ModuleType) -> Iterator[tuple[str, Any]]:

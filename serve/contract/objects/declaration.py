@@ -8,13 +8,14 @@ A class is a frozen dataclass whose fields are given by name, in the order in wh
 that documents refer to by its name, `part` one that is written out wherever it is used.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Annotated, Any, Final, NamedTuple, TypeVar, dataclass_transform
 
 import orjson
 
+from serve.contract.parameters import Parameter
 from serve.contract.text import Text
 
 C = TypeVar("C")
@@ -98,6 +99,12 @@ def component(
 def part(fr: str, en: str, *, closed: bool = False) -> Callable[[type[C]], type[C]]:
     """Make a class an object that documents write out where it is used."""
     return _decorator(Text(fr, en), lambda kind: "", closed)
+
+
+def body_of_parameters(name: str, parameters: Sequence[Parameter]) -> type:
+    """A class with a field for each parameter, each of which may be left out."""
+    fields = {one.name: Annotated[Any | AbsentKey, one] for one in parameters}
+    return type(name, (), {"__annotations__": fields})
 
 
 def text_of(kind: type) -> Text:

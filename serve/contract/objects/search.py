@@ -26,9 +26,9 @@ from serve.contract.objects.declaration import (
     part,
     with_keywords,
 )
-from serve.contract.parameters import DIMENSIONS
 from serve.contract.text import Text
 from shards.query import STATES
+from shards.search.distribution import DIMENSIONS
 
 _SansDonnees = Annotated[
     Sequence[str] | AbsentKey,

@@ -16,7 +16,8 @@ from serve.access import rights
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.company_path import locate, path_of, refuse_absent
 from serve.access.etag import etag
-from serve.contract import parameters, reasons
+from serve.contract import reasons
+from serve.contract.parameters import VERSION, Parameter
 from serve.features.analyses.answers import (
     Comparables,
     Ecarts,
@@ -31,6 +32,8 @@ from shards.codec import record as codec
 from shards.reader.shard import Shard
 from shards.search.search import ShardSet, records
 
+N: Final = Parameter("n", 10, "integer", default=10, minimum=1, maximum=50)
+PARAMETERS: Final = (N, VERSION)
 # A row of the sub-sector, of which a few columns are read.
 _MICROSECONDS_A_ROW: Final = 0.02
 
@@ -41,14 +44,14 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    wanted = reader.read(request.pairs, parameters.COMPARABLES, generation.names)
+    wanted = reader.read(request.pairs, PARAMETERS, generation.names)
     generation = generation.at_version(wanted.version)
     shard, row = locate(request, generation)
     if row is None:
         return PreparedCall(partial(refuse_absent, generation, shard, request.segments[1]))
     caller = request.caller
     plan = caller.plan
-    limit = rights.window(plan, wanted.n, 0).limit
+    limit = rights.window(plan, wanted.value(N), 0).limit
     record = shard.company(row)
     company = f"{shard.iso2}/{record['id']}"
     given = (caller.souscrit, request.offer, "comparables", company, limit, request.lang)

@@ -18,9 +18,10 @@ from quota.plans import Plan
 from serve.access import modules
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
-from serve.contract import parameters, reasons
+from serve.contract import reasons
 from serve.contract.objects.common import activities_of
 from serve.contract.objects.declaration import ABSENT
+from serve.contract.parameters import FILTERS, SCOPE, VERSION
 from serve.features.analyses.answers import (
     AnalyseMarche,
     Annee,
@@ -52,6 +53,7 @@ from shards.ratios.ratio_table import ratios
 from shards.search.distribution import parts
 from shards.search.search import ShardSet
 
+PARAMETERS: Final = (*SCOPE, *FILTERS, VERSION)
 _SHOWN: Final = ("iso2", "id", "nom", "ville", "ca_eur", "ca_year")
 # Markets by country and sector that are remembered: some 40 kB each.
 _REMEMBERED: Final = 64
@@ -76,7 +78,7 @@ def marche(
         ApiError: 400; 403 `module_non_inclus`; 409 for a `version` that is not open any more.
     """
     generation = generation.named_by(request.pairs)
-    asked = reader.read(request.pairs, parameters.MARCHE, generation.names)
+    asked = reader.read(request.pairs, PARAMETERS, generation.names)
     generation = generation.at_version(asked.version)
     caller = request.caller
     terms = modules.terms(caller, modules.MARCHE, plans)

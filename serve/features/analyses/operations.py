@@ -5,10 +5,8 @@ from typing import Final
 from serve.contract import parameters
 from serve.contract.feature import Feature
 from serve.contract.operation import RECORD_PATH, Operation, company_link
-from serve.features.analyses import answers
-from serve.features.analyses.comparables import comparables
+from serve.features.analyses import answers, comparables, marche
 from serve.features.analyses.entreprise import entreprise
-from serve.features.analyses.marche import marche
 
 FEATURE: Final = Feature(
     __package__,
@@ -16,20 +14,20 @@ FEATURE: Final = Feature(
         Operation(
             "analyseCompany", f"{RECORD_PATH}/analyses/entreprise", "analyse-entreprise", "analysis",
             "Companies", entreprise, answers.AnalyseEntreprise, place=110,
-            account=True, tool="analyse_company", parameters=parameters.PINNED, credits="entreprise",
-            headers=["Content-Language", "Content-Location"],
+            path_parameters=parameters.RECORD, account=True, tool="analyse_company", parameters=parameters.PINNED,
+            credits="entreprise", headers=["Content-Language", "Content-Location"],
         ),
         Operation(
             "findComparables", f"{RECORD_PATH}/comparables", "comparables", "call", "Companies",
-            comparables, answers.Comparables, answers.ComparablesRefuses, place=120,
-            tool="comparable_companies", parameters=parameters.COMPARABLES,
+            comparables.comparables, answers.Comparables, answers.ComparablesRefuses, place=120,
+            path_parameters=parameters.RECORD, tool="comparable_companies", parameters=comparables.PARAMETERS,
             headers=["Content-Location", "Content-Language"],
             links=[company_link("comparables/0/societe")],
         ),
         Operation(
             "analyseMarket", "/api/v1/analyses/marche", "analyse-marche", "analysis", "Companies",
-            marche, answers.AnalyseMarche, place=140,
-            account=True, tool="analyse_market", parameters=parameters.MARCHE, credits="marche",
+            marche.marche, answers.AnalyseMarche, place=140,
+            account=True, tool="analyse_market", parameters=marche.PARAMETERS, credits="marche",
             headers=["Content-Language"],
         ),
     ),

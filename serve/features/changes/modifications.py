@@ -11,7 +11,7 @@ is no way around the cap of the plan. Removals are not capped: anyone who keeps 
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -19,7 +19,8 @@ from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.caller import Caller
 from serve.access.etag import etag
 from serve.access.rights import page_rows
-from serve.contract import errors, parameters
+from serve.contract import errors
+from serve.contract.parameters import LIMIT, PAYS, VERSION, Parameter
 from serve.features.changes.answers import ListeModifications
 from serve.features.changes.envelope import ChangesEnvelope
 from serve.generation.open_generation import OpenGeneration
@@ -29,6 +30,19 @@ from shards.changes import change_steps
 from shards.changes.change_file import DELETED, NATURES, ChangeFile
 from shards.changes.change_steps import ChangeStep
 from shards.errors import ShardError
+
+DEPUIS: Final = Parameter(
+    "depuis", "81c09a7b6c5d4e3f", "code", pattern=r"^[0-9a-f]{16}$", required=True
+)
+NATURE: Final = Parameter("nature", "supprimee", "choices", enum=NATURES, separator=",")
+CURSEUR: Final = Parameter(
+    "curseur",
+    "4f6a0c1d2e3b4a59.200.1a2b3c4d",
+    "code",
+    pattern=r"^[0-9a-f]{16}\.[0-9]{1,10}\.[0-9a-f]{8}$",
+    from_answer=True,
+)
+PARAMETERS: Final = (DEPUIS, PAYS, NATURE, LIMIT, CURSEUR, VERSION)
 
 
 class _ChangeSection(NamedTuple):
@@ -93,7 +107,7 @@ class ChangesResult(NamedTuple):
         if page.end < page.visibles:
             suivant = f"{jusque}.{page.end}.{_walk(self.asked)}"
         envelope = ChangesEnvelope(
-            self.asked.depuis,
+            self.asked.value(DEPUIS),
             jusque,
             self.generation,
             page.total,
@@ -116,7 +130,7 @@ def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[
     caller = request.caller
     if caller.account is None:
         raise errors.compte_requis(refused=caller.refused)
-    asked = reader.read(request.pairs, parameters.MODIFICATIONS, generation.names)
+    asked = reader.read(request.pairs, PARAMETERS, generation.names)
     generation = generation.at_version(asked.version)
     page = _page(asked, _step(asked, generation), caller)
     parts = _parts(page, generation)
@@ -132,18 +146,19 @@ def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[
 
 def _step(asked: ParsedParameters, generation: OpenGeneration) -> ChangeStep | None:
     """The step to report; None where nothing can have changed."""
-    if asked.curseur is not None:
+    since, cursor = asked.value(DEPUIS), asked.value(CURSEUR)
+    if cursor is not None:
         # The step of the page before, even if another way is shorter by now.
-        after = asked.curseur.partition(".")[0]
-        for step in generation.steps.get(asked.depuis, ()):
+        after = cursor.partition(".")[0]
+        for step in generation.steps.get(since, ()):
             if step.after == after:
                 return step
-        raise errors.trop_ancienne(asked.depuis, generation.id)
-    if asked.depuis == generation.id:
+        raise errors.trop_ancienne(since, generation.id)
+    if since == generation.id:
         return None
-    steps = change_steps.way(generation.steps, asked.depuis, generation.id)
+    steps = change_steps.way(generation.steps, since, generation.id)
     if steps is None:
-        raise errors.trop_ancienne(asked.depuis, generation.id)
+        raise errors.trop_ancienne(since, generation.id)
     return steps[0]
 
 
@@ -151,7 +166,7 @@ def _page(asked: ParsedParameters, step: ChangeStep | None, caller: Caller) -> _
     plan = caller.plan
     cap = plan.resultats_par_recherche
     sections = []
-    for nature in asked.natures or NATURES:
+    for nature in asked.value(NATURE) or NATURES:
         for iso2, counts in step.counts.items() if step else ():
             count = getattr(counts, f"{nature}s")
             if count and (not asked.query.pays or iso2 in asked.query.pays):
@@ -162,18 +177,19 @@ def _page(asked: ParsedParameters, step: ChangeStep | None, caller: Caller) -> _
 
 
 def _start(asked: ParsedParameters) -> int:
-    if asked.curseur is None:
+    cursor = asked.value(CURSEUR)
+    if cursor is None:
         return 0
-    _, start, walk = asked.curseur.split(".")
+    _, start, walk = cursor.split(".")
     if walk != _walk(asked):
-        why = errors.why("autre_question", shown=repr(asked.curseur))
+        why = errors.why("autre_question", shown=repr(cursor))
         raise errors.parametre_invalide("curseur", why)
     return int(start)
 
 
 def _walk(asked: ParsedParameters) -> str:
     """A digest of what the pages of one walk have in common; `limit` may change between pages."""
-    text = repr((asked.depuis, asked.query.pays, (asked.natures or NATURES))).encode()
+    text = repr((asked.value(DEPUIS), asked.query.pays, asked.value(NATURE) or NATURES)).encode()
     return blake2b(text, digest_size=4).hexdigest()
 
 

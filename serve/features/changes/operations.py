@@ -2,12 +2,9 @@
 
 from typing import Final
 
-from serve.contract import parameters
 from serve.contract.feature import Feature
-from serve.contract.objects import bodies
 from serve.contract.operation import Link, Operation
-from serve.features.changes import answers
-from serve.features.changes.modifications import modifications
+from serve.features.changes import answers, modifications, watch_body
 from serve.features.changes.watch import prepare_watch
 from serve.request import json_body
 
@@ -18,14 +15,15 @@ FEATURE: Final = Feature(
     (
         Operation(
             "listChanges", _PATH, "modifications", "call", "Companies",
-            modifications, answers.ListeModifications, place=80,
-            account=True, parameters=parameters.MODIFICATIONS,
+            modifications.modifications, answers.ListeModifications, place=80,
+            account=True, parameters=modifications.PARAMETERS,
             links=[Link("further", "listChanges", {"depuis": "$response.body#/jusque"})],
         ),
         Operation(
             "watchChanges", _PATH, "modifications", "body", "Companies",
             prepare_watch, answers.ModificationsSuivies, place=90,
-            method="POST", account=True, body=bodies.DemandeModifications, largest=json_body.LARGEST,
+            method="POST", account=True, body=watch_body.DemandeModifications, bodies=watch_body.BODIES,
+            largest=json_body.LARGEST,
             headers=["X-Donnees-Version"],
         ),
     ),

@@ -7,11 +7,11 @@ import orjson
 
 from serve.access import admission
 from serve.access.call import PreparedCall, Request
-from serve.contract import parameters
 from serve.contract.objects.common import activities_of
 from serve.contract.objects.declaration import members
 from serve.contract.parameters import IDS, Parameter
 from serve.features.changes.answers import ModificationsSuivies, ModificationSuivie
+from serve.features.changes.modifications import CURSEUR, DEPUIS
 from serve.features.changes.watch import WatchResult, prepare_watch
 from serve.generation.open_generation import OpenGeneration
 from serve.request import values
@@ -20,13 +20,13 @@ from serve.surfaces.mcp import arguments, outputs, results, sizes
 from serve.surfaces.mcp.results import ToolCall, ToolResult
 from serve.surfaces.mcp.tool_list import Tool
 
-SINCE: Final = replace(parameters.DEPUIS, text="tool-depuis")
+SINCE: Final = replace(DEPUIS, text="tool-depuis")
 
 WATCHED_IDS: Final = replace(IDS, text="tool-suivies")
 
 WATCHED_SEARCH: Final = Parameter("recherche", "{}", "object", text="tool-recherche")
 
-ARGUMENTS: Final = (SINCE, WATCHED_IDS, WATCHED_SEARCH, arguments.ROWS, parameters.CURSEUR)
+ARGUMENTS: Final = (SINCE, WATCHED_IDS, WATCHED_SEARCH, arguments.ROWS, CURSEUR)
 
 _CHANGE: Final = outputs.answer_schema(
     ModificationSuivie,
@@ -87,7 +87,7 @@ def _page_of_changes(result: WatchResult) -> dict[str, Any]:
     def document(changes: list[Any]) -> dict[str, Any]:
         following = result._replace(changes=changes).suivant
         return {
-            "depuis": result.watch.walk.depuis,
+            "depuis": result.watch.since,
             "jusque": result.jusque,
             "total": result.total,
             "visibles": result.shown,

@@ -88,7 +88,7 @@ class WatchResult(NamedTuple):
         """The envelope of the changes."""
         limit = page_rows(self.request.caller.plan, self.watch.walk.limit)
         envelope = ChangesEnvelope(
-            self.watch.walk.depuis,
+            self.watch.since,
             self.jusque,
             self.generation,
             self.total,
@@ -137,19 +137,19 @@ def prepare_watch(
 
 def _place(watch: Watch, generation: OpenGeneration) -> tuple[str, int]:
     """The generation that the walk leads to, and the number of changes on earlier pages."""
-    if watch.walk.curseur is None:
+    if watch.cursor is None:
         return generation.id, 0
-    jusque, start, digest = watch.walk.curseur.split(".")
+    jusque, start, digest = watch.cursor.split(".")
     if digest != watch.digest:
-        why = errors.why("autre_question_corps", shown=repr(watch.walk.curseur))
+        why = errors.why("autre_question_corps", shown=repr(watch.cursor))
         raise errors.parametre_invalide("curseur", why)
     return jusque, int(start)
 
 
 def _way(watch: Watch, generation: OpenGeneration, jusque: str) -> Sequence[ChangeStep]:
-    way = change_steps.way(generation.steps, watch.walk.depuis, jusque)
+    way = change_steps.way(generation.steps, watch.since, jusque)
     if way is None:
-        raise errors.trop_ancienne(watch.walk.depuis, generation.id)
+        raise errors.trop_ancienne(watch.since, generation.id)
     return way
 
 

@@ -9,10 +9,20 @@ The filters of `recherche` are the parameters of a search; a list may be a text 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from serve.contract import errors, parameters
-from serve.contract.parameters import MOST_IDS
+from serve.contract import errors
+from serve.contract.objects.declaration import (
+    AbsentKey,
+    body_of_parameters,
+    component,
+    part,
+    with_keywords,
+)
+from serve.contract.operation import BodyExample
+from serve.contract.parameters import FILTERS, LIMIT, MOST_IDS, SCOPE, VERSION
+from serve.contract.text import Text
+from serve.features.changes.modifications import CURSEUR, DEPUIS
 from serve.request import json_body, reader, values
 from serve.request.place_names import PlaceNames
 from serve.request.reader import ParsedParameters
@@ -21,6 +31,55 @@ from shards.query import Query
 
 IDS: Final = "ids"
 SEARCH: Final = "recherche"
+
+# The parameters of a body beside `ids` or `recherche`, and those of a `recherche`.
+WALK: Final = (DEPUIS, LIMIT, CURSEUR, VERSION)
+FILTERED: Final = (*SCOPE, *FILTERS)
+
+_Filtres: Final[type] = part(
+    "Les filtres d’une recherche ; un objet vide est la base entière. Une liste peut aussi être un "
+    "tableau.",
+    "The filters of a search; an empty object is the whole base. A list may be an array, too.",
+    closed=True,
+)(body_of_parameters("Filtres", FILTERED))
+
+
+@component(
+    "Ce qu’il faut suivre, `ids` ou `recherche`, et depuis quand.",
+    "What to watch, either `ids` or `recherche`, and since when.",
+    closed=True,
+)
+class DemandeModifications:
+    depuis: Annotated[str, DEPUIS]
+    limit: Annotated[int | AbsentKey, LIMIT]
+    curseur: Annotated[str | AbsentKey, CURSEUR]
+    version: Annotated[str | AbsentKey, VERSION]
+    ids: Annotated[
+        Sequence[str] | AbsentKey,
+        with_keywords(minItems=1, maxItems=MOST_IDS),
+        Text(
+            "Les sociétés, chacune par pays et identifiant : `UK:00944111`.",
+            "Companies, each as country and identifier: `UK:00944111`.",
+        ),
+    ]
+    recherche: _Filtres | AbsentKey  # type: ignore[valid-type]
+
+
+BODIES: Final = (
+    BodyExample(
+        "ids",
+        Text("Deux sociétés", "Two companies"),
+        {"depuis": DEPUIS.example, "ids": ["UK:00944111", "EE:16325572"]},
+    ),
+    BodyExample(
+        "recherche",
+        Text("Les restaurants de plus d’un million d’euros", "Restaurants of over a million euros"),
+        {
+            "depuis": DEPUIS.example,
+            "recherche": {"pays": "FR,UK", "secteur": "restauration", "ca_min": 1_000_000},
+        },
+    ),
+)
 
 Companies = Sequence[AskedCompany]
 
@@ -39,9 +98,20 @@ class Watch:
     query: Query | None
 
     @property
+    def since(self) -> str:
+        """The generation that the caller has."""
+        return str(self.walk.value(DEPUIS))
+
+    @property
+    def cursor(self) -> str | None:
+        """Where the page begins; None for the first one."""
+        cursor: str | None = self.walk.value(CURSEUR)
+        return cursor
+
+    @property
     def digest(self) -> str:
         """A digest of what the pages of one walk have in common."""
-        text = repr((self.walk.depuis, self.companies, self.query)).encode()
+        text = repr((self.since, self.companies, self.query)).encode()
         return blake2b(text, digest_size=4).hexdigest()
 
 
@@ -58,7 +128,7 @@ def read(raw: bytes, names: PlaceNames) -> Watch:
     pairs = [
         (name, json_body.text(name, value)) for name, values in given.items() for value in values
     ]
-    walk = reader.read(pairs, parameters.WATCH, names)
+    walk = reader.read(pairs, WALK, names)
     if len(subjects) != 1 or len(subjects[0][1]) != 1:
         why = errors.why("l_un_des_deux", ids=IDS, search=SEARCH)
         raise errors.parametre_invalide(IDS, why)
@@ -74,7 +144,7 @@ def _search(subject: Any, names: PlaceNames) -> tuple[Query, Companies | None]:
         example = '{"pays": "FR", "ca_min": 1000000}'
         why = json_body.why_other_type(subject, errors.why("objet_de_filtres", example=example))
         raise errors.parametre_invalide(SEARCH, why)
-    asked = reader.read(json_body.parameters(subject), parameters.WATCHED, names)
+    asked = reader.read(json_body.parameters(subject), FILTERED, names)
     return asked.query, asked.companies
 
 

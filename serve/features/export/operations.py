@@ -10,14 +10,31 @@ from serve.access.burst_gate import Limiter
 from serve.access.context import ServerContext
 from serve.contract import parameters
 from serve.contract.feature import Feature, OpenFeature
-from serve.contract.objects import bodies
-from serve.contract.operation import Operation
+from serve.contract.objects.declaration import body_of_parameters, component
+from serve.contract.operation import BodyExample, Operation
+from serve.contract.text import Text
 from serve.features.export import adapter, form
 from serve.features.export.worker_pool import Exporter, WorkerPool
 from serve.request import json_body
 from serve.surfaces.site.exports import Downloads
 
 _PATH: Final = "/api/v1/export"
+
+DemandeExport: Final[type] = component(
+    "Ce qu’il faut exporter ; un objet vide est la base entière. Une liste peut aussi être un tableau.",
+    "What to export; an empty object is the whole base. A list may be an array, too.",
+    closed=True,
+)(body_of_parameters("DemandeExport", parameters.EXPORT))
+BODIES: Final = (
+    BodyExample(
+        "export",
+        Text(
+            "Les sociétés britanniques dont le nom contient `steel`, en anglais",
+            "British companies with `steel` in their name, in English",
+        ),
+        {"pays": "UK", "q": "steel", "limit": 50, "lang": "en"},
+    ),
+)
 
 _log: Final = logging.getLogger("serve.features.export")
 
@@ -64,7 +81,7 @@ FEATURE: Final = Feature(
         ),
         Operation(
             "exportCompaniesFromBody", _PATH, "export", "file", "Companies", adapter.respond, place=190,
-            method="POST", account=True, body=bodies.DemandeExport, largest=json_body.LARGEST,
+            method="POST", account=True, body=DemandeExport, bodies=BODIES, largest=json_body.LARGEST,
             refusals=[406],
         ),
     ),

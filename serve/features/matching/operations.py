@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve.contract import parameters
 from serve.contract.feature import Feature
-from serve.contract.objects import bodies
+from serve.contract.objects.declaration import body_of_parameters, component
 from serve.contract.operation import Operation
-from serve.features.matching import answers, line_list, reconciliation_adapter
+from serve.contract.parameters import PINNED, Parameter
+from serve.features.matching import answers, line_list
+from serve.features.matching import reconciliation_adapter as adapter
 from serve.features.matching.rapprochement import lines_of_body
 from serve.features.matching.reconciliation import PATH
 
@@ -16,17 +17,23 @@ _AT_ADDRESS: Final = f"{PATH}/{{jeton}}"
 
 def _reconciliation(
     name: str, path: str, route: str, place: int, answer: Any = None,
-    *, headers: Sequence[str] = ("Content-Language",), **more: Any,
+    *, path_parameters: Sequence[Parameter] = (adapter.JETON,), headers: Sequence[str] = ("Content-Language",),
+    **more: Any,
 ) -> Operation:  # fmt: skip
     return Operation(
-        name, path, route, "reconciliation", "Companies", reconciliation_adapter.respond, answer,
-        answers.ReconciliationRefusee, place=place, headers=headers, key_in_path=True, **more,
+        name, path, route, "reconciliation", "Companies", adapter.respond, answer,
+        answers.ReconciliationRefusee,
+        path_parameters=path_parameters, place=place, headers=headers, key_in_path=True, **more,
     )  # fmt: skip
 
 
-_ASKED: Final[Mapping[str, Any]] = {"parameters": parameters.RECONCILIATION, "refusals": [413]}
+FormulaireReconciliation: Final[type] = component(
+    "Les paramètres de GET, en formulaire.", "The parameters of GET, as a form.", closed=True
+)(body_of_parameters("FormulaireReconciliation", adapter.PARAMETERS))
+
+_ASKED: Final[Mapping[str, Any]] = {"parameters": adapter.PARAMETERS, "refusals": [413]}
 _FORM: Final[Mapping[str, Any]] = {
-    "method": "POST", "body": bodies.FormulaireReconciliation,
+    "method": "POST", "body": FormulaireReconciliation,
     "headers": ["ETag", "Vary", "Content-Language", "X-Donnees-Version"],
 }  # fmt: skip
 
@@ -36,15 +43,17 @@ FEATURE: Final = Feature(
         Operation(
             "matchCompanies", "/api/v1/rapprochement", "rapprochement", "body", "Companies",
             lines_of_body, answers.Rapprochement, answers.RapprochementRefuse, place=150,
-            method="POST", body=bodies.DemandeRapprochement, largest=line_list.LARGEST,
+            method="POST", body=line_list.DemandeRapprochement, bodies=line_list.BODIES, largest=line_list.LARGEST,
             headers=["Vary", "Content-Language", "X-Donnees-Version"],
         ),
         # A protocol, whose manifest names the paths below it; `{jeton}` is the token of the caller.
         _reconciliation(
-            "reconcile", PATH, "reconciliation", 210, answers.ReconciliationReponse, **_ASKED
+            "reconcile", PATH, "reconciliation", 210, answers.ReconciliationReponse,
+            path_parameters=(), **_ASKED,
         ),
         _reconciliation(
-            "reconcileFromForm", PATH, "reconciliation", 220, answers.ReconciliationReponse, **_FORM
+            "reconcileFromForm", PATH, "reconciliation", 220, answers.ReconciliationReponse,
+            path_parameters=(), **_FORM,
         ),
         _reconciliation(
             "reconcileAtAddress", _AT_ADDRESS, "reconciliation-adresse", 230, answers.ReconciliationReponse,
@@ -56,19 +65,20 @@ FEATURE: Final = Feature(
         ),
         _reconciliation(
             "proposeFields", f"{_AT_ADDRESS}/properties", "reconciliation-champs", 250,
-            answers.ReconciliationChamps, parameters=(parameters.CHAMPS,),
+            answers.ReconciliationChamps, parameters=(adapter.CHAMPS,),
         ),
         _reconciliation(
             "suggestEntities", f"{_AT_ADDRESS}/suggest/{{quoi}}", "reconciliation-suggestions", 260,
-            answers.ReconciliationSuggestions, parameters=parameters.RECONCILIATION_SUGGESTIONS, refusals=[404],
+            answers.ReconciliationSuggestions, parameters=adapter.SUGGESTIONS, refusals=[404],
+            path_parameters=(adapter.JETON, adapter.QUOI),
         ),
         _reconciliation(
             "previewEntity", f"{_AT_ADDRESS}/preview/{{societe}}", "reconciliation-apercu", 270,
-            media=["text/html"], refusals=[404], parameters=parameters.PINNED,
+            media=["text/html"], refusals=[404], parameters=PINNED, path_parameters=(adapter.JETON, adapter.SOCIETE),
         ),
         _reconciliation(
             "viewEntity", f"{_AT_ADDRESS}/view/{{societe}}", "reconciliation-vue", 280,
-            headers=(), refusals=[404], parameters=parameters.PINNED,
+            headers=(), refusals=[404], parameters=PINNED, path_parameters=(adapter.JETON, adapter.SOCIETE),
         ),
     ),
 )  # fmt: skip

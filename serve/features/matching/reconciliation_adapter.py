@@ -20,15 +20,29 @@ from serve.access.call import (
 )
 from serve.access.caller import Caller
 from serve.access.etag import etag, matches
-from serve.contract import errors, parameters
+from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.contract.parameters import VERSION, Parameter, names
+from serve.contract.parameters import PINNED, VERSION, Parameter, names
 from serve.features.matching import line_list, reconciliation
 from serve.generation.open_generation import OpenGeneration
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
 from serve.request import json_body, query_string, reader, values
 from serve.request.query_string import Pairs
+
+# The variable parts of the paths.
+JETON: Final = Parameter("jeton", "visiteur")
+QUOI: Final = Parameter("quoi", "entity")
+SOCIETE: Final = Parameter("societe", "UK:09418436")
+_JSON: Final = "application/json"
+QUERIES: Final = Parameter("queries", '{"q0": {"query": "Royal Tool Control"}}', media=_JSON)
+EXTEND: Final = Parameter(
+    "extend", '{"ids": ["UK:00944111"], "properties": [{"id": "ville"}]}', media=_JSON
+)
+CHAMPS: Final = Parameter("limit", "10", pattern="^0*[1-9][0-9]*$", longest=9, text="limit-champs")
+PREFIX: Final = Parameter("prefix", "royal to")
+PARAMETERS: Final = (QUERIES, EXTEND, VERSION)
+SUGGESTIONS: Final = (PREFIX, VERSION)
 
 _FORM: Final = "application/x-www-form-urlencoded"
 # Fields of a form; the protocol has two.
@@ -49,10 +63,10 @@ _OF_CLIENTS: Final = frozenset((
 ))  # fmt: skip
 # The parameters of the parts of the service; the others take those of the queries.
 _ALLOWED: Final[Mapping[str, tuple[Parameter, ...]]] = {
-    "champs": (parameters.CHAMPS,),
-    "suggestions": parameters.RECONCILIATION_SUGGESTIONS,
-    "vue": parameters.PINNED,
-    "apercu": parameters.PINNED,
+    "champs": (CHAMPS,),
+    "suggestions": SUGGESTIONS,
+    "vue": PINNED,
+    "apercu": PINNED,
 }
 # The parts of the service that show one company.
 _SHOWN: Final = ("vue", "apercu")
@@ -67,7 +81,7 @@ async def respond(request: HttpRequest) -> Response:
     """
     assert request.target.route
     part = request.target.route.name.removeprefix("reconciliation").removeprefix("-")
-    allowed = _ALLOWED.get(part, parameters.RECONCILIATION)
+    allowed = _ALLOWED.get(part, PARAMETERS)
     token, *rest = request.target.segments or (OPEN,)
     admitted = await _admit(request, token)
     if part in _SHOWN and admitted.caller.refused:

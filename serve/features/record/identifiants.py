@@ -1,5 +1,6 @@
 """GET /api/v1/identifiants/{valeur}: the companies with a number, whatever kind of number it is (X6)."""
 
+from dataclasses import replace
 from typing import Final
 
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
@@ -8,11 +9,15 @@ from serve.access.etag import etag
 from serve.access.rights import most_rows
 from serve.contract import errors, seed_tables
 from serve.contract.objects.search import Identification, SocieteNumerotee
-from serve.contract.parameters import LONGEST_NUMBER
+from serve.contract.parameters import ID
 from serve.generation.open_generation import OpenGeneration
 from serve.request.values import check_identifier
 from shards.search import company_numbers
 
+LONGEST_NUMBER: Final = 120  # with its label, and the name of its court or register
+VALEUR: Final = replace(
+    ID, name="valeur", text="valeur", example="GB09418436", longest=LONGEST_NUMBER
+)
 # A number without a match is compared with its neighbours in 25 countries: about 30 ms.
 _MICROSECONDS = 30_000.0
 _PATH: Final = "/api/v1/identifiants/{valeur}"

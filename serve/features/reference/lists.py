@@ -6,13 +6,14 @@ the same for every caller: keys are not even read (A2), and any cache may keep t
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from serve.access.call import DATA_VERSION, CallResult, Request, not_modified
 from serve.access.etag import etag, matches
-from serve.contract import parameters, seed_tables
+from serve.contract import seed_tables
 from serve.contract.objects.declaration import AnswerObject
+from serve.contract.parameters import PAYS, SECTEUR, VERSION
 from serve.features.reference.answers import (
     ListePays,
     ListeSecteurs,
@@ -28,6 +29,11 @@ from shards.generations.reference import CellCount, Reference
 from shards.query import Query
 
 A_co = TypeVar("A_co", bound=AnswerObject, covariant=True)
+
+# Without a sector there are no sub-sectors to list (contract G4).
+SECTEUR_REQUIS: Final = replace(SECTEUR, text="secteur-requis", required=True)
+SECTORS: Final = (PAYS, VERSION)
+SUB_SECTORS: Final = (SECTEUR_REQUIS, PAYS, VERSION)
 
 _CACHED: Final = {"Cache-Control": "public, max-age=300"}
 
@@ -65,7 +71,7 @@ def secteurs(
     request: Request, generation: OpenGeneration
 ) -> CallResult[ListContent[ListeSecteurs]]:
     """GET /api/v1/secteurs: every sector, also those without a company in the scope (G5)."""
-    asked = reader.read(request.pairs, parameters.SECTORS, generation.names)
+    asked = reader.read(request.pairs, SECTORS, generation.names)
     generation, scope = generation.at_version(asked.version), asked.query
 
     def answer() -> ListeSecteurs:
@@ -95,7 +101,7 @@ def sous_secteurs(
     A label that two chosen sectors share is one entry, with the companies that a search for it
     would find. `perimetre` spells the scope out: without `pays` it is every country.
     """
-    asked = reader.read(request.pairs, parameters.SUB_SECTORS, generation.names)
+    asked = reader.read(request.pairs, SUB_SECTORS, generation.names)
     generation, scope = generation.at_version(asked.version), asked.query
     reference, english = generation.reference, seed_tables.nace_labels()
 

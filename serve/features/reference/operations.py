@@ -5,8 +5,7 @@ from typing import Final
 from serve.contract import parameters
 from serve.contract.feature import Feature
 from serve.contract.operation import Link, Operation
-from serve.features.reference import answers, lists
-from serve.features.reference.sources import sources
+from serve.features.reference import answers, lists, sources
 
 _FIRST_COUNTRY: Final = "$response.body#/pays/0/iso2"
 _FIRST_SECTOR: Final = "$response.body#/secteurs/0/slug"
@@ -28,7 +27,7 @@ FEATURE: Final = Feature(
         Operation(
             "listSectors", "/api/v1/secteurs", "secteurs", "list", "Lists",
             lists.secteurs, answers.ListeSecteurs, place=20,
-            tool="list_sectors", parameters=parameters.SECTORS,
+            tool="list_sectors", parameters=lists.SECTORS,
             links=[
                 _companies(secteur=_FIRST_SECTOR),
                 Link("sub_sectors", "listSubSectors", {"secteur": _FIRST_SECTOR}),
@@ -37,7 +36,7 @@ FEATURE: Final = Feature(
         Operation(
             "listSubSectors", "/api/v1/sous-secteurs", "sous-secteurs", "list", "Lists",
             lists.sous_secteurs, answers.ListeSousSecteurs, place=30,
-            tool="list_subsectors", parameters=parameters.SUB_SECTORS,
+            tool="list_subsectors", parameters=lists.SUB_SECTORS,
             links=[
                 _companies(
                     secteur="$request.query.secteur",
@@ -47,8 +46,8 @@ FEATURE: Final = Feature(
         ),
         Operation(
             "listSources", "/api/v1/sources", "sources", "list", "Lists",
-            sources, answers.ListeSources, place=40,
-            tool="list_sources", parameters=parameters.SOURCES, links=[_companies(pays=_FIRST_COUNTRY)],
+            sources.sources, answers.ListeSources, place=40,
+            tool="list_sources", parameters=sources.PARAMETERS, links=[_companies(pays=_FIRST_COUNTRY)],
         ),
     ),
 )  # fmt: skip

@@ -6,7 +6,7 @@ A public list like `/pays`: free, the same for every caller, and kept by any cac
 from typing import Final
 
 from serve.access.call import CallResult, Request
-from serve.contract import parameters
+from serve.contract.parameters import PAYS, VERSION
 from serve.features.reference import lists
 from serve.features.reference.answers import (
     FichierSource,
@@ -23,6 +23,7 @@ from serve.request import reader
 from shards.generations.reference import Pays
 from shards.generations.register_sources import COMPANIES, RegisterImport
 
+PARAMETERS: Final = (PAYS, VERSION)
 _TABLES: Final = {COMPANIES: "societes"}
 _DIGITS: Final = 4  # of a share
 
@@ -33,7 +34,7 @@ def sources(request: Request, generation: OpenGeneration) -> CallResult[ListCont
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    asked = reader.read(request.pairs, parameters.SOURCES, generation.names)
+    asked = reader.read(request.pairs, PARAMETERS, generation.names)
     generation, countries = generation.at_version(asked.version), asked.query.pays
     reference = generation.reference
 

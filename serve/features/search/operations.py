@@ -6,17 +6,16 @@ from serve.contract import parameters
 from serve.contract.feature import Feature
 from serve.contract.objects import search as answers
 from serve.contract.operation import Operation, company_link
-from serve.features.search.repartition import repartition
+from serve.features.search import repartition, suggestions
 from serve.features.search.societes import societes
-from serve.features.search.suggestions import suggestions
 
 FEATURE: Final = Feature(
     __package__,
     (
         Operation(
             "suggest", "/api/v1/suggestions", "suggestions", "free", "Companies",
-            suggestions, answers.Suggestions, answers.SuggestionsRefusees, place=50,
-            tool="suggest", parameters=parameters.SUGGESTIONS, links=[company_link("societes/0")],
+            suggestions.suggestions, answers.Suggestions, answers.SuggestionsRefusees, place=50,
+            tool="suggest", parameters=suggestions.PARAMETERS, links=[company_link("societes/0")],
         ),
         Operation(
             "searchCompanies", "/api/v1/societes", "societes", "call", "Companies",
@@ -25,8 +24,8 @@ FEATURE: Final = Feature(
         ),
         Operation(
             "countCompanies", "/api/v1/repartition", "repartition", "call", "Companies",
-            repartition, answers.Repartition, answers.RepartitionRefusee, place=70,
-            tool="break_down_companies", parameters=parameters.REPARTITION,
+            repartition.repartition, answers.Repartition, answers.RepartitionRefusee, place=70,
+            tool="break_down_companies", parameters=repartition.PARAMETERS,
         ),
     ),
 )  # fmt: skip

@@ -11,19 +11,31 @@ from typing import Final
 
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
-from serve.contract import notation, parameters, seed_tables
+from serve.contract import notation, seed_tables
 from serve.contract.objects.common import activities_of
 from serve.contract.objects.declaration import ABSENT
 from serve.contract.objects.search import Effectifs, Repartition
+from serve.contract.parameters import FILTERS, SCOPE, VERSION, Parameter
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import reader, values
 from shards.codec import bands
 from shards.generations.reference import Reference
 from shards.query import Query
-from shards.search.distribution import Distribution, distributions, join_distributions, parts
+from shards.search.distribution import (
+    DIMENSIONS,
+    Distribution,
+    distributions,
+    join_distributions,
+    parts,
+)
 from shards.search.search import UNLIMITED
 
+PAR: Final = Parameter(
+    "par", "secteur,etat", "choices", enum=tuple(DIMENSIONS), separator=",", required=True
+)
+LIMITE: Final = Parameter("limite", 20, "integer", default=20, minimum=1, maximum=200)
+PARAMETERS: Final = (PAR, LIMITE, *SCOPE, *FILTERS, VERSION)
 # The dimensions with more values than an answer has, of which `limite` are shown.
 LIMITED: Final = ("nace", "forme", "ville")
 _UNKNOWN: Final = ("Non renseigné", "Not known")
@@ -39,7 +51,7 @@ def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Re
         ApiError: 400; 409 for a `version` that is not open any more.
     """
     generation = generation.named_by(request.pairs)
-    asked = reader.read(request.pairs, parameters.REPARTITION, generation.names)
+    asked = reader.read(request.pairs, PARAMETERS, generation.names)
     generation = generation.at_version(asked.version)
     tag = etag(generation.id, "repartition", asked)
     headers = private_headers(tag, generation.id)
@@ -47,11 +59,12 @@ def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Re
     async def run() -> "CallResult[Repartition]":
         base, reference = generation.shards, generation.reference
         query, unknown = await company_ids.resolved_query(base, asked)
-        counts_at_once = distributions(base, query, asked.par, EXPENSIVE_MICROSECONDS)
-        total, counted = counts_at_once or await _of_threads(generation, query, asked.par)
+        dimensions = asked.value(PAR)
+        counts_at_once = distributions(base, query, dimensions, EXPENSIVE_MICROSECONDS)
+        total, counted = counts_at_once or await _of_threads(generation, query, dimensions)
         shown, others = {}, {}
         for name, distribution in counted.items():
-            limit = asked.limite if name in LIMITED else None
+            limit = asked.value(LIMITE) if name in LIMITED else None
             shown[name] = _entries(distribution, name, reference, limit)
             if limit is not None:
                 others[name] = total - sum(entry.n for entry in shown[name])

@@ -5,12 +5,13 @@ shows.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from serve.access import rights
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
-from serve.contract import activities, parameters
+from serve.contract import activities
 from serve.contract.objects.common import activities_of
 from serve.contract.objects.search import (
     ActiviteSuggeree,
@@ -20,6 +21,7 @@ from serve.contract.objects.search import (
     Suggestions,
     VilleSuggeree,
 )
+from serve.contract.parameters import PAYS, VERSION, Q
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import reader, values
@@ -30,6 +32,10 @@ from shards.query import Query
 from shards.search.distribution import distributions
 from shards.search.search import UNLIMITED, ShardSet, records
 from shards.suggest import suggestions as completions
+
+# Without a text there is nothing to complete.
+Q_REQUIS: Final = replace(Q, text="q-requis", required=True, example="royal to")
+PARAMETERS: Final = (Q_REQUIS, PAYS, VERSION)
 
 MOST_COMPANIES: Final = 8
 _MOST_WORDS: Final = 5
@@ -44,7 +50,7 @@ def suggestions(request: Request, generation: OpenGeneration) -> PreparedCall[Su
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    given = reader.read(request.pairs, parameters.SUGGESTIONS, generation.names)
+    given = reader.read(request.pairs, PARAMETERS, generation.names)
     generation, pays, q = generation.at_version(given.version), given.query.pays, given.query.q
     assert q  # the parameter is required
     limit = rights.window(request.caller.plan, MOST_COMPANIES, 0).limit

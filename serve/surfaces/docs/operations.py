@@ -1,6 +1,6 @@
 """The operations of the documents."""
 
-from typing import Final
+from typing import Any, Final
 
 from serve.access.burst_gate import Limiter
 from serve.access.context import ServerContext
@@ -9,14 +9,13 @@ from serve.contract.operation import Operation
 from serve.surfaces.docs import adapter
 from serve.surfaces.docs.documents import documents
 from serve.surfaces.docs.manual.manual import manual
+from serve.surfaces.docs.viewer import FILE
 
 
-def _document(
-    name: str, path: str, route: str, place: int, *media: str, opened: bool = True
-) -> Operation:
+def _document(name: str, path: str, route: str, place: int, *media: str, **more: Any) -> Operation:
     return Operation(
         name, path, route, "document", "Documents", adapter.respond,
-        place=place, media=media, opened=opened,
+        place=place, media=media, **{"opened": True, **more},
     )  # fmt: skip
 
 
@@ -37,7 +36,7 @@ SURFACE: Final = Feature(
         # The files beside the pages of the documentation, which are those of the website.
         _document(
             "readDocumentationFile", "/docs/{file}", "docs-file", 330,
-            "text/javascript", "text/css", "image/png", "text/html", opened=False,
+            "text/javascript", "text/css", "image/png", "text/html", opened=False, path_parameters=(FILE,),
         ),
     ),
     open_documents,

@@ -13,7 +13,7 @@ from serve.access.call import Response
 from serve.access.rights import apercu
 from serve.contract.errors import CODES
 from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
-from serve.contract.parameters import DEPUIS
+from serve.contract.parameters import VERSION
 from serve.contract.prices import RECORD_CREDITS, analysis_credits
 from serve.contract.text import Text
 from serve.http import static_pages
@@ -106,9 +106,9 @@ def _call(call: RequestExample, key: bool) -> RequestExample:
 
 def _texts(request: PageRequest, call: RequestExample) -> list[CodeText]:
     """A call in each language; the generation in it is the one served, so that it is answered."""
-    served = request.server.published.generation or str(DEPUIS.example)
+    served = request.server.published.generation or str(VERSION.example)
     return [
-        one._replace(text=one.text.replace(str(DEPUIS.example), served))
+        one._replace(text=one.text.replace(str(VERSION.example), served))
         for one in call.texts(request.origin)
     ]
 

@@ -19,7 +19,7 @@ import orjson
 from serve.contract import errors, parameters
 from serve.contract.errors import ApiError
 from serve.contract.operation import Operation
-from serve.contract.parameters import ID, ISO, LIMIT, SECTEUR_REQUIS, Parameter, words
+from serve.contract.parameters import ID, ISO, LIMIT, SECTEUR, Parameter, words
 from serve.request import json_body, numbers, values
 from serve.request.numbers import NumberError
 from serve.request.place_names import suggestions
@@ -49,9 +49,8 @@ _DESCRIBED_ELSEWHERE: Final = (*SCOPE, COUNTRY, ID)
 
 def operation_parameters(operation: Operation) -> tuple[Parameter, ...]:
     """The arguments of a tool that is an operation: what its path and its query have."""
-    of_route = {one.name: one for one in (COUNTRY, ID, parameters.VALEUR)}
     return (
-        *(of_route[name] for name in path_names(operation)),
+        *(COUNTRY if one is ISO else one for one in operation.path_parameters),
         *_without_version(operation.parameters),
     )
 
@@ -169,7 +168,7 @@ _READ_FROM_TEXT: Final = ("boolean", "integer", "number", *_BRACKETS)
 
 
 def _missing_error(name: str, allowed: tuple[Parameter, ...]) -> ApiError:
-    if name == SECTEUR_REQUIS.name:
+    if name == SECTEUR.name:
         return errors.secteur_requis()
     return values.missing_value(next(one for one in allowed if one.name == name))
 
@@ -246,7 +245,7 @@ def _texts(parameter: Parameter, value: Any) -> Iterator[str]:
 def _filters(given: Mapping[str, Any]) -> str:
     """The filters of a search as the JSON that the routes take (serve/features/changes/watch_body.py)."""
     found: dict[str, list[str]] = {}
-    for name, text in pairs(given, parameters.WATCHED, ()):
+    for name, text in pairs(given, SCOPE, ()):
         found.setdefault(name, []).append(text)
     return orjson.dumps(found).decode()
 

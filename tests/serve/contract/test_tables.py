@@ -14,6 +14,7 @@ from serve.app import PRODUCT
 from serve.contract import errors, tables
 from serve.contract.errors import CODES
 from serve.contract.text import Text
+from serve.surfaces.mcp.tool_list import tools
 from tests.serve.contract.test_errors import ALL, QUOTA
 
 ROOT = Path(errors.__file__).parents[2]
@@ -147,7 +148,11 @@ def test_a_message_is_given_all_its_values(name: str) -> None:
 def test_every_text_of_a_feature_is_used() -> None:
     known = {name for one in PRODUCT.operations for name in (one.id, one.text) if name}
     quoted = {"service"}
+    parameters = {
+        *(each for one in PRODUCT.operations for each in (*one.parameters, *one.path_parameters)),
+        *(each for tool in tools(PRODUCT).values() for each in tool.arguments),
+    }
 
     assert {
         of for of, part in tables.feature_texts() if part in ("summary", "description")
-    } <= known | quoted
+    } <= known | quoted | {parameter.component for parameter in parameters}

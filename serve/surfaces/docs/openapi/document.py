@@ -20,7 +20,6 @@ from serve.surfaces.docs.openapi.examples import EXAMPLES
 from serve.surfaces.docs.openapi.headers import headers
 from serve.surfaces.docs.openapi.objects import company
 from serve.surfaces.docs.openapi.operations import paths
-from serve.surfaces.docs.viewer import FILE
 
 OPENAPI: Final = "3.1.0"
 
@@ -79,7 +78,7 @@ def document(
         "paths": paths(product, lang),
         "components": {
             "schemas": {
-                **components.schemas(lang, product.modules("answers")),
+                **components.schemas(lang, product),
                 "Societe": company(lang),
                 **error_schemas,
             },
@@ -109,7 +108,8 @@ def _parameters(product: Product, words: SeedWords, lang: Lang) -> dict[str, Sch
         for operation in product.operations
         for one in operation.parameters
     }
-    for parameter in (*parameters.PATH, FILE):
+    in_paths = (one for operation in product.operations for one in operation.path_parameters)
+    for parameter in in_paths:
         needed = {"in": "path", "required": True, "example": parameter.example}
         schemas[parameter.name] = {**_parameter(parameter, words, lang), **needed}
     schemas["If-None-Match"] = {

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from serve.contract.feature import Product
-from serve.contract.objects.bodies import EXAMPLES as BODY_EXAMPLES
 from serve.contract.objects.declaration import component_name
 from serve.contract.objects.json_schema import Schema, component_schema, schema
 from serve.contract.operation import Operation
@@ -65,8 +64,8 @@ def _operation(product: Product, operation: Operation, lang: Lang) -> Schema:
 
 def _body(operation: Operation, lang: Lang) -> Schema:
     examples = {
-        name: {"summary": text.in_language(lang), "value": value}
-        for name, (text, value) in BODY_EXAMPLES.get(operation.body, {}).items()
+        one.name: {"summary": one.summary.in_language(lang), "value": one.value}
+        for one in operation.bodies
     }
     content = {
         "schema": schema(operation.body, lang),

@@ -17,6 +17,8 @@ from serve.contract.objects.common import DetailsErreur
 from serve.contract.objects.declaration import names_of
 from serve.contract.parameters import Parameter
 from serve.contract.text import Lang
+from serve.features.changes import modifications
+from serve.features.reference import lists
 from serve.http.headers import EXPOSED
 from serve.request import place_names
 from serve.surfaces.docs.openapi import answers, document
@@ -85,12 +87,12 @@ def test_every_reference_leads_somewhere_and_every_component_is_used() -> None:
 def test_the_parameters_of_an_operation_are_those_that_its_parser_takes() -> None:
     """§4"""
     assert _names("/api/v1/pays") == ["version"]
-    assert _names("/api/v1/secteurs") == list(parameters.names(parameters.SECTORS))
-    assert _names("/api/v1/sous-secteurs") == list(parameters.names(parameters.SUB_SECTORS))
+    assert _names("/api/v1/secteurs") == list(parameters.names(lists.SECTORS))
+    assert _names("/api/v1/sous-secteurs") == list(parameters.names(lists.SUB_SECTORS))
     assert _names("/api/v1/societes") == list(parameters.names(parameters.SEARCH))
     assert _names("/api/v1/export") == list(parameters.names(parameters.EXPORT))
     assert _names("/api/v1/societes/{iso}/{id}") == ["iso", "id", "version"]
-    assert _names("/api/v1/modifications") == list(parameters.names(parameters.MODIFICATIONS))
+    assert _names("/api/v1/modifications") == list(parameters.names(modifications.PARAMETERS))
 
 
 def test_a_parameter_that_is_required_is_not_said_to_be_optional() -> None:
@@ -115,7 +117,7 @@ def test_the_body_of_an_export_has_the_parameters_of_its_query() -> None:
 
 @pytest.mark.parametrize(
     "parameter",
-    [*parameters.SEARCH, *parameters.EXPORT, *parameters.RECORD, *parameters.MODIFICATIONS],
+    [*parameters.SEARCH, *parameters.EXPORT, *parameters.RECORD, *modifications.PARAMETERS],
 )
 def test_the_example_of_a_parameter_is_one_that_its_schema_admits(parameter: Parameter) -> None:
     schema = parameter.schema(parameters.words())
