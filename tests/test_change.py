@@ -26,7 +26,7 @@ FEATURE: Final[Edit] = {
 
 from typing import Annotated
 
-from serve.contract.objects.declaration import AnswerObject, Count, component
+from serve.contract.declaration import AnswerObject, Count, component
 from serve.contract.text import Text
 
 
@@ -202,7 +202,7 @@ assert tools(PRODUCT)["count_births"].description == (
 """
 
 KEY: Final[Edit] = {
-    "serve/contract/objects/search.py": (
+    "serve/contract/search_answers.py": (
         (
             "    apercu: Annotated[",
             '    pages: Annotated[Count, Text("Les pages à montrer.", "Pages to show.")]\n',

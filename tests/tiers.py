@@ -34,7 +34,7 @@ LONG: Final = frozenset({
     "tests.bench.synth.writer", "tests.bench.__main__", "tests.pipeline.nightly.test_fetching",
     "tests.serve.access.test_contacts", "tests.serve.access.test_unavailable",
     "tests.serve.contract.test_activities", "tests.serve.generation.test_current_generation",
-    "tests.serve.surfaces.docs.openapi.test_examples", "tests.serve.features.export.test_export",
+    "tests.serve.surfaces.docs.test_examples", "tests.serve.features.export.test_export",
     "tests.serve.features.export.test_worker", "tests.serve.features.export.workbook.test_sheets",
     "tests.serve.features.export.workbook.test_statements", "tests.serve.surfaces.site.test_hostile",
     "tests.serve.http.test_held_loop", "tests.shards.codec.test_folding", "tests.shards.kernel.test_damage",

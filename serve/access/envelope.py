@@ -2,7 +2,7 @@
 
 Companies and statements come out of a shard as JSON and are joined as they are: encoding a result
 decodes nothing. A page or a tool decodes them once. The keys and their order are those of the objects
-in `serve/contract/objects`. `serve/access/rights.py` decides what a plan may see;
+in `serve/contract`. `serve/access/rights.py` decides what a plan may see;
 `shards/codec/record.py` sets the contact fields to null.
 """
 
@@ -15,11 +15,11 @@ import orjson
 from serve.access import rights
 from serve.access.caller import Caller
 from serve.access.rights import Window
+from serve.contract.answers import activities_of
+from serve.contract.declaration import ABSENT
 from serve.contract.errors import ApiError
-from serve.contract.objects.common import activities_of
-from serve.contract.objects.declaration import ABSENT
-from serve.contract.objects.record import Droits, Fiche
-from serve.contract.objects.search import Recherche, TexteVoulu
+from serve.contract.record_answers import Droits, Fiche
+from serve.contract.search_answers import Recherche, TexteVoulu
 from shards.codec import record as codec
 from shards.suggest.proposals import ProposedSearch
 from shards.suggest.spelling import NearestText

@@ -15,7 +15,7 @@ from quota.accounts import OPTION
 from quota.plans import Plan
 from serve.access.caller import Caller
 from serve.contract import errors
-from serve.contract.objects.common import Offre
+from serve.contract.answers import Offre
 from serve.contract.text import Text
 
 # Annual billing costs 10 % less than twelve months (§2.3, contract C3).

@@ -13,7 +13,7 @@ import pytest
 
 from serve.app import PRODUCT
 from serve.config import PREFIX, BurstLimits
-from serve.surfaces.docs.openapi import document
+from serve.surfaces.docs import document
 from tests import ROOT
 from tests.judges.npm import folder
 from tests.serve.processes import ask, eventually, line_of, started

@@ -18,7 +18,7 @@ from openapi_core.testing import MockRequest, MockResponse
 
 from serve.app import PRODUCT
 from serve.http.router import Router
-from serve.surfaces.docs.openapi import document
+from serve.surfaces.docs import document
 from serve.surfaces.site.routes import pages_of
 
 # What is on answers whatever the route, and told once in the description of the whole.

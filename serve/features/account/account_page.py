@@ -18,8 +18,8 @@ from quota.store import passwords
 from serve.access.call import Response
 from serve.features.account import opened_records
 from serve.features.account.stripe_account import StripeAccount
-from serve.surfaces.docs.manual.manual import manual
-from serve.surfaces.docs.manual.request_example import CodeText
+from serve.surfaces.docs.manual import manual
+from serve.surfaces.docs.request_example import CodeText
 from serve.surfaces.site import sessions
 from serve.surfaces.site.errors import page_errors
 from serve.surfaces.site.exports import has_lists, repeat_fields

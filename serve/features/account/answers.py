@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from serve.contract.objects.common import CodePlan, OffreSuivante, Quota
-from serve.contract.objects.declaration import AnswerObject, Moment, component, part
+from serve.contract.answers import CodePlan, OffreSuivante, Quota
+from serve.contract.declaration import AnswerObject, Moment, component, part
 from serve.contract.text import Text
 
 

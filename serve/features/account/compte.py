@@ -12,7 +12,7 @@ from quota.results import Meter
 from serve.access import counter_headers
 from serve.access.billing import Counting
 from serve.access.call import NO_STORE, CallResult, Request
-from serve.contract.objects.common import Quota
+from serve.contract.answers import Quota
 from serve.features.account.answers import (
     Cle,
     Compte,

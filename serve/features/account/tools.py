@@ -8,8 +8,8 @@ from serve.access.admission import AdmittedCaller
 from serve.access.caller import Caller
 from serve.access.rights import VISITOR
 from serve.contract import errors
-from serve.contract.objects.common import Quota
-from serve.contract.objects.declaration import members
+from serve.contract.answers import Quota
+from serve.contract.declaration import members
 from serve.features.account.answers import Compte, Compteurs
 from serve.features.account.compte import compte
 from serve.surfaces.mcp import outputs, results

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from serve.contract.objects.common import (
+from serve.contract.answers import (
     ActivitesComprises,
     CodePlan,
     Erreur,
@@ -12,7 +12,7 @@ from serve.contract.objects.common import (
     Societe,
     SocieteNommee,
 )
-from serve.contract.objects.declaration import (
+from serve.contract.declaration import (
     ABSENT,
     AbsentKey,
     AnswerObject,

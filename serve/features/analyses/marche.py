@@ -19,8 +19,8 @@ from serve.access import modules
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.contract import reasons
-from serve.contract.objects.common import activities_of
-from serve.contract.objects.declaration import ABSENT
+from serve.contract.answers import activities_of
+from serve.contract.declaration import ABSENT
 from serve.contract.parameters import FILTERS, SCOPE, VERSION
 from serve.features.analyses.answers import (
     AnalyseMarche,

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from serve.access.call import CallResult
 from serve.contract import reasons
-from serve.contract.objects.declaration import members, plain_value
+from serve.contract.declaration import members, plain_value
 from serve.features.analyses.answers import AnalyseEntreprise, AnalyseMarche, Comparables
 from serve.surfaces.mcp import outputs, results, sizes
 from serve.surfaces.mcp.results import ToolCall

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import orjson
 
-from serve.contract.objects.common import ActivitesComprises, CodePlan, OffreSuivante
-from serve.contract.objects.declaration import (
+from serve.contract.answers import ActivitesComprises, CodePlan, OffreSuivante
+from serve.contract.declaration import (
     ABSENT,
     AbsentKey,
     AnswerObject,

@@ -7,8 +7,8 @@ import orjson
 
 from serve.access import admission
 from serve.access.call import PreparedCall, Request
-from serve.contract.objects.common import activities_of
-from serve.contract.objects.declaration import members
+from serve.contract.answers import activities_of
+from serve.contract.declaration import members
 from serve.contract.parameters import IDS, Parameter
 from serve.features.changes.answers import ModificationsSuivies, ModificationSuivie
 from serve.features.changes.modifications import CURSEUR, DEPUIS

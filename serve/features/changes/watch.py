@@ -15,8 +15,8 @@ from serve.access.call import DATA_VERSION, NO_STORE, CallResult, PreparedCall, 
 from serve.access.caller import Caller
 from serve.access.rights import page_rows
 from serve.contract import errors
-from serve.contract.objects.common import activities_of
-from serve.contract.objects.declaration import ABSENT
+from serve.contract.answers import activities_of
+from serve.contract.declaration import ABSENT
 from serve.features.changes import watch_body
 from serve.features.changes.answers import ModificationsSuivies, ModificationSuivie
 from serve.features.changes.envelope import ChangesEnvelope

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Annotated, Any, Final
 
 from serve.contract import errors
-from serve.contract.objects.declaration import (
+from serve.contract.declaration import (
     AbsentKey,
     body_of_parameters,
     component,

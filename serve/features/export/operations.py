@@ -9,8 +9,8 @@ from serve.access import billing
 from serve.access.burst_gate import Limiter
 from serve.access.context import ServerContext
 from serve.contract import parameters
+from serve.contract.declaration import body_of_parameters, component
 from serve.contract.feature import Feature, OpenFeature
-from serve.contract.objects.declaration import body_of_parameters, component
 from serve.contract.operation import BodyExample, Operation
 from serve.contract.text import Text
 from serve.features.export import adapter, form

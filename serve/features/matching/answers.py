@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from serve.contract.objects.common import Erreur
-from serve.contract.objects.declaration import (
+from serve.contract.answers import Erreur
+from serve.contract.declaration import (
     AbsentKey,
     AnswerObject,
     Component,

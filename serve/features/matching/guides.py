@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from serve.surfaces.docs.manual.guides import Guide
+from serve.surfaces.docs.guide_list import Guide
 
 GUIDES: Final = (
     Guide(

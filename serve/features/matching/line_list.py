@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, NamedTuple
 
 from serve.contract import errors, seed_tables
-from serve.contract.errors import ApiError
-from serve.contract.limits import DEFAULT_CANDIDATES, LONGEST_VALUE, MOST_CANDIDATES, MOST_LINES
-from serve.contract.objects.declaration import (
+from serve.contract.declaration import (
     AbsentKey,
     component,
     names_of,
     part,
     with_keywords,
 )
+from serve.contract.errors import ApiError
+from serve.contract.limits import DEFAULT_CANDIDATES, LONGEST_VALUE, MOST_CANDIDATES, MOST_LINES
 from serve.contract.operation import BodyExample
 from serve.contract.text import Text
 from serve.request import json_body

@@ -17,9 +17,9 @@ from serve.access.call import (
     in_language,
 )
 from serve.contract import activities, errors, reasons, seed_tables
+from serve.contract.answers import Erreur
 from serve.contract.errors import ApiError
 from serve.contract.limits import LINES_PER_CALL, VISITOR_LINES
-from serve.contract.objects.common import Erreur
 from serve.features.matching import line_list
 from serve.features.matching.answers import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
 from serve.features.matching.line_list import LineList, ListedLine

@@ -6,8 +6,8 @@ from typing import Any, Final
 from serve.access import admission
 from serve.access.call import PreparedCall, Request
 from serve.contract import errors
+from serve.contract.declaration import members
 from serve.contract.limits import DEFAULT_CANDIDATES, LINES_PER_CALL, MOST_CANDIDATES
-from serve.contract.objects.declaration import members
 from serve.features.matching import line_list
 from serve.features.matching.answers import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
 from serve.features.matching.rapprochement import rapprochement

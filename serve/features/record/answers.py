@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from serve.contract.objects.common import CodePlan, Erreur, Motif, OffreSuivante, SocieteNommee
-from serve.contract.objects.declaration import AnswerObject, Count, KnownValues, component, part
+from serve.contract.answers import CodePlan, Erreur, Motif, OffreSuivante, SocieteNommee
+from serve.contract.declaration import AnswerObject, Count, KnownValues, component, part
 from serve.contract.text import Text
 
 

@@ -16,7 +16,7 @@ from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.company_path import locate, path_of, refuse_absent
 from serve.access.etag import etag
 from serve.contract import reasons
-from serve.contract.objects.common import SocieteNommee
+from serve.contract.answers import SocieteNommee
 from serve.features.record.answers import AncienLien, Groupe, Lien, SocieteDuGroupe, SourceDesLiens
 from serve.generation.open_generation import OpenGeneration
 from shards.generations.groups import NATURES, Groups, Relationship

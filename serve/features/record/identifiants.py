@@ -8,8 +8,8 @@ from serve.access.company_path import absent_from, company_names, refuse_deleted
 from serve.access.etag import etag
 from serve.access.rights import most_rows
 from serve.contract import errors, seed_tables
-from serve.contract.objects.search import Identification, SocieteNumerotee
 from serve.contract.parameters import ID
+from serve.contract.search_answers import Identification, SocieteNumerotee
 from serve.generation.open_generation import OpenGeneration
 from serve.request.values import check_identifier
 from shards.search import company_numbers

@@ -2,10 +2,9 @@
 
 from typing import Final
 
-from serve.contract import parameters
+from serve.contract import parameters, search_answers
+from serve.contract import record_answers as answers
 from serve.contract.feature import Feature
-from serve.contract.objects import record as answers
-from serve.contract.objects import search
 from serve.contract.operation import RECORD_PATH, Operation, company_link
 from serve.features.record import answers as groups
 from serve.features.record.groupe import groupe
@@ -30,7 +29,7 @@ FEATURE: Final = Feature(
         ),
         Operation(
             "lookUp", "/api/v1/identifiants/{valeur}", "identifiants", "call", "Companies",
-            identifiants, search.Identification, search.IdentificationRefusee, place=160,
+            identifiants, search_answers.Identification, search_answers.IdentificationRefusee, place=160,
             path_parameters=(VALEUR,), tool="look_up", parameters=parameters.PINNED,
             links=[company_link("candidats/0")],
         ),

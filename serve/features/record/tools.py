@@ -14,10 +14,10 @@ from serve.access import admission
 from serve.access.call import CallResult, PreparedCall, Request
 from serve.access.envelope import Record
 from serve.contract import errors
+from serve.contract.declaration import plain_value
 from serve.contract.errors import ApiError
-from serve.contract.objects.declaration import plain_value
-from serve.contract.objects.record import Fiche, LigneComptes
 from serve.contract.parameters import ID, IDS, Parameter
+from serve.contract.record_answers import Fiche, LigneComptes
 from serve.contract.statement_table import label_of
 from serve.features.record.answers import Groupe
 from serve.features.record.societe import exercices, identite, societe

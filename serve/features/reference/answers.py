@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from serve.contract.objects.declaration import (
+from serve.contract.declaration import (
     AnswerObject,
     Count,
     KnownValues,

@@ -12,7 +12,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from serve.access.call import DATA_VERSION, CallResult, Request, not_modified
 from serve.access.etag import etag, matches
 from serve.contract import seed_tables
-from serve.contract.objects.declaration import AnswerObject
+from serve.contract.declaration import AnswerObject
 from serve.contract.parameters import PAYS, SECTEUR, VERSION
 from serve.features.reference.answers import (
     ListePays,

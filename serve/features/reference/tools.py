@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 from serve.access.call import CallResult
-from serve.contract.objects.declaration import AnswerObject
+from serve.contract.declaration import AnswerObject
 from serve.contract.parameters import PAYS
 from serve.features.reference.answers import (
     ListePays,

@@ -14,8 +14,8 @@ from serve.access.admission import Call
 from serve.access.call import CallResult, Response
 from serve.access.envelope import SearchResult
 from serve.contract import seed_tables
+from serve.contract.answers import activities_of
 from serve.contract.errors import ApiError
-from serve.contract.objects.common import activities_of
 from serve.features.search import (
     chips,
     filter_options,

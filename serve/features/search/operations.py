@@ -3,8 +3,8 @@
 from typing import Final
 
 from serve.contract import parameters
+from serve.contract import search_answers as answers
 from serve.contract.feature import Feature
-from serve.contract.objects import search as answers
 from serve.contract.operation import Operation, company_link
 from serve.features.search import repartition, suggestions
 from serve.features.search.societes import societes

@@ -12,10 +12,10 @@ from typing import Final
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.contract import notation, seed_tables
-from serve.contract.objects.common import activities_of
-from serve.contract.objects.declaration import ABSENT
-from serve.contract.objects.search import Effectifs, Repartition
+from serve.contract.answers import activities_of
+from serve.contract.declaration import ABSENT
 from serve.contract.parameters import FILTERS, SCOPE, VERSION, Parameter
+from serve.contract.search_answers import Effectifs, Repartition
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import reader, values

@@ -12,8 +12,9 @@ from serve.access import rights
 from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.contract import activities
-from serve.contract.objects.common import activities_of
-from serve.contract.objects.search import (
+from serve.contract.answers import activities_of
+from serve.contract.parameters import PAYS, VERSION, Q
+from serve.contract.search_answers import (
     ActiviteSuggeree,
     Mot,
     SecteurSuggere,
@@ -21,7 +22,6 @@ from serve.contract.objects.search import (
     Suggestions,
     VilleSuggeree,
 )
-from serve.contract.parameters import PAYS, VERSION, Q
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import reader, values

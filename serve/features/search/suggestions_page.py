@@ -8,7 +8,7 @@ from typing import NamedTuple
 from serve.access import admission
 from serve.access.admission import Call
 from serve.access.call import Response
-from serve.contract.objects.search import Suggestions
+from serve.contract.search_answers import Suggestions
 from serve.features.search.suggestions import suggestions as of_api
 from serve.generation.open_generation import OpenGeneration
 from serve.surfaces.site import formatting

@@ -8,9 +8,10 @@ from quota.plans import Plan
 from serve.access import admission
 from serve.access.call import CallResult
 from serve.access.envelope import SearchResult
-from serve.contract.objects.common import activities_of
-from serve.contract.objects.declaration import members
-from serve.contract.objects.search import (
+from serve.contract.answers import activities_of
+from serve.contract.declaration import members
+from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
+from serve.contract.search_answers import (
     Effectifs,
     Mot,
     Recherche,
@@ -20,7 +21,6 @@ from serve.contract.objects.search import (
     Suggestions,
     VilleSuggeree,
 )
-from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
 from serve.features.search.societes import societes
 from serve.request.query_string import Pairs
 from serve.surfaces.mcp import arguments, outputs, results, sizes

@@ -6,8 +6,8 @@ from serve.access.call import Response
 from serve.http import static_pages
 from serve.http.http_request import HttpRequest
 from serve.request import query_string
+from serve.surfaces.docs import document
 from serve.surfaces.docs.documents import documents
-from serve.surfaces.docs.openapi import document
 
 _VIEWER: Final = "docs-file"
 _OPENAPI: Final = "openapi.json"

@@ -6,8 +6,7 @@ from functools import cache
 from serve.config import BurstLimits
 from serve.contract.feature import Product
 from serve.http.static_pages import StaticPage
-from serve.surfaces.docs import llms
-from serve.surfaces.docs.openapi import document
+from serve.surfaces.docs import document, llms
 from serve.surfaces.docs.viewer import viewer
 
 

@@ -13,15 +13,15 @@ from quota import plans
 from quota.plans import Plan
 from serve.config import BurstLimits
 from serve.contract import seed_tables
+from serve.contract.declaration import component_name
 from serve.contract.feature import Product
-from serve.contract.objects.declaration import component_name
-from serve.contract.objects.json_schema import component_schema
+from serve.contract.json_schema import component_schema
 from serve.contract.prices import fill_prices
 from serve.http import static_pages
 from serve.http.static_pages import StaticPage
-from serve.surfaces.docs.manual.manual import manual
-from serve.surfaces.docs.openapi import document
-from serve.surfaces.docs.openapi.prose import tool_prices
+from serve.surfaces.docs import document
+from serve.surfaces.docs.manual import manual
+from serve.surfaces.docs.prose import tool_prices
 from serve.surfaces.mcp.arguments import MOST_ROWS
 from serve.surfaces.mcp.sizes import LARGEST
 from serve.surfaces.mcp.tool_list import Tool, tools

@@ -8,7 +8,7 @@ from serve.contract.feature import Feature, OpenFeature
 from serve.contract.operation import Operation
 from serve.surfaces.docs import adapter
 from serve.surfaces.docs.documents import documents
-from serve.surfaces.docs.manual.manual import manual
+from serve.surfaces.docs.manual import manual
 from serve.surfaces.docs.viewer import FILE
 
 

@@ -17,12 +17,12 @@ from serve.contract.parameters import VERSION
 from serve.contract.prices import RECORD_CREDITS, analysis_credits
 from serve.contract.text import Text
 from serve.http import static_pages
+from serve.surfaces.docs import finder
 from serve.surfaces.docs.documents import documents
-from serve.surfaces.docs.manual import finder
-from serve.surfaces.docs.manual.guides import guides_of
-from serve.surfaces.docs.manual.manual import manual
-from serve.surfaces.docs.manual.reference import ManualReference
-from serve.surfaces.docs.manual.request_example import CodeText, RequestExample
+from serve.surfaces.docs.guide_list import guides_of
+from serve.surfaces.docs.manual import manual
+from serve.surfaces.docs.reference import ManualReference
+from serve.surfaces.docs.request_example import CodeText, RequestExample
 from serve.surfaces.mcp.tool_list import tools
 from serve.surfaces.site.page_request import PageRequest, last_value
 from serve.surfaces.site.render import page

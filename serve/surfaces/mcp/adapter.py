@@ -10,10 +10,9 @@ from serve.contract.errors import ApiError
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
 from serve.request import json_body
-from serve.surfaces.mcp import endpoint
+from serve.surfaces.mcp import endpoint, messages, origins, versions
 from serve.surfaces.mcp.endpoint import RpcPost
-from serve.surfaces.mcp.protocol import messages, origins, versions
-from serve.surfaces.mcp.protocol.messages import RpcError
+from serve.surfaces.mcp.messages import RpcError
 
 _HEADERS: Final = (versions.VERSION, versions.METHOD, versions.NAME)
 

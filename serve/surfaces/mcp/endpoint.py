@@ -23,9 +23,8 @@ from serve.contract.feature import Product
 from serve.observe.request_trace import RequestTrace
 from serve.request import json_body
 from serve.request.query_string import Pairs
-from serve.surfaces.mcp import arguments, results
-from serve.surfaces.mcp.protocol import messages, versions
-from serve.surfaces.mcp.protocol.messages import Id, Message, RpcError
+from serve.surfaces.mcp import arguments, messages, results, versions
+from serve.surfaces.mcp.messages import Id, Message, RpcError
 from serve.surfaces.mcp.results import ToolCall, ToolResult
 from serve.surfaces.mcp.tool_list import THIRD_PARTIES, Tool, tools
 from shards.errors import MissingCountryError

@@ -9,7 +9,7 @@ from typing import Any
 
 from serve.access import admission
 from serve.access.call import CallResult, PreparedCall, Request
-from serve.contract.objects.declaration import plain_value
+from serve.contract.declaration import plain_value
 from serve.contract.operation import Operation
 from serve.generation.open_generation import OpenGeneration
 from serve.surfaces.mcp import arguments, results, sizes

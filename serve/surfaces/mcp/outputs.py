@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from serve.contract import company_fields
-from serve.contract.objects import components
-from serve.contract.objects.json_schema import component_schema
-from serve.contract.objects.search import (
+from serve.contract import company_fields, components
+from serve.contract.json_schema import component_schema
+from serve.contract.search_answers import (
     TexteVoulu,
 )
 

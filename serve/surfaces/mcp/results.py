@@ -16,9 +16,9 @@ from serve.access import counter_headers
 from serve.access.admission import Call
 from serve.access.call import CallResult, Content
 from serve.access.context import ServerContext
+from serve.contract.answers import Activite
+from serve.contract.declaration import AbsentKey
 from serve.contract.errors import CODES, ApiError
-from serve.contract.objects.common import Activite
-from serve.contract.objects.declaration import AbsentKey
 from serve.observe.metrics import REFUSALS
 from serve.observe.request_trace import RequestTrace
 from serve.request.query_string import Pairs

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from serve.contract.objects.declaration import plain_value
+from serve.contract.declaration import plain_value
 from serve.features.analyses import entreprise, marche
 from serve.generation import open_generation
 from serve.generation.open_generation import OpenGeneration

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from serve.contract import parameters
-from serve.contract.objects import components
+from serve.contract import components, parameters
 from tests.judges.openapi import hooks
 
 SCHEMAS = {one.name: one.schema(parameters.words()) for one in parameters.SEARCH}

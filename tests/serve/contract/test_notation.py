@@ -14,7 +14,7 @@ OWN = ("\\u202f", "\u202f", "janv", "Jan")
 def test_no_other_module_has_a_notation_of_its_own() -> None:
     """Doctests show what the notation makes, and a pattern of OpenAPI lists all blanks."""
     shown = {
-        "serve/surfaces/docs/openapi/document.py",
+        "serve/surfaces/docs/document.py",
         "serve/request/dates.py",
     }  # and one reads dates
     found = set()

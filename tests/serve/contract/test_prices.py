@@ -6,8 +6,7 @@ import re
 from serve.app import PRODUCT
 from serve.contract import prices
 from serve.contract.limits import LINES_PER_CALL
-from serve.surfaces.docs import llms
-from serve.surfaces.docs.openapi import document
+from serve.surfaces.docs import document, llms
 from serve.surfaces.mcp.tool_list import tools
 from tests import ROOT
 from tests.serve.conformance import DOCUMENT

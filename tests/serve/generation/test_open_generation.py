@@ -270,7 +270,7 @@ def test_a_dear_search_answers_and_counts_as_a_cheap_one(
 def test_a_public_list_is_made_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     path = "/api/v1/secteurs?pays=EE,LV,SK"
     first = served.ask(path)
-    monkeypatch.setattr("serve.contract.objects.declaration.orjson", None)
+    monkeypatch.setattr("serve.contract.declaration.orjson", None)
 
     assert served.ask(path).body == first.body
     assert served.ask(path.replace("EE", "UK")).status == 500

@@ -14,11 +14,11 @@ import pytest
 
 from pipeline import canonical
 from serve.contract import export_tables
-from serve.contract.objects.record import LigneComptesExportee
+from serve.contract.record_answers import LigneComptesExportee
 from serve.features.export.tables import table_files
 from serve.features.export.workbook.export_request import ExportResult
 from serve.request.file_options import FileOptions
-from serve.surfaces.docs.openapi.objects import company
+from serve.surfaces.docs.company_schema import company
 from shards.codec.record import CONTACTS, FIELDS
 from shards.generations import generation_files
 from shards.query import Query

@@ -8,8 +8,8 @@ from typing import Final
 import pytest
 
 from serve.app import PRODUCT
-from serve.surfaces.docs.manual.guides import guides_of
-from serve.surfaces.docs.manual.manual import manual
+from serve.surfaces.docs.guide_list import guides_of
+from serve.surfaces.docs.manual import manual
 from tests.serve.client import Served
 from tests.serve.conformance import DOCUMENT, nodes
 from tests.serve.surfaces.site.test_small_pages import FORBIDDEN
@@ -151,7 +151,7 @@ def test_no_other_page_is_there(served: Served, path: str) -> None:
 
 
 def test_every_text_of_the_reference_has_its_french() -> None:
-    """Beside the English one, in serve/contract or serve/surfaces/docs/openapi."""
+    """Beside the English one, in serve/contract or serve/surfaces/docs."""
     assert not [en for fr, en in {one.texts for one in manual(PRODUCT).entries} if en and fr == en]
     french = manual(PRODUCT).references["fr"].operations.values()
     recorded = [one.summary for page in french for one in page.recorded]

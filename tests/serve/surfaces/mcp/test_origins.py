@@ -2,8 +2,8 @@
 
 import pytest
 
-from serve.surfaces.mcp.protocol import origins
-from serve.surfaces.mcp.protocol.messages import RpcError
+from serve.surfaces.mcp import origins
+from serve.surfaces.mcp.messages import RpcError
 from tests.serve.client import Served
 from tests.serve.surfaces.mcp.client import legacy
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from serve.app import PRODUCT
-from serve.surfaces.mcp.protocol import versions
+from serve.surfaces.mcp import versions
 from serve.surfaces.mcp.tool_list import THIRD_PARTIES, tools
 from tests.serve.client import Served
 from tests.serve.surfaces.mcp.client import META, MODERN, PATH, legacy, modern, send

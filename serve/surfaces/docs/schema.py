@@ -1,6 +1,6 @@
 """Short functions for JSON Schema (2020-12), with which answers and parameters are described. Pure."""
 
-from serve.contract.objects.json_schema import Schema
+from serve.contract.json_schema import Schema
 
 
 def ref(name: str, kind: str = "schemas") -> Schema:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from serve.contract.objects.json_schema import Schema
+from serve.contract.json_schema import Schema
 from serve.contract.tables import read_rows
 from serve.contract.text import Lang
-from serve.surfaces.docs.openapi.schema import ref
+from serve.surfaces.docs.schema import ref
 
 _SCHEMAS: Final[Mapping[str, Schema]] = {
     "text": {"type": "string"},

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import orjson
 
-from serve.contract.objects.common import (
+from serve.contract.answers import (
     Activite,
     ActivitesComprises,
     CodePlan,
@@ -14,7 +14,7 @@ from serve.contract.objects.common import (
     OutilApi,
     Societe,
 )
-from serve.contract.objects.declaration import (
+from serve.contract.declaration import (
     ABSENT,
     AbsentKey,
     AnswerObject,

@@ -7,14 +7,15 @@ a new kind is described here, another operation of a known one by its declaratio
 from collections.abc import Mapping
 from typing import Final
 
+from serve.contract.declaration import component_name
 from serve.contract.feature import Product
-from serve.contract.objects.declaration import component_name
-from serve.contract.objects.json_schema import Schema, component_schema, schema
+from serve.contract.json_schema import Schema, component_schema, schema
 from serve.contract.operation import Operation
 from serve.contract.parameters import VERSION
 from serve.contract.text import Lang
-from serve.surfaces.docs.openapi import headers
-from serve.surfaces.docs.openapi.answers import (
+from serve.surfaces.docs import headers
+from serve.surfaces.docs.examples import EXAMPLES
+from serve.surfaces.docs.responses import (
     JSON,
     answer,
     export_file,
@@ -22,8 +23,7 @@ from serve.surfaces.docs.openapi.answers import (
     refusals,
     with_links,
 )
-from serve.surfaces.docs.openapi.examples import EXAMPLES
-from serve.surfaces.docs.openapi.schema import ref
+from serve.surfaces.docs.schema import ref
 
 _SECURITY: Final[Mapping[str, list[Schema]]] = {
     "": [],

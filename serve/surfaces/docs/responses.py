@@ -8,16 +8,16 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from serve.contract import export_tables
+from serve.contract.answers import DetailsErreur, Erreur
+from serve.contract.declaration import KnownValues, with_keywords
 from serve.contract.errors import CODES
 from serve.contract.feature import Product
-from serve.contract.objects.common import DetailsErreur, Erreur
-from serve.contract.objects.declaration import KnownValues, with_keywords
-from serve.contract.objects.json_schema import Schema, component_schema, schema
+from serve.contract.json_schema import Schema, component_schema, schema
 from serve.contract.operation import Link, Operation
 from serve.contract.text import Lang, Text
-from serve.surfaces.docs.openapi import headers, prose
-from serve.surfaces.docs.openapi.examples import EXAMPLES, Example
-from serve.surfaces.docs.openapi.schema import one_of, ref
+from serve.surfaces.docs import headers, prose
+from serve.surfaces.docs.examples import EXAMPLES, Example
+from serve.surfaces.docs.schema import one_of, ref
 
 JSON: Final = "application/json"
 
@@ -49,7 +49,7 @@ def answer(
 
     Args:
         contents: the schema of each media type.
-        examples: names of serve/surfaces/docs/openapi/examples.py.
+        examples: names of serve/surfaces/docs/examples.py.
     """
     shown = {"examples": {name: ref(name, "examples") for name in examples}} if examples else {}
     return {

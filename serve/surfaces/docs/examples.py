@@ -1,6 +1,6 @@
 """The examples of the document: recorded answers of a server with the bundled data.
 
-`make golden` records them again (tests/serve/surfaces/docs/openapi/test_examples.py) in examples.json, so none is
+`make golden` records them again (tests/serve/surfaces/docs/test_examples.py) in examples.json, so none is
 invented and none goes stale.
 """
 

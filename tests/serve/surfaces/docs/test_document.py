@@ -12,22 +12,22 @@ from quota import plans
 from serve.app import PRODUCT
 from serve.config import BurstLimits
 from serve.contract import parameters
+from serve.contract.answers import DetailsErreur
+from serve.contract.declaration import names_of
 from serve.contract.errors import CODES
-from serve.contract.objects.common import DetailsErreur
-from serve.contract.objects.declaration import names_of
 from serve.contract.parameters import Parameter
 from serve.contract.text import Lang
 from serve.features.changes import modifications
 from serve.features.reference import lists
 from serve.http.headers import EXPOSED
 from serve.request import place_names
-from serve.surfaces.docs.openapi import answers, document
-from serve.surfaces.docs.openapi.headers import headers
+from serve.surfaces.docs import document, responses
+from serve.surfaces.docs.headers import headers
 from shards.codec import record
 from tests import golden
 from tests.serve.client import Served
 from tests.serve.conformance import DOCUMENT, nodes
-from tests.serve.surfaces.docs.openapi.listing import listing
+from tests.serve.surfaces.docs.listing import listing
 from tests.serve.world import LISTS
 
 PATH = "/openapi.json"
@@ -164,12 +164,12 @@ def test_every_code_is_described_with_its_status_and_its_keys() -> None:
     """§7, G7"""
     schemas = DOCUMENT["components"]["schemas"]
     answered = {code: declared for code, declared in CODES.items() if declared.status in (
-        set(answers.STATUSES) - {402})}  # fmt: skip
+        set(responses.STATUSES) - {402})}  # fmt: skip
 
     for code, declared in answered.items():
         schema = schemas[f"Erreur{declared.status}"]
         assert code in schema["properties"]["erreur"]["properties"]["code"]["examples"]
-        assert re.fullmatch(answers.CODE_PATTERN, code)
+        assert re.fullmatch(responses.CODE_PATTERN, code)
         assert set(declared.extra) <= set(schema["properties"])
     assert all(f"`{code}`" in DOCUMENT["info"]["description"] for code in CODES)
     assert {key for declared in CODES.values() for key in declared.extra} == set(

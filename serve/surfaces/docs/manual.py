@@ -6,11 +6,10 @@ from typing import NamedTuple, get_args
 
 from serve.contract.feature import Product
 from serve.contract.text import Lang
-from serve.surfaces.docs.manual import finder, reference
-from serve.surfaces.docs.manual.finder import ManualEntry
-from serve.surfaces.docs.manual.guides import guides_of
-from serve.surfaces.docs.manual.reference import ManualReference
-from serve.surfaces.docs.openapi import document
+from serve.surfaces.docs import document, finder, reference
+from serve.surfaces.docs.finder import ManualEntry
+from serve.surfaces.docs.guide_list import guides_of
+from serve.surfaces.docs.reference import ManualReference
 
 
 class Manual(NamedTuple):

@@ -7,8 +7,8 @@ import orjson
 import pytest
 from jsonschema import Draft202012Validator
 
-from serve.contract.objects import components
-from serve.contract.objects.declaration import (
+from serve.contract import components
+from serve.contract.declaration import (
     ABSENT,
     AbsentKey,
     AnswerObject,
@@ -21,7 +21,7 @@ from serve.contract.objects.declaration import (
     part,
     with_keywords,
 )
-from serve.contract.objects.json_schema import component_schema
+from serve.contract.json_schema import component_schema
 from serve.contract.parameters import LIMIT, VILLE
 from serve.contract.text import Text
 from tests.serve.conformance import nodes

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
-from serve.surfaces.mcp.protocol import messages
+from serve.surfaces.mcp import messages
 
 ANY: Final = "*"
 

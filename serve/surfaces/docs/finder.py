@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeVar
 
 from serve.contract.errors import CODES
-from serve.surfaces.docs.manual.guides import Guide
-from serve.surfaces.docs.manual.reference import ManualReference, ObjectPage, ValueRow
+from serve.surfaces.docs.guide_list import Guide
+from serve.surfaces.docs.reference import ManualReference, ObjectPage, ValueRow
 from shards.codec.folding import fold
 
 MOST_HITS: Final = 30

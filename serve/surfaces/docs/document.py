@@ -7,19 +7,18 @@ import orjson
 
 from quota import plans
 from serve.config import BurstLimits
-from serve.contract import VERSION, parameters
+from serve.contract import VERSION, components, parameters
 from serve.contract.feature import Product
-from serve.contract.objects import components
-from serve.contract.objects.json_schema import Schema
+from serve.contract.json_schema import Schema
 from serve.contract.parameters import Parameter, SeedWords
 from serve.contract.text import Lang, Text
 from serve.http import static_pages
 from serve.http.static_pages import StaticPage
-from serve.surfaces.docs.openapi import answers, prose
-from serve.surfaces.docs.openapi.examples import EXAMPLES
-from serve.surfaces.docs.openapi.headers import headers
-from serve.surfaces.docs.openapi.objects import company
-from serve.surfaces.docs.openapi.operations import paths
+from serve.surfaces.docs import prose, responses
+from serve.surfaces.docs.company_schema import company
+from serve.surfaces.docs.examples import EXAMPLES
+from serve.surfaces.docs.headers import headers
+from serve.surfaces.docs.paths import paths
 
 OPENAPI: Final = "3.1.0"
 
@@ -63,7 +62,7 @@ def document(
     parameters, objects, bodies, headers and examples.
     """
     words = parameters.words()
-    error_schemas, error_responses = answers.components(product, lang)
+    error_schemas, error_responses = responses.components(product, lang)
     return {
         "openapi": OPENAPI,
         "info": {

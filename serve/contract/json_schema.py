@@ -1,6 +1,6 @@
 """The JSON Schema (2020-12) of an object of an answer or a body, made from its class.
 
->>> from serve.contract.objects.common import CoutEtSolde
+>>> from serve.contract.answers import CoutEtSolde
 >>> component_schema(CoutEtSolde, "en")["properties"]["solde"]
 {'type': 'integer', 'description': 'Credits left.'}
 """
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from serve.contract.objects.declaration import (
+from serve.contract.declaration import (
     AbsentKey,
     Component,
     EncodedJson,

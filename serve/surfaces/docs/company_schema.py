@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve.contract import company_fields
-from serve.contract.objects.declaration import KnownValues, with_keywords
-from serve.contract.objects.json_schema import Schema, schema
+from serve.contract.declaration import KnownValues, with_keywords
+from serve.contract.json_schema import Schema, schema
 from serve.contract.text import Lang, Text
 from shards.codec.record import CONTACTS
 from shards.query import STATES

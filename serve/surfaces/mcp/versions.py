@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from serve.request import json_body
-from serve.surfaces.mcp.protocol import messages
-from serve.surfaces.mcp.protocol.messages import Message
+from serve.surfaces.mcp import messages
+from serve.surfaces.mcp.messages import Message
 
 MODERN: Final = "2026-07-28"
 # The newest first. 2024-11-05 is absent: its transport is a stream of events (HTTP+SSE), and there is none here.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from serve.surfaces.docs.manual.request_example import RequestExample, request_example
+from serve.surfaces.docs.request_example import RequestExample, request_example
 
 _JSON: Final = "application/json"
 # Of a longer pattern or list of values a reader learns nothing.

@@ -1,4 +1,4 @@
-"""The examples of the document are answers of the bundled data (serve/surfaces/docs/openapi/examples.json)."""
+"""The examples of the document are answers of the bundled data (serve/surfaces/docs/examples.json)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from quota.ledger.calls import Purchase
-from serve.surfaces.docs.openapi.examples import FILE
+from serve.surfaces.docs.examples import FILE
 from tests import golden
 from tests.serve.client import PLANS, Customer, Served, serving
 from tests.serve.clock import Clock

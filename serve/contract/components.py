@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Annotated, Any, Final, get_args, get_origin
 
+from serve.contract import answers as common
+from serve.contract import record_answers, search_answers
+from serve.contract.declaration import Component, component_name
 from serve.contract.feature import Product
-from serve.contract.objects import common, record, search
-from serve.contract.objects.declaration import Component, component_name
-from serve.contract.objects.json_schema import Schema, component_schema
+from serve.contract.json_schema import Schema, component_schema
 from serve.contract.text import Lang, Text
 
-_MODULES: Final = (common, search, record)
+_MODULES: Final = (common, search_answers, record_answers)
 
 
 def schemas(lang: Lang, product: Product | None = None) -> dict[str, Schema]:

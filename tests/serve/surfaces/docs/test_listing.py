@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from tests.serve.conformance import DOCUMENT
-from tests.serve.surfaces.docs.openapi.listing import listing
+from tests.serve.surfaces.docs.listing import listing
 
 MOST_LINES = 2_000
 SEARCH = "/api/v1/societes"

@@ -7,7 +7,7 @@ import orjson
 
 from quota.plans import SLUGS
 from serve.contract import seed_tables
-from serve.contract.objects.declaration import (
+from serve.contract.declaration import (
     AbsentKey,
     Component,
     Count,
@@ -40,7 +40,7 @@ OutilApi = Annotated[
         "False where the API tool (outil API) is missing to the plan paid for.",
     ),
 ]
-# A company as it is stored: the fields of it are described in serve/surfaces/docs/openapi/objects.py.
+# A company as it is stored: the fields of it are described in serve/surfaces/docs/company_schema.py.
 Societe = Annotated[Mapping[str, Any], Component("Societe")]
 
 
