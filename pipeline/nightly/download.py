@@ -23,7 +23,7 @@ from typing import IO, Final
 from blake3 import blake3
 
 from pipeline.errors import FetchError
-from pipeline.nightly import plausibility
+from pipeline.nightly import published_files
 from pipeline.nightly.client import Answer, Client
 from pipeline.nightly.published_files import PublishedFile
 from pipeline.nightly.receipt import Receipt, Validators
@@ -239,9 +239,9 @@ class EditionDownload:
 
     def _start(self, answer: Answer, part: PartFile) -> None:
         """Begin a new file, with the validators of the answer."""
-        plausibility.refuse_page(self.address, b"", answer.content_type)
+        published_files.refuse_page(self.address, b"", answer.content_type)
         if self.bounded and answer.size is not None:
-            plausibility.refuse_size(self.address, answer.size, self.file.size)
+            published_files.refuse_size(self.address, answer.size, self.file.size)
         part.start(Validators(answer.etag, answer.modified, self.address), answer.size)
 
     async def _append(self, answer: Answer, part: PartFile, pace: Pace) -> None:
@@ -251,11 +251,11 @@ class EditionDownload:
             try:
                 async for piece in answer.pieces:
                     if part.at == 0:
-                        plausibility.refuse_page(self.address, piece)
+                        published_files.refuse_page(self.address, piece)
                     part.append(piece, out)
                     self.came(len(piece))
                     if self.bounded and part.at > self.file.size[1]:
-                        plausibility.refuse_size(self.address, part.at, self.file.size)
+                        published_files.refuse_size(self.address, part.at, self.file.size)
                     pace.take(len(piece))
                     body.take(len(piece))
             finally:

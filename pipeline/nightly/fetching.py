@@ -15,11 +15,15 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pipeline.errors import FetchError
-from pipeline.nightly import client, plausibility, published_files, receipt
+from pipeline.nightly import client, published_files, receipt
 from pipeline.nightly.client import Client
 from pipeline.nightly.download import SLOWEST, EditionDownload, PartFile, SlowServerError
-from pipeline.nightly.plausibility import ImplausibleError
-from pipeline.nightly.published_files import Edition, PublishedFile, SourceSettings
+from pipeline.nightly.published_files import (
+    Edition,
+    ImplausibleError,
+    PublishedFile,
+    SourceSettings,
+)
 from pipeline.nightly.receipt import Receipt, Validators
 from pipeline.workers.isolation import Limits
 from shards.generations import atomic_files, locks
@@ -318,10 +322,12 @@ def _checked_rows(
     file: PublishedFile, edition: Edition, path: Path, size: int, shared: _Round
 ) -> int:
     """The rows of a file that has come whole, if it is credible."""
-    rows = plausibility.count_rows_isolated(shared.settings.limits, path, edition.name, file.source)
+    rows = published_files.count_rows_isolated(
+        shared.settings.limits, path, edition.name, file.source
+    )
     if file.source not in shared.settings.accept:
         before = receipt.all_of(shared.raw / file.source, file.name)
-        plausibility.compare(file, size, rows, before[0] if before else None)
+        published_files.compare(file, size, rows, before[0] if before else None)
     return rows
 
 

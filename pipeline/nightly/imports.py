@@ -25,7 +25,7 @@ from pipeline.nightly import published_files
 from pipeline.publishing import country
 from pipeline.registers import FOLDER, REGISTERS, file_set
 from pipeline.registers.register import RowCounts
-from pipeline.registers.toml import column_mapping
+from pipeline.registers.toml import entity
 from pipeline.stages import identifiers
 from pipeline.stages.rejections import MAX_SHARE
 from pipeline.workers.isolation import Limits
@@ -261,7 +261,7 @@ def _refuse_rejections(source: str, edition: EditionImport, most: float | None) 
 
 def _refuse_unreadable(source: str, edition: EditionImport) -> None:
     """Refuse an edition whose dates or amounts are written in another way: those that can be read may be wrong."""
-    for reason in column_mapping.UNREADABLE.values():
+    for reason in entity.UNREADABLE.values():
         count = edition.comptage["traites"].get(reason, 0)
         if count > _MOST_UNREADABLE * edition.kept_rows:
             raise BuildError(

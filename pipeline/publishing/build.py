@@ -29,10 +29,9 @@ from pipeline import canonical
 from pipeline import seeds as tables
 from pipeline.canonical import TABLES
 from pipeline.errors import BuildError
-from pipeline.publishing import country, groups, kept_countries, plan, receipts
+from pipeline.publishing import country, groups, plan, receipts
 from pipeline.publishing.plan import BuildInput, BuildOptions
-from pipeline.publishing.receipts import BuiltCountry, WorkFolder
-from pipeline.publishing.task import Task
+from pipeline.publishing.receipts import BuiltCountry, Task, WorkFolder
 from pipeline.seeds import Seeds
 from pipeline.stages import input_files, objections, quality_report, rejections
 from pipeline.stages.input_files import Survey
@@ -100,7 +99,7 @@ def run(options: BuildOptions) -> BuildResult:
     wanted = plan.wanted_countries(options.pays, seeds)
     kept = [pays.iso2 for pays in seeds.pays if pays.iso2 not in wanted]
     with receipts.open_workdir(options.out) as work:
-        previous = kept_countries.read_published(options.out) if kept else None
+        previous = receipts.read_published(options.out) if kept else None
         known = objections.collect(options.out, options.objections, seeds)
         _check_objections(options.out, known, kept)
         build_input = plan.read_input(options.inputs)
@@ -120,10 +119,10 @@ def run(options: BuildOptions) -> BuildResult:
             _link_shards(published.folder, reused, staged)
             _link_shards(work.done, [of_country.iso2 for of_country in fresh], staged)
             if previous:
-                files |= kept_countries.link_shards(previous, kept, staged)
+                files |= receipts.link_shards(previous, kept, staged)
                 counts |= {iso2: previous.counts[iso2] for iso2 in kept}
                 qualities |= {iso2: previous.qualities[iso2] for iso2 in kept}
-                sources = kept_countries.merge_sources(previous, sources)
+                sources = receipts.merge_sources(previous, sources)
             others = {iso2: previous.sources.get(iso2, ()) for iso2 in kept} if previous else {}
             registers = _sources_by_country(options.inputs, build_input, wanted, others)
             lists = _reference_lists(seeds, counts)
@@ -236,7 +235,7 @@ def _check_objections(out: Path, known: Objections, kept: Collection[str]) -> No
         raise BuildError(
             f"objections: a new one is of {unbuilt[0]}, which stays as published; add {unbuilt[0]} to --pays"
         )
-    if not known.known and kept_countries.has_objections(out):
+    if not known.known and receipts.has_objections(out):
         raise BuildError(
             f"the published generation honours objections, and {out / objections.KEPT} is gone; give "
             "their file as --objections"

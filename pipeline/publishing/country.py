@@ -26,10 +26,9 @@ import polars as pl
 from pipeline import canonical
 from pipeline.canonical import COMPANIES, COMPTES
 from pipeline.errors import BuildError
-from pipeline.publishing import receipts, shard_input, sorted_runs
-from pipeline.publishing.receipts import BuiltCountry
-from pipeline.publishing.sorted_runs import Run
-from pipeline.publishing.task import Task
+from pipeline.publishing import receipts, shard_input
+from pipeline.publishing.receipts import BuiltCountry, Task
+from pipeline.publishing.shard_input import Run
 from pipeline.seeds import Seeds
 from pipeline.stages import (
     clauses,
@@ -381,7 +380,7 @@ def _finish(
     for number, piece in enumerate(good):
         stages = _add_columns(task, piece.lazy(), facts).pipe(shard_input.sort_companies)
         finished = require_rows(stages.collect(engine="in-memory"), "the stages", piece.height)
-        run = sorted_runs.write(
+        run = shard_input.write(
             task.work / f"{number:05}.run", start, shard_input.json_lines(finished)
         )
         runs.append(run)

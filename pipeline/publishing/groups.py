@@ -13,7 +13,7 @@ from typing import Final
 import polars as pl
 
 from pipeline import canonical
-from pipeline.publishing.kept_countries import PreviousGeneration
+from pipeline.publishing.receipts import PreviousGeneration
 from pipeline.stages import implausible_values, input_files
 from shards.generations import atomic_files, groups, register_sources
 from shards.generations.groups import GROUP_SOURCES, GROUPS, NATURES, Relationship

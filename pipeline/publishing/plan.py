@@ -15,8 +15,7 @@ from pipeline import code_version
 from pipeline import seeds as tables
 from pipeline.errors import BuildError
 from pipeline.publishing import receipts
-from pipeline.publishing.receipts import BUILDING, WorkFolder
-from pipeline.publishing.task import Tables, Task
+from pipeline.publishing.receipts import BUILDING, Tables, Task, WorkFolder
 from pipeline.seeds import Seeds
 from pipeline.stages import complements, input_files, money, objections, rejections, sectors
 from pipeline.stages.input_files import Survey

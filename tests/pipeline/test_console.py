@@ -6,7 +6,7 @@ import pytest
 
 from pipeline import console, seeds
 from pipeline.registers.accounts import account_import, uk_accounts
-from pipeline.registers.toml import account_lines, column_mapping, entity, filings
+from pipeline.registers.toml import account_lines, entity, filings
 from pipeline.stages import (
     doubtful_accounts,
     implausible_values,
@@ -29,7 +29,7 @@ REASONS = {
     sectors.ABSENT,
     entity.NO_ID,
     entity.NO_NAME,
-    *column_mapping.UNREADABLE.values(),
+    *entity.UNREADABLE.values(),
     filings.NO_CLOSE,
     filings.NO_SCALE,
     filings.NO_CURRENCY,

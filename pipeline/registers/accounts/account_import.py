@@ -27,8 +27,7 @@ from pipeline.canonical import COMPTES, InputError
 from pipeline.registers import packing
 from pipeline.registers.accounts import chart, documents, filing, statement
 from pipeline.registers.accounts.chart import Taxonomy
-from pipeline.registers.accounts.documents import Document
-from pipeline.registers.accounts.filed_account import AccountsResult, FiledAccount, Reader
+from pipeline.registers.accounts.documents import AccountsResult, Document, FiledAccount, Reader
 from pipeline.registers.accounts.filing import MALFORMED, TOO_LONG, UNREADABLE, Fact, FilingError
 from pipeline.registers.accounts.statement import BATCH, Row, Tally
 from pipeline.registers.company_identifiers import NO_COMPANY, is_identifier

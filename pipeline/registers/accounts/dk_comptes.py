@@ -16,10 +16,10 @@ from datetime import date
 from typing import Final
 
 from pipeline.registers.accounts import account_import, xbrl_instance
-from pipeline.registers.accounts.documents import Document
-from pipeline.registers.accounts.filed_account import (
+from pipeline.registers.accounts.documents import (
     NO_CLOSING,
     NO_NUMBER,
+    Document,
     FiledAccount,
     day,
 )

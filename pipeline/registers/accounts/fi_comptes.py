@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from pipeline.registers.accounts import account_import, xbrl_instance
-from pipeline.registers.accounts.documents import Document
-from pipeline.registers.accounts.filed_account import (
+from pipeline.registers.accounts.documents import (
     NO_NUMBER,
+    Document,
     FiledAccount,
     day,
 )

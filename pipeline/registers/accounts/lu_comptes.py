@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from pipeline.registers import record_stream
 from pipeline.registers.accounts import account_import
-from pipeline.registers.accounts.documents import Document
-from pipeline.registers.accounts.filed_account import (
+from pipeline.registers.accounts.documents import (
     NO_NUMBER,
     AccountsResult,
+    Document,
     FiledAccount,
     RefusedAccounts,
     amount,

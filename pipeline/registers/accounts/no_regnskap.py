@@ -16,10 +16,10 @@ from typing import Any, Final
 
 from pipeline.registers import record_stream
 from pipeline.registers.accounts import account_import, chart
-from pipeline.registers.accounts.documents import Document
-from pipeline.registers.accounts.filed_account import (
+from pipeline.registers.accounts.documents import (
     NO_NUMBER,
     AccountsResult,
+    Document,
     FiledAccount,
     amount,
     as_list,

@@ -18,11 +18,11 @@ from typing import Any, Final, NamedTuple
 
 from pipeline.registers import record_stream
 from pipeline.registers.accounts import account_import
-from pipeline.registers.accounts.documents import Document
-from pipeline.registers.accounts.filed_account import (
+from pipeline.registers.accounts.documents import (
     NO_CLOSING,
     NO_NUMBER,
     AccountsResult,
+    Document,
     FiledAccount,
     RefusedAccounts,
     amount,

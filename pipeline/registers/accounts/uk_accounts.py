@@ -12,9 +12,9 @@ from typing import Final
 
 from pipeline.registers import packing
 from pipeline.registers.accounts import account_import, filing
-from pipeline.registers.accounts.documents import Document
-from pipeline.registers.accounts.filed_account import (
+from pipeline.registers.accounts.documents import (
     AccountsResult,
+    Document,
     FiledAccount,
     read_or_refuse,
 )

@@ -27,7 +27,6 @@ from pipeline.registers import file_set
 from pipeline.registers.register import Register, RegisterRows, reason_counts
 from pipeline.registers.toml import (
     accounts_reader,
-    column_mapping,
     declaration_file,
     edition,
     entity,
@@ -35,6 +34,7 @@ from pipeline.registers.toml import (
     source_file,
     sql,
 )
+from pipeline.registers.toml import entity as column_mapping
 from pipeline.registers.toml.declaration import Declaration
 from pipeline.registers.toml.entity import Entity
 from pipeline.registers.toml.main_rows import StoredJoin

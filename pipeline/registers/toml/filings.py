@@ -15,7 +15,7 @@ import polars as pl
 from pipeline.canonical import InputError
 from pipeline.registers.accounts.statement import DAYS
 from pipeline.registers.company_identifiers import NO_COMPANY, is_no_company
-from pipeline.registers.toml import column_mapping, sql
+from pipeline.registers.toml import entity, sql
 from pipeline.registers.toml.declaration import Declaration, FiledAccounts
 from pipeline.registers.toml.entity import NO_ID
 from pipeline.registers.toml.source_file import ROW, FilePart
@@ -61,7 +61,7 @@ def stage(
     columns = frame.collect_schema()
     amounts, values = _amounts(declared, accounts, part, columns)
     identity = _identity(declared, accounts, part, columns)
-    reasons = column_mapping.reasons(declared, columns)
+    reasons = entity.reasons(declared, columns)
     row = pl.lit(f"{rank}/") + pl.col(ROW).cast(pl.String)
     staged = frame.with_columns(**identity).select(
         *identity,

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.canonical import InputError
 from pipeline.errors import FetchError
-from pipeline.nightly import plausibility
+from pipeline.nightly import published_files
 from pipeline.registers import REGISTERS
 from tests import ROOT
 
@@ -41,7 +41,7 @@ def test_the_rows_of_a_file_are_those_that_its_register_reads(source: str) -> No
     with tempfile.TemporaryDirectory() as work:
         read = REGISTERS[source].read([path], Path(work)).counts.read
 
-    assert plausibility.count_rows(path, path.name, REGISTERS[source]) == read
+    assert published_files.count_rows(path, path.name, REGISTERS[source]) == read
 
 
 def test_the_rows_of_all_files_of_an_archive_are_counted() -> None:
@@ -55,20 +55,20 @@ def test_the_rows_of_all_files_of_an_archive_are_counted() -> None:
         ]
         unread = sum(archive.read(name).count(b"\n") - 1 for name in skipped)
 
-    assert plausibility.count_rows(path, path.name, REGISTERS["be-kbo"]) == sum(lines) - unread
+    assert published_files.count_rows(path, path.name, REGISTERS["be-kbo"]) == sum(lines) - unread
 
 
 def test_the_filings_of_an_archive_are_counted() -> None:
     path = RAW / EXCERPTS["uk-accounts"]
 
-    assert plausibility.count_rows(path, path.name, REGISTERS["uk-accounts"]) == 283
+    assert published_files.count_rows(path, path.name, REGISTERS["uk-accounts"]) == 283
 
 
 def test_the_rows_of_a_parquet_file_are_those_of_its_footer(tmp_path: Path) -> None:
     path = tmp_path / "StockUniteLegale_utf8.parquet"
     pl.read_csv(RAW / "fr" / "StockUniteLegale_utf8.csv", infer_schema=False).write_parquet(path)
 
-    assert plausibility.count_rows(path, path.name, REGISTERS["fr-sirene"]) == 5
+    assert published_files.count_rows(path, path.name, REGISTERS["fr-sirene"]) == 5
 
 
 def test_a_parquet_file_that_is_cut_is_refused(tmp_path: Path) -> None:
@@ -89,4 +89,4 @@ def test_a_file_that_is_cut_is_refused(tmp_path: Path, source: str) -> None:
     path.write_bytes(whole.read_bytes()[:-300])
 
     with pytest.raises(FetchError):
-        plausibility.count_rows(path, path.name, REGISTERS[source])
+        published_files.count_rows(path, path.name, REGISTERS[source])

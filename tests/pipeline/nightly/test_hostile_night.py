@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.__main__ import main
 from pipeline.errors import FetchError
-from pipeline.nightly import plausibility
+from pipeline.nightly import published_files
 from pipeline.workers.isolation import Limits
 from tests.pipeline.nightly.test_nightly import RAW, last_report, published
 
@@ -291,7 +291,7 @@ def test_a_fetched_file_is_counted_in_a_process_of_its_own(tmp_path: Path) -> No
     _write(tmp_path / "j.csv.zip", hostile)
 
     with pytest.raises(FetchError, match=r"^j\.csv is empty; download it again"):
-        plausibility.count_rows_isolated(Limits(), tmp_path / "j.csv.zip", "j.csv.zip", "lt-jar")
+        published_files.count_rows_isolated(Limits(), tmp_path / "j.csv.zip", "j.csv.zip", "lt-jar")
 
 
 def test_the_configuration_bounds_the_memory_of_an_import(tmp_path: Path, imported: Path) -> None:

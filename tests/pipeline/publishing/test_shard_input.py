@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.publishing import shard_input, sorted_runs
+from pipeline.publishing import shard_input
 from pipeline.publishing.shard_input import HAS_SITE
 from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.sectors import DIVISION, GROUP
@@ -123,11 +123,11 @@ def test_records_are_to_the_byte_those_of_the_oracle(companies: list[dict[str, A
 def test_records_are_those_of_the_rows_asked_for(
     tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sorted_runs, "BLOCK", block)
+    monkeypatch.setattr(shard_input, "BLOCK", block)
     frame = FRAME.with_columns(
         pl.lit(None).alias(name) for name in record.FIELDS if name not in FRAME.columns
     )
-    run = sorted_runs.write(tmp_path / "run", 0, shard_input.json_lines(frame))
+    run = shard_input.write(tmp_path / "run", 0, shard_input.json_lines(frame))
     order = np.array([2, 0, 1], dtype=np.uint32)
 
     found = shard_input.records([run], order)

@@ -7,23 +7,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.publishing import sorted_runs
+from pipeline.publishing import shard_input
 
 LINES = [f"Société n° {number} {'é' * (number % 7)}".encode() for number in range(50)]
 
 
-def written(folder: Path, size: int) -> list[sorted_runs.Run]:
-    found: list[sorted_runs.Run] = []
+def written(folder: Path, size: int) -> list[shard_input.Run]:
+    found: list[shard_input.Run] = []
     for start in range(0, len(LINES), size):
         path = folder / f"{start}.run"
-        found.append(sorted_runs.write(path, start, blocks(LINES[start : start + size])))
+        found.append(shard_input.write(path, start, blocks(LINES[start : start + size])))
     return found
 
 
 def blocks(lines: list[bytes]) -> list[bytes]:
     return [
-        b"".join(line + b"\n" for line in lines[first : first + sorted_runs.BLOCK])
-        for first in range(0, len(lines), sorted_runs.BLOCK)
+        b"".join(line + b"\n" for line in lines[first : first + shard_input.BLOCK])
+        for first in range(0, len(lines), shard_input.BLOCK)
     ]
 
 
@@ -32,12 +32,12 @@ def blocks(lines: list[bytes]) -> list[bytes]:
 def test_lines_are_read_in_the_order_asked_for(
     tmp_path: Path, size: int, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sorted_runs, "BLOCK", block)
+    monkeypatch.setattr(shard_input, "BLOCK", block)
     found = written(tmp_path, size)
 
     @given(st.lists(st.integers(0, len(LINES) - 1)))
     def hold(numbers: list[int]) -> None:
-        read = list(sorted_runs.read(found, np.array(numbers, dtype=np.uint32)))
+        read = list(shard_input.read(found, np.array(numbers, dtype=np.uint32)))
 
         assert read == [LINES[number] for number in numbers]
 
@@ -45,8 +45,8 @@ def test_lines_are_read_in_the_order_asked_for(
 
 
 def test_an_empty_run_is_read_as_nothing(tmp_path: Path) -> None:
-    empty = sorted_runs.write(tmp_path / "a", 0, [])
-    whole = sorted_runs.write(tmp_path / "b", empty.stop, blocks(LINES))
+    empty = shard_input.write(tmp_path / "a", 0, [])
+    whole = shard_input.write(tmp_path / "b", empty.stop, blocks(LINES))
 
-    assert list(sorted_runs.read([empty, whole], np.arange(50, dtype=np.uint32))) == LINES
-    assert list(sorted_runs.read([empty], np.empty(0, dtype=np.uint32))) == []
+    assert list(shard_input.read([empty, whole], np.arange(50, dtype=np.uint32))) == LINES
+    assert list(shard_input.read([empty], np.empty(0, dtype=np.uint32))) == []

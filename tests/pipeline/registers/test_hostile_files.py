@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.canonical import InputError
 from pipeline.errors import FetchError
-from pipeline.nightly import plausibility
+from pipeline.nightly import published_files
 from pipeline.registers import REGISTERS, packing
 from pipeline.registers.accounts import documents, filing
 from pipeline.registers.accounts.filing import FilingError
@@ -152,7 +152,7 @@ def test_a_small_file_that_unpacks_to_much_is_refused(
         packing_of != "zip in zip"
     ):  # of which a fetch counts the zips alone, where there is no reader to ask
         with pytest.raises(FetchError, match="unpacks to more than"):
-            plausibility.count_rows(file, name, REGISTERS[source])
+            published_files.count_rows(file, name, REGISTERS[source])
 
 
 @pytest.mark.parametrize("source", ["ee", "fr-comptes"])

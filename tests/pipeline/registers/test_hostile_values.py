@@ -17,12 +17,7 @@ import pytest
 from pipeline import seeds
 from pipeline.canonical import COMPANIES, INTEGER, NUMBER
 from pipeline.registers import FOLDER
-from pipeline.registers.toml import (
-    column_mapping,
-    declaration_file,
-    declaration_reader,
-    source_file,
-)
+from pipeline.registers.toml import declaration_file, declaration_reader, entity, source_file
 from pipeline.registers.toml.declaration import Declaration
 from pipeline.registers.toml.source_file import ROW, FilePart
 from pipeline.stages import implausible_values, money
@@ -164,7 +159,7 @@ def test_a_value_that_cannot_be_never_removes_a_row_of_a_register(
                 ).all(), name
     for name in set(typed(declared)) - {"date_source"}:
         if roots(declared, iter(declared.columns[name].sql)) & changed:
-            assert counts.noted[column_mapping.UNREADABLE.get(name, f"{name} illisible")] > 0
+            assert counts.noted[entity.UNREADABLE.get(name, f"{name} illisible")] > 0
 
 
 def test_a_day_that_stands_for_no_end_ends_nothing(tmp_path: Path) -> None:

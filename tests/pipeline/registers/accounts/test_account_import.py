@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.canonical import InputError
 from pipeline.errors import FetchError
-from pipeline.nightly import plausibility
+from pipeline.nightly import published_files
 from pipeline.registers import REGISTERS
 from pipeline.registers.accounts import account_import
 from tests.pipeline.registers import published
@@ -257,4 +257,4 @@ def test_a_zip_that_is_not_read_here_has_its_own_remedy(
     with pytest.raises(InputError, match=message):
         imported(source, [tmp_path / "a.zip"], tmp_path / "out")
     with pytest.raises(FetchError, match=message):
-        plausibility.count_rows(tmp_path / "a.zip", "a.zip", REGISTERS[source])
+        published_files.count_rows(tmp_path / "a.zip", "a.zip", REGISTERS[source])
