@@ -4,7 +4,7 @@ Read `nightly` (the stages in order), then `imports` (each edition in a folder o
 `command` is the command line of `fetch` and `nightly`.
 
 The fetch of `python -m pipeline fetch SOURCE --out RAW` is the first stage: `published_files` (the files that registers
-publish: seeds/sources.csv), then `fetching` (sources, files, editions), `download` (one file: conditional, resumed,
-retried, ended if too slow), `plausibility` (the checks that make a file credible) and `receipt` (the record beside it).
+publish, seeds/sources.csv, and the checks that make a file credible), then `fetching` (sources, files, editions),
+`download` (one file: conditional, resumed, retried, ended if too slow) and `receipt` (the record beside it).
 `client` is the only module of the batch job that speaks HTTP.
 """

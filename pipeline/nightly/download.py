@@ -2,7 +2,7 @@
 
 Read `EditionDownload` at the end first. A download that was interrupted goes on with Range and If-Range, so that a
 server which has published anew in between sends the whole file. When `run` returns, the file is complete as announced;
-`plausibility` decides whether it is credible.
+`published_files` decides whether it is credible.
 
 The bytes grow in a `PartFile`: `.fetch/<file>`; `<file>.part.json` has the validators of the representation they belong
 to (RFC 9110 §8.8), and a digest of the bytes that were there at the last checkpoint. A later night keeps only those:

@@ -1,7 +1,10 @@
-"""The files that registers publish: the rows of seeds/sources.csv, as values.
+"""The files that registers publish, as values, and the checks that make a fetched file credible.
 
-A file whose name or address holds `{date:…}` appears in dated editions. This module reads the table and computes
-addresses; it asks no server.
+The files are the rows of seeds/sources.csv. A file whose name or address holds `{date:…}` appears in dated editions.
+
+A server may send a page that says "maintenance", half a file with the right length, or a file with half of its rows.
+Nothing of that may take the place of a good file: its bytes, its layout and its size are checked, and compared with the
+edition before it. This module asks no server.
 """
 
 from collections.abc import Mapping
@@ -28,6 +31,12 @@ DAYS: Final[Mapping[str, int | None]] = {
     "annuelle": 366,
     "unique": None,
 }
+# An edition with fewer or more than these shares of the rows or bytes of the one before is taken for a mistake.
+LEAST_SHARE: Final = 0.9
+MOST_SHARE: Final = 1.5
+
+_CHUNK: Final = 1 << 20
+_PAGES: Final = (b"<!doctype html", b"<html", b"<head", b"<script")
 _DATE: Final = "{date"
 _COLUMNS: Final = (
     "source", "fichier", "adresse", "hotes", "cadence", "editions", "compte", "entete",
@@ -162,12 +171,7 @@ def editions(file: PublishedFile, today: date) -> list[Edition]:
     return list(dict.fromkeys(found))
 
 
-# An edition with fewer or more than these shares of the rows or bytes of the one before is taken for a mistake.
-LEAST_SHARE: Final = 0.9
-MOST_SHARE: Final = 1.5
-
-_CHUNK: Final = 1 << 20
-_PAGES: Final = (b"<!doctype html", b"<html", b"<head", b"<script")
+# -- the checks of a fetched file ----------------------------------------------------
 
 
 class ImplausibleError(FetchError):

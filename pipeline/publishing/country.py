@@ -380,7 +380,7 @@ def _finish(
     for number, piece in enumerate(good):
         stages = _add_columns(task, piece.lazy(), facts).pipe(shard_input.sort_companies)
         finished = require_rows(stages.collect(engine="in-memory"), "the stages", piece.height)
-        run = shard_input.write(
+        run = shard_input.write_run(
             task.work / f"{number:05}.run", start, shard_input.json_lines(finished)
         )
         runs.append(run)

@@ -1,4 +1,4 @@
-"""The work folder of a build, and receipts: the countries that need not be built again.
+"""The task of building one country, its work folder, and receipts: the countries that need not be built again.
 
 The work folder, `DATA/.building`, has the finished countries and temporary files. It outlives a build that fails or
 dies, so that the next build takes the finished countries and builds the others. A build that succeeds removes it.
@@ -9,7 +9,8 @@ shard if its own key is the same and no byte has changed, of the receipt neither
 build would publish. A receipt that does not match is deleted with its shard.
 
 A published build leaves the receipts of its countries in `DATA/.receipts`. A country with an unchanged key would give
-the same bytes, so its published shard is linked after its bytes are checked against the manifest.
+the same bytes, so its published shard is linked after its bytes are checked against the manifest: a file damaged on
+disk must not get a new, valid digest. So are the shards of countries that a build keeps as published (`--pays`).
 """
 
 import shutil
@@ -46,138 +47,6 @@ from shards.generations import (
 from shards.generations.manifest import File, InputSource, Manifest
 from shards.generations.reference import CellCount
 from shards.generations.register_sources import Imports
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """The lookup tables of the stages, made once for all countries."""
-
-    seeds: Seeds
-    rates: pl.DataFrame
-    nace: pl.DataFrame
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One country to build: plain values, to be sent to another process.
-
-    Attributes:
-        done: the folder of its shard and its receipt.
-        work: a folder in which the task makes one of its own, removed at the end.
-        key: of the receipt; see `resume.key`.
-        hidden: what persons have objected to.
-        unmet: of these, the companies that no build has met yet.
-        personal_mailboxes: whether e-mail addresses of persons are kept.
-        batch: how many companies are rows in memory at once.
-        memory: bytes that the task takes.
-    """
-
-    iso2: str
-    companies: tuple[InputPart, ...]
-    comptes: tuple[InputPart, ...]
-    tables: Tables
-    max_rejected: float
-    personal_mailboxes: bool
-    out: Path
-    done: Path
-    work: Path
-    key: str
-    hidden: Hidden
-    unmet: frozenset[str]
-    batch: int
-    memory: int
-
-    @property
-    def rows(self) -> int:
-        return sum(part.rows for part in self.companies)
-
-    def file(self, name: str) -> Path:
-        """A file of rows in its folder."""
-        return self.work / f"{name}.parquet"
-
-    @property
-    def rejected_files(self) -> tuple[Path, Path]:
-        """The files of its rejected rows and statement lines."""
-        return rejections.rows_path(self.out, self.iso2), rejections.lines_path(self.out, self.iso2)
-
-
-@dataclass(frozen=True, slots=True)
-class PreviousGeneration:
-    """The published generation, the source of the kept countries."""
-
-    folder: Path
-    manifest: Manifest
-    counts: Mapping[str, tuple[CellCount, ...]]
-    qualities: Mapping[str, Quality]
-    sources: Imports
-
-
-def read_published(data: Path) -> PreviousGeneration:
-    """Read the published generation of `data`.
-
-    Raises:
-        BuildError: a folder without a published generation.
-        ShardError: a generation that cannot be read.
-    """
-    generation = pointer.current_name(data)
-    if generation is None:
-        raise BuildError(
-            f"{data} has no published generation to take the other countries from; "
-            "build all countries first, without --pays"
-        )
-    folder = data / generation
-    lists = reference.load((folder / generation_files.REFERENCE).read_bytes())
-    report = folder / generation_files.QUALITY
-    return PreviousGeneration(
-        folder=folder,
-        manifest=generation_files.read_manifest(folder),
-        counts=lists.counts,
-        qualities=quality_report.load(report.read_bytes(), report),
-        sources=canonical.read_sources(folder),
-    )
-
-
-def has_objections(data: Path) -> bool:
-    """Whether the report of the published generation counts objections; not, if it cannot be read."""
-    try:
-        generation = pointer.current_name(data)
-        if generation is None:
-            return False
-        report = data / generation / generation_files.QUALITY
-        found = quality_report.load(report.read_bytes(), report)
-    except (BuildError, ShardError, OSError):
-        return False
-    return any(quality.oppositions for quality in found.values())
-
-
-def link_shards(
-    previous: PreviousGeneration, countries: Iterable[str], staged: Path
-) -> dict[str, File]:
-    """Link the shards of `countries` into the folder `staged`; return their digests.
-
-    Raises:
-        BuildError: a shard that is missing or differs from the manifest.
-    """
-    kept = {}
-    for iso2 in countries:
-        name = generation_files.shard_name(iso2)
-        known = previous.manifest.files.get(name)
-        if known is None or manifest.digest(previous.folder / name) != known:
-            raise BuildError(
-                f"{previous.folder / name} is missing or not the file of its manifest; "
-                "build all countries, without --pays"
-            )
-        atomic_files.link(previous.folder / name, staged / name)
-        kept[name] = known
-    return kept
-
-
-def merge_sources(previous: PreviousGeneration, new: Iterable[InputSource]) -> list[InputSource]:
-    """The new sources, and the previous ones whose name is not among them."""
-    found = list(new)
-    names = {source.path for source in found}
-    return found + [source for source in previous.manifest.sources if source.path not in names]
-
 
 BUILDING: Final = ".building"
 FOLDER: Final = ".receipts"
@@ -216,6 +85,62 @@ def open_workdir(out: Path) -> Iterator[WorkFolder]:
                 shutil.rmtree(folder)
             raise
         shutil.rmtree(folder)
+
+
+# -- the task of a country -----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The lookup tables of the stages, made once for all countries."""
+
+    seeds: Seeds
+    rates: pl.DataFrame
+    nace: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One country to build: plain values, to be sent to another process.
+
+    Attributes:
+        done: the folder of its shard and its receipt.
+        work: a folder in which the task makes one of its own, removed at the end.
+        key: of the receipt; see `key`.
+        hidden: what persons have objected to.
+        unmet: of these, the companies that no build has met yet.
+        personal_mailboxes: whether e-mail addresses of persons are kept.
+        batch: how many companies are rows in memory at once.
+        memory: bytes that the task takes.
+    """
+
+    iso2: str
+    companies: tuple[InputPart, ...]
+    comptes: tuple[InputPart, ...]
+    tables: Tables
+    max_rejected: float
+    personal_mailboxes: bool
+    out: Path
+    done: Path
+    work: Path
+    key: str
+    hidden: Hidden
+    unmet: frozenset[str]
+    batch: int
+    memory: int
+
+    @property
+    def rows(self) -> int:
+        return sum(part.rows for part in self.companies)
+
+    def file(self, name: str) -> Path:
+        """A file of rows in its folder."""
+        return self.work / f"{name}.parquet"
+
+    @property
+    def rejected_files(self) -> tuple[Path, Path]:
+        """The files of its rejected rows and statement lines."""
+        return rejections.rows_path(self.out, self.iso2), rejections.lines_path(self.out, self.iso2)
 
 
 # -- receipts of finished countries --------------------------------------------------
@@ -355,3 +280,84 @@ def keep_receipts(out: Path, done: Path) -> None:
     folder.mkdir(exist_ok=True)
     for path in done.glob("*.json"):
         path.replace(folder / path.name)
+
+
+# -- countries kept as published (`--pays`) ------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousGeneration:
+    """The published generation, the source of the kept countries."""
+
+    folder: Path
+    manifest: Manifest
+    counts: Mapping[str, tuple[CellCount, ...]]
+    qualities: Mapping[str, Quality]
+    sources: Imports
+
+
+def read_published(data: Path) -> PreviousGeneration:
+    """Read the published generation of `data`.
+
+    Raises:
+        BuildError: a folder without a published generation.
+        ShardError: a generation that cannot be read.
+    """
+    generation = pointer.current_name(data)
+    if generation is None:
+        raise BuildError(
+            f"{data} has no published generation to take the other countries from; "
+            "build all countries first, without --pays"
+        )
+    folder = data / generation
+    lists = reference.load((folder / generation_files.REFERENCE).read_bytes())
+    report = folder / generation_files.QUALITY
+    return PreviousGeneration(
+        folder=folder,
+        manifest=generation_files.read_manifest(folder),
+        counts=lists.counts,
+        qualities=quality_report.load(report.read_bytes(), report),
+        sources=canonical.read_sources(folder),
+    )
+
+
+def has_objections(data: Path) -> bool:
+    """Whether the report of the published generation counts objections; not, if it cannot be read."""
+    try:
+        generation = pointer.current_name(data)
+        if generation is None:
+            return False
+        report = data / generation / generation_files.QUALITY
+        found = quality_report.load(report.read_bytes(), report)
+    except (BuildError, ShardError, OSError):
+        return False
+    return any(quality.oppositions for quality in found.values())
+
+
+def link_shards(
+    previous: PreviousGeneration, countries: Iterable[str], staged: Path
+) -> dict[str, File]:
+    """Link the shards of `countries` into the folder `staged`; return their digests.
+
+    Raises:
+        BuildError: a shard that is missing or differs from the manifest.
+    """
+    kept = {}
+    for iso2 in countries:
+        name = generation_files.shard_name(iso2)
+        known = previous.manifest.files.get(name)
+        if known is None or manifest.digest(previous.folder / name) != known:
+            raise BuildError(
+                f"{previous.folder / name} is missing or not the file of its manifest; "
+                "build all countries, without --pays"
+            )
+        atomic_files.link(previous.folder / name, staged / name)
+        kept[name] = known
+    return kept
+
+
+def merge_sources(previous: PreviousGeneration, new: Iterable[InputSource]) -> list[InputSource]:
+    """The new sources, and the previous ones whose name is not among them."""
+    found = list(new)
+    names = {source.path for source in found}
+    return found + [source for source in previous.manifest.sources if source.path not in names]

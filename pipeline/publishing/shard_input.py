@@ -1,7 +1,9 @@
 """The input of the shard writer: layout order, columns, records, statements and ratios of a country.
 
 A row in layout order is a row of the shard. The searched and sorted columns of all companies are in memory at once,
-about 100 bytes a company; their records are in sorted runs on disk, and the layout order names the next record.
+about 100 bytes a company. Their records are in sorted runs on disk, for an external merge sort: each piece of a country
+is sorted and written as a run, and all runs are read together in layout order, one block of each in memory, so that the
+merge writes no file. Blocks are compressed lightly, since a run is read twice and deleted.
 
 Texts and numbers go from Polars to NumPy without becoming Python objects. Polars renders records and statements, a
 block at a time, to the same bytes as `record.encode` and orjson, which write JSON alike: shortest floats, the same
@@ -39,85 +41,6 @@ from shards.ratios.ratio_table import chart_lines
 from shards.writing.name_index import FormerNames
 from shards.writing.writer import Columns
 
-BLOCK: Final = 1_024  # lines; the last block of a run has fewer. About 1 MB uncompressed
-_END: Final = ord("\n")
-_LEVEL: Final = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A file of lines; `start` is the number of its first line among all runs of the country.
-
-    Block i is the bytes [offsets[i], offsets[i + 1]) of the file. `lengths` are the bytes of the
-    lines, line ends included.
-    """
-
-    path: Path
-    start: int
-    offsets: Sequence[int]
-    lengths: NDArray[np.uint32]
-
-    @property
-    def stop(self) -> int:
-        return self.start + len(self.lengths)
-
-
-def write(path: Path, start: int, blocks: Iterable[bytes]) -> Run:
-    """Write a run; each of `blocks` holds BLOCK lines, the last one the rest."""
-    compress = zstandard.ZstdCompressor(level=_LEVEL).compress
-    sizes: list[int] = []
-    lengths = [np.empty(0, dtype=np.uint32)]
-    with path.open("wb") as stream:
-        for block in blocks:
-            ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == _END)
-            lengths.append(np.diff(ends, prepend=-1).astype(np.uint32))
-            sizes.append(stream.write(compress(block)))
-    return Run(path, start, [0, *accumulate(sizes)], np.concatenate(lengths))
-
-
-def read(runs: Sequence[Run], numbers: NDArray[np.uint32]) -> Iterator[bytes]:
-    """The lines of these numbers, in their order, without line ends.
-
-    Fast if the numbers within each run ascend.
-    """
-    starts = np.array([run.start for run in runs])
-    files: list[BinaryIO] = []
-    try:
-        files += [run.path.open("rb") for run in runs]
-        current = [_OpenBlock(-1, b"", [])] * len(runs)
-        for first in range(0, len(numbers), BLOCK):
-            some = numbers[first : first + BLOCK].astype(np.int64)
-            of = np.searchsorted(starts, some, side="right") - 1
-            blocks, places = np.divmod(some - starts[of], BLOCK)
-            for run, block, place in zip(
-                of.tolist(), blocks.tolist(), places.tolist(), strict=True
-            ):
-                if current[run].block != block:
-                    current[run] = _read_block(runs[run], files[run], block)
-                found = current[run]
-                yield found.lines[found.ends[place] : found.ends[place + 1] - 1]
-    finally:
-        for file in files:
-            file.close()
-
-
-@dataclass(frozen=True, slots=True)
-class _OpenBlock:
-    """A decompressed block: line i is lines[ends[i] : ends[i + 1]]."""
-
-    block: int
-    lines: bytes
-    ends: Sequence[int]
-
-
-def _read_block(run: Run, file: BinaryIO, block: int) -> _OpenBlock:
-    file.seek(run.offsets[block])
-    packed = file.read(run.offsets[block + 1] - run.offsets[block])
-    lengths = run.lengths[block * BLOCK : (block + 1) * BLOCK]
-    ends = [0, *accumulate(lengths.tolist())]
-    return _OpenBlock(block, zstandard.decompress(packed, max_output_size=ends[-1]), ends)
-
-
 HAS_SITE: Final = "has_site"  # working column
 _NUMBER: Final = "number"
 # The columns that `columns` needs, beside HAS_SITE.
@@ -137,6 +60,9 @@ NO_COMPANIES: Final = pl.DataFrame(
 )
 # By row: the codes of the lines that were withheld, by year.
 Withheld = Mapping[int, Mapping[str, Sequence[str]]]
+BLOCK: Final = 1_024  # lines; the last block of a run has fewer. About 1 MB uncompressed
+_NEWLINE: Final = ord("\n")
+_LEVEL: Final = 1  # of the compression of runs
 # Digits of a date, yyyymmdd.
 _DATE_DIGITS: Final = 8
 # Statement lines that are written as JSON together; the lines of a company are never parted.
@@ -263,6 +189,24 @@ def _numbers(values: pl.Series, dtype: type[np.generic]) -> NDArray[Any]:
 # -- records -------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A file of lines; `start` is the number of its first line among all runs of the country.
+
+    Block i is the bytes [offsets[i], offsets[i + 1]) of the file. `lengths` are the bytes of the
+    lines, line ends included.
+    """
+
+    path: Path
+    start: int
+    offsets: Sequence[int]
+    lengths: NDArray[np.uint32]
+
+    @property
+    def stop(self) -> int:
+        return self.start + len(self.lengths)
+
+
 def json_lines(companies: pl.DataFrame) -> Iterator[bytes]:
     """Companies as lines of JSON, in blocks of a run."""
     yield from map(_json, companies.select(record.FIELDS).iter_slices(BLOCK))
@@ -275,8 +219,64 @@ def records(runs: Sequence[Run], order: NDArray[np.uint32]) -> Callable[[range],
         order: for each row, the number of its company in the runs.
     """
     return lambda rows: map(
-        record.encode_json, read(runs, order[rows.start : rows.stop : rows.step])
+        record.encode_json, read_runs(runs, order[rows.start : rows.stop : rows.step])
     )
+
+
+def write_run(path: Path, start: int, blocks: Iterable[bytes]) -> Run:
+    """Write a run; each of `blocks` holds BLOCK lines, the last one the rest."""
+    compress = zstandard.ZstdCompressor(level=_LEVEL).compress
+    sizes: list[int] = []
+    lengths = [np.empty(0, dtype=np.uint32)]
+    with path.open("wb") as stream:
+        for block in blocks:
+            ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == _NEWLINE)
+            lengths.append(np.diff(ends, prepend=-1).astype(np.uint32))
+            sizes.append(stream.write(compress(block)))
+    return Run(path, start, [0, *accumulate(sizes)], np.concatenate(lengths))
+
+
+def read_runs(runs: Sequence[Run], numbers: NDArray[np.uint32]) -> Iterator[bytes]:
+    """The lines of these numbers, in their order, without line ends.
+
+    Fast if the numbers within each run ascend.
+    """
+    starts = np.array([run.start for run in runs])
+    files: list[BinaryIO] = []
+    try:
+        files += [run.path.open("rb") for run in runs]
+        current = [_OpenBlock(-1, b"", [])] * len(runs)
+        for first in range(0, len(numbers), BLOCK):
+            some = numbers[first : first + BLOCK].astype(np.int64)
+            of = np.searchsorted(starts, some, side="right") - 1
+            blocks, places = np.divmod(some - starts[of], BLOCK)
+            for run, block, place in zip(
+                of.tolist(), blocks.tolist(), places.tolist(), strict=True
+            ):
+                if current[run].block != block:
+                    current[run] = _read_block(runs[run], files[run], block)
+                found = current[run]
+                yield found.lines[found.ends[place] : found.ends[place + 1] - 1]
+    finally:
+        for file in files:
+            file.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenBlock:
+    """A decompressed block: line i is lines[ends[i] : ends[i + 1]]."""
+
+    block: int
+    lines: bytes
+    ends: Sequence[int]
+
+
+def _read_block(run: Run, file: BinaryIO, block: int) -> _OpenBlock:
+    file.seek(run.offsets[block])
+    packed = file.read(run.offsets[block + 1] - run.offsets[block])
+    lengths = run.lengths[block * BLOCK : (block + 1) * BLOCK]
+    ends = [0, *accumulate(lengths.tolist())]
+    return _OpenBlock(block, zstandard.decompress(packed, max_output_size=ends[-1]), ends)
 
 
 # -- statements ----------------------------------------------------------------------

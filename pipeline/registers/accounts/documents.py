@@ -1,8 +1,12 @@
-"""Documents of filed accounts out of their packing: plain, gzip, zip, zips in a zip.
+"""Documents of filed accounts out of their packing, and the accounts that a reader finds in one.
 
-Virk gives gzip without a suffix that says so, Bolagsverket a zip for each report in a weekly zip.
-A document is open only while it is read. A damaged zip given to the command is an InputError, a
-damaged one inside it a FilingError: the other filings are good.
+A document is plain, gzip, in a zip or in a zip of a zip. Virk gives gzip without a suffix that says so, Bolagsverket a
+zip for each report in a weekly zip. A document is open only while it is read. A damaged zip given to the command is an
+InputError, a damaged one inside it a FilingError: the other filings are good.
+
+Every reader of this folder turns a document into values of `FiledAccount`, the accounts of one company for one fiscal
+year as published; `account_import` brings them to the chart. A reader yields `RefusedAccounts` for accounts that give
+nothing, and goes on with the next.
 """
 
 import zipfile
@@ -22,6 +26,8 @@ from pipeline.registers.packing import UnpackedSize
 
 _DEEPEST: Final = 3  # zips in zips; Bolagsverket has two, and one that holds itself has no end
 BROKEN: Final = (*packing.BROKEN, OSError)
+NO_NUMBER: Final = "numéro de société absent"
+NO_CLOSING: Final = "date de clôture absente"
 
 
 class Document(NamedTuple):
@@ -109,10 +115,6 @@ class _Zips:
 
 def _refuse(name: str) -> IO[bytes]:
     raise zipfile.BadZipFile(f"{name} is the zip number {_DEEPEST + 1} in one another")
-
-
-NO_NUMBER: Final = "numéro de société absent"
-NO_CLOSING: Final = "date de clôture absente"
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,9 +33,6 @@ from ixbrlparse.core import IXBRLParseError
 from pipeline.registers import packing
 from pipeline.registers.foreign_forms import ForeignFormError
 
-FILE_NAME: Final = re.compile(
-    r"Prod\d+_(\d+)_([A-Z0-9]{8})_(\d{4})(\d\d)(\d\d)\.(?:x?html?|xml|XML)$"
-)
 COMPANY_NUMBER: Final = re.compile(r"^([A-Z]{0,2})(\d{1,8})([A-Z]?)$")
 NUMBER_CONCEPTS: Final = ("UKCompaniesHouseRegisteredNumber", "CompaniesHouseRegisteredNumber")
 CURRENCY: Final = re.compile(r"(?:^|:)([A-Z]{3})$")
@@ -79,15 +76,6 @@ class _OverBudgetError(BaseException):
     """A filing takes too long. Not an Exception, of which ixbrlparse makes an unreadable fact."""
 
 
-class FilingName(NamedTuple):
-    """A published file name, in parts. The names of a company sort from old to new accounts."""
-
-    number: str
-    closing: date
-    run: int  # of the daily product
-    file: str
-
-
 class Fact(NamedTuple):
     """A number of a filing. `day` is the instant, or the last day of the period from `start`."""
 
@@ -113,27 +101,6 @@ class Filing:
     identifiers: frozenset[str]
     facts: tuple[Fact, ...]
     unreadable: int
-
-
-def parse_name(file: str) -> FilingName:
-    """Read a name such as `Prod223_2125_09102728_20170630.html`.
-
-    >>> parse_name("Prod223_2125_09102728_20170630.html").number
-    '09102728'
-
-    Raises:
-        FilingError: a name of another form.
-    """
-    match = FILE_NAME.search(file)
-    if not match:
-        raise FilingError(
-            "nom de fichier inconnu", "attendu : Prod223_<tirage>_<numéro>_<date>.html"
-        )
-    run, number, year, month, day = match.groups()
-    try:
-        return FilingName(number, date(int(year), int(month), int(day)), int(run), file)
-    except ValueError as error:
-        raise FilingError("nom de fichier inconnu", f"{year}{month}{day} : {error}") from error
 
 
 def company_number(text: str) -> str | None:

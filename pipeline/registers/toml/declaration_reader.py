@@ -34,7 +34,6 @@ from pipeline.registers.toml import (
     source_file,
     sql,
 )
-from pipeline.registers.toml import entity as column_mapping
 from pipeline.registers.toml.declaration import Declaration
 from pipeline.registers.toml.entity import Entity
 from pipeline.registers.toml.main_rows import StoredJoin
@@ -96,7 +95,7 @@ def read(
         for rank, part in enumerate(main)
     ]
     mapped = [
-        (part, frame, column_mapping.entity_of(declared, frame.collect_schema()))
+        (part, frame, entity.entity_of(declared, frame.collect_schema()))
         for part, pieces in rows
         for frame in pieces
     ]

@@ -127,7 +127,7 @@ def test_records_are_those_of_the_rows_asked_for(
     frame = FRAME.with_columns(
         pl.lit(None).alias(name) for name in record.FIELDS if name not in FRAME.columns
     )
-    run = shard_input.write(tmp_path / "run", 0, shard_input.json_lines(frame))
+    run = shard_input.write_run(tmp_path / "run", 0, shard_input.json_lines(frame))
     order = np.array([2, 0, 1], dtype=np.uint32)
 
     found = shard_input.records([run], order)

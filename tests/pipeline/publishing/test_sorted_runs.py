@@ -16,7 +16,7 @@ def written(folder: Path, size: int) -> list[shard_input.Run]:
     found: list[shard_input.Run] = []
     for start in range(0, len(LINES), size):
         path = folder / f"{start}.run"
-        found.append(shard_input.write(path, start, blocks(LINES[start : start + size])))
+        found.append(shard_input.write_run(path, start, blocks(LINES[start : start + size])))
     return found
 
 
@@ -37,7 +37,7 @@ def test_lines_are_read_in_the_order_asked_for(
 
     @given(st.lists(st.integers(0, len(LINES) - 1)))
     def hold(numbers: list[int]) -> None:
-        read = list(shard_input.read(found, np.array(numbers, dtype=np.uint32)))
+        read = list(shard_input.read_runs(found, np.array(numbers, dtype=np.uint32)))
 
         assert read == [LINES[number] for number in numbers]
 
@@ -45,8 +45,8 @@ def test_lines_are_read_in_the_order_asked_for(
 
 
 def test_an_empty_run_is_read_as_nothing(tmp_path: Path) -> None:
-    empty = shard_input.write(tmp_path / "a", 0, [])
-    whole = shard_input.write(tmp_path / "b", empty.stop, blocks(LINES))
+    empty = shard_input.write_run(tmp_path / "a", 0, [])
+    whole = shard_input.write_run(tmp_path / "b", empty.stop, blocks(LINES))
 
-    assert list(shard_input.read([empty, whole], np.arange(50, dtype=np.uint32))) == LINES
-    assert list(shard_input.read([empty], np.empty(0, dtype=np.uint32))) == []
+    assert list(shard_input.read_runs([empty, whole], np.arange(50, dtype=np.uint32))) == LINES
+    assert list(shard_input.read_runs([empty], np.empty(0, dtype=np.uint32))) == []

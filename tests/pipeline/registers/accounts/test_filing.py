@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from pipeline.registers.accounts import filing
+from pipeline.registers.accounts import filing, uk_accounts
 from pipeline.registers.accounts.filing import FilingError
 from tests.pipeline.registers.published import xbrl
 
@@ -51,4 +51,4 @@ def test_the_two_ways_to_split_by_due_date_are_one_key(members: list[str], key: 
 )
 def test_a_file_name_of_another_form_is_refused(name: str) -> None:
     with pytest.raises(FilingError, match="nom de fichier inconnu"):
-        filing.parse_name(name)
+        uk_accounts.parse_name(name)
