@@ -28,13 +28,73 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import lmdb
 
-from quota.bursts import gcra
-from quota.bursts.gcra import Wait
 from quota.store.write_lock import WriteLock
+
+WINDOW: Final = 60 * 10**9
+DAY_S: Final = 86_400
+
+
+class Wait(NamedTuple):
+    """The decision on one call.
+
+    Attributes:
+        seconds: 0.0 for an allowed call, otherwise the time until the next one is allowed.
+        remaining: calls that could be made at once after this one.
+        reset: seconds until all calls are available again.
+    """
+
+    seconds: float
+    remaining: int
+    reset: float
+
+
+def draw(full_at: int | None, per_minute: int, now: float, calls: int = 1) -> tuple[Wait, int]:
+    """Decide on so many calls at once at `now` (Unix seconds); returns the decision and the new state.
+
+    They are allowed all or none. More than a bucket holds are as many as it holds.
+
+    The state is the moment at which the bucket will be full, in whole nanoseconds, so that n shares
+    of a minute never add up to more than a minute.
+
+    >>> draw(None, 60, 0.0)
+    (Wait(seconds=0.0, remaining=59, reset=1.0), 1000000000)
+    >>> draw(60_000_000_000, 60, 0.0)
+    (Wait(seconds=1.0, remaining=0, reset=60.0), 60000000000)
+    """
+    share = WINDOW // per_minute
+    moment = int(now * 1e9)
+    empty = moment + WINDOW
+    before = moment if full_at is None else min(max(full_at, moment), empty)
+    after = before + share * min(calls, per_minute)
+    if after > empty:
+        return Wait((after - empty) / 1e9, 0, (before - moment) / 1e9), before
+    return Wait(0.0, (empty - after) // share, (after - moment) / 1e9), after
+
+
+def is_full(full_at: int, now: float) -> bool:
+    """Whether the bucket is full, as if it had never been used."""
+    return full_at <= now * 1e9
+
+
+def day_of(now: float) -> int:
+    """The day (UTC), counted from 1 January 1970."""
+    return int(now // DAY_S)
+
+
+def count(counted: int, limit: int, now: float) -> Wait:
+    """Decide on the call that follows `counted` calls of its day.
+
+    >>> count(999, 1000, 86_390.0), count(1000, 1000, 86_390.0)
+    (Wait(seconds=0.0, remaining=0, reset=10.0), Wait(seconds=10.0, remaining=0, reset=10.0))
+    """
+    left = (day_of(now) + 1) * DAY_S - now
+    allowed = counted < limit
+    return Wait(0.0 if allowed else left, max(0, limit - counted - 1), left)
+
 
 # A decision takes microseconds, so a longer wait means that a process with the lock is stopped.
 PATIENCE_S: Final = 5.0
@@ -195,24 +255,24 @@ def _draw(
     """The decision of a caller's bucket, and its row after that."""
     stored = txn.get(_BUCKET + caller)
     full_at = None if stored is None else _FULL_AT.unpack(stored)[0]
-    wait, full_at = gcra.draw(full_at, per_minute, now, calls)
+    wait, full_at = draw(full_at, per_minute, now, calls)
     return wait, _FULL_AT.pack(full_at)
 
 
 def _count(txn: "_Transaction[bytes]", caller: bytes, limit: int, now: float) -> tuple[Wait, bytes]:
     """The decision of a caller's day, and its row after an allowed call."""
     day, counted = _COUNT.unpack(txn.get(_DAY + caller) or bytes(_COUNT.size))
-    today = gcra.day_of(now)
+    today = day_of(now)
     if day == today + 1:  # a clock that steps back to yesterday continues the count of today
         today = day
     counted = counted if day == today else 0
-    return gcra.count(counted, limit, now), _COUNT.pack(today, counted + 1)
+    return count(counted, limit, now), _COUNT.pack(today, counted + 1)
 
 
 def _is_over(key: bytes, value: bytes, now: float) -> bool:
     if key.startswith(_BUCKET):
-        return gcra.is_full(_FULL_AT.unpack(value)[0], now)
-    return not 0 <= _COUNT.unpack(value)[0] - gcra.day_of(now) <= 1
+        return is_full(_FULL_AT.unpack(value)[0], now)
+    return not 0 <= _COUNT.unpack(value)[0] - day_of(now) <= 1
 
 
 def _digest(who: str) -> bytes:

@@ -26,7 +26,7 @@ from quota.edge import leases
 from quota.edge.leases import Move, TakeResult
 from quota.errors import QuotaError, StoreUnavailable
 from quota.ledger.calls import Purchase
-from quota.ledger.transaction import WriteTransaction
+from quota.ledger.row_format import WriteTransaction
 from quota.periods import day, utc
 from quota.plans import Plan
 from quota.redis.store import RedisStore

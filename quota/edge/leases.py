@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from quota.accounts import Account, dump, load_account
 from quota.ledger import row_format
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.row_format import ReadTransaction, WriteTransaction
 from quota.periods import Period, day
 from quota.results import Meter
 

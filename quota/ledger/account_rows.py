@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from quota.accounts import Account, Key, check_plan, dump, load_account, load_key, subscribed_plan
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger import row_format
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.row_format import ReadTransaction, WriteTransaction
 from quota.plans import Plan
 
 # -- accounts ----------------------------------------------------------------------

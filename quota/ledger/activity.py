@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from quota.accounts import load_key
 from quota.ledger import agenda, row_format
 from quota.ledger.calls import clamp_to_retained
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.row_format import ReadTransaction, WriteTransaction
 from quota.periods import utc
 
 KEPT_DAYS: Final = 62

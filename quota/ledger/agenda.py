@@ -11,7 +11,7 @@ from itertools import islice, takewhile
 from typing import Final, NamedTuple
 
 from quota.ledger import row_format
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.row_format import ReadTransaction, WriteTransaction
 
 # The kinds: the next attempts to send a mail; ends of tickets, of sealed keys, of lists of accounts and of visitors.
 MAILS: Final = "m"

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 from quota.errors import NotAllowedError
 from quota.ledger import row_format
 from quota.ledger.account_rows import account_of
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.row_format import ReadTransaction, WriteTransaction
 from quota.periods import Period, day, month, start_of_month, utc
 from quota.plans import Plan
 from quota.results import Charge, Credits, Meter

@@ -15,7 +15,7 @@ import orjson
 
 from quota.ledger import row_format
 from quota.ledger.calls import calls, clamp_to_retained, credits_of, trials
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.row_format import ReadTransaction, WriteTransaction
 from quota.periods import Period, day, month, start_of_month
 from quota.plans import Plan
 from quota.results import CountedExport, Meter, Refusal, Reservation, Usage

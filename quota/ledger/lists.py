@@ -16,7 +16,7 @@ import orjson
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger import agenda, row_format
 from quota.ledger.account_rows import account_of
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.row_format import ReadTransaction, WriteTransaction
 
 LASTS_S: Final = 30 * 86_400
 CHUNK_LINES: Final = 100

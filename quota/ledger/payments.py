@@ -16,7 +16,7 @@ from quota.accounts import FREE
 from quota.ledger import row_format
 from quota.ledger.account_rows import account_of, set_plan
 from quota.ledger.calls import add_credits
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.row_format import ReadTransaction, WriteTransaction
 from quota.plans import Plan
 
 SUBSCRIPTION: Final = "abonnement"

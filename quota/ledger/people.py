@@ -25,7 +25,7 @@ from quota.accounts import Account
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger import row_format
 from quota.ledger.account_rows import account_of, create_account
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.row_format import ReadTransaction, WriteTransaction
 from quota.plans import Plan
 
 # The roles (extension X10). An administrator also decides about people, the plan and payments.

@@ -25,7 +25,7 @@ from quota.errors import NotAllowedError, UnknownError
 from quota.ledger import account_rows, agenda, people, row_format
 from quota.ledger.account_rows import account_of
 from quota.ledger.people import Person
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.row_format import ReadTransaction, WriteTransaction
 from quota.periods import iso
 
 INVITATION: Final = "invitation"

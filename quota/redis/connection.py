@@ -32,8 +32,7 @@ from redis.retry import Retry
 from quota.errors import UNREADABLE, QuotaError, StoreUnavailable, WrongStoreError
 from quota.ledger import row_format
 from quota.redis import identity
-from quota.redis.hash_layout import META
-from quota.redis.scripts import SCRIPTS, Command, writes
+from quota.redis.scripts import META, SCRIPTS, Command, writes
 
 # Longer than a reply may take on its way, and shorter than a stopping server waits.
 WHOLE_REPLY_S: Final = 5.0

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 from redis.exceptions import RedisError
 
 from quota.errors import UNREADABLE, QuotaError, StoreUnavailable, unreadable_row
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.row_format import ReadTransaction, WriteTransaction
 from quota.redis.connection import RedisConnection
 from quota.redis.scripts import MOVED, Command, Reply, ScriptCall, writes
 from quota.redis.transaction import LackingRows, RedisTransaction

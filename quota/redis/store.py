@@ -17,21 +17,19 @@ from quota.accounts import Account
 from quota.errors import NotAllowedError
 from quota.ledger import account_rows, calls, people, row_format
 from quota.ledger.account_rows import KeyKind
-from quota.ledger.audit import AuditReport, audit
+from quota.ledger.audit import AuditReport, audit, migrate
 from quota.ledger.calls import Purchase
 from quota.ledger.people import Person
-from quota.ledger.transaction import ReadTransaction
+from quota.ledger.row_format import ReadTransaction
 from quota.periods import day, utc
 from quota.redis import scripts
 from quota.redis.connection import RedisConnection
-from quota.redis.hash_layout import PREFIX, place, row
 from quota.redis.pipeline_queue import RedisQueue
-from quota.redis.scripts import Reply
+from quota.redis.scripts import PREFIX, Reply, place, row
 from quota.redis.transaction import RedisTransaction
 from quota.results import Charge, Meter
 from quota.store.future import StoreFuture
 from quota.store.ledger_store import LedgerStore
-from quota.store.row_migration import migrate
 from quota.store.transactions import Reading, Writing
 
 P = ParamSpec("P")

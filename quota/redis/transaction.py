@@ -17,8 +17,7 @@ import msgpack
 
 from quota.errors import QuotaError
 from quota.redis import scripts
-from quota.redis.hash_layout import is_list, names_by_field, place, row
-from quota.redis.scripts import Command
+from quota.redis.scripts import Command, is_list, names_by_field, place, row
 
 # A hash and a field of it.
 _Place = tuple[bytes, bytes]

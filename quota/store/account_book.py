@@ -20,7 +20,7 @@ from quota.ledger.activity import KeyUse
 from quota.ledger.calls import Opening
 from quota.ledger.payments import Payment, UnappliedPayment
 from quota.ledger.people import Person
-from quota.ledger.transaction import WriteTransaction
+from quota.ledger.row_format import WriteTransaction
 from quota.periods import iso
 from quota.plans import Plan
 from quota.results import CountedExport

@@ -13,7 +13,8 @@ from typing import Final, ParamSpec, TypeVar
 
 from quota import keys
 from quota.accounts import Account, Key
-from quota.ledger import account_rows, activity, calls, exports, lists, people, retention
+from quota.ledger import account_rows, activity, calls, exports, lists, people
+from quota.ledger import audit as retention
 from quota.ledger.account_rows import KeyKind
 from quota.ledger.audit import AuditReport
 from quota.ledger.calls import Purchase

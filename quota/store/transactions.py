@@ -10,7 +10,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 from quota.accounts import Account
 from quota.ledger.account_rows import KeyKind
 from quota.ledger.people import Person
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.row_format import ReadTransaction, WriteTransaction
 from quota.store.future import StoreFuture, StoreResult
 
 P = ParamSpec("P")

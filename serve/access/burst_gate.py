@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Final, Protocol
 
-from quota.bursts.gcra import Wait
+from quota.bursts.limiter import Wait
 from quota.plans import Plan
 from serve.access import counter_headers
 from serve.access.caller import Caller

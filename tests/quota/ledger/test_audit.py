@@ -7,7 +7,7 @@ import pytest
 from quota.ledger import row_format
 from quota.ledger.audit import AuditError, audit
 from quota.ledger.calls import Purchase
-from quota.ledger.transaction import WriteTransaction
+from quota.ledger.row_format import WriteTransaction
 from tests.quota.dict_store import DictStore
 from tests.quota.small import NOON, SMALL
 

@@ -8,7 +8,7 @@ import pytest
 
 from quota.ledger import row_format
 from quota.ledger.people import MEMBER
-from quota.ledger.transaction import ReadTransaction
+from quota.ledger.row_format import ReadTransaction
 from quota.redis.store import RedisStore
 from tests.quota.redis.distance import counted_trips
 from tests.quota.servers import KINDS, Server, running

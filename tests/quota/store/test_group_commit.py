@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from quota.errors import StoreUnavailable, UnknownError
-from quota.ledger.transaction import WriteTransaction
+from quota.ledger.row_format import WriteTransaction
 from quota.store import group_commit as writers
 from quota.store.future import StoreFuture, resolve
 from quota.store.group_commit import GROUP, GroupCommit, Operation

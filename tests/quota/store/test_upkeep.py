@@ -10,8 +10,7 @@ import pytest
 from quota.errors import NotAllowedError, StoreUnavailable
 from quota.ledger.calls import Purchase
 from quota.store import lmdb_file
-from quota.store.lmdb_file import FILE
-from quota.store.lmdb_store import LmdbStore
+from quota.store.lmdb_file import FILE, LmdbStore
 from tests.quota.small import NOON, PLANS
 
 DECEMBER = NOON.replace(month=12)

@@ -14,8 +14,7 @@ import lmdb
 import pytest
 
 from quota.bursts import limiter
-from quota.bursts.gcra import Wait
-from quota.bursts.limiter import BurstLimiter
+from quota.bursts.limiter import BurstLimiter, Wait
 from quota.store.lmdb_file import FILE, LmdbFile
 from quota.store.write_lock import WriteLock
 
