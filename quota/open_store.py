@@ -67,7 +67,7 @@ def open_ledger(setting: str, state: Path | None, *, create: bool = False) -> "L
     """
     if setting != LMDB:
         return _redis_opener(setting, create=create)()
-    from quota.store.lmdb_file import LmdbStore
+    from quota.store.lmdb_store import LmdbStore
 
     assert state
     return LmdbStore(state)

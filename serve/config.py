@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 
 from quota import open_store
-from seeds.toml_file import read_settings, read_toml
+from seeds.settings import read_settings, read_toml
 from serve import setting_readers
 from serve.guest_settings import EditorSettings, MailSettings, PaymentSettings
 from serve.setting_readers import Network

@@ -1,6 +1,6 @@
 """The readers of settings: the value of a flag, a variable or a TOML file becomes that of a setting.
 
-Each raises ValueError with what to give; `seeds.toml_file.read_settings` names the value.
+Each raises ValueError with what to give; `seeds.settings.read_settings` names the value.
 """
 
 import re

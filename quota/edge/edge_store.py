@@ -35,7 +35,7 @@ from quota.store.future import ReadyResult, StoreFuture
 from quota.store.group_commit import GroupCommit
 from quota.store.interface import Store
 from quota.store.list_book import ListBook
-from quota.store.lmdb_file import MAP_SIZE, LmdbFile
+from quota.store.lmdb_store import MAP_SIZE, LmdbFile
 
 FOLDER: Final = "edge"  # within STATE, for the edge's own file
 FRESH_S: Final = 30

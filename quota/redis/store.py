@@ -17,10 +17,10 @@ from quota.accounts import Account
 from quota.errors import NotAllowedError
 from quota.ledger import account_rows, calls, people, row_format
 from quota.ledger.account_rows import KeyKind
-from quota.ledger.audit import AuditReport, audit, migrate
 from quota.ledger.calls import Purchase
 from quota.ledger.people import Person
 from quota.ledger.row_format import ReadTransaction
+from quota.ledger.upkeep import AuditReport, audit, migrate
 from quota.periods import day, utc
 from quota.redis import scripts
 from quota.redis.connection import RedisConnection

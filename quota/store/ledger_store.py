@@ -14,11 +14,11 @@ from typing import Final, ParamSpec, TypeVar
 from quota import keys
 from quota.accounts import Account, Key
 from quota.ledger import account_rows, activity, calls, exports, lists, people
-from quota.ledger import audit as retention
+from quota.ledger import upkeep as retention
 from quota.ledger.account_rows import KeyKind
-from quota.ledger.audit import AuditReport
 from quota.ledger.calls import Purchase
 from quota.ledger.people import Person
+from quota.ledger.upkeep import AuditReport
 from quota.periods import day, iso, utc
 from quota.plans import Plan
 from quota.results import Charge, CountedExport, Meter, Refusal, Reservation, Usage

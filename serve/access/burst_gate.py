@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Final, Protocol
 
-from quota.bursts.limiter import Wait
+from quota.bursts import Wait
 from quota.plans import Plan
 from serve.access import counter_headers
 from serve.access.caller import Caller
@@ -28,7 +28,7 @@ SENT: Final = 64 << 10
 
 
 class Limiter(Protocol):
-    """The part of quota.bursts.limiter.BurstLimiter that the server uses."""
+    """The part of quota.bursts.BurstLimiter that the server uses."""
 
     def allow(self, who: str, per_minute: int, now: float, calls: int = 1) -> Wait: ...
 

@@ -2,7 +2,7 @@
 
 A server without counters still serves visitors (G9), so a store that cannot be opened does not stop
 it from starting: it tries again each second. Once open, the store recovers by itself
-(quota/store/lmdb_file.py). A store of another version does stop it: waiting would not help.
+(quota/store/lmdb_store.py). A store of another version does stop it: waiting would not help.
 """
 
 import asyncio

@@ -19,7 +19,7 @@ from typing import Final
 
 from aiohttp import web
 
-from quota.bursts.limiter import BurstLimiter
+from quota.bursts import BurstLimiter
 from quota.open_store import open_store
 from serve.access.context import make_context
 from serve.access.store_holder import StoreHolder

@@ -28,7 +28,7 @@ from quota.plans import load
 from quota.redis.store import RedisStore
 from quota.store.interface import Store
 from quota.store.ledger_store import LedgerStore
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from tests.quota.redis.distance import at_distance
 from tests.quota.redis.test_round_trips import compare_beside
 from tests.quota.servers import SYNCED, running

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from quota.plans import load
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from tests.bench.load import Server, running
 
 _LIMITS: Final = "[debit]\n" + "".join(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from quota.errors import QuotaError
 from quota.plans import load
-from quota.store.lmdb_file import FILE, LmdbStore, damage_of
+from quota.store.lmdb_store import FILE, LmdbStore, damage_of
 from tests.proof.writer import ACCOUNTS, NOW
 
 

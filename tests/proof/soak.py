@@ -30,7 +30,7 @@ import aiohttp
 import lmdb
 import orjson
 
-from quota.store.lmdb_file import FILE
+from quota.store.lmdb_store import FILE
 from tests.bench.served import keys, serving
 
 # The growth from the second to the last third that is allowed, as a factor, and an absolute allowance.

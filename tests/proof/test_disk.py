@@ -15,7 +15,7 @@ import pytest
 from quota.errors import StoreUnavailable
 from quota.ledger.calls import Purchase
 from quota.plans import load
-from quota.store.lmdb_file import FILE, LmdbStore, damage_of
+from quota.store.lmdb_store import FILE, LmdbStore, damage_of
 from tests import ROOT, world
 from tests.bench.synth import writer as synthetic
 from tests.bench.synth.writer import SynthOptions

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from quota.plans import load
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from tests import world
 from tests.proof.tools import WAIT_S, small
 from tests.serve.processes import ask, children, eventually, line_of, started, stop

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from quota.plans import load
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from tests import ROOT
 from tests.proof.hang import report
 from tests.proof.tools import next_line

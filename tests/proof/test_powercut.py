@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from quota.store.lmdb_file import FILE
+from quota.store.lmdb_store import FILE
 from tests import ROOT
 from tests.proof import powercut
 from tests.proof.powercut import Ack, Disk, Event, Named

@@ -20,7 +20,7 @@ from quota.ledger import row_format
 from quota.ledger.calls import Purchase
 from quota.plans import load
 from quota.redis.store import RedisStore
-from quota.store.lmdb_file import FILE, LmdbStore
+from quota.store.lmdb_store import FILE, LmdbStore
 from tests import ROOT
 from tests.proof.tools import WAIT_S, need
 from tests.quota.servers import SYNCED, running

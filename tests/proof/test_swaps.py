@@ -18,7 +18,7 @@ import orjson
 import pytest
 
 from quota.plans import load
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from serve.generation.current_generation import CurrentGeneration
 from tests import world
 from tests.proof.reading import Readers, Response

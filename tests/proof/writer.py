@@ -17,7 +17,7 @@ import lmdb
 
 from quota.errors import StoreUnavailable
 from quota.ledger.calls import Purchase
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 
 NOW: Final = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LIMIT: Final = 10**9

@@ -16,7 +16,7 @@ from quota.ledger.calls import Purchase
 from quota.periods import months_before
 from quota.redis.store import RedisStore
 from quota.results import Refusal, Reservation
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from tests.quota.model import PACK, PACKS, Model
 from tests.quota.people_machine import PeopleAgainstModel
 from tests.quota.small import MOMENTS, SMALL

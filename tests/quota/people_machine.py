@@ -9,7 +9,7 @@ from quota.errors import NotAllowedError, QuotaError
 from quota.ledger import tickets
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES
 from quota.redis.store import RedisStore
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 
 ADDRESSES = ["zoé@exemple.fr", "bob@exemple.fr", "Ψυχή@exemple.gr"]
 _DAYS = {tickets.INVITATION: 7, tickets.PASSWORD: 1}

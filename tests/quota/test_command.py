@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from quota.plans import load
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from tests.quota.command import Command
 from tests.quota.small import NOON
 
@@ -220,7 +220,7 @@ def test_backup_writes_a_copy_that_a_store_can_be_opened_from(
 
 def test_commands_work_while_a_server_has_the_store_open(quota: Command, account: str) -> None:
     code = (
-        "import sys; from pathlib import Path; from quota.store.lmdb_file import LmdbStore\n"
+        "import sys; from pathlib import Path; from quota.store.lmdb_store import LmdbStore\n"
         "store = LmdbStore(Path(sys.argv[1])); print('open', flush=True)\n"
         "known = lambda: print(bool(store.identify(key).result()), flush=True)\n"
         "key = sys.stdin.readline().strip(); known()\n"

@@ -22,11 +22,11 @@ from aiohttp import web
 
 from quota import plans
 from quota.accounts import Account, effective_plan
-from quota.bursts.limiter import BurstLimiter as Limiter
+from quota.bursts import BurstLimiter as Limiter
 from quota.results import Usage
 from quota.store.interface import Store
 from quota.store.ledger_store import LedgerStore
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from serve.access.context import Clock, ServerContext, make_context, utc_now
 from serve.access.store_holder import StoreHolder
 from serve.app import PRODUCT, App

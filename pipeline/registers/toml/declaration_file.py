@@ -29,7 +29,7 @@ from pipeline.registers.toml.declaration import (
 )
 from pipeline.registers.toml.json_paths import PathError
 from seeds import TABLES
-from seeds.toml_file import KINDS, read_toml
+from seeds.settings import KINDS, read_toml
 
 T = TypeVar("T")
 

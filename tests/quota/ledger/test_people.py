@@ -15,7 +15,7 @@ from quota.ledger.people import Person
 from quota.plans import load
 from quota.redis.store import RedisStore
 from quota.store import passwords
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from tests.quota.command import Command
 from tests.quota.dict_store import DictRows, DictStore
 from tests.quota.servers import KINDS, running

@@ -9,7 +9,7 @@ from quota.errors import NotAllowedError
 from quota.ledger import tickets
 from quota.ledger.people import MEMBER, Person
 from quota.store import passwords
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from tests.quota.command import Command
 from tests.quota.dict_store import DictRows, DictStore
 from tests.quota.small import PLANS

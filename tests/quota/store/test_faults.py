@@ -16,7 +16,7 @@ import pytest
 
 from quota.errors import StoreUnavailable
 from quota.ledger.calls import Purchase
-from quota.store.lmdb_file import LmdbFile, LmdbStore
+from quota.store.lmdb_store import LmdbFile, LmdbStore
 from tests.quota.small import NOON, PLANS
 
 SMALL_MAP = 128 << 10

@@ -9,12 +9,12 @@ import pytest
 
 from quota.accounts import Account, dump
 from quota.ledger import account_rows, activity, people, row_format, tickets
-from quota.ledger.audit import migrate
 from quota.ledger.people import Person
 from quota.ledger.row_format import WriteTransaction
 from quota.ledger.tickets import Ticket
+from quota.ledger.upkeep import migrate
 from quota.redis.store import RedisStore
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from tests.quota.dict_store import DictRows, DictStore
 from tests.quota.servers import running
 from tests.quota.small import PLANS

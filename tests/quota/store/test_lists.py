@@ -11,7 +11,7 @@ from quota.ledger import lists, row_format
 from quota.ledger.lists import CHUNK_LINES, NO_CHOICE, ListPart, ListSize
 from quota.redis.store import RedisStore
 from quota.store.list_book import PREFIX, list_id
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from tests.quota.dict_store import DictStore
 from tests.quota.servers import running
 from tests.quota.small import PLANS

@@ -15,7 +15,7 @@ from quota import keys
 from quota.errors import NotAllowedError, StoreUnavailable, UnknownError, WrongStoreError
 from quota.ledger.calls import Purchase
 from quota.results import Reservation
-from quota.store.lmdb_file import FILE, LmdbStore
+from quota.store.lmdb_store import FILE, LmdbStore
 from quota.store.write_lock import WriteLock
 from tests.quota.machine import StoreAgainstModel
 from tests.quota.small import NOON, PLANS

@@ -16,7 +16,7 @@ import pytest
 from quota.ledger.calls import Purchase
 from quota.redis.store import RedisStore
 from quota.results import Reservation
-from quota.store.lmdb_file import FILE, LmdbStore
+from quota.store.lmdb_store import FILE, LmdbStore
 from tests.quota.servers import KINDS, running
 from tests.quota.small import NOON, PLANS
 

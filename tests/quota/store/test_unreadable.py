@@ -13,7 +13,7 @@ from quota.ledger.calls import Purchase
 from quota.periods import day, month
 from quota.redis.store import RedisStore
 from quota.store.ledger_store import LedgerStore
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from tests.quota.servers import KINDS, Server, running
 from tests.quota.small import NOON, PLANS
 

@@ -9,8 +9,8 @@ import pytest
 
 from quota.errors import NotAllowedError, StoreUnavailable
 from quota.ledger.calls import Purchase
-from quota.store import lmdb_file
-from quota.store.lmdb_file import FILE, LmdbStore
+from quota.store import lmdb_store
+from quota.store.lmdb_store import FILE, LmdbStore
 from tests.quota.small import NOON, PLANS
 
 DECEMBER = NOON.replace(month=12)
@@ -113,13 +113,13 @@ def test_a_backup_that_is_not_whole_does_not_appear(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = LmdbStore(tmp_path)
-    copy = lmdb_file.LmdbFile.copy
+    copy = lmdb_store.LmdbFile.copy
 
-    def torn(self: lmdb_file.LmdbFile, target: object) -> None:
+    def torn(self: lmdb_store.LmdbFile, target: object) -> None:
         copy(self, target)  # type: ignore[arg-type]
         target.truncate(6_000)  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(lmdb_file.LmdbFile, "copy", torn)
+    monkeypatch.setattr(lmdb_store.LmdbFile, "copy", torn)
 
     with pytest.raises(StoreUnavailable, match="not a whole copy"):
         store.backup(tmp_path / "copy")

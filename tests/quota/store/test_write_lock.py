@@ -13,9 +13,9 @@ from pathlib import Path
 import lmdb
 import pytest
 
-from quota.bursts import limiter
-from quota.bursts.limiter import BurstLimiter, Wait
-from quota.store.lmdb_file import FILE, LmdbFile
+from quota import bursts as limiter
+from quota.bursts import BurstLimiter, Wait
+from quota.store.lmdb_store import FILE, LmdbFile
 from quota.store.write_lock import WriteLock
 
 ROOT = Path(__file__).parents[3]
@@ -187,7 +187,7 @@ def test_a_stopped_process_stops_no_other_from_answering_bursts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """D7 fails open: one call waits, the calls after it do not"""
-    monkeypatch.setattr("quota.bursts.limiter.PATIENCE_S", 0.05)
+    monkeypatch.setattr("quota.bursts.PATIENCE_S", 0.05)
     now = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
     with closing(BurstLimiter(tmp_path, memory=tmp_path)) as debit:
         debit.allow("a", 1, now)

@@ -15,7 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from quota.ledger.calls import Purchase
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from tests.proof.tools import absent
 from tests.serve import world
 from tests.serve.client import PLANS, Customer

@@ -11,7 +11,7 @@ import pytest
 
 from quota.errors import StoreUnavailable
 from quota.redis.store import RedisStore
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from shards.search import company_numbers
 from shards.search.search import ShardSet
 from tests.quota.servers import running

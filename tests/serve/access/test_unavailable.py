@@ -12,7 +12,7 @@ from quota import keys
 from quota.errors import NumberTakenError, StoreUnavailable
 from quota.store.future import StoreFuture, resolve
 from quota.store.interface import Store
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from serve.access import store_holder
 from serve.access.store_holder import StoreHolder
 from serve.features.search import societes

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from quota.plans import load
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from tests.proof.tools import need
 from tests.serve import world
 from tests.serve.processes import ROOT, ask, eventually, line_of
@@ -91,7 +91,7 @@ def test_a_command_whose_number_another_container_has_runs_under_another(state: 
     """Process 1 of a container holds the store open; the command is process 1 of its own."""
     key_of(state)
     code = (
-        "import pathlib, signal, sys; from quota.store.lmdb_file import LmdbStore;"
+        "import pathlib, signal, sys; from quota.store.lmdb_store import LmdbStore;"
         "store = LmdbStore(pathlib.Path(sys.argv[1])); print('open', flush=True); signal.pause()"
     )
     with container("-c", code, str(state)) as process:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from quota.bursts.limiter import BurstLimiter, Wait
+from quota.bursts import BurstLimiter, Wait
 from serve.config import BurstLimits
 from serve.contract.errors import ApiError
 from serve.surfaces.site import login_throttle

@@ -23,7 +23,7 @@ import pytest
 from quota.errors import StoreUnavailable
 from quota.results import Meter, Reservation
 from quota.store.future import StoreFuture
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from serve.config import BurstLimits
 from serve.features.export import worker_pool
 from serve.http import reply

@@ -10,7 +10,7 @@ import pytest
 
 from quota.errors import StoreUnavailable
 from quota.ledger.calls import Purchase
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from serve.config import BurstLimits
 from tests.serve import world
 from tests.serve.client import GENEROUS, PLANS, Customer, Served, logged, serving

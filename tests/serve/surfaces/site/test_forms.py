@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from quota.bursts.limiter import BurstLimiter
+from quota.bursts import BurstLimiter
 from quota.store import passwords
 from serve.access.burst_gate import SENT
 from serve.access.context import utc_now

@@ -13,7 +13,7 @@ import pytest
 
 from quota.errors import StoreUnavailable
 from quota.store import passwords
-from quota.store.lmdb_file import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from serve.access.call import Response
 from serve.access.store_holder import StoreHolder
 from serve.contract import company_fields

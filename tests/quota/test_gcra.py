@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quota.bursts import limiter
+from quota import bursts
 
 NOW = datetime(2026, 11, 21, 23, 59, tzinfo=UTC).timestamp()
 
@@ -23,7 +23,7 @@ def test_a_bucket_loses_a_call_and_fills_evenly(per_minute: int, pauses: list[fl
         now += pause
         level = min(per_minute, level + pause * per_minute / 60)
 
-        wait, full_at = limiter.draw(full_at, per_minute, now)
+        wait, full_at = bursts.draw(full_at, per_minute, now)
 
         # If the level is one call but for rounding, either decision is right.
         if abs(level - 1) > 1e-6:
@@ -41,7 +41,7 @@ def test_exactly_a_minutes_worth_passes_at_once(per_minute: int) -> None:
     full_at: int | None = None
     allowed = []
     for _ in range(per_minute + 5):
-        wait, full_at = limiter.draw(full_at, per_minute, NOW)
+        wait, full_at = bursts.draw(full_at, per_minute, NOW)
         allowed.append(not wait.seconds)
 
     assert allowed == [True] * per_minute + [False] * 5
@@ -51,17 +51,17 @@ def test_a_caller_that_waits_as_told_is_allowed() -> None:
     full_at: int | None = None
     now = NOW
     for _ in range(500):
-        wait, full_at = limiter.draw(full_at, 7, now)
+        wait, full_at = bursts.draw(full_at, 7, now)
         if wait.seconds:
             now += wait.seconds + 1e-6  # the precision of a float of this size
-            again, full_at = limiter.draw(full_at, 7, now)
+            again, full_at = bursts.draw(full_at, 7, now)
             assert again.seconds == 0
 
 
 def test_a_clock_that_was_ahead_makes_nobody_wait_more_than_a_minute() -> None:
-    _, full_at = limiter.draw(None, 60, NOW + 86_400)
+    _, full_at = bursts.draw(None, 60, NOW + 86_400)
 
-    wait, full_at = limiter.draw(full_at, 60, NOW)
+    wait, full_at = bursts.draw(full_at, 60, NOW)
 
-    assert wait == limiter.Wait(1.0, 0, 60.0)
-    assert limiter.draw(full_at, 60, NOW + 60)[0].remaining == 59
+    assert wait == bursts.Wait(1.0, 0, 60.0)
+    assert bursts.draw(full_at, 60, NOW + 60)[0].remaining == 59

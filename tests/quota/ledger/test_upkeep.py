@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import pytest
 
 from quota.ledger import row_format
-from quota.ledger.audit import AuditError, audit
 from quota.ledger.calls import Purchase
 from quota.ledger.row_format import WriteTransaction
+from quota.ledger.upkeep import AuditError, audit
 from tests.quota.dict_store import DictStore
 from tests.quota.small import NOON, SMALL
 

@@ -36,8 +36,8 @@ from quota.errors import (
     unreadable_row,
 )
 from quota.ledger import calls, row_format
-from quota.ledger.audit import AuditReport, audit, migrate
 from quota.ledger.row_format import WriteTransaction
+from quota.ledger.upkeep import AuditReport, audit, migrate
 from quota.store.future import ReadyResult, StoreFuture
 from quota.store.group_commit import GroupCommit, Operation
 from quota.store.ledger_store import LedgerStore

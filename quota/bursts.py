@@ -119,7 +119,7 @@ _DIGEST: Final = 16
 
 _ALLOWED: Final = Wait(0.0, 0, 0.0)
 
-_log: Final = logging.getLogger("quota.bursts.limiter")
+_log: Final = logging.getLogger("quota.bursts")
 
 _Transaction = lmdb.Transaction
 T = TypeVar("T")

@@ -15,8 +15,8 @@ from random import Random
 
 import pytest
 
-from quota.bursts.limiter import BurstLimiter
-from quota.store.lmdb_file import damage_of
+from quota.bursts import BurstLimiter
+from quota.store.lmdb_store import damage_of
 from tests.proof.tools import small
 
 NOW = datetime(2026, 11, 21, 23, 59, tzinfo=UTC).timestamp()
@@ -218,8 +218,8 @@ _CALLER = """
 import sys
 from pathlib import Path
 from random import Random
-from quota.bursts.limiter import BurstLimiter
-from quota.store.lmdb_file import damage_of
+from quota.bursts import BurstLimiter
+from quota.store.lmdb_store import damage_of
 from tests.proof.tools import small
 limiter = BurstLimiter(Path(sys.argv[1]), memory=Path(sys.argv[1]))
 print(flush=True)
@@ -280,7 +280,7 @@ def test_what_others_leave_in_memory_neither_hangs_a_start_nor_is_removed(
     theirs.mkdir(mode=0o700)
     left(theirs)
     command = (
-        "import sys, pathlib, resource; from quota.bursts.limiter import BurstLimiter; "
+        "import sys, pathlib, resource; from quota.bursts import BurstLimiter; "
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)); "
         "folder = pathlib.Path(sys.argv[1]); BurstLimiter(folder / 'état', memory=folder).close()"
     )
