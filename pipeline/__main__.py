@@ -23,7 +23,7 @@ from pipeline.stages import quality_report
 from pipeline.stages.rejections import MAX_SHARE
 from pipeline.workers.isolation import Limits
 from seeds import VERSION
-from seeds.whole_number import naming_value, whole_number
+from seeds.settings import naming_value, whole_number
 from shards.errors import ShardError
 from shards.publish import publication
 from shards.publish.publication import Gates

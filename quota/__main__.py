@@ -28,7 +28,7 @@ from quota.plans import MODULES, SLUGS, load
 from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_store import FILE
 from seeds import VERSION
-from seeds.whole_number import naming_value, whole_number
+from seeds.settings import naming_value, whole_number
 
 KEPT_MONTHS: Final = 13  # this month and a year before it
 MONTHS_MOST: Final = 1_200

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from quota import open_store
-from seeds.whole_number import whole_number
+from seeds.settings import whole_number
 
 Network = IPv4Network | IPv6Network
 

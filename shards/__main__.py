@@ -10,7 +10,7 @@ from typing import Final
 from tqdm import tqdm
 
 from seeds import VERSION
-from seeds.whole_number import naming_value, whole_number
+from seeds.settings import naming_value, whole_number
 from shards.changes import change_steps
 from shards.errors import GenerationError, ShardError
 from shards.generations import generation_files, pointer

@@ -18,8 +18,7 @@ from pipeline.nightly.fetching import FetchSettings, secret_name
 from pipeline.nightly.published_files import SourceSettings
 from pipeline.stages.rejections import MAX_SHARE
 from pipeline.workers.isolation import IDLE_SECONDS, Limits
-from seeds.settings import KINDS, read_settings, read_toml
-from seeds.whole_number import naming_value, whole_number
+from seeds.settings import KINDS, naming_value, read_settings, read_toml, whole_number
 from shards.mirror import signature
 from shards.publish import publication
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from tqdm import tqdm
 
-from seeds.whole_number import naming_value, whole_number
+from seeds.settings import naming_value, whole_number
 from shards.codec.folding import SPELLINGS
 from shards.mirror import signature, source_url
 from shards.mirror.download import Downloader

@@ -11,7 +11,7 @@ from typing import Final
 
 from pipeline import argument_types as types
 from pipeline.errors import BuildError
-from seeds.whole_number import naming_value, whole_number
+from seeds.settings import naming_value, whole_number
 from tests.bench.synth import writer
 
 _EXAMPLE: Final = (
