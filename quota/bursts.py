@@ -1,4 +1,12 @@
-"""Burst limits (contract D7), shared by the processes of a host. Never for billing.
+"""Burst limits (contract D7): calls per minute, and per day for visitors, shared by the processes of a host.
+
+They are never for billing. The figures are in `serve/config.py` (`BurstLimits`); `serve/access/burst_gate.py` decides
+whose calls count together.
+
+A bucket holds the calls of one minute and fills evenly: a caller may spend all of them at once, and then gets one every
+60/n seconds. It is stored as one number (GCRA), the moment at which it will be full again; a full bucket need not be
+stored. The clock may be set back: a bucket that would be full later than an empty one is treated as empty, so that
+nobody waits for more than a minute.
 
 The limits are rows of an LMDB file in memory that is never synced. It is lost with the machine, and
 by the time that is back every bucket is full again. A decision is one transaction, and a process
@@ -35,7 +43,43 @@ import lmdb
 from quota.store.write_lock import WriteLock
 
 WINDOW: Final = 60 * 10**9
-DAY_S: Final = 86_400
+DAY_S: Final = 86_400  # the day of a visitor
+
+# A decision takes microseconds, so a longer wait means that a process with the lock is stopped.
+PATIENCE_S: Final = 5.0
+PAUSE_S: Final = 30.0  # until the file is tried again; calls are not limited meanwhile
+
+_FILE: Final = "debit.lmdb"
+_MAP_SIZE: Final = 64 << 20  # sparse
+_HEADER: Final = 2 * mmap.PAGESIZE  # the pages that LMDB writes into a new file
+# A row takes some 50 bytes, so these fill less than half of the map.
+_ROWS_MOST: Final = 500_000
+
+_SWEEP_EVERY: Final = 32  # calls
+_SWEEP_ROWS: Final = 64
+
+# Rows: the kind and the digest of a caller -> the moment its bucket is full (ns since 1970), or a day
+# (since 1970) and the calls of that day.
+_BUCKET: Final = b"b"
+_DAY: Final = b"d"
+_FULL_AT: Final = struct.Struct(">Q")
+_COUNT: Final = struct.Struct(">II")
+_DIGEST: Final = 16
+
+_log: Final = logging.getLogger("quota.bursts")
+
+_Transaction = lmdb.Transaction
+T = TypeVar("T")
+MEMORY: Final = Path("/dev/shm")
+
+_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+_STATE: Final = "state"  # a file with the path of the STATE folder that a folder belongs to
+_LONGEST: Final = 4_096  # bytes of such a path (PATH_MAX)
+# Neither through a link nor waiting for the other end of a pipe.
+_FLAGS: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+# -- one bucket ----------------------------------------------------------------------
 
 
 class Wait(NamedTuple):
@@ -50,6 +94,9 @@ class Wait(NamedTuple):
     seconds: float
     remaining: int
     reset: float
+
+
+_ALLOWED: Final = Wait(0.0, 0, 0.0)
 
 
 def draw(full_at: int | None, per_minute: int, now: float, calls: int = 1) -> tuple[Wait, int]:
@@ -96,40 +143,7 @@ def count(counted: int, limit: int, now: float) -> Wait:
     return Wait(0.0 if allowed else left, max(0, limit - counted - 1), left)
 
 
-# A decision takes microseconds, so a longer wait means that a process with the lock is stopped.
-PATIENCE_S: Final = 5.0
-PAUSE_S: Final = 30.0  # until the file is tried again; calls are not limited meanwhile
-
-_FILE: Final = "debit.lmdb"
-_MAP_SIZE: Final = 64 << 20  # sparse
-_HEADER: Final = 2 * mmap.PAGESIZE  # the pages that LMDB writes into a new file
-# A row takes some 50 bytes, so these fill less than half of the map.
-_ROWS_MOST: Final = 500_000
-
-_SWEEP_EVERY: Final = 32  # calls
-_SWEEP_ROWS: Final = 64
-
-# Rows: the kind and the digest of a caller -> the moment its bucket is full (ns since 1970), or a day
-# (since 1970) and the calls of that day.
-_BUCKET: Final = b"b"
-_DAY: Final = b"d"
-_FULL_AT: Final = struct.Struct(">Q")
-_COUNT: Final = struct.Struct(">II")
-_DIGEST: Final = 16
-
-_ALLOWED: Final = Wait(0.0, 0, 0.0)
-
-_log: Final = logging.getLogger("quota.bursts")
-
-_Transaction = lmdb.Transaction
-T = TypeVar("T")
-MEMORY: Final = Path("/dev/shm")
-
-_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
-_STATE: Final = "state"  # a file with the path of the STATE folder that a folder belongs to
-_LONGEST: Final = 4_096  # bytes of such a path (PATH_MAX)
-# Neither through a link nor waiting for the other end of a pipe.
-_FLAGS: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# -- the buckets of all callers ------------------------------------------------------
 
 
 class BurstLimiter:

@@ -3,7 +3,7 @@
 Another country, rate or plan is a row in a table and changes no code. README.md describes every
 table with its origin and licence; `spec/` holds the specification that code and documents cite;
 `raw/` holds excerpts of register files. An installed package has the tables, and what the programs share:
-`VERSION`, `toml_file` (the reader of their settings and declarations) and `whole_number`.
+`VERSION` and `settings` (the readers of TOML files and of whole numbers).
 """
 
 from pathlib import Path

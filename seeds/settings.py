@@ -1,4 +1,7 @@
-"""Settings: a TOML file, and the values of settings by a table of readers, with the same errors in every program."""
+"""Settings: a TOML file, and its values by a table of readers, with the same errors in every program.
+
+`whole_number` is the one reader of whole numbers in arguments, variables and files of settings.
+"""
 
 import tomllib
 from argparse import ArgumentTypeError
@@ -10,6 +13,16 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 _DIGITS: Final = 18  # more are beyond every bound, and beyond what Python reads of a text
+
+
+# What a message asks for where a value is of another type.
+KINDS: Final[Mapping[type, str]] = {
+    str: "a text",
+    list: "a list",
+    dict: "a table",
+    bool: "true or false",
+    float: "a number with a point, as 0.5",
+}
 
 
 def whole_number(
@@ -57,16 +70,6 @@ def naming_value(read: Callable[[V], T]) -> Callable[[V], T]:
             raise ArgumentTypeError(f"{value!r} is refused; {remedy}") from error
 
     return read_named
-
-
-# What a message asks for where a value is of another type.
-KINDS: Final[Mapping[type, str]] = {
-    str: "a text",
-    list: "a list",
-    dict: "a table",
-    bool: "true or false",
-    float: "a number with a point, as 0.5",
-}
 
 
 def read_toml(path: Path, failure: Callable[[str], Exception]) -> dict[str, Any]:

@@ -1,9 +1,12 @@
-"""The bytes of the quota store: every key and value of its one LMDB database (quota/README.md).
+"""The bytes of the quota store: every key and value (quota/README.md), and the transaction that reads and writes them.
 
 A key is text with `/` between its parts, so that a prefix is a table, an account or a period; only
 digests are raw bytes. In the keys of counters and charges the period comes first. The rows of today
 then lie on neighbouring pages, so that a commit writes few of them, and the rows of an old period
 are one range to delete. Numbers are unsigned, 8 bytes, big-endian. A change here is a new VERSION.
+
+During a transaction of the ledger no other one writes. Three implementations exist: over LMDB (`store/lmdb_store.py`),
+over Redis (`redis/transaction.py`), and over a dict, in the tests of the ledger.
 """
 
 import struct
@@ -39,7 +42,7 @@ class WriteTransaction(ReadTransaction, Protocol):
 
 
 VERSION: Final = b"2"
-UNINDEXED: Final = b"1"  # the version without the rows that `store/row_migration.py` adds
+UNINDEXED: Final = b"1"  # the version without the rows that `upkeep.migrate` adds
 
 FORMAT: Final = b"format"  # -> VERSION
 IDENTITY: Final = b"identity"  # -> the random name of a store of several hosts

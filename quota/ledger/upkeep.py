@@ -1,9 +1,18 @@
-"""The audit of a store: the charges, counted again, against the sums that every request relies on.
+"""Upkeep of a whole store: rows of an older version, the audit, and accounts that were never used.
 
-For each account and month, what its charges took from the grant is its row `g/`; what its charges of all
-months took from packs is what `p/` says was spent, or less where `compact` has dropped old months. A store
-of one host is read at one moment. A server of several hosts is read in pieces while others write, so the
-sums are read before and after the charges: they only grow, and the charges must lie between them.
+`migrate` brings a store of version 1 to version 2: people and tickets by account, and agendas. It runs when a process
+opens the store first, as a command before the server is restarted. A server of version 1 that still runs then goes on:
+a person whom it adds is listed with the next log-in.
+
+The audit counts the charges again and compares them with the sums that every request relies on. For each account and
+month, the credits that its charges took from the grant are its row `g/`; those of all months that they took from packs
+are the spent credits of its row `p/`, or fewer where `compact` has dropped old months. A store of one host is read at
+one moment. A server of several hosts is read in pieces while others write, so the sums are read before and after the
+charges: they only grow, and the charges must lie between them.
+
+An account was used if it counted a call or an export, took a credit, bought anything, has another plan than `free`, or
+if a key of it was used or somebody of it has an open session. `compact` drops counters of old months: an account
+without a trace since then counts as never used.
 """
 
 from collections import defaultdict
@@ -24,61 +33,10 @@ Rows = Callable[[bytes], Iterable[tuple[bytes, bytes]]]
 
 # Tables whose keys begin with a period and then the account.
 _COUNTED: Final = (row_format.CALLS, row_format.EXPORTS, row_format.GRANT)
+_SHOWN: Final = 5  # differences that an error names
 
 
-def unused_accounts(rows: Rows, before: str) -> Sequence[Account]:
-    """The accounts created before a moment (ISO 8601, UTC) that were never used, the oldest first.
-
-    Args:
-        rows: returns the rows of a table, by its prefix.
-    """
-    counted = (key for table in _COUNTED for key, _ in rows(table))
-    used = {key.split(b"/")[2].decode() for key in counted}
-    used |= {key[2:].decode() for key, _ in rows(row_format.PACKS)}
-    used |= {key[2:].decode().split("/")[0] for key, _ in rows(row_format.PAYMENT)}
-    accounts = (load_account(stored) for _, stored in rows(row_format.ACCOUNT))
-    found = [one for one in accounts if one.id not in used and _may_go(one, before)]
-    return sorted(found, key=lambda account: (account.created, account.id))
-
-
-def remove(txn: WriteTransaction, account: str, before: str, today: str) -> bool:
-    """Remove an account that `unused_accounts` found; False, without a change, if it was used since.
-
-    Args:
-        today: the day whose calls would be a use ("2026-11-21").
-    """
-    try:
-        known = account_rows.account_of(txn, account)
-    except UnknownError:
-        return False
-    keys, links = account_rows.keys_of(txn, account), account_rows.keys_of(txn, account, ADDRESSES)
-    persons = people.people_of(txn, account)
-    called = txn.get(row_format.join(row_format.CALLS, today, account)) is not None
-    bought = next(iter(txn.scan(row_format.join(row_format.PAYMENT, account, ""))), None)
-    created = [*(key.created for key in (*keys, *links)), *(person.created for person in persons)]
-    newer = any(moment >= before for moment in created)
-    last = people.last_used(txn, [key.id for key in keys])
-    inside = any(_sessions(txn, person.id) for person in persons)
-    if called or bought or newer or last or inside or not _may_go(known, before):
-        return False
-    for kind in (KEYS, ADDRESSES):
-        account_rows.delete_keys(txn, account, kind)
-    for person in persons:
-        people.delete(txn, person)
-    exports.forget(txn, account)
-    activity.forget_matches(txn, account)
-    lists.delete_all(txn, account)
-    tickets.end_all(txn, account)
-    txn.delete(row_format.join(row_format.ACCOUNT, account))
-    return True
-
-
-def _may_go(account: Account, before: str) -> bool:
-    return account.plan == FREE and account.created < before
-
-
-def _sessions(txn: ReadTransaction, person: str) -> bool:
-    return next(iter(txn.scan(row_format.join(row_format.SESSION, person, ""))), None) is not None
+# -- an older version ----------------------------------------------------------------
 
 
 def migrate(txn: WriteTransaction) -> None:
@@ -112,7 +70,7 @@ def _index_tickets(txn: WriteTransaction) -> None:
             txn.delete(row)
 
 
-_SHOWN: Final = 5
+# -- the audit -----------------------------------------------------------------------
 
 
 class AuditError(QuotaError):
@@ -219,3 +177,61 @@ def _pack_differences(before: _Sums, charged: Mapping[str, int], after: _Sums) -
             yield f"charges of {account} took {found} credits of packs, {most} is their sum"
         if most > bought:
             yield f"{account} spent {most} credits of packs and bought {bought}"
+
+
+# -- accounts that were never used ---------------------------------------------------
+
+
+def unused_accounts(rows: Rows, before: str) -> Sequence[Account]:
+    """The accounts created before a moment (ISO 8601, UTC) that were never used, the oldest first.
+
+    Args:
+        rows: returns the rows of a table, by its prefix.
+    """
+    counted = (key for table in _COUNTED for key, _ in rows(table))
+    used = {key.split(b"/")[2].decode() for key in counted}
+    used |= {key[2:].decode() for key, _ in rows(row_format.PACKS)}
+    used |= {key[2:].decode().split("/")[0] for key, _ in rows(row_format.PAYMENT)}
+    accounts = (load_account(stored) for _, stored in rows(row_format.ACCOUNT))
+    found = [one for one in accounts if one.id not in used and _may_go(one, before)]
+    return sorted(found, key=lambda account: (account.created, account.id))
+
+
+def remove(txn: WriteTransaction, account: str, before: str, today: str) -> bool:
+    """Remove an account that `unused_accounts` found; False, without a change, if it was used since.
+
+    Args:
+        today: the day whose calls would be a use ("2026-11-21").
+    """
+    try:
+        known = account_rows.account_of(txn, account)
+    except UnknownError:
+        return False
+    keys, links = account_rows.keys_of(txn, account), account_rows.keys_of(txn, account, ADDRESSES)
+    persons = people.people_of(txn, account)
+    called = txn.get(row_format.join(row_format.CALLS, today, account)) is not None
+    bought = next(iter(txn.scan(row_format.join(row_format.PAYMENT, account, ""))), None)
+    created = [*(key.created for key in (*keys, *links)), *(person.created for person in persons)]
+    newer = any(moment >= before for moment in created)
+    last = people.last_used(txn, [key.id for key in keys])
+    inside = any(_sessions(txn, person.id) for person in persons)
+    if called or bought or newer or last or inside or not _may_go(known, before):
+        return False
+    for kind in (KEYS, ADDRESSES):
+        account_rows.delete_keys(txn, account, kind)
+    for person in persons:
+        people.delete(txn, person)
+    exports.forget(txn, account)
+    activity.forget_matches(txn, account)
+    lists.delete_all(txn, account)
+    tickets.end_all(txn, account)
+    txn.delete(row_format.join(row_format.ACCOUNT, account))
+    return True
+
+
+def _may_go(account: Account, before: str) -> bool:
+    return account.plan == FREE and account.created < before
+
+
+def _sessions(txn: ReadTransaction, person: str) -> bool:
+    return next(iter(txn.scan(row_format.join(row_format.SESSION, person, ""))), None) is not None

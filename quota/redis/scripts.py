@@ -1,4 +1,8 @@
-"""The Lua scripts of every request: how each is called, and what its reply means.
+"""The place of each row on a Redis or Valkey server, and the Lua scripts of every request.
+
+A row of the ledger is a field of a hash; keys and values are those of `ledger/row_format.py`. Rows that are listed
+together (the keys of an account) or dropped together (the calls of a day) are the fields of one hash, and a single row
+is reached by its field in one step.
 
 A script runs on the server while no other command runs, in one round trip. `lua/` has the sources;
 the script of a function does the same as that function of the ledger, which tests/quota/machine.py
@@ -42,11 +46,21 @@ _PARTED: Final = (
     row_format.LIST_OF, row_format.LIST_LINES,
     *row_format.PERIODIC,
 )  # fmt: skip
-
-
 # Tables whose rows are named by the fields of a list, as people by U/<account>/<person>; a list of
 # keys, addresses or tickets has the names as its values.
 _NAMED_BY_FIELD: Final = (row_format.PERSON, row_format.LAST, row_format.LIST)
+
+# How long the moves of a day are kept: after the day is over, a repeated move only changes its past.
+KEPT_S: Final = 3 * 86_400
+
+# The first item of the reply of a script that found another floor; the second is that floor.
+MOVED: Final = b"floor"
+
+Command = tuple[Any, ...]
+Reply = Sequence[Any]
+
+
+# -- the place of a row --------------------------------------------------------------
 
 
 def place(key: bytes) -> tuple[bytes, bytes]:
@@ -102,14 +116,7 @@ def period_hash(table: bytes, period: str) -> bytes:
     return PREFIX + table + period.encode()
 
 
-# How long the moves of a day are kept: after the day is over, a repeated move only changes its past.
-KEPT_S: Final = 3 * 86_400
-
-# The first item of the reply of a script that found another floor; the second is that floor.
-MOVED: Final = b"floor"
-
-Command = tuple[Any, ...]
-Reply = Sequence[Any]
+# -- the scripts ---------------------------------------------------------------------
 
 
 class LuaScript(NamedTuple):

@@ -13,8 +13,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from quota import keys
 from quota.accounts import Account, Key
-from quota.ledger import account_rows, activity, calls, exports, lists, people
-from quota.ledger import upkeep as retention
+from quota.ledger import account_rows, activity, calls, exports, lists, people, upkeep
 from quota.ledger.account_rows import KeyKind
 from quota.ledger.calls import Purchase
 from quota.ledger.people import Person
@@ -76,13 +75,13 @@ class LedgerStore(Store, ABC):
         """The rows of a table, while in use: with a server in pieces, between which others write."""
 
     def unused_accounts(self, before: datetime) -> Sequence[Account]:
-        """The free accounts created before a moment that were never used (`ledger/retention.py`)."""
-        return retention.unused_accounts(self.table_rows, iso(before))
+        """The free accounts created before a moment that were never used (`ledger/upkeep.py`)."""
+        return upkeep.unused_accounts(self.table_rows, iso(before))
 
     def remove_unused(self, account: str, before: datetime, now: datetime) -> StoreFuture[bool]:
         """Remove an account that `unused_accounts` found; False if it was used since."""
         moment, today = iso(before), day(now).key
-        return self.submit(retention.remove, account, moment, today)
+        return self.submit(upkeep.remove, account, moment, today)
 
     @property
     def accounts(self) -> AccountBook:

@@ -1,4 +1,8 @@
-"""The LMDB file of a store: opening, reading, writing in groups, reopening after a failure.
+"""The store of one host: the file `quota.lmdb`, shared by all processes that open the same folder.
+
+`LmdbFile` opens, reads, writes in groups, and reopens after a failure. `LmdbStore` runs functions of the ledger in its
+transactions: a write is an operation of a group commit (`group_commit.py`), a read a transaction of its own on the
+calling thread.
 
 LMDB runs in its default durable mode: every faster mode loses or corrupts data on a power cut, and
 `writemap` crashes on a full disk. Invariants: a group is committed and synced as a whole or not at
@@ -44,12 +48,15 @@ from quota.store.ledger_store import LedgerStore
 from quota.store.transactions import Reading, Writing
 from quota.store.write_lock import WriteLock
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 FILE: Final = "quota.lmdb"
 MAP_SIZE: Final = 64 << 30  # sparse: unused space takes no disk
 READERS: Final = 1024
 CHECK_S: Final = 60.0
+# Rows that one transaction of `compact` deletes: other writers wait that long (about 2 ms).
+_COMPACT_ROWS: Final = 2_000
 
 # Errors that neither space nor access rights repair.
 _DAMAGE: Final = (
@@ -261,6 +268,77 @@ class LmdbFile:
         return StoreUnavailable(f"{named}{said}; {remedy}")
 
 
+class LmdbStore(LedgerStore):
+    """`Store` over LMDB. Open it once per process, in the process that uses it (never fork)."""
+
+    def __init__(self, folder: Path, *, map_size: int = MAP_SIZE) -> None:
+        """Open the store of a STATE folder, or create it.
+
+        Raises:
+            WrongStoreError: another version of this code wrote it.
+            StoreUnavailable: it cannot be opened.
+        """
+        self._file = LmdbFile(folder, map_size)
+        self._writer = GroupCommit(self._file.write, self._file.check_readers)
+
+    def read(
+        self, operation: Reading[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> ReadyResult[T]:
+        return ReadyResult(self._file.read(lambda txn: operation(txn, *args, **kwargs)))
+
+    def submit(
+        self, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreFuture[T]:
+        return self._writer.submit(lambda txn: operation(txn, *args, **kwargs))
+
+    # -- upkeep --------------------------------------------------------------------
+
+    def newest_month(self) -> str | None:
+        last = self._file.read(lambda txn: [txn.last_key(table) for table in row_format.PERIODIC])
+        months = [key[2:9].decode() for key in last if key]
+        return max(months, default=None)
+
+    def compact(self, before: str) -> int:
+        self.submit(calls.raise_floor, before).result()
+        total = 0
+        while dropped := self.submit(calls.drop, _COMPACT_ROWS).result():
+            total += dropped
+        return total
+
+    def backup(self, target: Path) -> None:
+        """Write the copy under a temporary name; LMDB's offline checker reads it before it appears.
+
+        Raises:
+            NotAllowedError: `target` exists, or its folder does not.
+            StoreUnavailable: the copy could not be made, or is not whole.
+        """
+        if not target.parent.is_dir():
+            raise NotAllowedError(f"{target.parent} is no folder; make it first")
+        if target.exists():
+            raise NotAllowedError(f"{target} exists; name a file that does not")
+        unfinished = target.with_name(f"{target.name}.partial")
+        with unfinished.open("wb") as file:
+            unfinished.chmod(0o600)
+            self._file.copy(file)
+            os.fsync(file.fileno())
+        if damage := damage_of(unfinished):
+            raise StoreUnavailable(
+                f"{unfinished} is not a whole copy ({damage}); check the disk, and make it again"
+            )
+        unfinished.rename(target)
+        sync(target.parent)
+
+    def table_rows(self, table: bytes) -> Sequence[tuple[bytes, bytes]]:
+        return self._file.read(lambda txn: list(txn.scan(table)))
+
+    def audit(self) -> AuditReport:
+        return self._file.read(lambda txn: audit(txn.scan))
+
+    def close(self) -> None:
+        self._writer.close()
+        self._file.close()
+
+
 def sync(path: Path) -> None:
     """Wait until the contents of a file, or the names in a folder, are on the disk."""
     opened = os.open(path, os.O_RDONLY)
@@ -353,80 +431,3 @@ def _check_version(env: lmdb.Environment, path: Path) -> None:
             f"{path} has format {(found or b'none').decode(errors='replace')}, this code reads "
             f"{row_format.VERSION.decode()}; use the version that wrote it"
         )
-
-
-P = ParamSpec("P")
-
-# Rows that one transaction of `compact` deletes: other writers wait that long (about 2 ms).
-_COMPACT_ROWS: Final = 2_000
-
-
-class LmdbStore(LedgerStore):
-    """`Store` over LMDB. Open it once per process, in the process that uses it (never fork)."""
-
-    def __init__(self, folder: Path, *, map_size: int = MAP_SIZE) -> None:
-        """Open the store of a STATE folder, or create it.
-
-        Raises:
-            WrongStoreError: another version of this code wrote it.
-            StoreUnavailable: it cannot be opened.
-        """
-        self._file = LmdbFile(folder, map_size)
-        self._writer = GroupCommit(self._file.write, self._file.check_readers)
-
-    def read(
-        self, operation: Reading[P, T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> ReadyResult[T]:
-        return ReadyResult(self._file.read(lambda txn: operation(txn, *args, **kwargs)))
-
-    def submit(
-        self, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> StoreFuture[T]:
-        return self._writer.submit(lambda txn: operation(txn, *args, **kwargs))
-
-    # -- upkeep --------------------------------------------------------------------
-
-    def newest_month(self) -> str | None:
-        last = self._file.read(lambda txn: [txn.last_key(table) for table in row_format.PERIODIC])
-        months = [key[2:9].decode() for key in last if key]
-        return max(months, default=None)
-
-    def compact(self, before: str) -> int:
-        self.submit(calls.raise_floor, before).result()
-        total = 0
-        while dropped := self.submit(calls.drop, _COMPACT_ROWS).result():
-            total += dropped
-        return total
-
-    def backup(self, target: Path) -> None:
-        """Write the copy under a temporary name; LMDB's offline checker reads it before it appears.
-
-        Raises:
-            NotAllowedError: `target` exists, or its folder does not.
-            StoreUnavailable: the copy could not be made, or is not whole.
-        """
-        if not target.parent.is_dir():
-            raise NotAllowedError(f"{target.parent} is no folder; make it first")
-        if target.exists():
-            raise NotAllowedError(f"{target} exists; name a file that does not")
-        unfinished = target.with_name(f"{target.name}.partial")
-        with unfinished.open("wb") as file:
-            unfinished.chmod(0o600)
-            self._file.copy(file)
-            os.fsync(file.fileno())
-        if damage := damage_of(unfinished):
-            raise StoreUnavailable(
-                f"{unfinished} is not a whole copy ({damage}); check the disk, and make it again"
-            )
-        unfinished.rename(target)
-        sync(target.parent)
-
-    def table_rows(self, table: bytes) -> Sequence[tuple[bytes, bytes]]:
-        return self._file.read(lambda txn: list(txn.scan(table)))
-
-    def audit(self) -> AuditReport:
-        return self._file.read(lambda txn: audit(txn.scan))
-
-    def close(self) -> None:
-        self._writer.close()
-        self._file.close()

@@ -13,7 +13,7 @@ from pathlib import Path
 import lmdb
 import pytest
 
-from quota import bursts as limiter
+from quota import bursts
 from quota.bursts import BurstLimiter, Wait
 from quota.store.lmdb_store import FILE, LmdbFile
 from quota.store.write_lock import WriteLock
@@ -129,8 +129,8 @@ def _store(folder: Path) -> Write:
 
 
 def _bursts(folder: Path) -> Write:
-    limiter.PATIENCE_S = 60.0  # type: ignore[misc]
-    bursts = BurstLimiter(folder, memory=folder)
+    bursts.PATIENCE_S = 60.0  # type: ignore[misc]
+    limiter = BurstLimiter(folder, memory=folder)
 
     def write(change: Change) -> Wait | None:
         def decide(txn: "lmdb.Transaction[bytes]") -> Wait:
@@ -138,7 +138,7 @@ def _bursts(folder: Path) -> Write:
             change()
             return Wait(0.0, 0, 0.0)
 
-        return bursts._decide(decide, 0.0)
+        return limiter._decide(decide, 0.0)
 
     return write
 
