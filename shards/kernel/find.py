@@ -159,6 +159,16 @@ def id_place(shard: ShardArrays, index: i64) -> i64:
     return index * shard.id_width if shard.id_width else shard.id_starts[index]
 
 
+def suffix_key(text: u8s, start: i64, length: i64) -> u64:
+    """The first 8 bytes from `start` on as a number, filled up with zeros."""
+    key: u64 = 0
+    for i in range(8):
+        key = key << 8
+        if i < length:
+            key = key | text[start + i]
+    return key
+
+
 def first_suffix(shard: ShardArrays, low: u64, text: u8s, start: i64, length: i64) -> i64:
     """How many suffixes come before this text; `low` is its first 8 bytes, as a number."""
     keys: i64 = (shard.suffix_count + SAMPLED - 1) // SAMPLED

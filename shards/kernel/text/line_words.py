@@ -15,6 +15,7 @@ if not cython.compiled:
         last_suffix,
         owner_of,
         raise_damaged,
+        suffix_key,
     )
     from shards.kernel.types import *
 
@@ -95,16 +96,6 @@ def add_near(
     pool.rows[pool.count] = word
     pool.count += 1
     return 1
-
-
-def suffix_key(text: u8s, start: i64, length: i64) -> u64:
-    """The first 8 bytes from `start` on as a number, filled up with zeros."""
-    key: u64 = 0
-    for i in range(8):
-        key = key << 8
-        if i < length:
-            key = key | text[start + i]
-    return key
 
 
 def begins_before(shard: ShardArrays, place: i64, length: i64, unit: i64) -> i64:

@@ -14,8 +14,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import first_suffix, last_suffix, owner_of, raise_damaged
-    from shards.kernel.text.line_words import suffix_key
+    from shards.kernel.find import first_suffix, last_suffix, owner_of, raise_damaged, suffix_key
     from shards.kernel.types import *
 
 
