@@ -10,12 +10,12 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.codes.allowed_rows import allowed_rows, narrow_scope, set_codes
-    from shards.kernel.codes.coded_rows import code_at
+    from shards.kernel.allowed_rows import allowed_rows, narrow_scope, set_codes
+    from shards.kernel.coded_rows import code_at
     from shards.kernel.find import cell_of, key_step, lower_bound, raise_damaged, turnover_place
     from shards.kernel.generate import choose, generate
     from shards.kernel.rows import count_by_place, count_few, take
-    from shards.kernel.text.names import find_named
+    from shards.kernel.names import find_named
     from shards.kernel.types import *
 
 

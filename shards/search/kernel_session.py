@@ -19,10 +19,10 @@ from shards.codec.strings import END
 from shards.errors import CorruptError, translate_errors
 from shards.kernel import types
 from shards.kernel.memory import Memory, view
-from shards.kernel.results.scope import run as mark
+from shards.kernel.scope import run as mark
 from shards.kernel.search import run
-from shards.kernel.text.near_words import run as near
-from shards.kernel.text.suggest import run as suggest
+from shards.suggest.near_words import run as near
+from shards.suggest.completion import run as suggest
 from shards.query import DEEPEST, Query
 from shards.reader.name_lookup import words_with_rows
 from shards.reader.shard import Shard
@@ -218,7 +218,7 @@ class KernelSession:
         return near_words
 
     def _suggest(self, query: Query, limit: int, task: int) -> int:
-        """Run a task of `shards.kernel.text.suggest`; the number that it returns. `q` must have a word."""
+        """Run a task of `shards.suggest.completion`; the number that it returns. `q` must have a word."""
         asked = compile_query(query)
         if asked is None or not self._arrays.isos:
             return 0

@@ -9,7 +9,7 @@ from shards.codec import record
 from shards.errors import REMEDY, CorruptError
 from shards.kernel import memory, types
 from shards.kernel.memory import address_of, view
-from shards.kernel.results.records import run as join_records
+from shards.kernel.records import run as join_records
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.libzstd import libzstd
 from shards.search.result_page import Places

@@ -22,7 +22,7 @@ if not cython.compiled:
         set_of,
         size_of,
     )  # fmt: skip
-    from shards.kernel.text.phrases import add_phrase, find_phrase, phrase_cost
+    from shards.kernel.phrases import add_phrase, find_phrase, phrase_cost
     from shards.kernel.types import *
 
 

@@ -7,7 +7,7 @@ import cython
 if not cython.compiled:
     from shards.kernel.find import lower_bound, raise_damaged
     from shards.kernel.generate import span_bound
-    from shards.kernel.heads.heap import drain, push, push_row, push_rows
+    from shards.kernel.heap import drain, push, push_row, push_rows
     from shards.kernel.types import *
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.codes.allowed_rows import clear_codes, enter_cell
-    from shards.kernel.codes.coded_rows import mask_rows
+    from shards.kernel.allowed_rows import clear_codes, enter_cell
+    from shards.kernel.coded_rows import mask_rows
     from shards.kernel.conditions import (
         count_block,
         count_matches,
@@ -22,7 +22,7 @@ if not cython.compiled:
     )
     from shards.kernel.find import raise_damaged
     from shards.kernel.generate import choose, generate
-    from shards.kernel.results.market import count_bands
+    from shards.kernel.market import count_bands
     from shards.kernel.row_sets import clear_marks, popcount
     from shards.kernel.types import *
 

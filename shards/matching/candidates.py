@@ -9,7 +9,7 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import lower_bound, raise_damaged
-    from shards.kernel.text.line_words import postings_end, postings_of, seek_words
+    from shards.matching.line_words import postings_end, postings_of, seek_words
     from shards.kernel.types import *
 
 
