@@ -36,7 +36,7 @@ help:     ## list the targets
 
 setup: $(READY) ## create .venv with everything pinned
 
-$(READY): requirements/dev.lock pyproject.toml setup.py $(wildcard shards/kernel/*.py shards/kernel/*/*.py shards/matching/*.py)
+$(READY): requirements/dev.lock pyproject.toml setup.py $(wildcard shards/kernel/*.py shards/matching/*.py shards/suggest/*.py)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or later is needed, $(PYTHON) is older; try: make PYTHON=python3.12" >&2; exit 1; }
 	$(PYTHON) -m venv .venv

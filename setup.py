@@ -1,4 +1,4 @@
-"""Compiles `shards/kernel/`, whose C headers it writes, and some plain Python; all else is in pyproject.toml."""
+"""Compiles the search engine, whose C headers it writes, and some plain Python; all else is in pyproject.toml."""
 
 import os
 import shutil
@@ -12,11 +12,12 @@ from setuptools import Extension, setup
 sys.path.insert(0, str(Path(__file__).parent))  # an isolated build leaves it out
 from shards.kernel import headers
 
+# By their names within `shards`.
 MODULES = (
-    "find", "row_sets", "codes.allowed_rows", "codes.coded_rows", "rows", "generate", "heads.heap",
-    "heads.stored_heads", "heads.head", "conditions", "merge", "search", "results.records", "results.market",
-    "results.scope", "text.phrases", "text.names", "text.suggest", "text.near_words", "text.line_words",
-    "text.candidates",
+    "kernel.find", "kernel.row_sets", "kernel.allowed_rows", "kernel.coded_rows", "kernel.rows", "kernel.generate",
+    "kernel.heap", "kernel.stored_heads", "kernel.head", "kernel.conditions", "kernel.merge", "kernel.search",
+    "kernel.records", "kernel.market", "kernel.scope", "kernel.phrases", "kernel.names", "matching.line_words",
+    "matching.candidates", "suggest.completion", "suggest.near_words",
 )  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,
@@ -42,24 +43,23 @@ if "CC" not in os.environ and not shutil.which("cc"):
     os.environ["CC"] = f"{sys.executable} -m ziglang cc"
     os.environ["LDSHARED"] = f"{os.environ['CC']} -shared"
 
-COMPILED = {*PLAIN, *(f"shards.kernel.{name}" for name in MODULES)}
-SOURCES = {name: Path("shards/kernel", f"{name.replace('.', '/')}.py") for name in MODULES}
+SOURCES = {f"shards.{name}": Path("shards", f"{name.replace('.', '/')}.py") for name in MODULES}
 HEADERS = headers.function_headers({name: path.read_text() for name, path in SOURCES.items()})
-for name, text in {"types": headers.types_header(), **HEADERS}.items():
-    header = SOURCES.get(name, Path("shards/kernel/types.py")).with_suffix(".pxd")
+for name, text in {"shards.kernel.types": headers.types_header(), **HEADERS}.items():
+    header = Path(f"{name.replace('.', '/')}.pxd")
     # What includes a header is compiled anew where it is younger.
     if not header.exists() or header.read_text() != text:
         header.write_text(text)
 
 # Python imports a compiled module in place of its source, even one of a module that is not compiled any more.
 for compiled in Path("shards").rglob("*.so"):
-    if ".".join([*compiled.parts[:-1], compiled.name.partition(".")[0]]) not in COMPILED:
+    if ".".join([*compiled.parts[:-1], compiled.name.partition(".")[0]]) not in {*SOURCES, *PLAIN}:
         compiled.unlink()
 
 FLAGS = ["-O3", "-g0"]
 KERNEL = [
     Extension(
-        f"shards.kernel.{name}",
+        name,
         [str(path)],
         depends=[f"shards/kernel/{name}.py" for name in ("constants", "types", "headers")],
         extra_compile_args=FLAGS,

@@ -227,7 +227,7 @@ def test_a_filter_of_a_new_column_is_its_column_its_parameters_and_their_texts(
     copy_program(copy)
 
     touched = edit(copy, edited)
-    for compiled in (copy / "shards" / "kernel").rglob("*.so"):
+    for compiled in (copy / "shards").rglob("*.so"):
         compiled.unlink()
     sent = {name: int(value) for name, value in sent.items()}
     run_changed(copy, _COMPARED, str(tmp_path / "data"), repr(sent), query)

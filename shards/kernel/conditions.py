@@ -14,8 +14,8 @@ if not cython.compiled:
     from shards.kernel.coded_rows import code_at
     from shards.kernel.find import cell_of, key_step, lower_bound, raise_damaged, turnover_place
     from shards.kernel.generate import choose, generate
-    from shards.kernel.rows import count_by_place, count_few, take
     from shards.kernel.names import find_named
+    from shards.kernel.rows import count_by_place, count_few, take
     from shards.kernel.types import *
 
 

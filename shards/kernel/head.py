@@ -12,8 +12,8 @@ if not cython.compiled:
     from shards.kernel.find import raise_damaged
     from shards.kernel.generate import choose, generate
     from shards.kernel.heap import drain, push_rows
-    from shards.kernel.stored_heads import read
     from shards.kernel.rows import keep, list_facts, replace, take
+    from shards.kernel.stored_heads import read
     from shards.kernel.types import *
 
 

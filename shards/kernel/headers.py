@@ -1,4 +1,4 @@
-"""The C headers of the kernel (`.pxd`), which `setup.py` writes before it compiles the modules.
+"""The C headers of compiled modules (`.pxd`), which `setup.py` writes before it compiles them.
 
 `types.pxd` has the records of `types.py` and the constants; the header of another module declares the functions
 that return one of its scalars or arrays, all of which run without Python's lock. A function that raises, or
@@ -6,13 +6,12 @@ calls one that does, is declared so: the others need not be asked whether they d
 """
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import ModuleType
 from typing import Any, Final, get_args
 
 from shards.kernel import types
 
-_PACKAGE: Final = "shards.kernel."
 # What `types.py` only has a place for.
 _LIBRARY: Final = """\
 from libc.math cimport INFINITY, log
@@ -56,14 +55,14 @@ def _field(kinds: Mapping[object, str], name: str, kind: Any) -> str:
 
 
 def function_headers(sources: Mapping[str, str]) -> dict[str, str]:
-    """The headers of modules of functions, by the names of the modules inside this package."""
+    """The headers of modules of functions, by the names of the modules."""
     trees = {name: ast.parse(text) for name, text in sources.items()}
     raising = _raising_functions(trees)
     headers = {}
     for module, tree in trees.items():
         lines = [
             f"from {node.module} cimport {', '.join(alias.name for alias in node.names)}"
-            for node in _imports(tree)
+            for node in _imports(tree, trees)
         ]
         for function in _functions(tree):
             result = ast.unparse(function.returns) if function.returns else ""
@@ -82,9 +81,8 @@ def _raising_functions(trees: Mapping[str, ast.Module]) -> set[Function]:
     raising: set[Function] = set()
     for module, tree in trees.items():
         known = {function.name: (module, function.name) for function in _functions(tree)}
-        for node in _imports(tree):
-            home = str(node.module).removeprefix(_PACKAGE)
-            known |= {alias.name: (home, alias.name) for alias in node.names}
+        for node in _imports(tree, trees):
+            known |= {alias.name: (str(node.module), alias.name) for alias in node.names}
         for function in _functions(tree):
             nodes = list(ast.walk(function))
             called = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
@@ -96,10 +94,10 @@ def _raising_functions(trees: Mapping[str, ast.Module]) -> set[Function]:
     return raising
 
 
-def _imports(tree: ast.Module) -> Iterator[ast.ImportFrom]:
-    """The imports from other modules of the kernel."""
+def _imports(tree: ast.Module, modules: Collection[str]) -> Iterator[ast.ImportFrom]:
+    """The imports from other compiled modules and from `types.py`."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(_PACKAGE):
+        if isinstance(node, ast.ImportFrom) and node.module in {*modules, types.__name__}:
             yield node
 
 

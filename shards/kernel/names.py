@@ -11,6 +11,7 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import compare, first_id, first_suffix, last_id, last_suffix
+    from shards.kernel.phrases import add_phrase, find_phrase, phrase_cost
     from shards.kernel.row_sets import (
         add_rows,
         add_set,
@@ -22,7 +23,6 @@ if not cython.compiled:
         set_of,
         size_of,
     )  # fmt: skip
-    from shards.kernel.phrases import add_phrase, find_phrase, phrase_cost
     from shards.kernel.types import *
 
 

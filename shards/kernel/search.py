@@ -13,8 +13,8 @@ if not cython.compiled:
     from shards.kernel.conditions import count_matches, reset, set_cells, take_census
     from shards.kernel.head import head
     from shards.kernel.merge import merge
-    from shards.kernel.row_sets import clear_marks
     from shards.kernel.names import look_ahead
+    from shards.kernel.row_sets import clear_marks
     from shards.kernel.types import *
 
 

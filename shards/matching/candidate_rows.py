@@ -15,7 +15,7 @@ import numpy as np
 from shards.format import FORMER_NAME
 from shards.kernel import types
 from shards.kernel.memory import Memory, kernel_array, view
-from shards.matching import (candidates, line_words)
+from shards.matching import candidates, line_words
 from shards.reader.shard import Shard
 from shards.search.generation_arrays import GenerationArrays
 

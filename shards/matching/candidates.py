@@ -9,8 +9,8 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import lower_bound, raise_damaged
-    from shards.matching.line_words import postings_end, postings_of, seek_words
     from shards.kernel.types import *
+    from shards.matching.line_words import postings_end, postings_of, seek_words
 
 
 def place_of(pool: Pool, word: i64) -> i64:

@@ -5,7 +5,7 @@ cold costs as much as the search (decision 215).
 """
 
 import mmap
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from heapq import merge
 from itertools import groupby
 from math import inf
@@ -15,16 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows
-from shards.codec.strings import END
-from shards.errors import CorruptError, translate_errors
+from shards.errors import CorruptError
 from shards.kernel import types
 from shards.kernel.memory import Memory, view
 from shards.kernel.scope import run as mark
 from shards.kernel.search import run
-from shards.suggest.near_words import run as near
-from shards.suggest.completion import run as suggest
 from shards.query import DEEPEST, Query
-from shards.reader.name_lookup import words_with_rows
 from shards.reader.shard import Shard
 from shards.search import kernel_query
 from shards.search.compiled_query import CompiledQuery, compile_query
@@ -40,6 +36,10 @@ _WORD: Final = 4
 _SCANNED: Final = 1e6
 
 _NOWHERE: Final = np.empty((0, 2), np.int64)
+
+Numbers = NDArray[np.int64]
+# A function of a compiled module: arrays, query and working memory, the folded `q`, a number of its own.
+Asked = Callable[[Any, Any, Any, bytes, int], int]
 
 
 class Census(NamedTuple):
@@ -163,69 +163,33 @@ class KernelSession:
             return np.empty(0, np.uint32), []
         if not self._run(asked, query, 0, 0, inf, listed=True):
             return self._rows, []
-        lists = (self._found_shard, self._found_row, self._found_tie)
-        found = (one[: self._result[0]].tolist() for one in lists)
-        return self._rows, list(zip(*found, strict=True))
+        lists = (array.tolist() for array in self.listed(self._result[0]))
+        return self._rows, list(zip(*lists, strict=True))
 
-    def best_places(self, query: Query, limit: int) -> Places:
-        """The companies that complete `q` in the countries of `query`, the best first (X4).
+    def ask(
+        self, function: Asked, query: Query, number: int, *, limit: int = 0, tail: bytes = b""
+    ) -> int:
+        """The result of a compiled function for a query; `listed` has its rows. `q` must have a word.
 
-        Raises:
-            CorruptError: a shard refers to what it does not have.
-        """
-        found = self._suggest(query, limit, types.COMPANIES)
-        if not found:
-            return _NOWHERE
-        places = np.empty((found, 2), np.int64)
-        places[:, 0], places[:, 1] = self._found_shard[:found], self._found_row[:found]
-        return places
-
-    def word_ranges(self, query: Query) -> list[tuple[Shard, int, int]]:
-        """Of each chosen country the words that begin with the last word of `q`: the first number, and the end."""
-        found = self._suggest(query, 0, types.WORD_RANGES)
-        if not found:
-            return []
-        ranges = (self._found_shard, self._found_row, self._found_tie)
-        numbers = zip(*(array[:found].tolist() for array in ranges), strict=True)
-        return [(self._arrays.shards[number], first, end) for number, first, end in numbers]
-
-    def word_total(self, query: Query) -> int:
-        """The companies of the chosen countries that have the first word of `q` as a whole word."""
-        return self._suggest(query, 0, types.WORD_TOTAL)
-
-    @translate_errors()
-    def near_words(self, query: Query, distance: int) -> list[tuple[str, int, int]]:
-        """The words of each chosen country within a distance of `q`, a word: text, rows that have it, distance.
+        Args:
+            function: of a module like `shards/suggest/completion.py`; it takes `number`.
+            limit: the most rows that it lists.
+            tail: bytes behind the folded `q`.
 
         Raises:
             CorruptError: a shard refers to what it does not have.
         """
-        asked = compile_query(query)
-        if asked is None or not self._arrays.isos:
-            return []
-        if self._width < 0:
-            self._make_scratch(0)
-        text = self._query.write(asked, query, 0, 0, False, inf)[0]
-        text += END
-        found = near(self._arrays.address, self._query.address, self._scratch, text, distance)
-        shards, words = self._found_shard[:found], self._found_row[:found]
-        near_words = []
-        for shard in np.unique(shards).tolist():
-            own = shards == shard
-            texts = words_with_rows(self._arrays.shards[shard].words, words[own])
-            distances = self._found_tie[:found][own].tolist()
-            near_words += [(*text, far) for text, far in zip(texts, distances, strict=True)]
-        return near_words
-
-    def _suggest(self, query: Query, limit: int, task: int) -> int:
-        """Run a task of `shards.suggest.completion`; the number that it returns. `q` must have a word."""
         asked = compile_query(query)
         if asked is None or not self._arrays.isos:
             return 0
         if self._width < limit or self._width < 0:
             self._make_scratch(limit)
-        text = self._query.write(asked, query, 0, limit, False, inf)[0]
-        return suggest(self._arrays.address, self._query.address, self._scratch, text, task)
+        text = self._query.write(asked, query, 0, limit, False, inf)[0] + tail
+        return function(self._arrays.address, self._query.address, self._scratch, text, number)
+
+    def listed(self, count: int) -> tuple[Numbers, Numbers, Numbers]:
+        """The first `count` rows in working memory: shard, row, a third number; valid until the next search."""
+        return self._found_shard[:count], self._found_row[:count], self._found_tie[:count]
 
     def give_back(self) -> None:
         """Give the system back what a search filled with many rows; the rows of its last search are lost."""

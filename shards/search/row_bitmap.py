@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows
 from shards.errors import CorruptError, translate_errors
-from shards.kernel import types
+from shards.kernel import market, types
 from shards.kernel.memory import Memory
-from shards.kernel import market
 from shards.query import Query
 from shards.ratios.distribution import Figures
 from shards.reader.shard import Shard

@@ -7,12 +7,17 @@ from heapq import nsmallest
 from itertools import combinations, product
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from shards.codec.folding import fold, fold_id
+from shards.codec.strings import END
 from shards.errors import translate_errors
 from shards.query import Query
+from shards.reader.name_lookup import words_with_rows
 from shards.search import company_numbers
 from shards.search.search import ShardSet, search
 from shards.search.written_numbers import NumberNotation
+from shards.suggest import near_words
 
 MOST: Final = 3
 # Texts of one distance whose companies are counted: those with the most frequent words.
@@ -61,7 +66,7 @@ def nearest_texts(base: ShardSet, query: Query, notation: NumberNotation) -> lis
 
     # Mostly too few texts are found at the first distance: near words are looked up once, up to the last one.
     @cache
-    def near_words(word: str, must: bool) -> list[_NearWord]:
+    def words_near(word: str, must: bool) -> list[_NearWord]:
         return _near_words(base, query, word, farthest + must)
 
     for distance in range(1, FARTHEST + 1):
@@ -71,7 +76,7 @@ def nearest_texts(base: ShardSet, query: Query, notation: NumberNotation) -> lis
             continue
         near = []
         for word, must in zip(words, unknown, strict=True):
-            known = near_words(word, must) if left + must else []
+            known = words_near(word, must) if left + must else []
             near.append([other for other in known if other.distance <= left + must])
         given = _texts(words, near, unknown, distance)
         texts = nsmallest(TRIED, given, key=lambda text: (-text[1], text[0]))
@@ -131,15 +136,24 @@ def _count_meant(base: ShardSet, query: Query, q: str) -> NearestText:
     return NearestText(q, search(base, replace(query, q=q), offset=0, limit=0).total)
 
 
-def _near_words(base: ShardSet, query: Query, word: str, distance: int) -> list[_NearWord]:
-    """The words of names within a distance of a word, itself left out; as far as it may have errors."""
-    most = min(errors_allowed(word), distance)
+def _near_words(base: ShardSet, query: Query, word: str, errors: int) -> list[_NearWord]:
+    """The words of names within `errors` of a word, itself left out; as far as it may have errors."""
+    most = min(errors_allowed(word), errors)
     if not most:
         return []
+    session = base.own_session()
+    count = session.ask(near_words.run, replace(query, q=word), most, tail=END)
+    if not count:
+        return []
+    shards, words, distances = session.listed(count)
     found: dict[str, _NearWord] = {}
-    for text, n, far in base.own_session().near_words(replace(query, q=word), most):
-        if far:
-            found[text] = _NearWord(text, far, n + (found[text].n if text in found else 0))
+    for shard in np.unique(shards).tolist():
+        own = shards == shard
+        texts = words_with_rows(session.arrays.shards[shard].words, words[own])
+        for (text, n), distance in zip(texts, distances[own].tolist(), strict=True):
+            if distance:
+                known = found[text].n if text in found else 0
+                found[text] = _NearWord(text, distance, n + known)
     return sorted(found.values(), key=lambda one: (-one.n, one.word))
 
 

@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from shards.codec.folding import fold
 from shards.errors import translate_errors
+from shards.kernel import types
 from shards.query import Query
 from shards.reader.shard import Shard
+from shards.search.kernel_session import KernelSession
 from shards.search.result_page import Places
 from shards.search.search import ShardSet
 from shards.search.towns import towns_of
+from shards.suggest import completion
 
 _NARROWED: Final = 4  # a bound that too few words reach is divided by this
 _RICHEST: Final = 3  # countries whose most frequent words are the first bound
@@ -55,7 +58,12 @@ def companies(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> Plac
     Raises:
         CorruptError: a shard refers to what it does not have.
     """
-    return base.own_session().best_places(Query(pays=pays, q=q), limit)
+    session = base.own_session()
+    count = session.ask(completion.run, Query(pays=pays, q=q), types.COMPANIES, limit=limit)
+    if not count:
+        return np.empty((0, 2), np.int64)
+    shards, rows, _ = session.listed(count)
+    return np.stack((shards, rows), axis=1)
 
 
 @translate_errors()
@@ -70,7 +78,7 @@ def words(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> list[Wor
         return []
     found = [
         _Words(shard, first, _counts(shard.words.starts[first : end + 1].astype(np.int64)))
-        for shard, first, end in session.word_ranges(Query(pays=pays, q=q))
+        for shard, first, end in _word_ranges(session, Query(pays=pays, q=q))
         if first < end
     ]
     if not found:
@@ -90,7 +98,8 @@ def words(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> list[Wor
                 if most[word] < least or (single and len(exact) >= 2 * limit):
                     break
             if word not in exact:
-                exact[word] = session.word_total(Query(pays=pays, q=word.decode()))
+                asked = Query(pays=pays, q=word.decode())
+                exact[word] = session.ask(completion.run, asked, types.WORD_TOTAL)
     found_words = [WordCount(word.decode(), n) for word, n in exact.items()]
     return sorted(found_words, key=lambda one: (-one.n, one.mot))[:limit]
 
@@ -110,6 +119,18 @@ def towns(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> list[Tow
     found = np.flatnonzero(counts >= _nth_greatest(counts, limit))
     chosen = found[np.argsort(-counts[found], kind="stable")][:limit].tolist()
     return [TownCount(known.spelling(first + n, pays), int(counts[n])) for n in chosen]
+
+
+def _word_ranges(session: KernelSession, query: Query) -> list[tuple[Shard, int, int]]:
+    """Of each chosen country the words that begin with the last word of `q`: the first number, and the end."""
+    count = session.ask(completion.run, query, types.WORD_RANGES)
+    if not count:
+        return []
+    ranges = (array.tolist() for array in session.listed(count))
+    return [
+        (session.arrays.shards[number], first, end)
+        for number, first, end in zip(*ranges, strict=True)
+    ]
 
 
 def _counts(starts: NDArray[np.int64]) -> NDArray[np.int64]:

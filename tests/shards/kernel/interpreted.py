@@ -1,4 +1,4 @@
-"""The modules of `shards/kernel/` uncompiled, beside the compiled ones: two engines from one source."""
+"""The compiled modules of the search engine, interpreted, beside the compiled ones: two engines from one source."""
 
 import importlib
 import pkgutil
@@ -11,11 +11,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-import shards.kernel
-import shards.search
+import shards
+from tests import ROOT
 
 _KERNEL: Final = "shards.kernel."
-# The modules that bind one of the kernel's, or another of these: they are imported anew with it.
+# The modules that bind a compiled one, or another of these: they are imported anew with it.
 _USERS: Final = (
     "shards.search.generation_arrays",
     "shards.search.kernel_query",
@@ -26,26 +26,31 @@ _USERS: Final = (
     "shards.search.facets",
     "shards.analyses.market",
     "shards.matching.candidate_rows",
+    "shards.suggest.spelling",
     "shards.suggest.suggestions",
 )
-_FOLDER: Final = Path(next(iter(shards.kernel.__path__)))
+
+
+def _source(name: str) -> Path | None:
+    """The source of a module of the kernel, or of another module with a C header; None for any other."""
+    source = ROOT / f"{name.replace('.', '/')}.py"
+    engine = name.startswith(_KERNEL) or source.with_suffix(".pxd").exists()
+    return source if engine and source.exists() else None
 
 
 class _Sources:
-    """Finds the source of a kernel module, where Python would prefer the compiled file."""
+    """Finds the source of a compiled module, where Python would prefer the compiled file."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if not name.startswith(_KERNEL):
-            return None
-        source = _FOLDER / f"{name.removeprefix(_KERNEL).replace('.', '/')}.py"
-        return spec_from_file_location(name, source) if source.exists() else None
+        source = _source(name)
+        return spec_from_file_location(name, source) if source else None
 
 
 def interpreted_modules() -> dict[str, ModuleType]:
-    """Modules of `shards.search` over interpreted ones, by name; all other modules stay over compiled ones."""
-    for found in pkgutil.walk_packages(shards.search.__path__, "shards.search."):
+    """Modules of `shards` over interpreted ones, by name; all other modules stay over compiled ones."""
+    for found in pkgutil.walk_packages(shards.__path__, "shards."):
         importlib.import_module(found.name)
-    with _without(lambda name: name.startswith(_KERNEL) or name in _USERS):
+    with _without(lambda name: name in _USERS or _source(name) is not None):
         finder = _Sources()
         sys.meta_path.insert(0, finder)
         try:

@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
+from serve.contract.seed_tables import number_notation
 from shards import format
 from shards.codec import row_sets
 from shards.errors import ShardError
@@ -108,9 +109,9 @@ ENGINES: Final[tuple[Mapping[str, ModuleType], ...]] = (
 def questions(modules: Mapping[str, ModuleType], base: ShardSet) -> list[Callable[[], object]]:
     """What is asked of a shard: searches, counts, completions, and candidates of a name."""
     searching, facets, distribution, rows, suggestions = (
-        modules[f"shards.search.{name}"]
+        modules[f"shards.{name}"]
         for name in (
-            "search", "counts.facets", "counts.distribution", "matching.candidate_rows",
+            "search.search", "search.facets", "search.distribution", "matching.candidate_rows",
             "suggest.suggestions",
         )
     )  # fmt: skip
@@ -195,7 +196,9 @@ def test_what_changes_under_an_open_shard_is_refused_or_answered(
                 base = modules["shards.search.search"].ShardSet()
                 base["EE"] = shard
                 with suppress(ShardError):
-                    base.own_session().near_words(Query(q="fitlba"), 2)
+                    modules["shards.suggest.spelling"].nearest_texts(
+                        base, Query(q="fitlba"), number_notation()
+                    )
                 with suppress(ShardError):
                     row_bitmap.turnover_sequence(base)
                 with suppress(ShardError):

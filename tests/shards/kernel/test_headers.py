@@ -89,14 +89,14 @@ def test_a_record_is_a_struct_with_its_fields_in_their_order(records: ModuleType
 
 
 def test_a_function_that_calls_one_that_raises_is_declared_to_raise() -> None:
-    made = headers.function_headers({"find": FIND, "text.key": TEXT})
+    made = headers.function_headers({"shards.kernel.find": FIND, "shards.suggest.key": TEXT})
 
-    assert made["find"].splitlines() == [
+    assert made["shards.kernel.find"].splitlines() == [
         "cdef i64 damaged() except? -1 nogil",
         "cdef i64 place(u32s numbers, i64 row) except? -1 nogil",
         "cdef i64 first(u32s numbers) except? -1 nogil",
     ]
-    assert made["text.key"].splitlines() == [
+    assert made["shards.suggest.key"].splitlines() == [
         "from shards.kernel.find cimport first, place",
         "from shards.kernel.types cimport *",
         "cdef f64 key(i64 row) noexcept nogil",

@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
 from shards.query import Query
@@ -18,6 +18,11 @@ INTERPRETED_MODULES: Final = interpreted_modules()
 INTERPRETED: Final = INTERPRETED_MODULES["shards.search.search"]
 # The compiled search, and the same source interpreted.
 ENGINES: Final = {"compiled": search, "interpreted": INTERPRETED}
+
+
+def module_of(engine: ModuleType, module: ModuleType) -> ModuleType:
+    """A module over the compiled modules of an engine."""
+    return module if engine is search else INTERPRETED_MODULES[module.__name__]
 
 
 @contextmanager

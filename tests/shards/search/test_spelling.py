@@ -10,7 +10,7 @@ from serve.contract.seed_tables import number_notation
 from shards.query import Query, Range
 from shards.suggest import spelling
 from tests import oracle
-from tests.shards.search.open_shards import ENGINES, OpenShards
+from tests.shards.search.open_shards import ENGINES, OpenShards, module_of
 from tests.world import COUNTRIES, Company, companies, company
 
 LETTERS = "abéΨя"
@@ -34,7 +34,9 @@ def test_the_nearest_texts_are_those_of_the_oracle(
     assume(not oracle.search(found, query))
     with OpenShards(found) as world:
         for engine in ENGINES.values():
-            nearest = spelling.nearest_texts(world.bases[id(engine)], query, number_notation())
+            nearest = module_of(engine, spelling).nearest_texts(
+                world.bases[id(engine)], query, number_notation()
+            )
             assert [tuple(one) for one in nearest] == oracle.meant(found, query)
 
 

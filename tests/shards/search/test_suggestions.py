@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from shards.suggest import suggestions
 from tests import oracle
-from tests.shards.search.open_shards import ENGINES, OpenShards
+from tests.shards.search.open_shards import ENGINES, OpenShards, module_of
 from tests.world import COUNTRIES, PIECES, Company, companies, company, names
 
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text("abfloó eŻ0", max_size=3), max_size=3).map(
@@ -38,10 +38,11 @@ def test_companies_and_words_are_those_of_the_oracle(
             words = oracle.suggested_words(found, q, pays)
             for engine in ENGINES.values():
                 base = world.bases[id(engine)]
-                places = suggestions.companies(base, q, pays, limit)
+                completing = module_of(engine, suggestions)
+                places = completing.companies(base, q, pays, limit)
                 shown = [(COUNTRIES[shard], row) for shard, row in places.tolist()]
                 assert [(c, world.shards[c].company(row)["id"]) for c, row in shown] == best[:limit]
-                assert suggestions.words(base, q, pays, limit) == words[:limit]
+                assert completing.words(base, q, pays, limit) == words[:limit]
             towns = suggestions.towns(world.shards, q, pays, limit)
             expected = oracle.suggested_towns(found, q, pays)[:limit]
             assert [(oracle.folded(town), n) for town, n in towns] == expected
