@@ -14,9 +14,8 @@ from shards.kernel import headers
 
 # By their names within `shards`.
 MODULES = (
-    "kernel.find", "kernel.row_sets", "kernel.allowed_rows", "kernel.coded_rows", "kernel.rows", "kernel.generate",
-    "kernel.heap", "kernel.stored_heads", "kernel.head", "kernel.conditions", "kernel.merge", "kernel.search",
-    "kernel.records", "kernel.market", "kernel.scope", "kernel.phrases", "kernel.names", "matching.line_words",
+    "kernel.find", "kernel.row_sets", "kernel.codes", "kernel.rows", "kernel.generate", "kernel.heads",
+    "kernel.conditions", "kernel.merge", "kernel.search", "kernel.records", "kernel.scope", "kernel.names",
     "matching.candidates", "suggest.completion", "suggest.near_words",
 )  # fmt: skip
 DIRECTIVES = {

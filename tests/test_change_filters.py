@@ -78,7 +78,7 @@ LISTED = 262144
 """,
         ),
     ),
-    "shards/kernel/allowed_rows.py": (
+    "shards/kernel/codes.py": (
         (
             "def text_place(",
             """def score_place(shard: ShardArrays, key: i64, after: i64) -> i64:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows
 from shards.errors import translate_errors
-from shards.kernel.market import moments as sums_of
-from shards.kernel.market import run_known as gather_known
-from shards.kernel.market import run_marked as gather_marked
 from shards.kernel.memory import kernel_array
+from shards.kernel.scope import moments as sums_of
+from shards.kernel.scope import run_known as gather_known
+from shards.kernel.scope import run_marked as gather_marked
 from shards.query import STATES, Query
 from shards.ratios.distribution import (
     Concentration,

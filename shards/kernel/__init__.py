@@ -1,11 +1,13 @@
 """The search engine, compiled: a question goes in, a total and the rows of a page come out, for all shards.
 
-`search.py` is the entry. For each shard it counts the matches (`conditions.py`; `text/` for `q`; `codes/`
+`search.py` is the entry. For each shard it counts the matches (`conditions.py`; `names.py` for `q`; `codes.py`
 for columns of codes; `generate.py` where rows must be enumerated), then it reads or looks for the first rows
-(`heads/`) and joins them (`merge.py`); `results/` makes records of them, and figures of all matches. `find.py`,
-`row_sets.py` and `rows.py` are what these need. `types.py` has the records, `constants.py` their numbers;
-`memory.py` puts the records into C memory. The modules are Python that runs uncompiled, too; `headers.py` makes
-their C headers (`.pxd` files, which `setup.py` writes and git ignores).
+(`heads.py`) and joins them (`merge.py`). `records.py` joins the records of a page as JSON, `scope.py` marks and counts
+all matches. `find.py`, `row_sets.py` and `rows.py` are what these need. `types.py` has the records, `constants.py`
+their numbers; `memory.py` puts the records into C memory. The modules are Python that runs uncompiled, too;
+`headers.py` makes their C headers (`.pxd` files, which `setup.py` writes and git ignores).
+
+Compiled modules of a capability are beside it (`suggest/completion.py`, `matching/candidates.py`) and use these.
 
 Arrays are a mapped file that may be damaged, and may change while it is read (decision 155). So a number from
 the map that addresses or bounds something is read once into a local variable, and that variable is compared

@@ -10,8 +10,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.allowed_rows import allowed_rows, narrow_scope, set_codes
-    from shards.kernel.coded_rows import code_at
+    from shards.kernel.codes import allowed_rows, code_at, narrow_scope, set_codes
     from shards.kernel.find import cell_of, key_step, lower_bound, raise_damaged, turnover_place
     from shards.kernel.generate import choose, generate
     from shards.kernel.names import find_named

@@ -10,8 +10,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.allowed_rows import enter_cell
-    from shards.kernel.coded_rows import list_mask, mask_rows
+    from shards.kernel.codes import enter_cell, list_mask, mask_rows
     from shards.kernel.find import lower_bound, raise_damaged
     from shards.kernel.row_sets import count_bits
     from shards.kernel.rows import count_facts, emit, keep, list_facts, replace, take

@@ -12,7 +12,7 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import raise_damaged, sort_key
-    from shards.kernel.head import head
+    from shards.kernel.heads import head
     from shards.kernel.types import *
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.coded_rows import keep_codes
+    from shards.kernel.codes import keep_codes
     from shards.kernel.find import cell_of, raise_damaged
     from shards.kernel.types import *
 

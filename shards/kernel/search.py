@@ -9,9 +9,9 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.allowed_rows import clear_codes
+    from shards.kernel.codes import clear_codes
     from shards.kernel.conditions import count_matches, reset, set_cells, take_census
-    from shards.kernel.head import head
+    from shards.kernel.heads import head
     from shards.kernel.merge import merge
     from shards.kernel.names import look_ahead
     from shards.kernel.row_sets import clear_marks

@@ -15,7 +15,7 @@ import numpy as np
 from shards.format import FORMER_NAME
 from shards.kernel import types
 from shards.kernel.memory import Memory, kernel_array, view
-from shards.matching import candidates, line_words
+from shards.matching import candidates
 from shards.reader.shard import Shard
 from shards.search.generation_arrays import GenerationArrays
 
@@ -161,7 +161,7 @@ class CandidateRows:
         if place < 0 or self._numbers[at] == types.NOT_LOOKED_UP:
             at = self._places_of([word])[0] * self._stride + 2 * shard
             text = word.encode() + b"\n"
-            line_words.lookup(self._arrays.address, shard, text, self._numbers_at, at)
+            candidates.lookup(self._arrays.address, shard, text, self._numbers_at, at)
         found: int = self._numbers[at + 1]
         return found
 

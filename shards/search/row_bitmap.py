@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows
 from shards.errors import CorruptError, translate_errors
-from shards.kernel import market, types
+from shards.kernel import scope, types
 from shards.kernel.memory import Memory
 from shards.query import Query
 from shards.ratios.distribution import Figures
@@ -147,4 +147,4 @@ class RowBitmap:
         record.sequence_size = len(record.sequence)
         placed = Memory()
         start = first if half else first - 1
-        return market.turnovers(self._arrays.address, placed.place(record), start, not half)
+        return scope.turnovers(self._arrays.address, placed.place(record), start, not half)

@@ -1,6 +1,6 @@
 """Proposals: what completes a text that somebody types, and what may have been meant.
 
-`suggestions` finds companies and words for the beginning of a name, `spelling` the texts that are
-spelt like a `q` that finds nothing; both ask the compiled search (`shards/kernel/text/`). `proposals`
-reads such a `q` as an activity and a town. `former_names` says by which former name `q` has found a company.
+`suggestions` finds companies and words for the beginning of a name (compiled: `completion`), `spelling` the texts that
+are spelt like a `q` that finds nothing (compiled: `near_words`). `proposals` reads such a `q` as an activity and a
+town. `former_names` says by which former name `q` has found a company.
 """

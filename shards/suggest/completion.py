@@ -12,7 +12,7 @@ import cython
 if not cython.compiled:
     from shards.kernel.find import first_word, raise_damaged, step_at
     from shards.kernel.merge import name_end
-    from shards.kernel.phrases import exact_word
+    from shards.kernel.names import exact_word
     from shards.kernel.types import *
 
 

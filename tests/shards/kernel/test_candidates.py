@@ -141,7 +141,7 @@ def test_a_word_is_looked_up_once_in_a_batch(
     base: ShardSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows, looked_up = look_up(base), list[int]()
-    lines: ModuleType = engine_of(base).line_words
+    lines: ModuleType = engine_of(base).candidates
     look = lines.lookup
 
     def counted(*given: Any) -> int:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from shards.analyses import market
 from shards.analyses.market import MarketPart, MarketTurnovers
 from shards.errors import CorruptError
-from shards.kernel.market import run_marked
 from shards.kernel.memory import address_of, view
+from shards.kernel.scope import run_marked
 from shards.query import Query
 from shards.ratios.distribution import QUANTILES, quantiles
 from shards.ratios.last_year import LastYearRatios
