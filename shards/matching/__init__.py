@@ -2,9 +2,7 @@
 
 `line.py` is a line and an answer. `legal_forms.py` knows legal forms, `name_tables.py` abbreviations, numbers and
 letters; all are tables of `seeds/`. `candidate_rows.py` finds companies that a line may mean, through the indexes that
-searches use (compiled: `candidates.py`), `initials_rows.py` those of a town by their initials. `name_comparison.py` and
-`evidence.py` say what speaks for and against each of them, `probability.py` makes notes and a verdict of that,
-`certainty.py` says where a name alone is too little, and `matcher.py` does all of it for a line. `near_words.py`
-measures typing errors, `contact_evidence.py` weighs address, activity and website (X19), `stored_names.py` prepares the
-names of rows.
+searches use (compiled: `candidates.py`) and by initials. `name_comparison.py` and `evidence.py` say what speaks for and
+against each of them, `probability.py` makes notes and a verdict of that, `certainty.py` says where a name alone is too
+little, and `matcher.py` does all of it for a line. `stored_names.py` prepares the names of rows.
 """

@@ -6,12 +6,16 @@ again with words that are nearly the same, with neighbours written as one word, 
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import log
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shards.codec.arrays import flatnonzero
+from shards.codec.folding import fold
+from shards.codec.strings import place_of
 from shards.format import FORMER_NAME
 from shards.kernel import types
 from shards.kernel.memory import Memory, kernel_array, view
@@ -34,6 +38,10 @@ _PARTED: Final = 6
 _LETTERS_OR_DIGITS: Final = re.compile(r"[^\W\d_]+|\d+")
 # Letters of a word that may be the initials of a name.
 INITIALS: Final = range(3, 9)
+# Words of so many bytes may have no letter among initials: `and`, `für`, `GmbH`.
+_SHORT: Final = 4
+# Of a larger town too many companies share initials, and reading the names of all takes too long.
+_LARGEST_TOWN: Final = 50_000
 # Texts of a batch of lines that are remembered: there is room for some at first, and for some more than the most.
 _TEXTS: Final = 1_024
 _MOST_TEXTS: Final = 16_384
@@ -258,3 +266,65 @@ def folded_words(shard: Shard, row: int) -> list[list[tuple[str, int]]]:
         low, high = index.starts[word : word + 2].tolist()
         found[-1].append((bytes(index.words.data[begin : stop - 1]).decode(), high - low))
     return found
+
+
+# -- names that begin with the letters of a line --------------------------------------------
+
+
+def rows_by_initials(
+    shards: Sequence[Shard], chosen: Sequence[int], words: Sequence[str], ville: str | None
+) -> Iterator[FoundRow]:
+    """Rows of a town in the chosen shards whose words begin with the letters of a name of one word.
+
+    No index leads from initials to names, and many names share them; those of one town are few, and the town speaks for
+    them besides: IBM, International Business Machines. A short word may have a letter or none, and words may follow.
+    Those with the fewest words behind the last letter come first.
+    """
+    if not ville or len(words) != 1 or len(words[0]) not in INITIALS:
+        return
+    letters, town = words[0].encode(), fold(ville).encode()
+    if letters.isalpha():  # of ASCII
+        for number in chosen:
+            rows = _rows_beginning(shards[number], _rows_of(shards[number], town), letters)
+            yield from (FoundRow(0.0, number, row) for row in rows[: types.KEPT].tolist())
+
+
+def _rows_of(shard: Shard, town: bytes) -> NDArray[Any]:
+    """The rows of a town, none of one that is too large."""
+    place = place_of(shard.code_texts("ville"), town)
+    if place < 0:
+        return np.empty(0, np.int64)
+    ends = shard.code_array("ville.ends")
+    if int(ends[place + 2]) - int(ends[place + 1]) > _LARGEST_TOWN:
+        return np.empty(0, np.int64)
+    return flatnonzero(shard.codes("ville") == place + 1)
+
+
+def _rows_beginning(shard: Shard, rows: NDArray[Any], letters: bytes) -> NDArray[Any]:
+    """Those of the `rows` whose words begin with these letters, one after the other; short words may be left out."""
+    index = shard.words
+    starts, tokens = np.asarray(index.token_starts), np.asarray(index.tokens)
+    texts, begins = np.asarray(index.words.data), np.asarray(index.words.starts)
+    last = len(begins) - 2
+    # Bit n of a row: its words so far may be the first n letters. Of a letter: the bits of a row that it moves.
+    reached = np.ones(len(rows), np.int32)
+    moved = np.zeros(256, np.int32)
+    for place, letter in enumerate(letters):
+        moved[letter] |= 1 << place
+    found = [np.empty((0, 2), np.int64)]
+    place = 0
+    while len(rows):
+        left = starts[rows + 1] - starts[rows] - place
+        rows, reached, left = (array[left > 0] for array in (rows, reached, left))
+        words = tokens[starts[rows] + place]
+        is_present = words <= last  # the mark of a former name is after every word
+        rows, reached, left, words = (array[is_present] for array in (rows, reached, left, words))
+        is_short = begins[words + 1] - begins[words] <= _SHORT + 1
+        reached = (reached & moved[texts[begins[words]]]) << 1 | reached * is_short
+        ends = reached >> len(letters) & 1 == 1
+        found.append(np.column_stack((left[ends], rows[ends])))
+        goes_on = (reached != 0) & ~ends
+        rows, reached = rows[goes_on], reached[goes_on]
+        place += 1
+    left, rows = np.concatenate(found).T
+    return rows[np.argsort(left, kind="stable")]

@@ -14,13 +14,7 @@ from shards.codec import record
 from shards.codec.folding import fold
 from shards.codec.strings import place_of
 from shards.errors import translate_errors
-from shards.matching import (
-    candidate_rows,
-    certainty,
-    contact_evidence,
-    evidence,
-    initials_rows,
-)
+from shards.matching import candidate_rows, certainty, evidence
 from shards.matching.candidate_rows import CandidateRows, FoundRow, Spelling, information
 from shards.matching.evidence import (
     Forms,
@@ -329,7 +323,10 @@ class Matcher:
                 for rest in self._tables.forms.words_without_form(word, only):
                     spellings.append(Spelling(rest, place, 0.9))
             shards = self._arrays.shards
-            more = [*more, *initials_rows.candidates(shards, chosen, bare.words, seen.line.ville)]
+            more = [
+                *more,
+                *candidate_rows.rows_by_initials(shards, chosen, bare.words, seen.line.ville),
+            ]
         found = [*more, *self._rows.rows(spellings, chosen, near=near)]
         rows = list({(row.shard, row.row): row for row in found}.values())
         self._compare(seen, [row for row in rows if row[1:] not in seen.compared])
@@ -426,7 +423,7 @@ class Matcher:
         shard = self._arrays.shards[each.found.shard]
         company = record.company(shard.record(each.found.row, coordonnees=self._coordonnees))
         further = evidence.beside_the_name(seen.line, company, each.place, seen.numbers)
-        further |= contact_evidence.of_line(
+        further |= evidence.contact_evidence(
             seen.line, company, self._tables.mail_providers, seen.classes
         )
         if each.compared is None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from serve.contract import activities
-from shards.matching.contact_evidence import of_line
+from shards.matching.evidence import contact_evidence
 from shards.matching.line import Line
 
 COMPANY: dict[str, Any] = {
@@ -37,15 +37,20 @@ COMPANY: dict[str, Any] = {
     ],
 )
 def test_what_a_line_says_of_a_company(line: Line, codes: set[str]) -> None:
-    assert set(of_line(line, COMPANY, {"gmail.com"})) == codes
+    assert set(contact_evidence(line, COMPANY, {"gmail.com"})) == codes
 
 
 def test_words_of_an_activity_are_compared_by_the_classes_that_they_name() -> None:
     """In the words of another language than the labels of the company"""
     bakery = activities.classes("bakery")
 
-    assert of_line(Line(activite="bakery"), COMPANY, set(), bakery) == {"activite_identique": 1.0}
-    assert of_line(Line(activite="bakery"), COMPANY | {"nace_code": "46.90"}, set(), bakery) == {}
+    assert contact_evidence(Line(activite="bakery"), COMPANY, set(), bakery) == {
+        "activite_identique": 1.0
+    }
+    assert (
+        contact_evidence(Line(activite="bakery"), COMPANY | {"nace_code": "46.90"}, set(), bakery)
+        == {}
+    )
 
 
 def test_a_company_whose_contacts_are_not_shown_has_its_name_alone() -> None:
@@ -54,6 +59,8 @@ def test_a_company_whose_contacts_are_not_shown_has_its_name_alone() -> None:
     hidden = COMPANY | {"site_web": None, "email": None}
 
     for line in (Line(site_web="brot.koeln/shop"), Line(email="info@brot.koeln")):
-        assert of_line(line, own, set()) == {"site_identique": 1.0}
-        assert of_line(line, hidden, set()) == {}
-    assert of_line(Line(site_web="backerei-hubner.com"), hidden, set()) == {"site_du_nom": 1.0}
+        assert contact_evidence(line, own, set()) == {"site_identique": 1.0}
+        assert contact_evidence(line, hidden, set()) == {}
+    assert contact_evidence(Line(site_web="backerei-hubner.com"), hidden, set()) == {
+        "site_du_nom": 1.0
+    }
