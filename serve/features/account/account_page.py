@@ -8,23 +8,26 @@ again makes no second one: it contains their number at the time it was drawn.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from quota.accounts import effective_plan, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
+from quota.ledger.calls import Opening
 from quota.ledger.lists import LISTS_MOST
 from quota.ledger.tickets import SENT
 from quota.store import passwords
 from serve.access.call import Response
-from serve.features.account import opened_records
+from serve.access.modules import ENTREPRISE, MARCHE
+from serve.contract.errors import ApiError
 from serve.features.account.stripe_account import StripeAccount
 from serve.surfaces.docs.manual import manual
 from serve.surfaces.docs.request_example import CodeText
-from serve.surfaces.site import sessions
+from serve.surfaces.site import formatting, sessions
 from serve.surfaces.site.errors import page_errors
 from serve.surfaces.site.exports import has_lists, repeat_fields
 from serve.surfaces.site.page_request import PageRequest, Session, last_value
 from serve.surfaces.site.render import page, see_other
+from shards.search.search import ShardSet
 
 _LONGEST_LABEL: Final = 60
 # The parameters with the token of a key, or an address, that is to be shown.
@@ -48,6 +51,24 @@ class _Notice:
     news: str = ""
     status: int = 200
     text: str = ""
+
+
+class OpenedRecord(NamedTuple):
+    """A record or an analysis that the account opened this month.
+
+    Attributes:
+        module: "" for a record, otherwise that of the analysis.
+        nom: of the company; its identifier where the served data have no such company (any more), and ""
+            for the analysis of a market.
+        path: the page of the company, or "".
+    """
+
+    at: datetime
+    credits: int
+    module: str
+    iso2: str
+    nom: str
+    path: str
 
 
 async def show(request: PageRequest) -> Response:
@@ -217,7 +238,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         plan=plan,
         key_plan=effective_plan(account, plans),
         has_tool=has_tool(account, plans),
-        opened=opened_records.opened_records(request, await charges),
+        opened=_opened_records(request, await charges),
         usage=await usage,
         keys=keys,
         lists=await own_lists,
@@ -253,3 +274,30 @@ def _first_call(request: PageRequest, key: str) -> Sequence[CodeText]:
 def _session(request: PageRequest) -> Session:
     assert request.session  # the routes of these pages are `personal`
     return request.session
+
+
+def _opened_records(request: PageRequest, opened: Sequence[Opening]) -> Sequence[OpenedRecord]:
+    """The last openings of the month, in their order."""
+    try:
+        with request.server.published.lease() as generation:
+            return [
+                _opened_record(generation.shards, one.at, one.credits, one.subject)
+                for one in opened
+            ]
+    except ApiError:  # there are no data yet: an account has a page all the same
+        return [_opened_record(None, one.at, one.credits, one.subject) for one in opened]
+
+
+def _opened_record(base: ShardSet | None, at: datetime, credits: int, subject: str) -> OpenedRecord:
+    head, _, rest = subject.partition("/")
+    if head == MARCHE:
+        return OpenedRecord(at, credits, MARCHE, "", "", "")
+    module = ENTREPRISE if head == ENTREPRISE else ""
+    iso2, _, identifier = (rest if module else subject).partition("/")
+    shard = base.get(iso2) if base else None
+    row = None if shard is None else shard.find(identifier)
+    if shard is None or row is None:
+        return OpenedRecord(at, credits, module, iso2, identifier, "")
+    nom = str(shard.company(row)["nom"] or identifier)
+    path = formatting.record_path(iso2, identifier)
+    return OpenedRecord(at, credits, module, iso2, nom, path)

@@ -1,23 +1,28 @@
-"""The delivery of mails that the store keeps, in each process that serves.
+"""Mail to members: an invitation, a link for another password or to confirm an address, in French and English.
 
-Every process looks for mails that are due; `claim` (quota/ledger/tickets.py) gives each to one of them.
-A mail server that is down or slow loses nothing: the outcome is noted, /compte/membres shows it, and
-the mail is tried again until its link expires.
+The store keeps mails that are to be sent. Every process that serves looks for those that are due; `claim`
+(quota/ledger/tickets.py) gives each to one of them. A mail server that is down or slow loses nothing: the outcome is
+noted, /compte/membres shows it, and the mail is tried again until its link expires. A mail server that refuses the
+recipient or the text for good (RFC 5321 §4.2.1, 5yz) ends the attempts; everything else may pass.
+
+A mail is plain text with one link. The name of the organisation stands in its body alone, because its members chose it.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from datetime import datetime
-from typing import Final
+from datetime import UTC, datetime
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import format_datetime, parseaddr
+from typing import Final, NamedTuple
 
-from quota.errors import QuotaError
+from quota.errors import NotAllowedError, QuotaError
 from quota.ledger import tickets
 from quota.ledger.tickets import Ticket
 from quota.store.account_book import AccountBook
 from serve.access.context import ServerContext
-from serve.features.account import messages, smtp
-from serve.guest_settings import MailSettings
+from serve.guest_settings import STARTTLS, TLS, MailSettings, secret
 
 # Between two looks for mails that are due; a mail that was just entered is sent at once.
 LOOK_SECONDS: Final = 15.0
@@ -29,7 +34,53 @@ PATHS: Final[Mapping[str, str]] = {
     tickets.CONFIRMATION: "confirmation",
 }
 
+_SUBJECTS: Final = {
+    tickets.INVITATION: ("Invitation sur societes", "Invitation to societes"),
+    tickets.PASSWORD: ("Votre nouveau mot de passe", "Your new password"),
+    tickets.CONFIRMATION: ("Confirmez votre adresse", "Confirm your address"),
+}
+_BODIES: Final = {
+    tickets.INVITATION: (
+        "Bonjour,\n\n« {nom} » vous invite à la rejoindre. Choisissez votre mot de passe ici :\n\n"
+        "{lien}\n\nCe lien sert une fois, jusqu'au {fin} UTC. Si vous n'attendiez pas cette "
+        "invitation, ne faites rien.\n",
+        "Hello,\n\n“{nom}” invites you to join. Choose your password here:\n\n"
+        "{lien}\n\nThis link works once, until {fin} UTC. If you did not expect this invitation, "
+        "do nothing.\n",
+    ),
+    tickets.PASSWORD: (
+        "Bonjour,\n\nUn nouveau mot de passe a été demandé pour cette adresse. Choisissez-le ici :"
+        "\n\n{lien}\n\nCe lien sert une fois, jusqu'au {fin} UTC. Si vous n'avez rien demandé, ne "
+        "faites rien : votre mot de passe reste le même.\n",
+        "Hello,\n\nA new password was asked for at this address. Choose it here:"
+        "\n\n{lien}\n\nThis link works once, until {fin} UTC. If you did not ask, do nothing: "
+        "your password stays as it is.\n",
+    ),
+    tickets.CONFIRMATION: (
+        "Bonjour,\n\nLe compte de « {nom} » utilise cette adresse. Si c'est le vôtre, connectez-vous, puis "
+        "confirmez-la ici :\n\n{lien}\n\nCe lien sert une fois, jusqu'au {fin} UTC. Si vous n'avez pas de compte, "
+        "ne faites rien : « mot de passe oublié » vous donne le compte, et le retire à qui s'en est servi.\n",
+        "Hello,\n\nThe account of “{nom}” uses this address. If it is yours, log in, then confirm it here:"
+        "\n\n{lien}\n\nThis link works once, until {fin} UTC. If you have no account, do nothing: “lost password” "
+        "gives you the account, and takes it from whoever used it.\n",
+    ),
+}
+# Below a link for another password, where the address was never confirmed.
+_TAKES_OVER: Final = (
+    "\nCette adresse n'a jamais été confirmée. Ce mot de passe révoquera donc toutes les clés et adresses de "
+    "réconciliation de « {nom} », annulera ses invitations et retirera ses autres membres.\n",
+    "\nThis address was never confirmed. This password will therefore revoke all keys and reconciliation "
+    "addresses of “{nom}”, withdraw its invitations and remove its other members.\n",
+)
+
 _log: Final = logging.getLogger("serve.features.account.outbox")
+
+
+class _Delivery(NamedTuple):
+    """The outcome of an attempt: SENT, REFUSED or WAITING (quota/ledger/tickets.py), and the error."""
+
+    state: str
+    error: str = ""
 
 
 def wake(context: ServerContext) -> None:
@@ -55,9 +106,9 @@ class Outbox:
             base_url: the beginning of the links.
 
         Raises:
-            NotAllowedError, OSError: as `smtp.check`.
+            NotAllowedError, OSError: as `_check_settings`.
         """
-        smtp.check(settings)
+        _check_settings(settings)
         self._settings = settings
         self._accounts = accounts
         self._base_url = base_url
@@ -110,14 +161,99 @@ class Outbox:
             if delivery.error:
                 _log.warning("mail of %s: %s (%s)", ticket.id, delivery.error, delivery.state)
 
-    async def _send(
-        self, ticket: Ticket, nom: str, token: str, *, takes_over: bool
-    ) -> smtp.Delivery:
+    async def _send(self, ticket: Ticket, nom: str, token: str, *, takes_over: bool) -> _Delivery:
         link = f"{self._base_url}/{PATHS[ticket.kind]}/{token}"
         try:
-            mail = messages.message(
+            mail = _message(
                 ticket, nom, link, self._settings.sender, self._now(), takes_over=takes_over
             )
         except ValueError as error:  # no mail can have such an address
-            return smtp.Delivery(tickets.REFUSED, str(error))
-        return await smtp.send(self._settings, mail)
+            return _Delivery(tickets.REFUSED, str(error))
+        return await _hand_over(self._settings, mail)
+
+
+def _message(
+    ticket: Ticket, nom: str, link: str, sender: str, now: datetime, *, takes_over: bool = False
+) -> EmailMessage:
+    """The mail of a ticket.
+
+    Args:
+        nom: the name of the organisation.
+        link: the address that uses the ticket.
+        takes_over: whether another password takes the account from others.
+
+    Raises:
+        ValueError: the address cannot stand in a mail.
+    """
+    english = ticket.lang == "en"
+    end = datetime.fromtimestamp(ticket.expires, UTC)
+    mail = EmailMessage()
+    mail["From"] = sender
+    mail["To"] = _address(ticket.email)
+    mail["Subject"] = _SUBJECTS[ticket.kind][english]
+    mail["Date"] = format_datetime(now)
+    # The same for every attempt, so that a mail that comes twice can be recognized.
+    mail["Message-ID"] = f"<{ticket.id}@{parseaddr(sender)[1].rpartition('@')[2]}>"
+    mail["Auto-Submitted"] = "auto-generated"  # RFC 3834: no replies of absent people
+    mail["Content-Language"] = "en" if english else "fr"
+    text = _BODIES[ticket.kind][english]
+    if takes_over and ticket.kind == tickets.PASSWORD:
+        text += _TAKES_OVER[english]
+    mail.set_content(text.format(nom=nom, lien=link, fin=f"{end:%Y-%m-%d %H:%M}"))
+    return mail
+
+
+def _address(email: str) -> Address:
+    user, _, domain = email.rpartition("@")
+    return Address(username=user, domain=domain)
+
+
+def _check_settings(settings: MailSettings) -> None:
+    """Check that mails can be tried with these settings.
+
+    Raises:
+        NotAllowedError: aiosmtplib, an extra, is not installed.
+        OSError: the file of the password cannot be read.
+    """
+    try:
+        import aiosmtplib  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise NotAllowedError(
+            f"[courriel] needs aiosmtplib ({error}); pip install 'societes[mail]'"
+        ) from error
+    if settings.password_file:
+        secret(settings.password_file)
+
+
+async def _hand_over(settings: MailSettings, mail: EmailMessage) -> _Delivery:
+    """Hand a mail to the server by aiosmtplib; it is sent once the server has accepted all of it."""
+    import aiosmtplib
+    from aiosmtplib import errors
+
+    try:
+        password = secret(settings.password_file) if settings.password_file else None
+        # A limit of our own: that of the library is for each step, and a slow server has many.
+        async with asyncio.timeout(settings.timeout):
+            await aiosmtplib.send(
+                mail,
+                hostname=settings.host,
+                port=settings.port,
+                username=settings.user or None,
+                password=password,
+                use_tls=settings.tls == TLS,
+                start_tls=settings.tls == STARTTLS,
+            )
+    except TimeoutError:
+        return _Delivery(tickets.WAITING, f"no reply of {settings.host} in {settings.timeout} s")
+    except errors.SMTPRecipientsRefused as error:
+        refusal = error.recipients[0]
+        state = tickets.REFUSED if refusal.code >= 500 else tickets.WAITING
+        return _Delivery(state, f"{refusal.code} {refusal.message}")
+    except errors.SMTPDataError as error:
+        state = tickets.REFUSED if error.code >= 500 else tickets.WAITING
+        return _Delivery(state, f"{error.code} {error.message}")
+    except errors.SMTPResponseException as error:
+        return _Delivery(tickets.WAITING, f"{error.code} {error.message}")
+    except (errors.SMTPException, OSError, ValueError) as error:
+        return _Delivery(tickets.WAITING, str(error) or type(error).__name__)
+    return _Delivery(tickets.SENT)
