@@ -1,5 +1,7 @@
-"""Record: all that is known of one company, its group, and the company that a number names.
+"""Record: one company with its statements, its group, and the companies that have a number.
 
-For a credit analyst who opens a company. A field of the record is declared in `serve/contract/company_fields.py`,
-since searches, exports and matched lists show it too.
+For whoever knows the company. `societe` and `groupe` answer their routes, `operations` the look-up of a number;
+`pages` has the page of a company, `key_figures` the figures above its statements, `tools` the tools of assistants.
+A field of the record is declared in `serve/contract/company_fields.py`, since searches, exports and lists have it too;
+`answers` has the objects of the group alone.
 """

@@ -5,9 +5,11 @@ record with statements costs credits, and every full one a call, so only a form 
 If the record was paid for this month, it comes at once and costs nothing more (decision 045).
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from math import log
-from typing import Any, Final, TypeVar
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import inf, log, nextafter
+from typing import Any, Final, NamedTuple, TypeVar
 
 from serve.access import admission, billing, modules, next_plan
 from serve.access.admission import Call
@@ -20,24 +22,29 @@ from serve.access.rights import VISITOR
 from serve.contract.errors import ApiError
 from serve.contract.prices import RECORD_CREDITS
 from serve.contract.statement_table import by_scope, currencies_of, rows_by_section
-from serve.features.record import key_figures, linked_data, peer_ranks
+from serve.features.record import key_figures
 from serve.features.record.answers import Groupe
 from serve.features.record.groupe import groupe
 from serve.features.record.key_figures import KeyFigures
 from serve.features.record.societe import societe
-from serve.generation.open_generation import OpenGeneration
+from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import reader
 from serve.surfaces.site import formatting
 from serve.surfaces.site.charts import histogram, history, sparkline
+from serve.surfaces.site.charts.histogram import HistogramColumn
 from serve.surfaces.site.exports import Downloads
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page
 from serve.surfaces.site.routes import WebRoute
 from serve.surfaces.site.search import facet_bars
+from shards.codec import bands
 from shards.codec import record as codec
 from shards.generations.register_sources import RegisterImport
+from shards.query import Query, Range
 from shards.ratios import accounts
 from shards.reader.shard import Shard
+from shards.search.distribution import distributions
+from shards.search.search import UNLIMITED, ShardSet, search
 
 _NEAR: Final = 5  # comparable companies
 _NEAR_IN_SIZE: Final = log(4)  # the gap of a company four times larger or smaller
@@ -50,8 +57,24 @@ _SCOPES: Final = {
     "societe": ("Comptes sociaux", "Company accounts"),
     "groupe": ("Comptes consolidés", "Consolidated accounts"),
 }
+LEAST_PEERS: Final = 5  # among fewer a place says nothing
 
 C = TypeVar("C", bound=Content)
+
+
+class PeerRank(NamedTuple):
+    """The place of a turnover among `number` of one sector; `pays` is None for all countries."""
+
+    pays: str | None
+    rank: int
+    number: int
+
+
+class PeerRanks(NamedTuple):
+    """The ranks in the country and everywhere, and the companies of the scope of the first by band of turnover."""
+
+    ranks: Sequence[PeerRank]
+    columns: Sequence[HistogramColumn]
 
 
 async def record(request: PageRequest) -> Response:
@@ -160,7 +183,38 @@ def _record_values(
         "history_height": history.HEIGHT,
         "history_gutter": history.GUTTER,
         "generation": generation.id,
-        "linked_data": linked_data.organization(company, request.origin),
+        "linked_data": _organization(company, request.origin),
+    }
+
+
+def _organization(company: Mapping[str, Any], origin: str) -> dict[str, Any]:
+    """The company as an `Organization` of schema.org, for search engines: public fields alone."""
+    address = {
+        "streetAddress": company["adresse"],
+        "postalCode": company["code_postal"],
+        "addressLocality": company["ville"],
+        "addressRegion": company["region"],
+        "addressCountry": "GB" if company["iso2"] == "UK" else company["iso2"],
+    }
+    fields = {
+        "legalName": company["nom"],
+        "identifier": company["id"],
+        "vatID": company["tva"],
+        "leiCode": company["lei"],
+        "foundingDate": company["date_creation"],
+        "numberOfEmployees": company["effectif"],
+        "sameAs": formatting.web(company["url_registre"]),
+    }
+    return {
+        "@context": "https://schema.org",
+        "@type": "Organization",
+        "name": company["nom"],
+        "url": origin + formatting.record_path(company["iso2"], company["id"]),
+        **{name: value for name, value in fields.items() if value is not None},
+        "address": {
+            "@type": "PostalAddress",
+            **{name: value for name, value in address.items() if value is not None},
+        },
     }
 
 
@@ -203,7 +257,7 @@ async def _side_values(
     assert row is not None  # the record was found
     company = shard.company(row)
     division = shard.cell_at(row).secteur
-    peers = await peer_ranks.of_company(generation, shard.iso2, division, company["ca_eur"])
+    peers = await _peer_ranks(generation, shard.iso2, division, company["ca_eur"])
     has_accounts = shard.has_comptes(row)
     # Without the right to contacts the page does not depend on them.
     may_see_contacts = bool(request.session) and request.caller.plan.coordonnees
@@ -220,6 +274,52 @@ async def _side_values(
         **await _comparable_companies(request, generation),
         "group": await _group(request, generation),
     }
+
+
+async def _peer_ranks(
+    generation: OpenGeneration, iso2: str, division: str | None, turnover: float | None
+) -> PeerRanks | None:
+    """The ranks by turnover of a company; None without a sector, a turnover or a peer, or while a country is damaged.
+
+    A rank costs two searches without rows, so it is shown to everybody; the ranks by ratio are an analysis (X11).
+    """
+    base = generation.shards
+    if division is None or turnover is None or base.missing:
+        return None
+    query = Query(pays=(iso2,), secteurs=(division,), avec_ca=True)
+    return await generation.in_thread(EXPENSIVE_MICROSECONDS, lambda: _ranks(base, query, turnover))
+
+
+def _ranks(base: ShardSet, query: Query, turnover: float) -> PeerRanks | None:
+    scopes = (query, replace(query, pays=()))
+    ranks = [(scope, _rank(base, scope, turnover)) for scope in scopes]
+    shown = [(scope, rank) for scope, rank in ranks if rank.number >= LEAST_PEERS]
+    if not shown:
+        return None
+    distribution = distributions(base, shown[0][0], ["tranche_ca"], UNLIMITED)
+    assert distribution is not None  # nothing is over this budget
+    counts = dict(distribution[1]["tranche_ca"].top_values())
+    bounds = [None, *bands.TURNOVERS]
+    drawn = [
+        (least, counts.get(name, 0))
+        for least, name in zip(bounds, bands.turnover_names(), strict=True)
+    ]
+    own = bisect_right(bands.TURNOVERS, turnover)
+    while own and not drawn[0][1]:  # nobody has as little
+        drawn, own = drawn[1:], own - 1
+    while len(drawn) > own + 1 and not drawn[-1][1]:  # nobody has as much
+        drawn = drawn[:-1]
+    ranks_shown = [rank for _, rank in shown]
+    if len({rank[1:] for rank in ranks_shown}) == 1:  # the sector has no companies elsewhere
+        ranks_shown = ranks_shown[:1]
+    return PeerRanks(ranks_shown, histogram.columns(drawn, own))
+
+
+def _rank(base: ShardSet, query: Query, turnover: float) -> PeerRank:
+    above = replace(query, ranges=(Range("ca_eur", nextafter(turnover, inf)),))
+    greater = search(base, above, offset=0, limit=0).total
+    number = search(base, query, offset=0, limit=0).total
+    return PeerRank(query.pays[0] if query.pays else None, greater + 1, number)
 
 
 def _computable(shard: Shard, row: int) -> tuple[int, int]:

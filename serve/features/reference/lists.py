@@ -1,7 +1,7 @@
-"""The public lists: countries, sectors, sub-sectors, with their counts (§2.5, §4.1 to §4.3).
+"""The public lists: countries, sectors, sub-sectors, with their counts (§2.5, §4.1 to §4.3), and the sources (X9).
 
-They are answered from the counts of the generation's reference, without touching a shard, and are
-the same for every caller: keys are not even read (A2), and any cache may keep the lists (G8).
+They are answered from the generation's reference, without touching a shard, and are the same for every caller: keys
+are not even read (A2), and any cache may keep the lists (G8).
 """
 
 from collections import Counter
@@ -15,17 +15,25 @@ from serve.contract import seed_tables
 from serve.contract.declaration import AnswerObject
 from serve.contract.parameters import PAYS, SECTEUR, VERSION
 from serve.features.reference.answers import (
+    FichierSource,
+    Licence,
     ListePays,
     ListeSecteurs,
+    ListeSources,
     ListeSousSecteurs,
     PaysDeListe,
     Perimetre,
     SecteurDeListe,
+    SourceDeDonnees,
+    SourcesPays,
     SousSecteurDeListe,
 )
+from serve.generation import country_sources
+from serve.generation.country_sources import CountrySources
 from serve.generation.open_generation import OpenGeneration
 from serve.request import reader
-from shards.generations.reference import CellCount, Reference
+from shards.generations.reference import CellCount, Pays, Reference
+from shards.generations.register_sources import COMPANIES, RegisterImport
 from shards.query import Query
 
 A_co = TypeVar("A_co", bound=AnswerObject, covariant=True)
@@ -34,8 +42,11 @@ A_co = TypeVar("A_co", bound=AnswerObject, covariant=True)
 SECTEUR_REQUIS: Final = replace(SECTEUR, text="secteur-requis", required=True)
 SECTORS: Final = (PAYS, VERSION)
 SUB_SECTORS: Final = (SECTEUR_REQUIS, PAYS, VERSION)
+SOURCES: Final = (PAYS, VERSION)
 
 _CACHED: Final = {"Cache-Control": "public, max-age=300"}
+_TABLES: Final = {COMPANIES: "societes"}
+_DIGITS: Final = 4  # of a share
 
 
 class ListContent(NamedTuple, Generic[A_co]):
@@ -135,6 +146,33 @@ def sous_secteurs(
     return cached_list(request, generation, ("sous-secteurs", scope), answer)
 
 
+def sources(request: Request, generation: OpenGeneration) -> CallResult[ListContent[ListeSources]]:
+    """GET /api/v1/sources: the countries of the scope, each with its sources; those without data are named.
+
+    Raises:
+        ApiError: 400; 409 for a `version` that is not open any more.
+    """
+    asked = reader.read(request.pairs, SOURCES, generation.names)
+    generation, countries = generation.at_version(asked.version), asked.query.pays
+    reference = generation.reference
+
+    def answer() -> ListeSources:
+        shown = [
+            country for country in reference.pays if not countries or country.iso2 in countries
+        ]
+        known = [generation.sources[country.iso2] for country in shown]
+        oldest, newest = country_sources.period(known) or (None, None)
+        return ListeSources(
+            total=len(shown),
+            date_min=oldest,
+            date_max=newest,
+            pays_sans_donnees=[country.iso2 for country in known if not country.n_societes],
+            pays=[_country_sources(*pair) for pair in zip(shown, known, strict=True)],
+        )
+
+    return cached_list(request, generation, ("sources", countries), answer)
+
+
 def cached_list(
     request: Request,
     generation: OpenGeneration,
@@ -157,3 +195,44 @@ def cached_list(
 def _cells(reference: Reference, scope: Query) -> Iterable[CellCount]:
     for iso2 in scope.pays or reference.counts:
         yield from reference.counts[iso2]
+
+
+def _country_sources(pays: Pays, known: CountrySources) -> SourcesPays:
+    return SourcesPays(
+        iso2=pays.iso2,
+        slug=pays.slug,
+        nom_fr=pays.nom_fr,
+        nom_en=pays.nom_en,
+        registre=pays.registre,
+        n_societes=known.n_societes,
+        date_source=known.date,
+        sources=[_source(one, pays.iso2) for one in known.imports],
+        champs={
+            name: round(count / known.n_societes, _DIGITS)
+            for name, count in known.filled.items()
+            if known.n_societes
+        },
+    )
+
+
+def _source(register_import: RegisterImport, iso2: str) -> SourceDeDonnees:
+    return SourceDeDonnees(
+        source=register_import.source,
+        table=_TABLES.get(register_import.table, register_import.table),
+        complement=register_import.completes(iso2),
+        registre=register_import.registre,
+        adresse=register_import.adresse or None,
+        licence=Licence(
+            nom=register_import.licence,
+            adresse=register_import.licence_adresse or None,
+            attribution=register_import.attribution,
+            attribution_en=register_import.attribution_en,
+        ),
+        date_source=register_import.date,
+        importe=register_import.importe,
+        lignes=register_import.lignes,
+        fichiers=[
+            FichierSource(nom=file.nom, date=file.date, origine_date=file.origine_date)
+            for file in register_import.fichiers
+        ],
+    )

@@ -5,7 +5,7 @@ from typing import Final
 from serve.contract import parameters
 from serve.contract.feature import Feature
 from serve.contract.operation import Link, Operation
-from serve.features.reference import answers, lists, sources
+from serve.features.reference import answers, lists
 
 _FIRST_COUNTRY: Final = "$response.body#/pays/0/iso2"
 _FIRST_SECTOR: Final = "$response.body#/secteurs/0/slug"
@@ -46,8 +46,8 @@ FEATURE: Final = Feature(
         ),
         Operation(
             "listSources", "/api/v1/sources", "sources", "list", "Lists",
-            sources.sources, answers.ListeSources, place=40,
-            tool="list_sources", parameters=sources.PARAMETERS, links=[_companies(pays=_FIRST_COUNTRY)],
+            lists.sources, answers.ListeSources, place=40,
+            tool="list_sources", parameters=lists.SOURCES, links=[_companies(pays=_FIRST_COUNTRY)],
         ),
     ),
 )  # fmt: skip

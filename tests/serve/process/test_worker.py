@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from serve.contract import activities
-from serve.features.service import health
+from serve.features.service import operations
 from serve.generation.current_generation import CurrentGeneration
 from serve.process import worker
 from tests import world
@@ -79,9 +79,9 @@ def test_a_server_is_ready_after_a_minute_though_it_is_still_read(
         world.publish(tmp_path, [company("EE", "1", "Łódź OÜ")])
         current.start()
         worker.StartupReader(current).hold_back()
-        statuses = [health.readyz(current.status, True, "fr").status]
+        statuses = [operations.readyz(current.status, True, "fr").status]
         await asyncio.sleep(0.2)
-        statuses.append(health.readyz(current.status, True, "fr").status)
+        statuses.append(operations.readyz(current.status, True, "fr").status)
         current.close()
         return statuses
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from quota.ledger.calls import Purchase
-from serve.features.record import peer_ranks
+from serve.features.record import pages
 from tests.serve import world
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.surfaces.site.visitor import Visitor, member
@@ -166,7 +166,7 @@ def test_the_rank_among_peers_is_the_place_in_a_search(
 ) -> None:
     """§8.2 rule 3: exact counts; among fewer than five peers there is no rank"""
     few = Visitor(served).get("/societes/EE/12652512").text
-    monkeypatch.setattr(peer_ranks, "LEAST_PEERS", 2)
+    monkeypatch.setattr(pages, "LEAST_PEERS", 2)
     software = "programmation-conseil-et-autres-activites-informatiques"
     company = served.search(secteur=software, tri="ca_desc", avec_ca="1", q="tarkvara")["societes"][
         0
