@@ -1,4 +1,6 @@
-"""Changes: what happened to companies between two generations of the data.
+"""Changes: what happened to companies between two generations, step by step or for those that somebody watches.
 
-For whoever keeps a copy or watches companies: the feed of a country, and that of given companies or of a search.
+For whoever keeps a copy or follows companies. `modifications` answers GET, the steps of all companies; `watch` answers
+POST, the net changes of a list or a search, which `watch_body` reads. The changes themselves are compared and stored
+by `shards/changes`. `answers` has the objects of the API, `tools` the tool of assistants.
 """

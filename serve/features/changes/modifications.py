@@ -11,7 +11,7 @@ is no way around the cap of the plan. Removals are not capped: anyone who keeps 
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -22,7 +22,6 @@ from serve.access.rights import page_rows
 from serve.contract import errors
 from serve.contract.parameters import LIMIT, PAYS, VERSION, Parameter
 from serve.features.changes.answers import ListeModifications
-from serve.features.changes.envelope import ChangesEnvelope
 from serve.generation.open_generation import OpenGeneration
 from serve.request import reader
 from serve.request.reader import ParsedParameters
@@ -43,6 +42,45 @@ CURSEUR: Final = Parameter(
     from_answer=True,
 )
 PARAMETERS: Final = (DEPUIS, PAYS, NATURE, LIMIT, CURSEUR, VERSION)
+
+
+class ChangesEnvelope(NamedTuple):
+    """The keys around the changes of a page, the same for GET and POST (§2.2, X8).
+
+    Attributes:
+        depuis: the generation that the caller named.
+        jusque: the generation that the page leads to; `generation` is the one served.
+        total: the changes over all pages; the plan shows the first `visibles` of them.
+        limit: the most changes of a page.
+        suivant: the cursor of the next page, None on the last one.
+    """
+
+    depuis: str
+    jusque: str
+    generation: str
+    total: int
+    visibles: int
+    limit: int
+    suivant: str | None
+
+    def fields(self, request: Request) -> dict[str, Any]:
+        """The fields of a page but its changes."""
+        plan = request.caller.plan
+        return {
+            "depuis": self.depuis,
+            "jusque": self.jusque,
+            "generation": self.generation,
+            "total": self.total,
+            "limit": self.limit,
+            "plan": plan.slug,
+            "plafond_resultats": plan.resultats_par_recherche,
+            "visibles": self.visibles,
+            "tronque": self.visibles < self.total,
+            "restantes": self.total - self.visibles,
+            "offre_suivante": orjson.Fragment(request.offer),
+            "suivant": self.suivant,
+            "plafond_atteint": self.suivant is None and self.visibles < self.total,
+        }
 
 
 class _ChangeSection(NamedTuple):

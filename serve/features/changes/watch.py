@@ -19,7 +19,7 @@ from serve.contract.answers import activities_of
 from serve.contract.declaration import ABSENT
 from serve.features.changes import watch_body
 from serve.features.changes.answers import ModificationsSuivies, ModificationSuivie
-from serve.features.changes.envelope import ChangesEnvelope
+from serve.features.changes.modifications import ChangesEnvelope
 from serve.features.changes.watch_body import Watch
 from serve.generation import company_ids
 from serve.generation.company_ids import FoundCompanies
