@@ -30,7 +30,7 @@ _PATH: Final = "/api/v1/identifiants/{valeur}"
 def identifiants(
     request: Request, generation: OpenGeneration
 ) -> PreparedCall[search_answers.Identification]:
-    """The companies with a number, at most as many as the plan shows of a search_answers.
+    """The companies with a number, at most as many as the plan shows of a search.
 
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.

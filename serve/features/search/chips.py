@@ -1,20 +1,29 @@
-"""The restrictions of a search in words, each with the address of the search without it."""
+"""The restrictions of a search in words, each with the address of the search without it: the chips above its results.
+
+A search without results shows how many companies it has without each of them.
+"""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
 
 from serve.contract import parameters
 from serve.contract.parameters import Parameter, Q
 from serve.contract.seed_tables import label
+from serve.generation import company_ids
+from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.numbers import parse_decimal
 from serve.surfaces.site import formatting
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.search import facet_bars
 from serve.surfaces.site.search.search_form import SearchForm
 from shards.generations.reference import Reference
+from shards.query import Query
+from shards.search.search import search
 
 _LONGEST: Final = 120  # characters, those of `q`
 _NAMED: Final = 4  # restrictions in the title of a page
+_MOST: Final = 8  # restrictions that are tried
 
 # Every parameter that restricts a search and is no list of places, in the order of the form.
 _RESTRICTIONS: Final = (Q, *parameters.FILTERS)
@@ -25,6 +34,14 @@ class Chip(NamedTuple):
 
     label: str
     href: str
+
+
+class RelaxedSearch(NamedTuple):
+    """A restriction, the address of the search without it, and what that finds."""
+
+    label: str
+    href: str
+    total: int
 
 
 def chips(request: PageRequest, reference: Reference, form: SearchForm) -> Sequence[Chip]:
@@ -56,6 +73,35 @@ def title(request: PageRequest, restrictions: Sequence[Chip]) -> str:
     if len(restrictions) > _NAMED:
         named.append("…")
     return " · ".join(named) or request.t("Toutes les sociétés", "All companies")
+
+
+async def without_each(
+    generation: OpenGeneration, restrictions: Sequence[Chip]
+) -> Sequence[RelaxedSearch]:
+    """The restrictions without which something is found, the most companies first.
+
+    A search with a single restriction has nothing to be left of it.
+    """
+    if len(restrictions) < 2:
+        return ()
+    tried = restrictions[:_MOST]
+    queries = [await _query(generation, one.href) for one in tried]
+    totals = await generation.in_thread(
+        EXPENSIVE_MICROSECONDS,
+        lambda: [search(generation.shards, one, offset=0, limit=0).total for one in queries],
+    )
+    searches = [
+        RelaxedSearch(chip.label, chip.href, total)
+        for chip, total in zip(tried, totals, strict=True)
+        if total
+    ]
+    return sorted(searches, key=lambda one: -one.total)
+
+
+async def _query(generation: OpenGeneration, href: str) -> Query:
+    asked = generation.search(tuple(parse_qsl(urlsplit(href).query)))
+    query, _ = await company_ids.resolved_query(generation.shards, asked)
+    return query
 
 
 def _list_words(request: PageRequest, value: str) -> str:

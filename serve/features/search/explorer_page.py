@@ -5,8 +5,11 @@ result of the API, with the same rights and the same meters (decision 044). With
 it is the front page, which costs no call.
 """
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, Final
 
 from serve.access import admission, next_plan
@@ -16,20 +19,14 @@ from serve.access.envelope import SearchResult
 from serve.contract import seed_tables
 from serve.contract.answers import activities_of
 from serve.contract.errors import ApiError
-from serve.features.search import (
-    chips,
-    filter_options,
-    home_page,
-    relaxed_search,
-    result_table,
-    typed_numbers,
-)
+from serve.contract.parameters import SEARCH
+from serve.features.search import chips, filter_options, home_page
 from serve.features.search.chips import Chip
 from serve.features.search.filter_options import OptionCounts
-from serve.features.search.result_table import ORDER_NAMES
 from serve.features.search.societes import societes
 from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
+from serve.request.numbers import NumberError, parse_decimal
 from serve.surfaces.site import error_pages, exports, formatting
 from serve.surfaces.site.page_request import PageRequest, pairs_without
 from serve.surfaces.site.render import page, see_other
@@ -122,8 +119,12 @@ def _by_number(request: PageRequest, generation: OpenGeneration) -> Sequence[Map
 
 
 def _normalise_numbers(request: PageRequest) -> PageRequest:
-    """The request with the numbers of its form in the spelling of the API."""
-    return replace(request, pairs=typed_numbers.respell(request.pairs, request.lang))
+    """The request with the bounds of its form in the spelling of the API."""
+    pairs = tuple(
+        (name, plain_number(value, request.lang) if name in _BOUNDS else value)
+        for name, value in request.pairs
+    )
+    return replace(request, pairs=pairs)
 
 
 async def _results(
@@ -155,9 +156,7 @@ async def _results(
         "error": None,
         "near": () if search_result.total else await _near_companies(generation, query),
         "relaxed": (
-            ()
-            if search_result.total
-            else await relaxed_search.without_each(generation, restrictions)
+            () if search_result.total else await chips.without_each(generation, restrictions)
         ),
         "outcome": result.outcome,
         "exports": await exports.meter(request),
@@ -250,8 +249,148 @@ def _frame_values(
         "uncounted": None in options.values(),
         "chips": restrictions,
         "search_title": chips.title(request, restrictions),
-        "heads": result_table.heads(request, form),
-        "orders": {tri: request.t(*names) for tri, names in ORDER_NAMES.items()},
+        "heads": _heads(request, form),
+        "orders": {tri: request.t(*names) for tri, names in _ORDER_NAMES.items()},
         "total": generation.generation.manifest.total,
         "call": f"{_SEARCH}?{search_form.query_string([*form.pairs(), ('limit', str(ROWS))])}",
     }
+
+
+@dataclass(frozen=True, slots=True)
+class ResultColumn:
+    """A column of the table of results.
+
+    Attributes:
+        orders: the orders that its head leads to, that of the first click first.
+        look: CSS classes.
+    """
+
+    name: str
+    fr: str
+    en: str
+    orders: tuple[str, ...] = ()
+    look: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a column; `sorted` is a value of aria-sort, or ""."""
+
+    name: str
+    label: str
+    look: str
+    href: str | None
+    sorted: str
+
+
+_COLUMNS: Final = (
+    ResultColumn("nom", "Société", "Company", ("nom",)),
+    ResultColumn("secteur", "Secteur", "Sector", look="wide"),
+    ResultColumn("creation", "Création", "Founded", ("recent",), look="num wide"),
+    ResultColumn("effectif", "Effectif", "Headcount", ("effectif_desc",), look="num"),
+    ResultColumn("capital", "Capital", "Capital", ("capital_desc",), look="num wide"),
+    ResultColumn("ca", "Chiffre d’affaires", "Turnover", ("ca_desc", "ca_asc"), look="num"),
+)
+_ASCENDING: Final = ("nom", "ca_asc")
+
+_ORDER_NAMES: Final = {
+    "ca_desc": ("Chiffre d’affaires, décroissant", "Turnover, highest first"),
+    "ca_asc": ("Chiffre d’affaires, croissant", "Turnover, lowest first"),
+    "nom": ("Nom, de A à Z", "Name, A to Z"),
+    "effectif_desc": ("Effectif, décroissant", "Headcount, highest first"),
+    "recent": ("Création, la plus récente", "Founded most recently"),
+    "capital_desc": ("Capital social, décroissant", "Share capital, highest first"),
+    "score": ("Fiches les plus complètes", "Most complete records"),
+}
+
+
+def _heads(request: PageRequest, form: SearchForm) -> Sequence[Head]:
+    """The heads of the table for this search."""
+    return [
+        Head(
+            column.name,
+            _label(request, form, column),
+            column.look,
+            form.href(tri=_next_order(column, form.tri)) if column.orders else None,
+            _aria_sort(column, form.tri),
+        )
+        for column in _COLUMNS
+    ]
+
+
+def _label(request: PageRequest, form: SearchForm, column: ResultColumn) -> str:
+    """The label of a column; in one sector its rows have their sub-sectors."""
+    if column.name == "secteur" and len(form.secteurs) == 1:
+        return request.t("Sous-secteur", "Sub-sector")
+    return request.t(column.fr, column.en)
+
+
+def _next_order(column: ResultColumn, tri: str) -> str:
+    """The order after a click: the other one if the column has two and one of them applies."""
+    if tri not in column.orders:
+        return column.orders[0]
+    return column.orders[(column.orders.index(tri) + 1) % len(column.orders)]
+
+
+def _aria_sort(column: ResultColumn, tri: str) -> str:
+    if tri not in column.orders:
+        return ""
+    return "ascending" if tri in _ASCENDING else "descending"
+
+
+# The parameters that bound a number.
+_BOUNDS: Final = frozenset(
+    one.name for one in SEARCH if one.bound and one.kind in ("number", "integer")
+)
+
+_TYPED: Final = re.compile(r"(?P<digits>[+-]?[0-9][0-9.,]*)(?P<unit>[a-z]*)")
+_SPACES: Final = re.compile(r"[\s'’_€$£]+")  # between thousands, and signs of currencies
+_UNITS: Final[Mapping[str, int]] = MappingProxyType({
+    "": 0, "eur": 0, "euro": 0, "euros": 0, "k": 3, "mille": 3, "keur": 3, "m": 6, "mio": 6, "mn": 6,
+    "million": 6, "millions": 6, "meur": 6, "md": 9, "mds": 9, "mrd": 9, "bn": 9, "b": 9, "milliard": 9,
+    "milliards": 9, "billion": 9,
+})  # fmt: skip
+_THOUSANDS: Final = re.compile(r"[+-]?[0-9]{1,3}([.,][0-9]{3})+")
+
+
+def plain_number(text: str, lang: str) -> str:
+    """A number as people type it (`1 000 000`, `1,5 M€`, `250k`) in the spelling of the API; any other text as it is.
+
+    The API takes one spelling (contract B22). A text that is no number stays, so that the API's error names it.
+
+    One comma before three digits separates thousands in English and decimals in French.
+
+    >>> [plain_number(text, "fr") for text in ("1 000 000", "1,5 M€", "1,000", "2.500.000,50", "1e6", "beaucoup")]
+    ['1000000', '1500000', '1', '2500000.5', '1e6', 'beaucoup']
+    >>> plain_number("1,000", "en"), plain_number("250k", "en")
+    ('1000', '250000')
+    """
+    try:
+        parse_decimal(text.strip())
+    except NumberError:
+        pass
+    else:
+        return text.strip()
+    match = _TYPED.fullmatch(_SPACES.sub("", text).lower())
+    if match is None or match["unit"] not in _UNITS:
+        return text
+    digits = _decimal(match["digits"], lang)
+    if digits is None:
+        return text
+    number = Decimal(digits).scaleb(_UNITS[match["unit"]])
+    whole = number.to_integral_value()
+    return f"{whole:f}" if number == whole else f"{number.normalize():f}"
+
+
+def _decimal(digits: str, lang: str) -> str | None:
+    """The digits with a point before the decimals, and nothing between thousands."""
+    marks = {mark for mark in ".," if mark in digits}
+    last = max(digits.rfind("."), digits.rfind(","))
+    if len(marks) == 2:
+        head, tail = digits[:last], digits[last + 1 :]
+        return re.sub(r"[.,]", "", head) + "." + tail if digits.count(digits[last]) == 1 else None
+    mark = marks.pop() if marks else ""
+    is_grouped = digits.count(mark) > 1 or (mark == "," and lang == "en") if mark else False
+    if is_grouped and _THOUSANDS.fullmatch(digits):
+        return digits.replace(mark, "")
+    return digits.replace(",", ".") if digits.count(mark or " ") <= 1 else None
