@@ -3,9 +3,13 @@
 A protocol of its own, which describes itself: a manifest, queries (the lines of `/rapprochement`), suggestions,
 previews and the values of fields. An entity is a company, its identifier is `UK:00944111`; the one type is `societe`,
 and properties are the fields of a company. https://www.w3.org/community/reports/reconciliation/
+
+A value of a query is a text, a number, or a cell that was reconciled before, with an identifier and a name.
 """
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
@@ -16,17 +20,25 @@ from serve.access.call import CallResult, PreparedCall, Request, private_headers
 from serve.access.etag import etag
 from serve.access.rights import page_rows
 from serve.contract import company_fields, errors
-from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
+from serve.contract.errors import ApiError
+from serve.contract.limits import (
+    LINES_PER_CALL,
+    LONGEST_VALUE,
+    MOST_CANDIDATES,
+    MOST_LINES,
+    VISITOR_LINES,
+)
 from serve.contract.parameters import LONGEST_Q, MOST_IDS
-from serve.features.matching import reconciliation_query
+from serve.features.matching import line_list
 from serve.features.matching.rapprochement import match_lines, meant_companies
-from serve.features.matching.reconciliation_query import GIVEN, ReconciliationQuery
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.request import json_body
+from serve.request.place_names import PlaceNames
 from shards.codec import record
 from shards.codec.folding import fold
 from shards.codec.record import CONTACTS
-from shards.matching.line import SURE, UNREADABLE, MatchResult
+from shards.matching.line import SURE, UNREADABLE, Line, MatchResult
 from shards.query import Query
 from shards.search.search import records, search
 
@@ -35,6 +47,13 @@ VERSION: Final = "0.2"
 _NAME: Final = "Sociétés européennes"
 TYPE: Final = {"id": "societe", "name": "Société"}
 MOST_QUERIES: Final = MOST_LINES
+
+# The properties that a query may have, besides the name.
+_GIVEN: Final = tuple(name for name in line_list.FIELDS if name not in ("cle", "nom"))
+_ALIASES: Final = {"iso2": "pays", "nace_code": "activite"}
+_DEFAULT_CANDIDATES: Final = 5
+# Properties that identify a company, so that the identifier of a reconciled cell is meant.
+_IDENTIFIERS: Final = ("id", "tva", "lei")
 _SUGGESTED: Final = 10
 # To read a record and the fields of a company, measured: 80 ms for 1 000.
 _MICROSECONDS: Final = 80.0
@@ -52,6 +71,18 @@ class JsonContent(NamedTuple):
 
     def json(self) -> bytes:
         return orjson.dumps(self.value)
+
+
+class ReconciliationQuery(NamedTuple):
+    """A query as a line, and how many candidates it may have.
+
+    Attributes:
+        line: None where the query names nothing; then `error` says so.
+    """
+
+    line: Line | None
+    limit: int
+    error: ApiError | None = None
 
 
 def manifest(origin: str, place: str, open_place: str, *, visitor: bool) -> dict[str, Any]:
@@ -99,7 +130,7 @@ def reconcile(
     Raises:
         ApiError: 400: it is no batch; 413: it has too many queries.
     """
-    queries = reconciliation_query.read_batch(text, MOST_QUERIES, generation.names)
+    queries = _read_batch(text, MOST_QUERIES, generation.names)
     wanted = [name for name, query in queries.items() if query.line is not None]
     left = wanted if request.caller.account else wanted[:VISITOR_LINES]
     most = max((queries[name].limit for name in left), default=0)
@@ -116,6 +147,88 @@ def reconcile(
         )
 
     return PreparedCall(run, tag, headers, calls=-(-len(left) // LINES_PER_CALL))
+
+
+def _read_batch(text: str, most: int, names: PlaceNames) -> dict[str, ReconciliationQuery]:
+    """The queries of a batch, by their names.
+
+    Raises:
+        ApiError: 400: it is no batch; 413: it has more than `most` queries.
+    """
+    queries = _json_object(text, "queries")
+    if len(queries) > most:
+        raise errors.trop_de_lignes(len(queries), most)
+    return {name: _query(name, query, names) for name, query in queries.items()}
+
+
+def _json_object(text: str, name: str) -> dict[str, Any]:
+    """The JSON object that is the value of a parameter.
+
+    Raises:
+        ApiError: 400: it is none.
+    """
+    raw = text.encode()
+    try:
+        document = json_body.loads(raw, json_body.unique_members)
+    except ValueError as error:
+        raise errors.parametre_invalide(name, json_body.why_unreadable(raw, error)) from error
+    if not isinstance(document, dict):
+        why = json_body.why_other_type(document, errors.why("objet"))
+        raise errors.parametre_invalide(name, why)
+    return document
+
+
+def _query(name: str, query: Any, names: PlaceNames) -> ReconciliationQuery:
+    """A query. A property that a query cannot go by is left out, and said: one column would cost the whole list.
+
+    Raises:
+        ApiError: 400: it is none.
+    """
+    if not isinstance(query, dict) or not isinstance(query.get("properties", []), list):
+        example = f'{{{json.dumps(name[:50])}: {{"query": "Siemens", "properties": []}}}}'
+        why = json_body.why_other_type(query, errors.why("requete", example=example))
+        raise errors.parametre_invalide("queries", why)
+    values: dict[str, Any] = {"cle": name, "nom": query.get("query")}
+    unknown: tuple[str, ...] = ()
+    for property_value in query.get("properties", []):
+        if not isinstance(property_value, dict):
+            why = json_body.why_other_type(property_value, errors.why("objet"))
+            raise errors.parametre_invalide("properties", why)
+        pid = _ALIASES.get(str(property_value.get("pid")), property_value.get("pid"))
+        if pid in _GIVEN:
+            values[pid] = _value(property_value.get("v"), pid)
+        else:
+            unknown = ("propriete_inconnue",)
+    listed = line_list.of_document({"lignes": [values]}, names).lines[0]
+    line = listed.line
+    if line is not None:
+        line = replace(line, illisibles=line.illisibles + unknown)
+    limit = _limit(query.get("limit", _DEFAULT_CANDIDATES))
+    return ReconciliationQuery(line, limit, listed.error)
+
+
+def _value(given: Any, pid: str) -> str | int | float | None:
+    """The first value of a property, but all countries; of a reconciled cell its identifier or its name."""
+    if isinstance(given, list):
+        values = [value for one in given if (value := _value(one, pid)) not in (None, "")]
+        if pid == "pays" and values:
+            return ",".join(map(str, values))
+        return values[0] if values else None
+    if isinstance(given, dict):
+        first, second = ("id", "name") if pid in _IDENTIFIERS else ("name", "id")
+        given = given.get(first) or given.get(second)
+    if isinstance(given, float) and given.is_integer():
+        given = int(given)
+    if not isinstance(given, str | int | float) or isinstance(given, bool):
+        return None
+    return given[:LONGEST_VALUE] if isinstance(given, str) else given
+
+
+def _limit(given: Any) -> int:
+    if isinstance(given, int) and not isinstance(given, bool) and given > 0:
+        return min(given, MOST_CANDIDATES)
+    why = json_body.why_other_type(given, errors.why("entier_positif"))
+    raise errors.parametre_invalide("limit", why)
 
 
 def _answer(result: MatchResult | None, query: ReconciliationQuery, lang: str) -> dict[str, Any]:
@@ -176,7 +289,7 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
     Raises:
         ApiError: 400: it is no such query, or names a field that there is not; 413: too many companies.
     """
-    asked = reconciliation_query.json_object(text, "extend")
+    asked = _json_object(text, "extend")
     ids, wanted = asked.get("ids"), asked.get("properties")
     if not isinstance(ids, list) or not isinstance(wanted, list):
         example = '{"ids": ["UK:00944111"], "properties": [{"id": "ville"}]}'
@@ -249,7 +362,7 @@ def properties(prefix: str = "") -> list[dict[str, str]]:
 
 
 def _is_given(champ: str) -> bool:
-    return reconciliation_query.ALIASES.get(champ, champ) in GIVEN
+    return _ALIASES.get(champ, champ) in _GIVEN
 
 
 def proposed_fields(limit: int | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from serve.features.matching import columns, list_file
+from serve.features.matching import list_file, pages
 from tests.serve.client import Served
 from tests.serve.features.matching.test_matching import (
     PATH,
@@ -42,9 +42,9 @@ def test_each_column_has_a_choice_and_what_was_understood_is_chosen(
     seen = matched(visitor, b"Firma;Land;Interne Nr.\nFitlab;FR;7\n", sortie="lecture")
 
     assert choices(seen) == {"colonne_0": "nom", "colonne_1": "pays", "colonne_2": ""}
-    for field in columns.FIELDS:
+    for field in pages.COLUMN_FIELDS:
         assert seen.html.count(f'<option value="{field}"') == 3
-    assert "cle" not in columns.FIELDS
+    assert "cle" not in pages.COLUMN_FIELDS
     again, none = {
         "fr": ("Rapprocher de nouveau avec ces colonnes", "— ignorer —"),
         "en": ("Match again with these columns", "— ignore —"),
