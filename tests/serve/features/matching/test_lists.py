@@ -14,7 +14,7 @@ from openpyxl import load_workbook
 from quota.ledger import lists
 from quota.results import Usage
 from quota.store.list_book import list_id
-from serve.features.matching import list_downloads
+from serve.features.matching import list_page
 from tests.serve import world
 from tests.serve.client import Served, serving
 from tests.serve.features.matching.test_matching import PATH, matched, rows_of, understood, verdicts
@@ -395,7 +395,7 @@ def test_more_than_a_search_may_name_are_said_before_any_is_opened(
         visitor,
         b"nom;pays\nMueller Maschinenbau;DE\nSoci\xc3\xa9t\xc3\xa9 G\xc3\xa9n\xc3\xa9rale;FR\n",
     )
-    monkeypatch.setattr(list_downloads, "MOST_IDS", 1)
+    monkeypatch.setattr(list_page, "MOST_IDS", 1)
 
     said = visitor.send(seen.path, {"geste": "recherche"})
     reply = visitor.send(seen.path, {"geste": "recherche", "premieres": "1"})
