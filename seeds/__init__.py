@@ -9,7 +9,7 @@ table with its origin and licence; `spec/` holds the specification that code and
 from pathlib import Path
 from typing import Final
 
-VERSION: Final = "0.1.0"
+VERSION: Final = "1.0.0"
 """The version of the program and of the tables that come with it (Semantic Versioning)."""
 
 TABLES: Final = Path(__file__).resolve().parent

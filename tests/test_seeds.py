@@ -8,16 +8,19 @@ import itertools
 import re
 import unicodedata
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 import seeds
 from pipeline.registers import REGISTERS
 from shards.codec.folding import fold
+from tests import ROOT
 
 SEEDS = seeds.TABLES
 REVISIONS = ("", "_rev21")
-TABLES = sorted(path.name for path in SEEDS.glob("*.csv"))
+SYNTH = ROOT / "tests/bench/synth"  # its tables are in the form of those of seeds/
+TABLES = sorted(path for folder in (SEEDS, SYNTH) for path in folder.glob("*.csv"))
 UNCOUNTED = {
     "elements.csv",
     "postes.csv",
@@ -28,7 +31,8 @@ Row = dict[str, str]
 
 
 def rows(name: str) -> list[Row]:
-    with (SEEDS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+    path = next(path for path in TABLES if path.stem == name)
+    with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -39,9 +43,9 @@ def by_code(name: str) -> dict[str, Row]:
 # -- every table -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_a_table_is_utf8_without_a_mark_and_ends_its_lines_with_a_newline(name: str) -> None:
-    text = (SEEDS / name).read_bytes()
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.name)
+def test_a_table_is_utf8_without_a_mark_and_ends_its_lines_with_a_newline(path: Path) -> None:
+    text = path.read_bytes()
 
     assert not text.startswith(b"\xef\xbb\xbf")
     assert b"\r" not in text
@@ -49,18 +53,18 @@ def test_a_table_is_utf8_without_a_mark_and_ends_its_lines_with_a_newline(name: 
     text.decode("utf-8")
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_every_row_has_a_value_for_every_column(name: str) -> None:
-    with (SEEDS / name).open(encoding="utf-8", newline="") as file:
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.name)
+def test_every_row_has_a_value_for_every_column(path: Path) -> None:
+    with path.open(encoding="utf-8", newline="") as file:
         header, *lines = list(csv.reader(file))
 
     assert len(set(header)) == len(header)
     assert {len(line) for line in lines} == {len(header)}
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_text_is_nfc_and_has_no_blank_at_its_ends(name: str) -> None:
-    with (SEEDS / name).open(encoding="utf-8", newline="") as file:
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.name)
+def test_text_is_nfc_and_has_no_blank_at_its_ends(path: Path) -> None:
+    with path.open(encoding="utf-8", newline="") as file:
         cells = list(itertools.chain.from_iterable(csv.reader(file)))
 
     assert [cell for cell in cells if cell != unicodedata.normalize("NFC", cell)] == []
@@ -272,14 +276,10 @@ def test_a_status_with_a_state_has_a_label() -> None:
 # -- the README ------------------------------------------------------------------------------------
 
 
-def test_every_table_has_its_line_in_the_readme() -> None:
-    readme = (SEEDS / "README.md").read_text(encoding="utf-8")
-
-    assert [name for name in TABLES if f"`{name}`" not in readme] == []
-
-
-def test_the_readme_says_how_many_rows_a_table_has() -> None:
-    readme = (SEEDS / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("folder", [SEEDS, SYNTH], ids=["seeds", "synth"])
+def test_the_readme_has_each_table_and_its_count_of_rows(folder: Path) -> None:
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    tables = {path.name for path in TABLES if path.parent == folder}
     said: dict[str, int] = {}
     for names, counts in re.findall(
         r"^- ((?:`\w+\.csv` ?)+) \(([\d,\s]+) rows\)", readme, re.MULTILINE
@@ -288,7 +288,8 @@ def test_the_readme_says_how_many_rows_a_table_has() -> None:
             zip(re.findall(r"`(\w+)\.csv`", names), map(int, counts.split(",")), strict=True)
         )
 
-    assert len(said) == len(TABLES) - len(UNCOUNTED & set(TABLES))
+    assert [name for name in sorted(tables) if f"`{name}`" not in readme] == []
+    assert {f"{name}.csv" for name in said} == tables - UNCOUNTED
     assert {name: len(rows(name)) for name in said} == said
 
 

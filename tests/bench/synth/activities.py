@@ -55,7 +55,7 @@ class Coder:
         ]
 
     def in_notation(self, notation: str, *, french: bool) -> Codes:
-        """The codes in a notation of `seeds/profils.csv`: `naf`, `cinq`, `nu` or `pointe`."""
+        """The codes in a notation of `profils.csv`: `naf`, `cinq`, `nu` or `pointe`."""
         codes = [row["code"] for row in self._rows]
         bare = [code.replace(".", "") for code in codes]
         written = {

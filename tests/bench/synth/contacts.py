@@ -1,6 +1,6 @@
 """Contacts: a town with its postal code and region, a street, a website, an e-mail address, a telephone number.
 
-The towns of `seeds/villes.csv` have the postal codes of their pattern. Small towns, which most companies
+The towns of `villes.csv` have the postal codes of their pattern. Small towns, which most companies
 are in, have rare words as names, one postal code each, and sizes by a Zipf law. The domain of a website and of an
 e-mail address is made of the name.
 """

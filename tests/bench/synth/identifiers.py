@@ -1,6 +1,6 @@
 """Identifiers of a register: unique by construction, in its format, with its check digit.
 
-The rows of a country are distributed over the segments of `seeds/identifiants.csv` (prefix, range,
+The rows of a country are distributed over the segments of `identifiants.csv` (prefix, range,
 share). Within a segment, an affine permutation of the range gives the number. So two rows never
 share an identifier, a row needs no other one, and prefixes find from one to very many companies.
 """
@@ -107,7 +107,7 @@ def share_out(parts: Sequence[Segment], total: int, iso2: str) -> Indices:
     if total > sizes.sum():
         raise BuildError(
             f"{total} companies of {iso2} are more than the {sizes.sum()} identifiers of "
-            "seeds/identifiants.csv; ask for fewer --companies or add a range there"
+            "identifiants.csv; ask for fewer --companies or add a range there"
         )
     weights = np.array([part.poids for part in parts])
     bounds = np.round(np.cumsum(weights) / weights.sum() * total).astype(np.int64)

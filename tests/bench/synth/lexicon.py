@@ -1,4 +1,4 @@
-"""The tables of `seeds/` for synthetic companies, as weighted choices.
+"""The tables of synthetic companies, and those of `seeds/` that they use, as weighted choices.
 
 They are read once per process. The profile of a country holds its languages, forms, towns,
 statuses, activity codes and shares. The lexicon of a language holds its words by rank (the table
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Final
 from unicodedata import normalize
 
@@ -22,7 +23,8 @@ from seeds import TABLES
 from tests.bench.synth import activities, identifiers
 from tests.bench.synth.random_draws import Choice, choice, zipf
 
-COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+FOLDER: Final = Path(__file__).parent
+_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "vocabulaire": ("langue", "genre", "mot"),
     "gabarits": ("gabarit", "poids"),
     "langues": ("iso2", "langue", "poids"),
@@ -32,6 +34,8 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "identifiants": ("iso2", "debut", "bas", "haut", "largeur", "fin", "poids"),
     "poids_secteurs": ("nace_division", "poids"),
     "profils": ("iso2", "majuscules", "chiffre_affaires", "rue", "telephone", "domaine", "capital"),
+}
+_COLUMNS_OF_SEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     "naf": ("code_naf", "code_nace"),
     "postes": ("etat", "code", "libelle_fr", "ordre"),
 }
@@ -109,7 +113,9 @@ def load() -> World:
     """
     base = seeds.read()
     tables = {
-        name: seeds.read_table(TABLES / f"{name}.csv", columns) for name, columns in COLUMNS.items()
+        name: seeds.read_table(folder / f"{name}.csv", columns)
+        for folder, tables in ((FOLDER, _COLUMNS), (TABLES, _COLUMNS_OF_SEEDS))
+        for name, columns in tables.items()
     }
     lexicons = _lexicons(tables["vocabulaire"])
     codes = activities.Coder(base, tables["poids_secteurs"], tables["naf"])

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from pipeline import seeds
-from seeds import TABLES
+from tests.bench.synth.lexicon import FOLDER
 from tests.bench.synth.synthetic import share
 
 
@@ -31,7 +31,7 @@ def test_shares_of_filled_fields(
 
 
 def test_divisions_have_their_weights(companies: pl.DataFrame) -> None:
-    table = seeds.read_table(TABLES / "poids_secteurs.csv", ("nace_division", "poids"))
+    table = seeds.read_table(FOLDER / "poids_secteurs.csv", ("nace_division", "poids"))
     weights = {row["nace_division"]: float(row["poids"]) for row in table}
     rev2 = companies.filter(pl.col("nace_code").is_not_null() & (pl.col("nace_version") != "2.1"))
     found = rev2["nace_code"].str.head(2).value_counts()

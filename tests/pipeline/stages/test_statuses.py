@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from pipeline import registers, seeds
 from pipeline.errors import SeedError
 from pipeline.stages import statuses
-from seeds import TABLES
-from tests import oracle
+from tests import ROOT, oracle
 from tests.pipeline.rows import companies, company
 
 SEEDS = seeds.read()
@@ -93,7 +92,7 @@ def test_a_row_of_a_country_contradicts_that_of_all() -> None:
 
 
 def test_every_status_of_synth_has_a_state() -> None:
-    with (TABLES / "statuts.csv").open(encoding="utf-8", newline="") as file:
+    with (ROOT / "tests/bench/synth/statuts.csv").open(encoding="utf-8", newline="") as file:
         drawn = [(row["iso2"], row["statut"]) for row in csv.DictReader(file)]
 
     without = [one for one in drawn if oracle.state(*one, TABLE) is None]
