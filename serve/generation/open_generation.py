@@ -19,7 +19,6 @@ from serve.contract import errors, parameters
 from serve.contract.parameters import VERSION
 from serve.generation import country_sources, legal_forms
 from serve.generation.country_sources import CountrySources
-from serve.generation.ratio_peers import Memo
 from serve.request import place_names, reader
 from serve.request.place_names import PlaceNames
 from serve.request.query_string import Pairs
@@ -35,6 +34,7 @@ from shards.generations.groups import Groups
 from shards.generations.reference import Reference
 from shards.generations.register_sources import RegisterImport
 from shards.query import Query
+from shards.ratios.distribution import Quantiles
 from shards.search.search import ShardSet
 
 T = TypeVar("T")
@@ -85,7 +85,7 @@ class OpenGeneration:
     sources: Mapping[str, CountrySources]
     _read: Callable[[tuple[tuple[str, str], ...]], ParsedParameters]
     steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
-    peers: Memo = field(default_factory=dict)
+    peers: dict[tuple[str, str, str], Quantiles] = field(default_factory=dict)
     markets: dict[Query, Any] = field(default_factory=dict)
     changed_companies: CompanyMemo = field(default_factory=CompanyMemo)
     _documents: dict[Hashable, Any] = field(default_factory=dict)
