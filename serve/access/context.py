@@ -12,9 +12,9 @@ from quota import plans as plan_file
 from quota.plans import Plan
 from serve.access import counter_headers
 from serve.access.burst_gate import BurstGate, Limiter
+from serve.access.loop_guard import VisitorLanes
 from serve.access.next_plan import offers
 from serve.access.store_holder import KeyUsage, StoreHolder
-from serve.access.visitor_lanes import VisitorLanes
 from serve.config import Config
 from serve.contract.feature import Product
 from serve.generation.current_generation import CurrentGeneration

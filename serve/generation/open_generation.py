@@ -56,7 +56,7 @@ THREADS: Final = 3
 # each thread.
 VISITS_NICE: Final = 5
 
-# Whether the caller of the request that this task answers has no account (serve/access/visitor_lanes.py).
+# Whether the caller of the request that this task answers has no account (serve/access/loop_guard.py).
 VISIT: Final[ContextVar[bool]] = ContextVar("visit", default=False)
 
 

@@ -153,7 +153,7 @@ class _App:
 def _may_be_known(request: HttpRequest) -> bool:
     """Whether the caller may have an account: it sends a key, a capability or a cookie where these are read.
 
-    Whoever turns out to have none waits in its lane from then on (serve/access/visitor_lanes.py).
+    Whoever turns out to have none waits in its lane from then on (serve/access/loop_guard.py).
     """
     route, fields = request.target.route, request.message.headers
     if route is None:

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from aiohttp import content_disposition_filename, parse_content_disposition, web
 
 from serve.access import body_thread
-from serve.access.visitor_lanes import VisitorLanes
+from serve.access.loop_guard import VisitorLanes
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.observe.request_trace import RequestTrace

@@ -15,7 +15,7 @@ from aiohttp.abc import AbstractAccessLogger
 from aiohttp.http_exceptions import BadHttpMessage, BadHttpMethod, InvalidURLError, LineTooLong
 
 from serve.access.call import NO_STORE, Response, of_error
-from serve.access.visitor_lanes import VisitorLanes
+from serve.access.loop_guard import VisitorLanes
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.text import Text

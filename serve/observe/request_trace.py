@@ -21,7 +21,7 @@ class RequestTrace:
     tool: str | None = None  # the MCP tool that was called; never its arguments
     # The result of counting: taken, charged, already, free, or the code of a refusal.
     quota: str = ""
-    # The network whose place the request has, and since when (serve/access/visitor_lanes.py).
+    # The network whose place the request has, and since when (serve/access/loop_guard.py).
     lane: str | None = None
     entered: float = 0.0
     # aiohttp would measure with the clock of uvloop, which counts whole milliseconds.

@@ -15,7 +15,7 @@ from serve.contract import activities, errors, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.parameters import IDS, LONGEST_ID, Parameter
 from serve.contract.text import Text
-from serve.request import dates, file_options, numbers
+from serve.request import file_options, numbers, scalars
 from serve.request.numbers import NumberError
 from serve.request.place_names import (
     PlaceNames,
@@ -348,8 +348,8 @@ READERS: Final[Mapping[str, Reader]] = {
     "flag": _flag,
     "integer": _integer,
     "number": _reader_of(numbers.parse_decimal),
-    "first day": _reader_of(dates.first_day),
-    "last day": _reader_of(dates.last_day),
+    "first day": _reader_of(scalars.first_day),
+    "last day": _reader_of(scalars.last_day),
     "choices": _choices,
     "texts": _texts,
     "postcodes": _postcodes,

@@ -18,6 +18,7 @@ from serve.access.company_path import locate, path_of, refuse_absent
 from serve.access.etag import etag
 from serve.access.modules import AnalysisTerms
 from serve.contract import reasons, seed_tables
+from serve.features.analyses import ratio_peers
 from serve.features.analyses.answers import (
     Alerte,
     AnalyseEntreprise,
@@ -32,9 +33,8 @@ from serve.features.analyses.answers import (
     SocieteAnalysee,
     ValeurDeRatio,
 )
-from serve.generation import ratio_peers
+from serve.features.analyses.ratio_peers import SectorPeers
 from serve.generation.open_generation import OpenGeneration
-from serve.generation.ratio_peers import SectorPeers
 from shards.analyses import market_figures
 from shards.codec import record as codec
 from shards.ratios import accounts

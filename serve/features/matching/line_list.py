@@ -21,8 +21,8 @@ from serve.contract.limits import DEFAULT_CANDIDATES, LONGEST_VALUE, MOST_CANDID
 from serve.contract.operation import BodyExample
 from serve.contract.text import Text
 from serve.request import json_body
-from serve.request.dates import listed_date
 from serve.request.place_names import PlaceNames
+from serve.request.scalars import listed_date
 from shards.codec.folding import fold
 from shards.codec.record import FIELDS as COMPANY_FIELDS
 from shards.matching.line import Line

@@ -13,8 +13,8 @@ from serve.contract.limits import MOST_LINES
 from serve.features.matching import line_list
 from serve.features.matching.line_list import LineList, ListedLine
 from serve.features.matching.list_file import ListFile
-from serve.request.dates import without_time
 from serve.request.place_names import PlaceNames
+from serve.request.scalars import without_time
 
 # 03/04/2010: two days, unless the column tells which one.
 _TWO_NUMBERS: Final = re.compile(r"(\d\d?)[/ -](\d\d?)[/ -](\d{4})")

@@ -15,7 +15,7 @@ def test_no_other_module_has_a_notation_of_its_own() -> None:
     """Doctests show what the notation makes, and a pattern of OpenAPI lists all blanks."""
     shown = {
         "serve/surfaces/docs/document.py",
-        "serve/request/dates.py",
+        "serve/request/scalars.py",
     }  # and one reads dates
     found = set()
     for path in (ROOT / "serve").rglob("*.py"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve.request.dates import ListedDate, iso_date, listed_date
+from serve.request.scalars import ListedDate, iso_date, listed_date
 
 
 @pytest.mark.parametrize(

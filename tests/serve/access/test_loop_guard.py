@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from serve.access.visitor_lanes import VisitorLanes
+from serve.access.loop_guard import VisitorLanes
 from serve.observe.request_trace import RequestTrace
 
 
