@@ -18,8 +18,7 @@ from serve.features.record.operations import FEATURE as RECORD
 from serve.features.reference.operations import FEATURE as REFERENCE
 from serve.features.search.operations import FEATURE as SEARCH
 from serve.features.service.operations import FEATURE as SERVICE
-from serve.http.app import Handler, make_handler
-from serve.http.site import NoSite
+from serve.http.app import Handler, NoSite, make_handler
 from serve.surfaces.docs.operations import SURFACE as DOCS
 from serve.surfaces.mcp.operations import SURFACE as MCP
 from serve.surfaces.site.operations import SURFACE as SITE

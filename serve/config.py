@@ -5,7 +5,7 @@
 name in all four places: `--base-url`, `SOCIETES_BASE_URL`, `base_url = "…"`.
 
 An unknown name is an error wherever it is found, and so is a value of another type: a misspelt limit
-must not leave the service without one.
+must not leave the service without one. Secrets are in files, never in settings.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,17 +17,16 @@ from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 from quota import open_store
 from seeds.settings import read_settings, read_toml
 from serve import setting_readers
-from serve.guest_settings import EditorSettings, MailSettings, PaymentSettings
 from serve.setting_readers import Network
 
 PREFIX: Final = "SOCIETES_"
 _DEBIT: Final = "debit"
-# The sections of the file that may be left out.
-_SERVICES: Final = {
-    "courriel": MailSettings,
-    "editeur": EditorSettings,
-    "paiement": PaymentSettings,
-}
+
+STARTTLS: Final = "starttls"
+TLS: Final = "tls"
+PLAIN: Final = "none"
+
+PACK_CREDITS: Final = 1_000
 
 T = TypeVar("T")
 
@@ -68,7 +67,89 @@ class BurstLimits:
     inscriptions_jour: int = 20
 
 
-# -- the table -----------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class MailSettings:
+    """`[courriel]`: the mail server that sends invitations and links for passwords.
+
+    Attributes:
+        tls: `starttls`, `tls` from the first byte, or `none`, for a server on this host.
+        password_file: holds the password of `user`, read for each mail.
+        sender: the address in From.
+        timeout: seconds for one mail.
+    """
+
+    host: str
+    sender: str
+    port: int = 587
+    tls: str = STARTTLS
+    user: str = ""
+    password_file: Path | None = None
+    timeout: int = 20
+
+    def __post_init__(self) -> None:
+        if self.tls not in (STARTTLS, TLS, PLAIN):
+            raise ValueError(f"tls = {self.tls!r}: give {STARTTLS}, {TLS} or {PLAIN}")
+        if "@" not in self.sender:
+            raise ValueError(f"sender = {self.sender!r}: give an e-mail address")
+        if bool(self.user) != bool(self.password_file):
+            raise ValueError("user and password_file belong together: give both or neither")
+        if self.user and self.tls == PLAIN:
+            raise ValueError(f"a password is not sent without TLS: give tls = {STARTTLS}")
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentSettings:
+    """`[paiement]`: the account at Stripe by which plans and packs are bought.
+
+    Attributes:
+        key_file: holds the secret key of the account (`sk_…`).
+        webhook_file: holds the secret that signs its events (`whsec_…`).
+        pack_eur: price of PACK_CREDITS credits in euros, excl. VAT; without it no pack is sold.
+        api: the address of Stripe's API.
+        automatic_tax: whether Stripe Tax adds VAT; it must be set up at Stripe.
+    """
+
+    key_file: Path | None = None
+    webhook_file: Path | None = None
+    pack_eur: int = 0
+    api: str = "https://api.stripe.com"
+    automatic_tax: bool = False
+
+    def __post_init__(self) -> None:
+        if self.key_file is None or self.webhook_file is None:
+            raise ValueError("key_file or webhook_file is missing: give both")
+
+
+@dataclass(frozen=True, slots=True)
+class EditorSettings:
+    """`[editeur]`: who operates the service, as /mentions-legales names it.
+
+    Attributes:
+        courriel: where people write to.
+        hebergeur: name, address and telephone of the host of the service.
+        directeur, immatriculation: who answers for what is published; the number in a register.
+        confidentialite: what is done with personal data; blank lines part its paragraphs.
+    """
+
+    nom: str
+    adresse: str
+    courriel: str
+    hebergeur: str
+    directeur: str = ""
+    immatriculation: str = ""
+    confidentialite: str = ""
+
+    def __post_init__(self) -> None:
+        if "@" not in self.courriel:
+            raise ValueError(f"courriel = {self.courriel!r}: give an e-mail address")
+
+
+# The sections of the file that may be left out.
+_SERVICES: Final = {
+    "courriel": MailSettings,
+    "editeur": EditorSettings,
+    "paiement": PaymentSettings,
+}
 
 
 class Setting(NamedTuple):
@@ -225,9 +306,6 @@ SETTINGS: Final[Mapping[str, Setting]] = {
 }
 
 
-# -- layers ----------------------------------------------------------------------------
-
-
 def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
     """Read the settings of a command line, an environment and the TOML file that one of them names.
 
@@ -377,3 +455,12 @@ def _toml(value: object) -> str:
         return f"[{', '.join(_toml(str(part)) for part in value)}]"
     text = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{text}"'
+
+
+def secret(path: Path) -> str:
+    """The secret in a file, without the line end.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    return path.read_text(encoding="utf-8").strip()

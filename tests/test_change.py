@@ -46,7 +46,7 @@ class Naissances(AnswerObject):
 from functools import partial
 
 from serve.access.call import PRIVATE, CallResult, PreparedCall, Request
-from serve.access.etag import etag
+from serve.access.call import etag
 from serve.contract.feature import Feature
 from serve.contract.operation import Operation
 from serve.contract.parameters import PAYS, Parameter

@@ -26,12 +26,11 @@ import serve
 import shards
 from quota import keys
 from quota.ledger.people import is_email
-from serve.access import etag
+from serve.access import call
 from serve.app import PRODUCT
 from serve.contract.errors import ApiError
 from serve.http.router import Router
-from serve.request import accept, client_address, json_body, numbers, query_string
-from serve.surfaces.site import languages
+from serve.request import accept, client_address, json_body, query_string, scalars
 from shards.codec import folding
 
 SIZES = (24, 2_000, 32_000)
@@ -111,11 +110,11 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "query": query_string.pairs,
     "JSON body": lambda text: json_body.pairs(text.encode("utf-8", "replace")),
     "JSON value": lambda text: json_body.pairs(orjson.dumps({"q": text})),
-    "number": numbers.parse_decimal,
-    "whole number": numbers.parse_integer,
+    "number": scalars.parse_decimal,
+    "whole number": scalars.parse_integer,
     "Accept": accept.qualities,
-    "Accept-Language": lambda text: languages.choose_language(None, None, text),
-    "If-None-Match": lambda text: etag.matches(text, '"a"'),
+    "Accept-Language": lambda text: accept.choose_language(None, None, text),
+    "If-None-Match": lambda text: call.matches(text, '"a"'),
     "X-Forwarded-For": lambda text: client_address.caller("::1", [text], [ip_network("::/0")]),
     "e-mail": is_email,
     "key": keys.is_well_formed,

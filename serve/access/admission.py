@@ -8,16 +8,23 @@ the same meters and the same order of checks.
 
 The status of a call with an invalid key is 401, whatever else is wrong with the call (A1). Its body
 is what a visitor would get, and reports what else is wrong: nothing is ignored silently.
+
+The companies that an account matched are remembered, and a search that names them shows all of them (extensions X19).
+A match says which they are (`CallResult.matched`), and a search which companies it names where the plan would show
+fewer (`PreparedCall.named`). Without its store a match is answered and not remembered, and the plan decides what a
+search shows: neither is worth a 503.
 """
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, NamedTuple, TypeVar
 
 from quota.errors import StoreUnavailable
 from quota.plans import Plan
-from serve.access import billing, body_thread, counter_headers, own_matches
+from quota.store.interface import Store
+from serve.access import billing, counter_headers, loop_guard
 from serve.access.billing import Counting, UnchargedError
 from serve.access.call import (
     NO_STORE,
@@ -31,13 +38,13 @@ from serve.access.call import (
     not_modified,
     of_error,
 )
-from serve.access.caller import Caller, identify
 from serve.access.context import ServerContext
 from serve.access.counter_headers import BurstRemaining, Headers
 from serve.access.next_plan import tool_remedy
-from serve.access.rights import VISITOR
+from serve.access.rights import VISITOR, Caller, identify
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.contract.parameters import MOST_IDS
 from serve.observe.request_trace import RequestTrace
 from serve.request.query_string import Pairs
 
@@ -174,17 +181,17 @@ async def perform(
             return request, prepare(request, generation)
 
         try:
-            request, prepared = await body_thread.parse(call.sent, ready)
+            request, prepared = await loop_guard.parse(call.sent, ready)
             if prepared.named and counting:
                 named = await prepared.named()
-                if await own_matches.are_all(named.known, counting, trace):
-                    caller, counting = own_matches.with_all_rows(context, caller, counting)
+                if await _are_matched(named.known, counting, trace):
+                    caller, counting = _with_all_rows(context, caller, counting)
                 request = request._replace(caller=caller, named=named)
                 prepared = prepare(request, generation)
             result = await billing.run(prepared, request, counting, admitted.headers)
             if result.matched and counting:
                 account = counting.account.id
-                await own_matches.note(counting.store, account, result.matched, trace)
+                await remember_matches(counting.store, account, result.matched, trace)
         except ApiError as error:
             if caller.refused:
                 raise _bad_key(error) from error
@@ -296,3 +303,47 @@ def _bad_key(error: ApiError) -> ApiError:
 
 def _true_of_401(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: headers[name] for name in _TRUE_OF_401 if name in headers}
+
+
+async def remember_matches(
+    store: Store, account: str, matched: Sequence[tuple[str, str]], trace: RequestTrace
+) -> None:
+    """Remember the companies that lines of a list mean, or that a person chose for them."""
+    try:
+        await store.note_matches(account, _texts(matched))
+    except StoreUnavailable as error:
+        _warn_of_matches("matches are not remembered", error, trace)
+
+
+async def _are_matched(
+    known: Sequence[tuple[str, str]], counting: Counting, trace: RequestTrace
+) -> bool:
+    """Whether the account matched all companies that a search names and that exist."""
+    if not known:
+        return False
+    try:
+        return await counting.store.are_matched(counting.account.id, _texts(known))
+    except StoreUnavailable as error:
+        _warn_of_matches("matches cannot be read", error, trace)
+        return False
+
+
+def _with_all_rows(
+    context: ServerContext, caller: Caller, counting: Counting
+) -> tuple[Caller, Counting]:
+    """The same caller, whose plan shows as many companies as a search may name; contacts and all else stay."""
+    plan = replace(
+        caller.plan,
+        resultats_par_recherche=max(MOST_IDS, caller.plan.resultats_par_recherche),
+        lignes_par_appel=max(MOST_IDS, caller.plan.lignes_par_appel),
+    )
+    limits = counter_headers.plan_limits(plan, context.config.debit)
+    return caller._replace(plan=plan), counting._replace(limits=limits)
+
+
+def _texts(companies: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"{iso2}/{identifier}" for iso2, identifier in companies]
+
+
+def _warn_of_matches(what: str, error: StoreUnavailable, trace: RequestTrace) -> None:
+    _log.warning("%s: %s", what, error, extra={"fields": {"request_id": trace.request_id}})

@@ -27,10 +27,9 @@ from serve.access.call import (
     Request,
     not_modified,
 )
-from serve.access.caller import Caller
 from serve.access.counter_headers import BurstRemaining, Headers, PlanLimits
-from serve.access.modules import first_plan_with
-from serve.access.next_plan import remedy, tool_remedy
+from serve.access.next_plan import first_plan_with, remedy, tool_remedy
+from serve.access.rights import Caller
 from serve.contract import errors
 from serve.contract.errors import ApiError
 

@@ -15,8 +15,8 @@ from typing import Final, Protocol
 from quota.bursts import Wait
 from quota.plans import Plan
 from serve.access import counter_headers
-from serve.access.caller import Caller
 from serve.access.counter_headers import BurstRemaining, PlanLimits
+from serve.access.rights import Caller
 from serve.config import BurstLimits
 from serve.contract import errors
 from serve.contract.errors import ApiError

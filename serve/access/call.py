@@ -7,21 +7,30 @@ A route turns a `Request` into a `PreparedCall`: its parameters are valid and no
 companies or a record: the website and the tools read it, the API encodes it as JSON. Only then is it a `Response`.
 
 These are tuples: a frozen dataclass takes four times as long to make, and a request makes several.
+
+Entity tags (contract G8) are strong: a tag names the exact bytes of a response. These depend on the generation, on the
+plan and its offer, and on the request once it is understood; nothing else may enter a body. So the tag is known before
+the search is made.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
+import re
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from functools import lru_cache, partial
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import BinaryIO, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from serve.access import envelope
-from serve.access.caller import Caller
-from serve.access.etag import matches
+from serve.access.rights import Caller
 from serve.contract.errors import ApiError
 from serve.generation.company_ids import FoundCompanies
-from serve.generation.generation_status import GenerationStatus
+from serve.generation.current_generation import GenerationStatus
 from serve.generation.open_generation import OpenGeneration
 from serve.request.query_string import Pairs
+
+# Raise it when the same data and the same request begin to give other bytes.
+_EDITION: Final = "1"
+_TAG: Final = re.compile(r'(?:W/)?("[^"]*")')
 
 # The header that names the generation of a response (G10).
 DATA_VERSION: Final = "X-Donnees-Version"
@@ -200,3 +209,23 @@ async def _run_encoded(run: Callable[[], Awaitable[CallResult[Content]]]) -> Cal
     return CallResult(
         result.status, encoded, result.headers, free=result.free, matched=result.matched
     )
+
+
+@lru_cache(1_024)
+def etag(*parts: Hashable) -> str:
+    """The quoted tag of the bytes that `parts` determine."""
+    text = repr((_EDITION, *parts)).encode()
+    return f'"{blake2b(text, digest_size=12).hexdigest()}"'
+
+
+def matches(if_none_match: str | None, tag: str) -> bool:
+    """Does the header name `tag`? The comparison is weak, as the RFC requires.
+
+    >>> matches('W/"a", "b"', '"a"'), matches("*", '"a"'), matches('"c"', '"a"')
+    (True, True, False)
+    """
+    if if_none_match is None:
+        return False
+    if if_none_match == tag:  # what nearly every client sends
+        return True
+    return if_none_match.strip() == "*" or tag in _TAG.findall(if_none_match)

@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from serve.access import rights
-from serve.access.caller import Caller
-from serve.access.rights import Window
+from serve.access.rights import Caller, Window
 from serve.contract.answers import activities_of
 from serve.contract.declaration import ABSENT
 from serve.contract.errors import ApiError

@@ -1,25 +1,42 @@
-"""The places of callers without an account: a few for each network, so that no client holds the event loop for others.
+"""The guards of the event loop, which no client may hold for others: places of visitors, and a thread for bodies.
 
-The network is an IPv4 address or an IPv6 /48: a customer with 65 536 networks of a /64 would else have as many places.
-The loop answers whatever is ready, in turn. A client with sixty connections has sixty requests ready at once, and each
-other request would wait for them at every step of its own. So requests of one network wait here for a place, and their
-place stays taken for as long as the request lasted: the network has half of the loop at most. After a refusal it stays
-taken for longer, so whoever asks on and on is refused a few times a second. Callers with an account have limits of
-their own (serve/access/burst_gate.py) and never wait here.
+Places: callers without an account have a few for each network. The network is an IPv4 address or an IPv6 /48: a
+customer with 65 536 networks of a /64 would else have as many places. The loop answers whatever is ready, in turn. A
+client with sixty connections has sixty requests ready at once, and each other request would wait for them at every step
+of its own. So requests of one network wait here for a place, and their place stays taken for as long as the request
+lasted: the network has half of the loop at most. After a refusal it stays taken for longer, so whoever asks on and on
+is refused a few times a second. Callers with an account have limits of their own (serve/access/burst_gate.py) and never
+wait here.
+
+Bodies: a client without a key may send a body that takes Python as long as a hundred searches. A short one is parsed
+where it is; any other in the one thread of the process, one after the other, so that at most one competes with the loop
+for Python's lock.
 """
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from time import perf_counter
-from typing import Final
+from typing import Final, TypeVar
 
+from serve.contract.errors import ApiError
+from serve.generation import open_generation
 from serve.generation.open_generation import VISIT
 from serve.observe.request_trace import RequestTrace
 from serve.request.client_address import site
 
+T = TypeVar("T")
+
 # Seconds that a place stays taken beyond a request, at least and at most; the latter after a refusal.
 _SHORTEST_PAUSE: Final = 0.002
 _LONGEST_PAUSE: Final = 0.05
+
+# Bytes of a body that are parsed on the loop, in a millisecond at most. Nearly every question is shorter.
+PARSED_HERE: Final = 8 << 10
+
+_thread: Final = ThreadPoolExecutor(1, thread_name_prefix="bodies")
 
 
 class VisitorLanes:
@@ -89,3 +106,22 @@ class _Lane:
     def __init__(self, free: int) -> None:
         self.free = free
         self.waiting: deque[asyncio.Future[None]] = deque()
+
+
+async def parse(size: int, read: Callable[[], T]) -> T:
+    """The result of `read`, which parses a body of `size` bytes.
+
+    A cancelled caller still waits for it, since it may read a generation that the caller leases.
+    """
+    if size <= PARSED_HERE:
+        return read()
+    return await open_generation.run_in(_thread, partial(_read, read))
+
+
+def _read(read: Callable[[], T]) -> T:
+    """The result of `read`; its error leaves nothing behind that was parsed, which the loop would have to free."""
+    try:
+        return read()
+    except ApiError as error:
+        error.__cause__ = error.__context__ = None
+        raise error.with_traceback(None)  # noqa: B904 - it is the same error

@@ -1,22 +1,28 @@
-"""The plan that is proposed next: `offre_suivante` (§2.3), and the remedy of a reached limit (§4.6, §7).
+"""The plan that is proposed next: `offre_suivante` (§2.3), the remedy of a reached limit (§4.6, §7), and the modules.
 
 The plans file says which plan follows which (contract C1: `marches` and `carte` are never proposed);
-the price of a month and the shape are computed here.
+the price of a month and the shape are computed here. The modules of §8 make analyses (extension X11): a plan or an
+account has them, may try them, or is told the first plan that has them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
-from quota.accounts import OPTION
+from quota.accounts import OPTION, Account
 from quota.plans import Plan
-from serve.access.caller import Caller
+from serve.access.rights import Caller
 from serve.contract import errors
 from serve.contract.answers import Offre
+from serve.contract.prices import analysis_credits
 from serve.contract.text import Text
+
+# The modules, as plans and `prices` name them.
+ENTREPRISE: Final = "entreprise"
+MARCHE: Final = "marche"
 
 # Annual billing costs 10 % less than twelve months (§2.3, contract C3).
 _YEAR: Final = Decimal(12) * Decimal("0.9")
@@ -92,3 +98,42 @@ def lacks_tool(caller: Caller, plan: Plan) -> bool:
 def _number(amount: Decimal) -> int | float:
     """A JSON number without a needless `.0`."""
     return int(amount) if amount == amount.to_integral_value() else float(amount)
+
+
+class AnalysisTerms(NamedTuple):
+    """What an analysis costs a caller: credits, or one of `trials` a month at no credits."""
+
+    cost: int
+    trials: int | None = None
+
+
+def terms(caller: Caller, module: str, plans: Mapping[str, Plan]) -> AnalysisTerms:
+    """The terms of an analysis.
+
+    Raises:
+        ApiError: 403 `module_non_inclus`.
+    """
+    plan = caller.plan
+    if module in _modules(plan, caller.account):
+        return AnalysisTerms(analysis_credits()[module])
+    if plan.essais_par_mois:
+        return AnalysisTerms(0, plan.essais_par_mois)
+    if caller.souscrit is not None:
+        plan = plans[caller.souscrit]
+        if module in _modules(plan, caller.account) or plan.essais_par_mois:
+            name = Text(plan.nom, plan.nom_en)
+            raise errors.module_non_inclus(module, plan.slug, plan.outil_api_eur, name)
+    offer = plans[first_plan_with(module, plan, plans)]
+    price = offer.outil_api_eur if lacks_tool(caller, offer) else None
+    raise errors.module_non_inclus(module, offer.slug, price)
+
+
+def _modules(plan: Plan, account: Account | None) -> Sequence[str]:
+    """The modules of a plan, or those that its account has bought."""
+    return account.modules if plan.sur_mesure and account else plan.modules
+
+
+def first_plan_with(module: str, plan: Plan, plans: Mapping[str, Plan]) -> str:
+    """The first plan of the grid that has a module, and all those of the caller's plan."""
+    wanted = {module, *plan.modules}
+    return next(slug for slug, other in plans.items() if wanted <= set(other.modules))

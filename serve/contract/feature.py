@@ -27,7 +27,7 @@ class OpenFeature(NamedTuple):
         background: runs beside requests, until it is cancelled.
         begin: runs once, when the process takes requests.
         close: ends it.
-        site: answers all paths that are no operation (`serve.http.site.Site`).
+        site: answers all paths that are no operation (`serve.http.app.Site`).
     """
 
     background: Callable[[], Coroutine[Any, Any, None]] | None = None

@@ -14,36 +14,42 @@ generation that CURRENT still names takes the place of its own, or, if all of th
 the newest is served without these. The sizes of the shards are compared each second, since a file that
 shrinks under its map ends the process that reads it.
 
+STATE/damaged.json lists the files that were found damaged, for all workers of a server: one worker reads ahead, the
+others learn from the list what it found, and so does the next start. A file is known by its inode, size and time of
+change: a repaired file is another one, and so not damaged.
+
 Generations are compared, opened and closed beside the event loop. All else runs on its thread, so there is no lock.
 """
 
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from threading import Thread
-from typing import Final
+from typing import Final, NamedTuple
+
+import orjson
 
 from serve.contract import errors
 from serve.generation import open_generation
 from serve.generation.country_sources import CountrySources
-from serve.generation.damage_list import DamageList
-from serve.generation.generation_status import GenerationStatus
 from serve.generation.open_generation import OpenGeneration
 from shards.changes import change_steps
 from shards.errors import REMEDY, CorruptError, ShardError
-from shards.generations import generation_files, pointer
+from shards.generations import atomic_files, generation_files, pointer
 from shards.generations import manifest as manifests
-from shards.generations.generation_files import MARKET, Generation
+from shards.generations.generation_files import MARKET, Generation, shard_name
 from shards.generations.manifest import Manifest
 from shards.generations.pointer import Pointer
 
 POLL_SECONDS: Final = 1.0
 # Reported as the refused generation if CURRENT itself cannot be read.
 UNREADABLE: Final = "illisible"
+
+DAMAGED: Final = "damaged.json"
 
 _log: Final = logging.getLogger("serve.generation.current_generation")
 
@@ -55,6 +61,31 @@ CompareFiles = Callable[[Mapping[Path, str]], Awaitable[Sequence[Path]]]
 
 # Opening a generation raises these: its files are wrong, or its lists are of another version.
 _REFUSED: Final = (ShardError, OSError, ValueError, TypeError, LookupError, AttributeError)
+
+_Identity = tuple[int, int, int, int]
+
+
+class GenerationStatus(NamedTuple):
+    """The generations that one process serves and refuses at a moment.
+
+    Attributes:
+        generation: the current one, or None.
+        previous: the one before it, which requests may still name, or None.
+        since: the time at which the current one was published; of one that an older CURRENT named, that of its
+            files.
+        refused: the published one, if it is damaged and another one is therefore served.
+        missing: the countries of the current one that are damaged, and so are answered with 503.
+        pid: the process.
+        is_reading: the shards are being read into memory after a start.
+    """
+
+    generation: str | None
+    previous: str | None
+    since: datetime | None
+    refused: str | None
+    missing: tuple[str, ...]
+    pid: int
+    is_reading: bool = False
 
 
 class _RefCounted:
@@ -95,6 +126,71 @@ class _Lease:
         for entry in self._open:
             entry.users -= 1
             entry.close_if_done()
+
+
+class DamageList:
+    """The damaged files that a STATE folder lists; without a folder, those that this process found."""
+
+    def __init__(self, state: Path | None) -> None:
+        self._file = state / DAMAGED if state else None
+        self._seen: _Identity | None = None
+        self._known: set[_Identity] = set()
+
+    def add(self, path: Path) -> None:
+        """List the file at `path`; any thread may call this."""
+        self._known.add(_identity(path))
+        self._save()
+
+    def clear(self) -> None:
+        """Forget everything: the files were read again and are whole."""
+        if self._known:
+            self._known = set()
+            self._save()
+
+    def countries(self, folder: Path, manifest: Manifest, among: Iterable[str]) -> frozenset[str]:
+        """The countries of these whose shards are listed, are missing or have another size."""
+        self._load()
+        damaged_countries = set()
+        for iso2 in among:
+            name = shard_name(iso2)
+            try:
+                identity = _identity(folder / name)
+            except OSError:
+                damaged_countries.add(iso2)
+                continue
+            if identity in self._known or identity[2] != manifest.files[name].size:
+                damaged_countries.add(iso2)
+        return frozenset(damaged_countries)
+
+    def _load(self) -> None:
+        if self._file is None:
+            return
+        try:
+            seen = _identity(self._file)
+            if seen != self._seen:
+                self._known = set(map(tuple, orjson.loads(self._file.read_bytes())))
+                self._seen = seen
+        except FileNotFoundError:
+            pass
+        except (OSError, TypeError, ValueError) as error:
+            self._seen = None
+            _log.error("%s cannot be read, remove it: %s", self._file, error)
+
+    def _save(self) -> None:
+        if self._file is None:
+            return
+        try:
+            atomic_files.write(self._file, orjson.dumps(sorted(self._known)))
+        except OSError as error:  # a full disk: this process knows it all the same
+            _log.error(
+                "other workers do not learn what is damaged: %s; give STATE space and write access",
+                error,
+            )
+
+
+def _identity(path: Path) -> _Identity:
+    stat = path.stat()
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 class CurrentGeneration:

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from serve.contract import errors, parameters
 from serve.contract.parameters import VERSION
-from serve.generation import country_sources, legal_forms
+from serve.generation import country_sources
 from serve.generation.country_sources import CountrySources
 from serve.request import place_names, reader
 from serve.request.place_names import PlaceNames
@@ -290,6 +290,12 @@ def _groups(generation: Generation) -> GroupsRead:
     return GroupsRead(groups.read(folder / groups.GROUPS), imports)
 
 
+def _legal_forms(generation: Generation) -> frozenset[str]:
+    """The legal forms (`forme`) that its companies have, as the filter takes them (extensions X2)."""
+    lists = [shard.code_texts("forme") for shard in generation.shards.values()]
+    return frozenset(formes[place].decode() for formes in lists for place in range(len(formes)))
+
+
 def load(data: Path, generation: str, without: Collection[str] = ()) -> OpenGeneration:
     """Open a generation of `data`, without the shards of some countries.
 
@@ -299,7 +305,7 @@ def load(data: Path, generation: str, without: Collection[str] = ()) -> OpenGene
     """
     opened = generation_files.load(data, generation, without)
     try:
-        known = place_names.read(opened.reference, legal_forms.legal_forms(opened))
+        known = place_names.read(opened.reference, _legal_forms(opened))
         sources = country_sources.read(opened)
     except BaseException:
         opened.close()

@@ -1,7 +1,7 @@
 """HTTP: the only folder, with the process that starts it, that knows aiohttp.
 
-Read `app` first (the steps of every request), then `router` (paths), `handlers` (the few ways to serve an operation)
-and `site` (what answers all other paths). `connection`, `headers`, `reply` and `body_reader` deal with sockets and
-bytes. `http_request` is a request as routes see it, `compression` the encodings of a body, `static_pages` pages that
-are made once.
+Read `app` first (the steps of every request, and the site that answers paths of no operation), then `router` (paths)
+and `handlers` (the few ways to serve an operation). `connection`, `reply` (headers and bytes) and `body_reader` deal
+with sockets. `http_request` is a request as routes see it, `compression` the encodings of a body, `static_pages` pages
+that are made once.
 """

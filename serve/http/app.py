@@ -1,6 +1,6 @@
 """The application: a request from its first line to its response.
 
-    route 404 → method 405 → preflight → handler
+    route 404 → method 405 → preflight → handler, or the site for a path that is no operation
 
 The rest of contract D5, from the key to the charge, is in serve/access/admission.py. This is a
 low-level `web.Server` with one handler instead of an aiohttp Application: routes are one table, and the order
@@ -13,7 +13,7 @@ others meanwhile.
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, Protocol
 
 from aiohttp import web
 
@@ -23,12 +23,11 @@ from serve.access.call import Response, of_error
 from serve.access.context import ServerContext
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.http import body_reader, compression, headers
+from serve.http import body_reader, compression
 from serve.http.handlers import MAKERS
 from serve.http.http_request import HttpRequest
-from serve.http.reply import Download, Reply
+from serve.http.reply import Download, Reply, preflight, request_id
 from serve.http.router import ALLOW, Router
-from serve.http.site import Site
 from serve.observe.metrics import REFUSALS
 from serve.observe.request_trace import RequestTrace
 from serve.request import client_address
@@ -43,6 +42,41 @@ _UNTRUSTED: Final = (
 )
 
 _log: Final = logging.getLogger("serve.http.app")
+
+
+class Site(Protocol):
+    """The pages at all paths that are no operation."""
+
+    async def respond(self, request: HttpRequest) -> Response:
+        """The page that a request asks for.
+
+        Raises:
+            ApiError: 404, 405, and those of the page.
+            StoreUnavailable: not counted, or `maybe_done`.
+        """
+
+    def error_response(self, request: HttpRequest, error: ApiError) -> Response:
+        """An error as a page, or as JSON for a client that does not prefer HTML."""
+
+    async def error_for_person(self, request: HttpRequest, error: ApiError) -> Response:
+        """`error_response`, whose page shows a person who is logged in as such."""
+
+
+class NoSite:
+    """The site of a service without pages: every path is unknown, and every error is JSON."""
+
+    async def respond(self, request: HttpRequest) -> Response:
+        """Raises ApiError: 404, 429."""
+        request.context.gate.files(request.trace.address, request.context.now())
+        raise request.context.product.unknown_path(request.target.path)
+
+    def error_response(self, request: HttpRequest, error: ApiError) -> Response:
+        """The error as JSON."""
+        return of_error(error, request.lang)
+
+    async def error_for_person(self, request: HttpRequest, error: ApiError) -> Response:
+        """The error as JSON."""
+        return of_error(error, request.lang)
 
 
 def make_handler(context: ServerContext, site: Site) -> Handler:
@@ -65,7 +99,7 @@ class _App:
         raw = message.raw_path
         # A proxy may send a whole URL, of which only the path and the query count (RFC 9112 §3.2.2).
         target = self._router.read(raw if raw.startswith("/") else str(message.rel_url))
-        trace = RequestTrace(headers.request_id(message.headers.get("X-Request-Id")), target.path)
+        trace = RequestTrace(request_id(message.headers.get("X-Request-Id")), target.path)
         trace.address = message.remote
         message[body_reader.SENDER] = self._context.lanes, trace
         request = HttpRequest(message, target, trace, self._context)
@@ -122,7 +156,7 @@ class _App:
             return await self._site.respond(request)
         trace.route = route.name if route else None
         if message.method == "OPTIONS":  # as cheap as a refusal
-            return Response(204, b"", headers.preflight(route))
+            return Response(204, b"", preflight(route))
         if route is None:  # its preflight was answered, so that a page may read this error (G2)
             self._count_file(request)
             raise request.context.product.unknown_path(request.target.path)

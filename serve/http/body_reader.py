@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 from aiohttp import content_disposition_filename, parse_content_disposition, web
 
-from serve.access import body_thread
+from serve.access import loop_guard
 from serve.access.loop_guard import VisitorLanes
 from serve.contract import errors
 from serve.contract.errors import ApiError
@@ -73,7 +73,7 @@ async def form_parts(message: web.BaseRequest, largest: int, most: int) -> list[
     raw = await body(message, largest, seconds=FILE_SECONDS)
     kind = message.headers.get("Content-Type", "")
     try:
-        return await body_thread.parse(len(raw), partial(_split_form, raw, kind, most))
+        return await loop_guard.parse(len(raw), partial(_split_form, raw, kind, most))
     except ValueError as error:
         why = errors.why("pas_multipart", shown=repr(kind[:100]))
         raise errors.corps_invalide(why) from error
@@ -251,7 +251,7 @@ async def form_fields(raw: bytes, most: int) -> list[tuple[str, str]]:
     """
     read = partial(parse_qsl, keep_blank_values=True, errors="strict", max_num_fields=most)
     try:
-        return await body_thread.parse(len(raw), lambda: read(raw.decode()))
+        return await loop_guard.parse(len(raw), lambda: read(raw.decode()))
     except ValueError as error:
         raise form_error(error, most) from error
 

@@ -18,10 +18,9 @@ from typing import Final, NamedTuple
 import zstandard
 from aiohttp import web
 
-from serve.access.call import Response
-from serve.access.etag import matches
+from serve.access.call import Response, matches
 from serve.request import accept
-from serve.request.memo import memoise
+from serve.request.query_string import memoise
 
 # Bytes; a shorter answer fits into one packet as it is.
 SHORTEST: Final = 1_000

@@ -18,17 +18,17 @@ from serve.access.call import NO_STORE, Response, of_error
 from serve.access.loop_guard import VisitorLanes
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.contract.parameters import SEARCH
 from serve.contract.text import Text
 from serve.http.app import Handler
-from serve.http.headers import request_id
-from serve.http.reply import Reply
+from serve.http.reply import Reply, request_id
 from serve.http.router import ALLOW
 from serve.observe.log import line, stderr
 from serve.observe.metrics import Metrics
-from serve.observe.query_fields import query_fields
 from serve.observe.request_trace import RequestTrace
 from serve.request import accept
 from serve.request.client_address import network_of
+from serve.request.query_string import Pairs
 
 # Bytes. The labels of 84 sectors come near aiohttp's own limit of 8 190 (contract F4).
 LONGEST_LINE: Final = 64 * 1024
@@ -60,6 +60,10 @@ SLICE: Final = 4 << 10
 _POLL_SECONDS: Final = 0.05
 # A second in all.
 _TURNS_OF_REST: Final = 20
+
+_LONGEST: Final = 500  # characters of one logged value
+# Those of a search and of its changes: their values are no data of the caller.
+_KNOWN: Final = frozenset((*(one.name for one in SEARCH), "depuis", "nature", "curseur"))
 
 _log: Final = logging.getLogger("serve.http.connection")
 
@@ -339,3 +343,13 @@ def _fields(
         "generation": trace.generation,
         "ip": network_of(trace.address),
     }
+
+
+def query_fields(pairs: Pairs) -> dict[str, list[str]]:
+    """The parameters of a request for its log line: unknown ones without their values (contract A5)."""
+    fields: dict[str, list[str]] = {}
+    for name, value in pairs:
+        values = fields.setdefault(name[:_LONGEST], [])
+        if name in _KNOWN:
+            values.append(value[:_LONGEST])
+    return fields

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from serve.access.call import Response
-from serve.access.etag import matches
+from serve.access.call import Response, matches
 from serve.request import accept, reader
 from serve.request.query_string import Pairs
 

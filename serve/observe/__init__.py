@@ -1,6 +1,6 @@
 """The log and the metrics of a serving process.
 
-`request_trace` collects what the log line of a request will say, with the parameters of `query_fields`; `log` makes
-lines of JSON without secrets; `log_writer` writes them to stderr and never waits for its reader; `metrics` counts for
-/metrics, over all workers of a server; `process_usage` measures what they take of the machine.
+`request_trace` collects the facts of a request for its log line; `log` makes lines of JSON without secrets, and writes
+them to stderr without waiting for its reader; `metrics` counts for /metrics, over all workers of a server, and measures
+the memory and the time of their processes.
 """

@@ -5,6 +5,10 @@ workers, each writes its figures to a file in a folder that the parent made, and
 answers /metrics adds up all files (the multiprocess mode of prometheus-client); what dead workers have
 counted still counts, and what they held does not. Each worker measures itself every few seconds, and the
 one that answers once more. The generation, its sources and the queue of mail are as that one knows them.
+
+The memory of a process is the anonymous one, in use or swapped out (proc(5)). Mapped shards are not in it: they are the
+page cache, which all workers share and the system takes back. Linux keeps it and the time on a processor anyway, so
+reading both costs microseconds, whatever the size of the process.
 """
 
 import asyncio
@@ -18,14 +22,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
-from serve.generation.generation_status import GenerationStatus
-from serve.observe import process_usage
+if TYPE_CHECKING:  # the parent of several workers imports this module, and opens no generation
+    from serve.generation.current_generation import GenerationStatus
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -43,6 +47,14 @@ REFUSALS: Final = ("quota_api", "quota_export", "trop_de_requetes", "credits_epu
 
 # Between two measurements of a process; Prometheus usually asks every 15 seconds.
 MEASURE_SECONDS: Final = 5.0
+
+# The kinds of processes of a server: those that answer requests, and those that make their exports.
+WORKER: Final = "worker"
+EXPORT: Final = "export"
+
+_ANONYMOUS: Final = ("RssAnon:", "VmSwap:")
+_KIBIBYTE: Final = 1_024
+_PROCESSOR: Final = slice(11, 13)  # utime and stime, counted from the field after the name
 
 
 class ExportPool(Protocol):
@@ -70,7 +82,7 @@ class Metrics:
     def __init__(self) -> None:
         self.exports: ExportPool | None = None
         self.mails: Callable[[], int | None] = lambda: None
-        self._processor_counted = dict.fromkeys((process_usage.WORKER, process_usage.EXPORT), 0.0)
+        self._processor_counted = dict.fromkeys((WORKER, EXPORT), 0.0)
         registry = CollectorRegistry()
         requests = Counter(
             "societes_requests",
@@ -146,7 +158,7 @@ class Metrics:
     def measure(self) -> None:
         """Note what this process and those of its exports take now."""
         pool = self.exports
-        for kind, usage in process_usage.measure(pool.pids if pool else ()).items():
+        for kind, usage in measure_processes(pool.pids if pool else ()).items():
             self._memory.labels(kind).set(usage.memory)
             # A process that ends during the measurement may be missed, until the next one.
             more = max(0.0, usage.processor - self._processor_counted[kind])
@@ -162,7 +174,7 @@ class Metrics:
 
     def text(
         self,
-        status: GenerationStatus,
+        status: "GenerationStatus",
         now: datetime,
         source_dates: Mapping[str, datetime],
         mirrored: datetime | None = None,
@@ -262,7 +274,7 @@ class _OwnFigures:
     They are no `Gauge`, which would leave each value in the files that the workers share.
     """
 
-    status: GenerationStatus
+    status: "GenerationStatus"
     now: datetime
     source_dates: Mapping[str, datetime]
     mirrored: datetime | None
@@ -312,3 +324,42 @@ def _info(name: str, what: str, generation: str | None) -> GaugeMetricFamily:
     if generation is not None:
         family.add_metric([generation], 1)
     return family
+
+
+class ProcessUsage(NamedTuple):
+    """What the processes of one kind take: bytes, and seconds since they were started."""
+
+    memory: int
+    processor: float
+
+
+def measure_processes(exporters: Iterable[int]) -> dict[str, ProcessUsage]:
+    """What this process takes, and the processes that it has started for exports.
+
+    Args:
+        exporters: the ids of those that run; what ended ones took of the processor still counts.
+    """
+    times = os.times()
+    memory, processor = 0, times.children_user + times.children_system  # of those that have ended
+    for pid in exporters:
+        with suppress(OSError):
+            memory += _memory(str(pid))
+            processor += _processor(str(pid))
+    own = 0
+    with suppress(OSError):  # no /proc
+        own = _memory("self")
+    return {
+        WORKER: ProcessUsage(own, times.user + times.system),
+        EXPORT: ProcessUsage(memory, processor),
+    }
+
+
+def _memory(pid: str) -> int:
+    lines = Path("/proc", pid, "status").read_text(encoding="utf-8").splitlines()
+    return _KIBIBYTE * sum(int(line.split()[1]) for line in lines if line.startswith(_ANONYMOUS))
+
+
+def _processor(pid: str) -> float:
+    """The seconds of a process; its name, in brackets, may contain anything."""
+    fields = Path("/proc", pid, "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return sum(map(int, fields[_PROCESSOR])) / os.sysconf("SC_CLK_TCK")

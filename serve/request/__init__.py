@@ -1,10 +1,8 @@
 """Requests of clients, read strictly: parameters, bodies, addresses.
 
 Start at `reader`, which turns the parameters of a call into a Query: `query_string` splits them, `values` reads each by
-its kind (B1, B5, B17, B18) with `numbers` (B21, B22), `dates` (bounds of X2; any notation in a list, X19) and
-`file_options` (X7); `place_names` has the words for countries, sectors, sub-sectors and legal forms, and the errors for
-unknown ones (B3, B4, B7 to B11). `json_body` turns a JSON body into the same pairs of names and values, `line_list`
-into lines to match (X5), `reconciliation_query` the questions of OpenRefine, `watch_body` what is watched (X8).
-`accept` reads Accept headers (languages, formats), `client_address` finds the caller behind proxies (D7); `memo` bounds
-what is remembered of texts.
+its kind (B1, B5, B17, B18, X7) with `scalars` (numbers: B21, B22; dates: X2, X19); `place_names` has the words for
+countries, sectors, sub-sectors and legal forms, and the errors for unknown ones (B3, B4, B7 to B11). `json_body` turns
+a JSON body into the same pairs of names and values. `accept` reads Accept headers (languages, formats),
+`client_address` finds the caller behind proxies (D7).
 """

@@ -1,4 +1,6 @@
-"""The Accept headers of a request: items with a quality (RFC 9110 §12.4.2)."""
+"""The preferences of a client: items of Accept headers with a quality (RFC 9110 §12), the language and the form of an
+answer.
+"""
 
 from collections.abc import Iterable
 
@@ -49,3 +51,32 @@ def _quality(parameters: str) -> float:
                 return 0.0
             return quality if 0 <= quality <= 1 else 0.0
     return 1.0
+
+
+def choose_language(wanted: str | None, remembered: str | None, accepted: str | None) -> str:
+    """The language that the visitor chose now, or earlier, else the browser's preference.
+
+    Args:
+        accepted: the header Accept-Language.
+
+    >>> choose_language(None, None, "de, en-GB;q=0.8, fr;q=0.5"), choose_language("fr", "en", "en")
+    ('en', 'fr')
+    """
+    for chosen in (wanted, remembered):
+        if chosen in LANGUAGES:
+            return chosen
+    return language(accepted) or LANGUAGES[0]
+
+
+def prefers_html(header: str | None) -> bool:
+    """Does an Accept header prefer a page to JSON? A program that names neither gets JSON.
+
+    >>> prefers_html("text/html,*/*;q=0.8"), prefers_html("*/*"), prefers_html("application/json")
+    (True, False, False)
+    """
+    for word in best_first(header):
+        if word in ("text/html", "application/xhtml+xml"):
+            return True
+        if word.endswith(("/json", "+json")):
+            return False
+    return False

@@ -1,16 +1,36 @@
-"""A query string as names and values, in their order. What they mean is in `reader`."""
+"""A query string as names and values, in their order. What they mean is in `reader`.
 
-from collections.abc import Sequence
-from typing import Final
+Texts that clients wrote are remembered only if they are short, and a bounded number of them: a client that sends
+thousands of different texts costs a few megabytes and no more. Whom a key belongs to is never remembered here (A11),
+so a revocation takes effect at the next call.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Final, TypeVar
 from urllib.parse import parse_qsl, quote
 
 from serve.contract import errors
-from serve.request.memo import memoise
+
+T = TypeVar("T")
 
 Pairs = Sequence[tuple[str, str]]
 
 # Parameters of a call. Each of a thousand companies may be one (B5).
 MOST_PAIRS: Final = 2_048
+
+_REMEMBERED: Final = 2_048
+_LONGEST: Final = 400  # characters
+
+
+def memoise(read: Callable[[str], T]) -> Callable[[str], T]:
+    """A decorator that remembers the results of `read` for short texts, but not its exceptions."""
+    remembered = lru_cache(_REMEMBERED)(read)
+
+    def recall(text: str) -> T:
+        return remembered(text) if len(text) <= _LONGEST else read(text)
+
+    return recall
 
 
 def pairs(raw: str, most: int = MOST_PAIRS) -> Pairs:

@@ -24,11 +24,10 @@ from serve.contract.parameters import (
     SOUS_SECTEUR,
     Parameter,
 )
-from serve.request import file_options, values
-from serve.request.file_options import FileOptions
+from serve.request import values
 from serve.request.place_names import PlaceNames, places, suggestions
 from serve.request.query_string import Pairs
-from serve.request.values import AskedCompany, Texts
+from serve.request.values import AskedCompany, FileOptions, Texts
 from shards.query import Query, Range
 
 # What of a call is a condition on companies.
@@ -59,7 +58,7 @@ class ParsedParameters:
     offset: int = 0
     lines: int | None = None
     lang: str = "fr"
-    file: FileOptions = file_options.WORKBOOK
+    file: FileOptions = values.WORKBOOK
     own: tuple[tuple[str, Any], ...] = ()
 
     def value(self, parameter: Parameter) -> Any:
@@ -124,7 +123,7 @@ def read(
         wanted, columns, statements = (
             others.pop(parameter.name, None) for parameter in (FORMAT, COLONNES, COMPTES)
         )
-        others["file"] = file_options.chosen_options(wanted, columns, statements, accepted)
+        others["file"] = values.chosen_options(wanted, columns, statements, accepted)
     own = tuple((name, others.pop(name, value)) for name, value in _own_defaults(declared))
     return ParsedParameters(Query(**conditions, ranges=tuple(bounds.values())), **others, own=own)
 

@@ -1,22 +1,23 @@
 """Values of parameters by kind: from their texts to what a Query holds. Errors name the value and what is admitted.
 
 Lists drop blanks and duplicates (B1); a repeated parameter is a longer list, and a repeated value that is no list must
-be the same each time (B5). The identifier in a path is no parameter; it is checked here, too (E1).
+be the same each time (B5). The identifier in a path is no parameter; it is checked here, too (E1). The options of the
+file of an export are its format, its columns, and whether it has statement lines (X7).
 """
 
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice, product
 from typing import Any, Final
 
-from serve.contract import activities, errors, seed_tables
+from serve.contract import activities, company_fields, errors, export_tables, seed_tables
 from serve.contract.errors import ApiError
-from serve.contract.parameters import IDS, LONGEST_ID, Parameter
+from serve.contract.parameters import COLONNES, IDS, LONGEST_ID, Parameter
 from serve.contract.text import Text
-from serve.request import file_options, numbers, scalars
-from serve.request.numbers import NumberError
+from serve.request import accept, scalars
 from serve.request.place_names import (
     PlaceNames,
     nearest_values,
@@ -24,6 +25,7 @@ from serve.request.place_names import (
     suggestions,
     unknown_countries,
 )
+from serve.request.scalars import NumberError
 from shards.codec.folding import fold
 
 Texts = Sequence[str]
@@ -43,6 +45,42 @@ class AskedCompany:
     given: str
     iso2: str
     identifier: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """The options of the file of an export.
+
+    Attributes:
+        format: one of `export_tables.FORMATS`.
+        colonnes: the columns of the companies, in their order; none means all.
+        comptes: statement lines are wanted as a second table; a workbook has them anyway.
+    """
+
+    format: str = export_tables.WORKBOOK
+    colonnes: tuple[str, ...] = ()
+    comptes: bool = False
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the file is a table, or a `.zip` of two, and no workbook."""
+        return self.format != export_tables.WORKBOOK
+
+    @property
+    def media_type(self) -> str:
+        return export_tables.ZIP if self.has_two_tables else export_tables.MEDIA_TYPES[self.format]
+
+    @property
+    def extension(self) -> str:
+        """The end of the file name, with its dot."""
+        return f".{self.format}.zip" if self.has_two_tables else f".{self.format}"
+
+    @property
+    def has_two_tables(self) -> bool:
+        return self.is_table and self.comptes
+
+
+WORKBOOK: Final = FileOptions()
 
 
 def value(texts: Texts, parameter: Parameter, names: PlaceNames) -> Any:
@@ -198,7 +236,7 @@ def _integer(texts: Texts, parameter: Parameter, names: PlaceNames) -> int | Non
     return number if most is None else min(number, most)
 
 
-_WHOLE: Final = _reader_of(numbers.parse_integer)
+_WHOLE: Final = _reader_of(scalars.parse_integer)
 _SPECIAL: Final = re.compile(r"[|\\]")
 _ESCAPED: Final = re.compile(r"\\([|\\])")
 _ITEM: Final = re.compile(r"(?:\\[|\\]|[^|])+")
@@ -276,7 +314,13 @@ def _companies(
 
 
 def _columns(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
-    return file_options.columns(items(texts, parameter))
+    names, known = items(texts, parameter), export_tables.company_columns()
+    if unknown := [name for name in names if name not in known]:
+        shown = ", ".join(repr(name[:100]) for name in unknown[:5])
+        why = errors.why("pas_une_colonne", shown=shown, shown_2=", ".join(known))
+        alike = suggestions(unknown, _columns_by_spelling())
+        raise errors.parametre_invalide(COLONNES.name, why, valeurs=tuple(known), suggestions=alike)
+    return tuple(names)
 
 
 def _forms(texts: Texts, parameter: Parameter, names: PlaceNames) -> tuple[str, ...]:
@@ -347,7 +391,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "choice": _choice,
     "flag": _flag,
     "integer": _integer,
-    "number": _reader_of(numbers.parse_decimal),
+    "number": _reader_of(scalars.parse_decimal),
     "first day": _reader_of(scalars.first_day),
     "last day": _reader_of(scalars.last_day),
     "choices": _choices,
@@ -359,3 +403,47 @@ READERS: Final[Mapping[str, Reader]] = {
     "activities": _activities,
     "activity words": _activity_words,
 }
+
+
+def chosen_options(
+    wanted: str | None, colonnes: tuple[str, ...] | None, comptes: bool | None, accepted: str | None
+) -> FileOptions:
+    """The options that were asked for; the header Accept decides where there is no `format`.
+
+    Raises:
+        ApiError: 406 `format_non_acceptable`.
+    """
+    return FileOptions(wanted or _preferred_format(accepted), colonnes or (), bool(comptes))
+
+
+def _preferred_format(header: str | None) -> str:
+    """The format that the header Accept likes best; of several that it likes alike, the first one that it means.
+
+    A quality of 0 takes a type out of a range (RFC 9110 §12.5.1).
+
+    >>> [_preferred_format(accept) for accept in ("text/html, text/csv;q=0.9", "text/html, */*;q=0.8", None)]
+    ['csv', 'xlsx', 'xlsx']
+
+    Raises:
+        ApiError: 406 `format_non_acceptable`.
+    """
+    if not (header or "").strip():
+        return export_tables.WORKBOOK
+    items = accept.qualities(header)
+    refused = {export_tables.ACCEPTED.get(word) for word, quality in items if quality == 0}
+    for word in accept.best_first(header):
+        for media_type, name in export_tables.ACCEPTED.items():
+            meant = word in (media_type, f"{media_type.partition('/')[0]}/*", "*/*")
+            if meant and name not in refused:
+                return name
+    raise errors.format_non_acceptable(header or "", tuple(export_tables.ACCEPTED))
+
+
+@cache
+def _columns_by_spelling() -> Mapping[str, str]:
+    """The columns by their folded names and headings."""
+    return {
+        fold(word): field.champ
+        for field in company_fields.fields()
+        for word in (field.title["en"], field.title["fr"], field.champ)
+    }

@@ -22,7 +22,7 @@ from serve.contract.export_tables import CSV, NDJSON, PARQUET
 from serve.features.export.tables import table_files
 from serve.features.export.workbook import book
 from serve.features.export.workbook.export_request import ExportRequest
-from serve.request.file_options import FileOptions
+from serve.request.values import FileOptions
 from shards.generations import generation_files, pointer
 from shards.query import Query
 from tests.bench.load import Request, Server, measure

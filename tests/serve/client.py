@@ -30,10 +30,9 @@ from quota.store.lmdb_store import LmdbStore
 from serve.access.context import Clock, ServerContext, make_context, utc_now
 from serve.access.store_holder import StoreHolder
 from serve.app import PRODUCT, App
-from serve.config import BurstLimits, Config
+from serve.config import BurstLimits, Config, EditorSettings, MailSettings, PaymentSettings
 from serve.contract.feature import Product
 from serve.generation.current_generation import CurrentGeneration
-from serve.guest_settings import EditorSettings, MailSettings, PaymentSettings
 from serve.http.connection import make_server
 from serve.setting_readers import Network
 from serve.surfaces.site import signing

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from serve import config as configs
-from serve.config import SETTINGS, BurstLimits, Config, ConfigError, read, to_toml
+from serve.config import SETTINGS, BurstLimits, Config, ConfigError, EditorSettings, read, to_toml
 from serve.features.export import operations
-from serve.guest_settings import EditorSettings
 
 
 def written(tmp_path: Path, text: str) -> dict[str, str]:

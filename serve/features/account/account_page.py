@@ -17,7 +17,7 @@ from quota.ledger.lists import LISTS_MOST
 from quota.ledger.tickets import SENT
 from quota.store import passwords
 from serve.access.call import Response
-from serve.access.modules import ENTREPRISE, MARCHE
+from serve.access.next_plan import ENTREPRISE, MARCHE
 from serve.contract.errors import ApiError
 from serve.features.account.stripe_account import StripeAccount
 from serve.surfaces.docs.manual import manual

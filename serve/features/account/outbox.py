@@ -22,7 +22,7 @@ from quota.ledger import tickets
 from quota.ledger.tickets import Ticket
 from quota.store.account_book import AccountBook
 from serve.access.context import ServerContext
-from serve.guest_settings import STARTTLS, TLS, MailSettings, secret
+from serve.config import STARTTLS, TLS, MailSettings, secret
 
 # Between two looks for mails that are due; a mail that was just entered is sent at once.
 LOOK_SECONDS: Final = 15.0

@@ -14,7 +14,7 @@ import orjson
 from quota.errors import NotAllowedError
 from quota.ledger.payments import PACK, SUBSCRIPTION, Payment
 from quota.plans import Plan
-from serve.guest_settings import PACK_CREDITS, PaymentSettings, secret
+from serve.config import PACK_CREDITS, PaymentSettings, secret
 
 if TYPE_CHECKING:
     import stripe

@@ -5,8 +5,7 @@ from typing import Any, Final
 
 from serve.access import admission, next_plan
 from serve.access.admission import AdmittedCaller
-from serve.access.caller import Caller
-from serve.access.rights import VISITOR
+from serve.access.rights import VISITOR, Caller
 from serve.contract import errors
 from serve.contract.answers import Quota
 from serve.contract.declaration import members

@@ -13,9 +13,8 @@ import numpy as np
 import orjson
 
 from serve.access import rights
-from serve.access.call import CallResult, PreparedCall, Request, private_headers
+from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
 from serve.access.company_path import locate, path_of, refuse_absent
-from serve.access.etag import etag
 from serve.contract import reasons
 from serve.contract.parameters import VERSION, Parameter
 from serve.features.analyses.answers import (

@@ -12,11 +12,10 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from quota.plans import Plan
-from serve.access import modules
-from serve.access.call import CallResult, PreparedCall, Request, private_headers
+from serve.access import next_plan
+from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
 from serve.access.company_path import locate, path_of, refuse_absent
-from serve.access.etag import etag
-from serve.access.modules import AnalysisTerms
+from serve.access.next_plan import AnalysisTerms
 from serve.contract import reasons, seed_tables
 from serve.features.analyses import ratio_peers
 from serve.features.analyses.answers import (
@@ -70,7 +69,7 @@ def entreprise(
     generation = generation.at_version_of(request.pairs)
     shard, row = locate(request, generation)
     caller = request.caller
-    terms = modules.terms(caller, modules.ENTREPRISE, plans)
+    terms = next_plan.terms(caller, next_plan.ENTREPRISE, plans)
     if row is None:
         return PreparedCall(partial(refuse_absent, generation, shard, request.segments[1]))
     company = f"{shard.iso2}/{shard.company(row)['id']}"
@@ -95,7 +94,7 @@ def entreprise(
         )
         return CallResult(200, reasons.with_reasons(made, request.lang), headers)
 
-    subject = f"{modules.ENTREPRISE}/{company}"
+    subject = f"{next_plan.ENTREPRISE}/{company}"
     return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)
 
 
@@ -114,7 +113,7 @@ def _analysis(
     return AnalyseEntreprise(
         societe=SocieteAnalysee(**named),
         plan=plan,
-        module=modules.ENTREPRISE,
+        module=next_plan.ENTREPRISE,
         exercices=[
             ExerciceDepose(
                 exercice=year,

@@ -15,9 +15,8 @@ from typing import Any, Final
 import orjson
 
 from quota.plans import Plan
-from serve.access import modules
-from serve.access.call import CallResult, PreparedCall, Request, private_headers
-from serve.access.etag import etag
+from serve.access import next_plan
+from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
 from serve.contract import reasons
 from serve.contract.answers import activities_of
 from serve.contract.declaration import ABSENT
@@ -81,7 +80,7 @@ def marche(
     asked = reader.read(request.pairs, PARAMETERS, generation.names)
     generation = generation.at_version(asked.version)
     caller = request.caller
-    terms = modules.terms(caller, modules.MARCHE, plans)
+    terms = next_plan.terms(caller, next_plan.MARCHE, plans)
     subject = _subject(asked, generation.shards)
     tag = etag(
         generation.id,
@@ -100,7 +99,7 @@ def marche(
         figures = generation.markets.get(query) or await _figures(generation, query)
         content = AnalyseMarche(
             plan=caller.plan.slug,
-            module=modules.MARCHE,
+            module=next_plan.MARCHE,
             **vars(reasons.with_reasons(figures, request.lang)),
             pays_sans_donnees=[iso2 for iso2 in query.pays if not base[iso2].rows] or ABSENT,
             ids_inconnus=ABSENT if unknown is None else unknown,
@@ -125,7 +124,7 @@ def _subject(asked: ParsedParameters, base: ShardSet) -> str:
     if asked.companies is not None:
         values["ids"] = tuple(companies)
     text = repr(sorted(values.items())).encode()
-    return f"{modules.MARCHE}/{blake2b(text, digest_size=12).hexdigest()}"
+    return f"{next_plan.MARCHE}/{blake2b(text, digest_size=12).hexdigest()}"
 
 
 async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche:

@@ -15,10 +15,8 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from serve.access.call import CallResult, PreparedCall, Request, private_headers
-from serve.access.caller import Caller
-from serve.access.etag import etag
-from serve.access.rights import page_rows
+from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
+from serve.access.rights import Caller, page_rows
 from serve.contract import errors
 from serve.contract.parameters import LIMIT, PAYS, VERSION, Parameter
 from serve.features.changes.answers import ListeModifications

@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from serve.access.call import DATA_VERSION, NO_STORE, CallResult, PreparedCall, Request
-from serve.access.caller import Caller
-from serve.access.rights import page_rows
+from serve.access.rights import Caller, page_rows
 from serve.contract import errors
 from serve.contract.answers import activities_of
 from serve.contract.declaration import ABSENT

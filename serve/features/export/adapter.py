@@ -5,7 +5,7 @@ The export itself and its price are in serve/features/export/export.py.
 
 from functools import partial
 
-from serve.access import admission, billing, body_thread, caller
+from serve.access import admission, billing, loop_guard, rights
 from serve.access.call import Response
 from serve.features.export import export
 from serve.features.export.export import ExportCall
@@ -34,7 +34,7 @@ async def respond(request: HttpRequest) -> Response:
             message.headers.get("Accept"),
             request.is_gone,
             # An account was found, so there is one header with a key.
-            (caller.token(request.authorization[0]) or "")[-4:] if admitted.counting else "",
+            (rights.token(request.authorization[0]) or "")[-4:] if admitted.counting else "",
         ),
         request.trace,
     )
@@ -45,4 +45,4 @@ async def _pairs(request: HttpRequest) -> Pairs:
     if message.method != "POST":
         return query_string.pairs(target.query)
     raw = await body_reader.json_body(message, target.query)
-    return await body_thread.parse(len(raw), partial(json_body.pairs, raw))
+    return await loop_guard.parse(len(raw), partial(json_body.pairs, raw))

@@ -22,9 +22,9 @@ from serve.access import admission, billing, rights
 from serve.access.admission import AdmittedCaller
 from serve.access.billing import Counting
 from serve.access.call import Response
-from serve.access.caller import Caller
 from serve.access.context import ServerContext
 from serve.access.counter_headers import Headers
+from serve.access.rights import Caller
 from serve.contract import errors, parameters
 from serve.contract.files import OwnList, attachment, file_name, list_name
 from serve.contract.text import Text

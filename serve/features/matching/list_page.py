@@ -19,7 +19,7 @@ from urllib.parse import quote, urlencode
 import orjson
 
 from quota.errors import UnknownError
-from serve.access import body_thread, own_matches
+from serve.access import admission, loop_guard
 from serve.access.call import Response
 from serve.contract import errors, files, reasons
 from serve.contract.errors import ApiError
@@ -118,7 +118,9 @@ async def _choose(request: PageRequest, opened: OpenList) -> Response:
     if candidate is not None and request.session:
         one = line.candidates[candidate]
         account = request.session.account.id
-        await own_matches.note(request.store, account, [(one.iso2, one.id)], request.trace)
+        await admission.remember_matches(
+            request.store, account, [(one.iso2, one.id)], request.trace
+        )
     view = _view(request)
     return see_other(f"{PATH}{opened.code}{view.query()}#l{number}")
 
@@ -249,7 +251,7 @@ async def _csv_file(request: PageRequest, opened: OpenList) -> Response:
         request.trace.generation = generation.id
         places = range(opened.head.lines)
         lines = await stored_lists.lines_at(request, generation, opened, places)
-    text = await body_thread.parse(
+    text = await loop_guard.parse(
         opened.head.size + 1, partial(write_csv, opened, lines, request.lang)
     )
     name = files.list_name(opened.head.name, request.now.date(), ".csv")
@@ -374,7 +376,7 @@ def _search_of(companies: Sequence[str]) -> str:
 
 
 async def _own_list(request: PageRequest, opened: OpenList, lines: Sequence[StoredLine]) -> OwnList:
-    packed = await body_thread.parse(
+    packed = await loop_guard.parse(
         opened.head.size + 1,
         lambda: orjson.dumps([tuple(_own_line(opened, line, request.lang)) for line in lines]),
     )

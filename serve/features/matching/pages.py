@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from quota.errors import NotAllowedError, StoreUnavailable, UnknownError
 from quota.ledger import lists
 from quota.ledger.lists import ListPart
-from serve.access import admission, body_thread
+from serve.access import admission, loop_guard
 from serve.access.admission import Call
 from serve.access.call import PreparedCall, Request, Response
 from serve.contract import errors
@@ -87,7 +87,7 @@ async def show(request: PageRequest) -> Response:
     if stored_lists.needs_log_in(request, opened):
         return render.see_other("/connexion?suite=/rapprochement")
     lines = await stored_lists.lines_without_companies(request, opened, range(opened.head.lines))
-    text, table = await body_thread.parse(
+    text, table = await loop_guard.parse(
         opened.head.size + 1, partial(_table_again, opened.table, lines)
     )
     return await _page(request, table=table, listed=text)
@@ -123,17 +123,17 @@ async def _answer(request: PageRequest) -> Response:
     chosen, is_headed = chosen_fields(form), _is_headed(form)
     shown = ""
     if xlsx_file.is_workbook(request.file):  # a small one may be a long list
-        request, shown = await body_thread.parse(list_file.LARGEST, partial(_as_csv, request))
+        request, shown = await loop_guard.parse(list_file.LARGEST, partial(_as_csv, request))
     sent = _sent(request)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
-        table = await body_thread.parse(sent, partial(_read, request, chosen, is_headed))
+        table = await loop_guard.parse(sent, partial(_read, request, chosen, is_headed))
         if shown or form.get("debut"):  # a piece is written anew, whatever its file was
             table = table._replace(encoding=shown)
         try:
             return await _answer_to_table(request, generation, table, output, int(first))
         finally:
-            await body_thread.parse(sent, table.free)
+            await loop_guard.parse(sent, table.free)
 
 
 async def _answer_to_table(
@@ -153,12 +153,12 @@ async def _answer_to_table(
     if output == _READING:
         return await _page(request, table=table, pieces=await _pieces(request, table))
     country = request.form.get("pays", "")
-    asked = await body_thread.parse(
+    asked = await loop_guard.parse(
         sent, partial(table_lines.lines, table, generation.names, _CANDIDATES, country)
     )
     kept = len(asked.lines) if request.session else _rows_of_visitor(asked)
     matched, outcome = await _match(request, asked)
-    part = await body_thread.parse(
+    part = await loop_guard.parse(
         sent,
         partial(
             stored_lists.encode_lines,
@@ -367,7 +367,7 @@ async def _pieces(request: PageRequest, table: ListFile) -> list[_ListPiece]:
     """The lines that the plan allows today, as lists of at most 1 000 lines."""
     rows = table.rows[: await _lines_left(request)]
     parts = [rows[first : first + MOST_LINES] for first in range(0, len(rows), MOST_LINES)]
-    return await body_thread.parse(
+    return await loop_guard.parse(
         _sent(request),
         lambda: [
             _ListPiece(len(part), list_file.write(table.own_headings, part)) for part in parts
@@ -393,7 +393,7 @@ async def _list_text(request: PageRequest, table: ListFile | None) -> str:
     """The text of the form: as it was sent, or that of a file, which no browser sends twice."""
     if table and request.file and request.form.get("sortie") != _READING:
         separator = table.separator or ";"
-        return await body_thread.parse(
+        return await loop_guard.parse(
             _sent(request), partial(list_file.write, table.own_headings, table.rows, separator)
         )
     return request.form.get("texte", "")

@@ -16,8 +16,7 @@ from urllib.parse import quote
 
 import orjson
 
-from serve.access.call import CallResult, PreparedCall, Request, private_headers
-from serve.access.etag import etag
+from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
 from serve.access.rights import page_rows
 from serve.contract import company_fields, errors
 from serve.contract.errors import ApiError

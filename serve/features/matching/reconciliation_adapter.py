@@ -17,9 +17,10 @@ from serve.access.call import (
     PreparedCall,
     Request,
     Response,
+    etag,
+    matches,
 )
-from serve.access.caller import Caller
-from serve.access.etag import etag, matches
+from serve.access.rights import Caller
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.parameters import PINNED, VERSION, Parameter, names

@@ -18,7 +18,7 @@ import zstandard
 
 from quota.errors import UnknownError
 from quota.ledger.lists import CHUNK_LINES, NO_CHOICE, ListPart, ListRows, MatchedList
-from serve.access import body_thread
+from serve.access import loop_guard
 from serve.features.matching.answers import LigneRapprochee, LigneRefusee
 from serve.features.matching.line_list import ListedLine
 from serve.features.matching.list_file import ListFile
@@ -335,7 +335,7 @@ async def line_at(request: PageRequest, opened: OpenList, place: int) -> StoredL
     if number not in chunks or not 0 <= place < opened.head.lines:
         raise page_errors.liste_introuvable()
     size = len(chunks[number]) * _SMALLEST_RATIO
-    return await body_thread.parse(size, lambda: next(_decode(chunks, opened.marks, [place])))
+    return await loop_guard.parse(size, lambda: next(_decode(chunks, opened.marks, [place])))
 
 
 async def choose(request: PageRequest, opened: OpenList, place: int, choice: int | None) -> None:

@@ -12,9 +12,8 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from serve.access import rights
-from serve.access.call import CallResult, PreparedCall, Request, private_headers
+from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
 from serve.access.company_path import locate, path_of, refuse_absent
-from serve.access.etag import etag
 from serve.contract import reasons
 from serve.contract.answers import SocieteNommee
 from serve.features.record.answers import AncienLien, Groupe, Lien, SocieteDuGroupe, SourceDesLiens

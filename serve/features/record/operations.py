@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
-from serve.access.call import CallResult, PreparedCall, Request, private_headers
+from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
 from serve.access.company_path import absent_from, company_names, refuse_deleted
-from serve.access.etag import etag
 from serve.access.rights import most_rows
 from serve.contract import errors, parameters, record_answers, search_answers, seed_tables
 from serve.contract.feature import Feature

@@ -11,14 +11,13 @@ from dataclasses import replace
 from math import inf, log, nextafter
 from typing import Any, Final, NamedTuple, TypeVar
 
-from serve.access import admission, billing, modules, next_plan
+from serve.access import admission, billing, next_plan
 from serve.access.admission import Call
 from serve.access.call import CallResult, Content, PreparedCall, Request, Response
-from serve.access.caller import Caller
 from serve.access.company_path import locate, path_of
 from serve.access.envelope import Record
-from serve.access.modules import AnalysisTerms
-from serve.access.rights import VISITOR
+from serve.access.next_plan import AnalysisTerms
+from serve.access.rights import VISITOR, Caller
 from serve.contract.errors import ApiError
 from serve.contract.prices import RECORD_CREDITS
 from serve.contract.statement_table import by_scope, currencies_of, rows_by_section
@@ -105,7 +104,7 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             with store.batch_reads():
                 usage = store.usage(account, request.caller.plan, request.now)
                 charged = None if paid else store.is_charged(account, company, request.now)
-                subject = f"{modules.ENTREPRISE}/{company}"
+                subject = f"{next_plan.ENTREPRISE}/{company}"
                 analysis = store.is_charged(account, subject, request.now)
             known = charged is not None and await charged
             analysed = await analysis
@@ -142,7 +141,7 @@ def _prepare(
 def _analysis_terms(request: PageRequest) -> AnalysisTerms | None:
     """The price of the analysis; None for a plan without the module."""
     try:
-        return modules.terms(request.caller, modules.ENTREPRISE, request.server.plans)
+        return next_plan.terms(request.caller, next_plan.ENTREPRISE, request.server.plans)
     except ApiError:
         return None
 

@@ -6,11 +6,11 @@ from serve.access.call import (
     CallResult,
     PreparedCall,
     Request,
+    etag,
     private_headers,
 )
 from serve.access.company_path import locate, path_of, refuse_absent
 from serve.access.envelope import Record
-from serve.access.etag import etag
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.prices import RECORD_CREDITS

@@ -9,8 +9,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import asdict, replace
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from serve.access.call import DATA_VERSION, CallResult, Request, not_modified
-from serve.access.etag import etag, matches
+from serve.access.call import DATA_VERSION, CallResult, Request, etag, matches, not_modified
 from serve.contract import seed_tables
 from serve.contract.declaration import AnswerObject
 from serve.contract.parameters import PAYS, SECTEUR, VERSION

@@ -12,7 +12,7 @@ from serve.contract.parameters import Parameter, Q
 from serve.contract.seed_tables import label
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
-from serve.request.numbers import parse_decimal
+from serve.request.scalars import parse_decimal
 from serve.surfaces.site import formatting
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.search import facet_bars

@@ -26,7 +26,7 @@ from serve.features.search.filter_options import OptionCounts
 from serve.features.search.societes import societes
 from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
-from serve.request.numbers import NumberError, parse_decimal
+from serve.request.scalars import NumberError, parse_decimal
 from serve.surfaces.site import error_pages, exports, formatting
 from serve.surfaces.site.page_request import PageRequest, pairs_without
 from serve.surfaces.site.render import page, see_other

@@ -9,8 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
 from typing import Final
 
-from serve.access.call import CallResult, PreparedCall, Request, private_headers
-from serve.access.etag import etag
+from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
 from serve.contract import notation, seed_tables
 from serve.contract.answers import activities_of
 from serve.contract.declaration import ABSENT

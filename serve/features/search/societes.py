@@ -6,11 +6,9 @@ from typing import Final
 from urllib.parse import quote_plus
 
 from serve.access import rights
-from serve.access.call import CallResult, PreparedCall, Request, private_headers
-from serve.access.caller import Caller
+from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
 from serve.access.envelope import SearchResult
-from serve.access.etag import etag
-from serve.access.rights import Window
+from serve.access.rights import Caller, Window
 from serve.contract import activities, seed_tables
 from serve.generation import company_ids
 from serve.generation.company_ids import FoundCompanies

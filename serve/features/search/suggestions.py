@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from serve.access import rights
-from serve.access.call import CallResult, PreparedCall, Request, private_headers
-from serve.access.etag import etag
+from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
 from serve.contract import activities
 from serve.contract.answers import activities_of
 from serve.contract.parameters import PAYS, VERSION, Q

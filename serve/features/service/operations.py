@@ -11,7 +11,7 @@ from serve.contract import errors
 from serve.contract.feature import Feature
 from serve.contract.operation import Operation
 from serve.features.service import answers
-from serve.generation.generation_status import GenerationStatus
+from serve.generation.current_generation import GenerationStatus
 
 
 def healthz(_status: GenerationStatus, _store_opened: bool, _lang: str) -> Response:

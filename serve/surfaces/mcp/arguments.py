@@ -20,9 +20,9 @@ from serve.contract import errors, parameters
 from serve.contract.errors import ApiError
 from serve.contract.operation import Operation
 from serve.contract.parameters import ID, ISO, LIMIT, SECTEUR, Parameter, words
-from serve.request import json_body, numbers, values
-from serve.request.numbers import NumberError
+from serve.request import json_body, scalars, values
 from serve.request.place_names import suggestions
+from serve.request.scalars import NumberError
 
 MOST_ROWS: Final = 50
 _FEW_ROWS: Final = 10
@@ -149,7 +149,7 @@ def _value_of_text(name: str, text: str, kind: str) -> Any:
         return {"true": True, "false": False, "1": True, "0": False}.get(shown.lower(), text)
     if kind in ("integer", "number"):
         with suppress(NumberError):
-            read = numbers.parse_integer if kind == "integer" else numbers.parse_decimal
+            read = scalars.parse_integer if kind == "integer" else scalars.parse_decimal
             return read(shown)
         return text
     if not shown.startswith(_BRACKETS[kind]):
@@ -178,7 +178,7 @@ def clamp_limit(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     found = dict(given)
     text = found.get("limit") or str(_FEW_ROWS)
     with suppress(ValueError):  # the parser of the route reports it
-        text = str(min(numbers.parse_integer(text.strip()), MOST_ROWS))
+        text = str(min(scalars.parse_integer(text.strip()), MOST_ROWS))
     return [*((name, value) for name, value in given if name != "limit"), ("limit", text)]
 
 

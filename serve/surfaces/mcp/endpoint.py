@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from quota.errors import StoreUnavailable
-from serve.access import admission, body_thread
+from serve.access import admission, loop_guard
 from serve.access.admission import Call
 from serve.access.call import NO_STORE, Response
-from serve.access.caller import identify
 from serve.access.context import ServerContext
+from serve.access.rights import identify
 from serve.contract import VERSION, errors
 from serve.contract.errors import ApiError
 from serve.contract.feature import Product
@@ -67,7 +67,7 @@ async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) ->
         if caller.account is None:
             await context.lanes.enter(trace)
             context.gate.files(trace.address, context.now())
-        value = await body_thread.parse(len(post.raw), partial(messages.document, post.raw))
+        value = await loop_guard.parse(len(post.raw), partial(messages.document, post.raw))
         if isinstance(value, list) and versions.has_batches(post.headers):
             return await _answer_batch(context, post, messages.batch(value), trace)
     except RpcError as error:

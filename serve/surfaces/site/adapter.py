@@ -16,25 +16,16 @@ from urllib.parse import quote, urlsplit
 from quota.accounts import subscribed_plan
 from quota.errors import StoreUnavailable
 from serve.access.call import Response, of_error
-from serve.access.caller import Caller
 from serve.access.context import ServerContext
-from serve.access.rights import VISITOR
+from serve.access.rights import VISITOR, Caller
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.secret_mask import mask_keys
 from serve.http import static_pages
 from serve.http.body_reader import body, form_error, form_fields, form_parts
 from serve.http.http_request import HttpRequest
-from serve.request import json_body, query_string
-from serve.surfaces.site import (
-    cookies,
-    error_pages,
-    languages,
-    page_request,
-    render,
-    routes,
-    sessions,
-)
+from serve.request import accept, json_body, query_string
+from serve.surfaces.site import cookies, error_pages, page_request, render, routes, sessions
 from serve.surfaces.site.errors import page_errors
 from serve.surfaces.site.page_request import PageContext, PageRequest, Session
 from serve.surfaces.site.routes import PageHandler, WebRoute
@@ -51,7 +42,7 @@ _NO_FORM: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Website:
-    """The pages of a process, as `serve.http.site.Site`."""
+    """The pages of a process, as `serve.http.app.Site`."""
 
     def __init__(self, pages: PageContext) -> None:
         self._pages = pages
@@ -199,7 +190,7 @@ class Website:
         kept = cookies.read(headers.get("Cookie"))
         known_lang, known_nonce = page_request.read_visit(kept, secure=pages.is_secure)
         wanted = page_request.last_value(trace.pairs, "lang")
-        lang = languages.choose_language(wanted, known_lang, headers.get("Accept-Language"))
+        lang = accept.choose_language(wanted, known_lang, headers.get("Accept-Language"))
         nonce = known_nonce or page_request.new_nonce()
         is_new = (remembers and known_nonce is None) or (wanted == lang and wanted != known_lang)
         caller = _caller(context, session)
@@ -220,7 +211,7 @@ class Website:
             origin=_origin(request),
             nonce=nonce,
             keep=f"{lang}.{nonce}" if is_new else None,
-            html=languages.prefers_html(headers.get("Accept")),
+            html=accept.prefers_html(headers.get("Accept")),
             markdown=static_pages.wants_markdown(headers.get("Accept", "")),
             head=message.method == "HEAD",
             trace=trace,

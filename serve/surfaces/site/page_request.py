@@ -15,8 +15,8 @@ from quota.ledger.people import Person
 from quota.store.account_book import AccountBook
 from quota.store.interface import Store
 from serve.access.call import Response
-from serve.access.caller import Caller
 from serve.access.context import ServerContext
+from serve.access.rights import Caller
 from serve.observe.request_trace import RequestTrace
 from serve.request.query_string import Pairs
 from serve.surfaces.site import cookies

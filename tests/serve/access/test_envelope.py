@@ -9,8 +9,8 @@ import pytest
 
 from quota import plans
 from serve.access import envelope, next_plan, rights
-from serve.access.caller import Caller
 from serve.access.envelope import Record, SearchResult
+from serve.access.rights import Caller
 from serve.contract.errors import COMPTES_MESSAGE, ApiError
 from serve.contract.text import Text
 

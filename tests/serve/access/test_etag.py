@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve.access.etag import etag, matches
+from serve.access.call import etag, matches
 from shards.query import Query
 
 

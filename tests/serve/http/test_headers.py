@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve.http.headers import EXPOSED
+from serve.http.reply import EXPOSED
 from tests.serve.client import PATHS, REFUSED, Served
 
 # -- methods --------------------------------------------------------------------------

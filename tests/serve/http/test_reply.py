@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from serve.http import reply
-from serve.http.headers import CORS, POLICY, first_lines, lines
+from serve.http.reply import CORS, POLICY, first_lines, lines
 from tests.serve.client import Served
 
 

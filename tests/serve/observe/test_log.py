@@ -6,9 +6,9 @@ import orjson
 import pytest
 
 from serve.contract.secret_mask import redact
-from serve.http.headers import request_id
+from serve.http.connection import query_fields
+from serve.http.reply import request_id
 from serve.observe.log import JsonLines
-from serve.observe.query_fields import query_fields
 from serve.request.client_address import network_of
 
 KEY = "soc_live_" + "aB3" * 10 + "zzzzzz"

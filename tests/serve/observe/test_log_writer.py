@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from serve.observe.log_writer import LIMIT, RETRY_SECONDS, LogWriter
+from serve.observe.log import LIMIT, RETRY_SECONDS, LogWriter
 from tests.serve import world
 from tests.serve.processes import line_of, started
 

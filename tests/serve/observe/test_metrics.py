@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from serve.generation.generation_status import GenerationStatus
+from serve.generation.current_generation import GenerationStatus
 from serve.observe import metrics
 from tests.serve.client import Served, serving
 

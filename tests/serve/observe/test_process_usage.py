@@ -6,8 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-from serve.observe import process_usage
-from serve.observe.process_usage import EXPORT, WORKER
+from serve.observe import metrics
+from serve.observe.metrics import EXPORT, WORKER
 
 MEBIBYTE = 1 << 20
 # Says a line once it has taken 64 MiB and 0.3 s of a processor, and ends with its stdin.
@@ -23,38 +23,38 @@ input()
 
 def test_memory_that_is_written_counts_until_it_is_freed() -> None:
     """The memory is mapped, since an allocator may keep what it is given back."""
-    before = process_usage.measure(())[WORKER].memory
+    before = metrics.measure_processes(())[WORKER].memory
     with mmap.mmap(-1, 64 * MEBIBYTE, flags=mmap.MAP_PRIVATE) as held:
         for at in range(0, len(held), MEBIBYTE):
             held[at : at + MEBIBYTE] = b"x" * MEBIBYTE
-        during = process_usage.measure(())[WORKER].memory
+        during = metrics.measure_processes(())[WORKER].memory
 
     assert 60 * MEBIBYTE < during - before < 80 * MEBIBYTE
-    assert process_usage.measure(())[WORKER].memory < during - 60 * MEBIBYTE
+    assert metrics.measure_processes(())[WORKER].memory < during - 60 * MEBIBYTE
 
 
 def test_a_mapped_file_is_no_memory_of_a_process(tmp_path: Path) -> None:
     """Shards are mapped files: they are the page cache."""
     (tmp_path / "shard").write_bytes(b"x" * (64 * MEBIBYTE))
-    before = process_usage.measure(())[WORKER].memory
+    before = metrics.measure_processes(())[WORKER].memory
     with (
         (tmp_path / "shard").open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
     ):
         assert all(mapped[place] == ord("x") for place in range(0, len(mapped), 4_096))
-        assert process_usage.measure(())[WORKER].memory - before < 8 * MEBIBYTE
+        assert metrics.measure_processes(())[WORKER].memory - before < 8 * MEBIBYTE
 
 
 def test_an_exporter_counts_while_it_runs_and_its_time_after_that() -> None:
-    before = process_usage.measure(())[EXPORT]
+    before = metrics.measure_processes(())[EXPORT]
     with subprocess.Popen(
         [sys.executable, "-c", BUSY], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdout
         process.stdout.readline()
-        during = process_usage.measure([process.pid])[EXPORT]
+        during = metrics.measure_processes([process.pid])[EXPORT]
         process.kill()
-    after = process_usage.measure([process.pid])[EXPORT]
+    after = metrics.measure_processes([process.pid])[EXPORT]
 
     assert during.memory > 60 * MEBIBYTE
     assert after.memory == 0
@@ -63,8 +63,8 @@ def test_an_exporter_counts_while_it_runs_and_its_time_after_that() -> None:
 
 
 def test_the_time_of_this_process_is_counted_in_seconds() -> None:
-    before, begun = process_usage.measure(())[WORKER].processor, time.process_time()
+    before, begun = metrics.measure_processes(())[WORKER].processor, time.process_time()
     while time.process_time() - begun < 0.2:
         pass
 
-    assert 0.15 < process_usage.measure(())[WORKER].processor - before < 2
+    assert 0.15 < metrics.measure_processes(())[WORKER].processor - before < 2

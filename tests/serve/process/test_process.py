@@ -20,7 +20,7 @@ import orjson
 import pytest
 
 from serve.config import Config
-from serve.observe import process_usage
+from serve.observe import metrics
 from serve.process import port as ports
 from serve.process import workers
 from serve.process.workers import WorkersError
@@ -146,7 +146,7 @@ def test_a_worker_that_dies_is_replaced(data: Path) -> None:
 
 def test_a_worker_that_died_leaves_what_it_counted_and_no_memory(data: Path) -> None:
     def is_told(pids: set[int]) -> bool:
-        memory = sum(process_usage._memory(str(pid)) for pid in pids)
+        memory = sum(metrics._memory(str(pid)) for pid in pids)
         return abs(metric(address, MEMORY) - memory) < 0.2 * memory
 
     with started(data, "--workers", "2") as process:

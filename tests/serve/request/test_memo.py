@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve.request.memo import memoise
+from serve.request.query_string import memoise
 
 
 def test_a_short_text_is_read_once_and_a_long_one_each_time() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serve.request.numbers import parse_decimal, parse_integer
+from serve.request.scalars import parse_decimal, parse_integer
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from quota.plans import Plan
 from serve.contract.files import OwnList
-from serve.request import file_options
-from serve.request.file_options import FileOptions
+from serve.request import values
+from serve.request.values import FileOptions
 from shards.query import Query
 
 
@@ -41,7 +41,7 @@ class ExportRequest:
     now: datetime
     ids_inconnus: tuple[str, ...] | None = None
     missing: frozenset[str] = frozenset()
-    file: FileOptions = file_options.WORKBOOK
+    file: FileOptions = values.WORKBOOK
     own: OwnList | None = None
 
 

@@ -19,7 +19,7 @@ from aiosmtpd.handlers import Message as MessageHandler
 from aiosmtpd.smtp import SMTP, Envelope
 from aiosmtpd.smtp import Session as SmtpSession
 
-from serve.guest_settings import PLAIN, MailSettings, PaymentSettings
+from serve.config import PLAIN, MailSettings, PaymentSettings
 from tests import ROOT
 from tests.quota.servers import free_port
 from tests.serve import world

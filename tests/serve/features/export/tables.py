@@ -12,7 +12,7 @@ import orjson
 
 from serve.features.export.tables import table_files
 from serve.features.export.workbook.export_request import ExportResult
-from serve.request.file_options import FileOptions
+from serve.request.values import FileOptions
 from shards.generations import generation_files
 from tests.serve import world
 from tests.serve.features.export.workbook.workbooks import asked

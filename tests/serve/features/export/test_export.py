@@ -14,7 +14,7 @@ from openpyxl import load_workbook
 
 from quota.results import Reservation
 from serve.contract import export_tables
-from serve.http.headers import EXPOSED
+from serve.http.reply import EXPOSED
 from shards.query import Query, Range
 from tests import oracle
 from tests.serve.client import GENEROUS, PLANS, Served, serving

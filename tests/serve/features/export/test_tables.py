@@ -17,7 +17,7 @@ from serve.contract import export_tables
 from serve.contract.record_answers import LigneComptesExportee
 from serve.features.export.tables import table_files
 from serve.features.export.workbook.export_request import ExportResult
-from serve.request.file_options import FileOptions
+from serve.request.values import FileOptions
 from serve.surfaces.docs.company_schema import company
 from shards.codec.record import CONTACTS, FIELDS
 from shards.generations import generation_files

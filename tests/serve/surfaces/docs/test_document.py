@@ -19,7 +19,7 @@ from serve.contract.parameters import Parameter
 from serve.contract.text import Lang
 from serve.features.changes import modifications
 from serve.features.reference import lists
-from serve.http.headers import EXPOSED
+from serve.http.reply import EXPOSED
 from serve.request import place_names
 from serve.surfaces.docs import document, responses
 from serve.surfaces.docs.headers import headers

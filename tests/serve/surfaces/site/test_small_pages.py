@@ -16,8 +16,8 @@ from quota.store import passwords
 from quota.store.lmdb_store import LmdbStore
 from serve.access.call import Response
 from serve.access.store_holder import StoreHolder
+from serve.config import EditorSettings
 from serve.contract import company_fields
-from serve.guest_settings import EditorSettings
 from serve.surfaces.site import assets, routes
 from serve.surfaces.site.page_request import PageRequest
 from tests.serve import world
