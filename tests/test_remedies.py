@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from serve.contract import errors, tables
-from serve.surfaces.site.errors import page_errors
+from serve.surfaces.site import page_errors
 
 ROOT: Final = Path(errors.__file__).parents[2]
 PAGE_ERRORS: Final = Path(page_errors.__file__).with_suffix(".csv")

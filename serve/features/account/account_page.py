@@ -22,8 +22,7 @@ from serve.contract.errors import ApiError
 from serve.features.account.stripe_account import StripeAccount
 from serve.surfaces.docs.manual import manual
 from serve.surfaces.docs.request_example import CodeText
-from serve.surfaces.site import formatting, sessions
-from serve.surfaces.site.errors import page_errors
+from serve.surfaces.site import formatting, page_errors, sessions
 from serve.surfaces.site.exports import has_lists, repeat_fields
 from serve.surfaces.site.page_request import PageRequest, Session, last_value
 from serve.surfaces.site.render import page, see_other

@@ -20,7 +20,7 @@ from serve.access.rights import apercu
 from serve.config import PACK_CREDITS
 from serve.contract.prices import RECORD_CREDITS, analysis_credits
 from serve.features.account.stripe_account import Buyer, SignatureError, StripeAccount, StripeError
-from serve.surfaces.site.errors import page_errors
+from serve.surfaces.site import page_errors
 from serve.surfaces.site.page_request import PageRequest, Session
 from serve.surfaces.site.render import is_token_valid, page, see_other
 

@@ -27,12 +27,10 @@ from serve.contract.files import OwnLine, OwnList
 from serve.contract.parameters import MOST_IDS
 from serve.features.matching import list_file, stored_lists
 from serve.features.matching.stored_lists import OpenList, StoredCandidate, StoredLine
-from serve.surfaces.site import exports
-from serve.surfaces.site.errors import page_errors
+from serve.surfaces.site import exports, facet_bars, page_errors
 from serve.surfaces.site.exports import Downloads
 from serve.surfaces.site.page_request import PageRequest, last_value
 from serve.surfaces.site.render import page, see_other
-from serve.surfaces.site.search import facet_bars
 
 ROWS: Final = 50  # of a page
 PATH: Final = "/listes/"

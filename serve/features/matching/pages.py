@@ -40,12 +40,10 @@ from serve.features.matching.list_file import ListFile
 from serve.features.matching.rapprochement import rapprochement
 from serve.features.matching.stored_lists import ListTable, OpenList, StoredLine
 from serve.generation.open_generation import OpenGeneration
-from serve.surfaces.site import formatting, render
-from serve.surfaces.site.errors import page_errors
+from serve.surfaces.site import facet_bars, formatting, page_errors, render
 from serve.surfaces.site.page_request import PageRequest, last_value
 from serve.surfaces.site.render import page
 from serve.surfaces.site.routes import FIELDS, WebRoute
-from serve.surfaces.site.search import facet_bars
 
 _ROUTE: Final = "/api/v1/rapprochement"
 _CANDIDATES: Final = 3

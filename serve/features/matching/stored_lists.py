@@ -23,7 +23,7 @@ from serve.features.matching.answers import LigneRapprochee, LigneRefusee
 from serve.features.matching.line_list import ListedLine
 from serve.features.matching.list_file import ListFile
 from serve.generation.open_generation import OpenGeneration
-from serve.surfaces.site.errors import page_errors
+from serve.surfaces.site import page_errors
 from serve.surfaces.site.page_request import PageRequest
 from shards.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 from shards.reader.shard import Shard

@@ -28,14 +28,12 @@ from serve.features.record.key_figures import KeyFigures
 from serve.features.record.societe import societe
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import reader
-from serve.surfaces.site import formatting
-from serve.surfaces.site.charts import histogram, history, sparkline
-from serve.surfaces.site.charts.histogram import HistogramColumn
+from serve.surfaces.site import facet_bars, formatting, histogram, history, sparkline
 from serve.surfaces.site.exports import Downloads
+from serve.surfaces.site.histogram import HistogramColumn
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page
 from serve.surfaces.site.routes import WebRoute
-from serve.surfaces.site.search import facet_bars
 from shards.codec import bands
 from shards.codec import record as codec
 from shards.generations.register_sources import RegisterImport

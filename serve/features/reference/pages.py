@@ -10,11 +10,10 @@ from typing import Final, NamedTuple
 from serve.access.call import Response
 from serve.contract.text import Text
 from serve.generation.country_sources import CountrySources
-from serve.surfaces.site import formatting
+from serve.surfaces.site import facet_bars, formatting
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page
 from serve.surfaces.site.routes import WebRoute
-from serve.surfaces.site.search import facet_bars
 
 # The fields of a card, and their short names: what a buyer asks for first.
 _CARD: Final[Mapping[str, tuple[str, str]]] = {

@@ -13,10 +13,9 @@ from serve.contract.seed_tables import label
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.scalars import parse_decimal
-from serve.surfaces.site import formatting
+from serve.surfaces.site import facet_bars, formatting
 from serve.surfaces.site.page_request import PageRequest
-from serve.surfaces.site.search import facet_bars
-from serve.surfaces.site.search.search_form import SearchForm
+from serve.surfaces.site.search_form import SearchForm
 from shards.generations.reference import Reference
 from shards.query import Query
 from shards.search.search import search

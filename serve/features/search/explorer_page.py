@@ -27,12 +27,18 @@ from serve.features.search.societes import societes
 from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
 from serve.request.scalars import NumberError, parse_decimal
-from serve.surfaces.site import error_pages, exports, formatting
+from serve.surfaces.site import (
+    error_pages,
+    exports,
+    facet_bars,
+    form_fields,
+    formatting,
+    search_form,
+)
+from serve.surfaces.site.facet_bars import Bars
 from serve.surfaces.site.page_request import PageRequest, pairs_without
 from serve.surfaces.site.render import page, see_other
-from serve.surfaces.site.search import facet_bars, form_fields, search_form
-from serve.surfaces.site.search.facet_bars import Bars
-from serve.surfaces.site.search.search_form import LISTS, SearchForm
+from serve.surfaces.site.search_form import LISTS, SearchForm
 from shards.query import Query
 from shards.search import company_numbers
 

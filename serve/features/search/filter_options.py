@@ -10,10 +10,10 @@ from typing import Final
 
 from serve.contract import seed_tables
 from serve.generation.open_generation import OpenGeneration
+from serve.surfaces.site import facet_bars
 from serve.surfaces.site.facet_counts import PLACES, STATES, Counts, Dimensions, FacetCounter
 from serve.surfaces.site.page_request import PageRequest
-from serve.surfaces.site.search import facet_bars
-from serve.surfaces.site.search.search_form import LISTS, SearchForm
+from serve.surfaces.site.search_form import LISTS, SearchForm
 from shards.codec.folding import fold
 from shards.generations.reference import Reference
 from shards.query import STATES as KNOWN_STATES

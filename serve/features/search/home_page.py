@@ -14,11 +14,10 @@ from serve.contract import seed_tables
 from serve.contract.errors import ApiError
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.query_string import Pairs
-from serve.surfaces.site.charts import tile_map
+from serve.surfaces.site import facet_bars, tile_map
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page
-from serve.surfaces.site.search import facet_bars
-from serve.surfaces.site.search.search_form import query_string
+from serve.surfaces.site.search_form import query_string
 from shards.changes.change_file import CHANGED
 from shards.codec import record
 from shards.errors import ShardError

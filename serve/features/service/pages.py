@@ -12,11 +12,10 @@ from typing import Final, NamedTuple
 from quota.ledger import activity, lists, tickets
 from serve.access.call import Response
 from serve.contract.text import Text
-from serve.surfaces.site import cookies, formatting, sessions
+from serve.surfaces.site import cookies, facet_bars, formatting, sessions
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page, see_other
 from serve.surfaces.site.routes import WebRoute
-from serve.surfaces.site.search import facet_bars
 from shards.changes import change_steps
 from shards.changes.change_file import ChangeCounts
 from shards.changes.change_steps import ChangeStep

@@ -25,8 +25,15 @@ from serve.http import static_pages
 from serve.http.body_reader import body, form_error, form_fields, form_parts
 from serve.http.http_request import HttpRequest
 from serve.request import accept, json_body, query_string
-from serve.surfaces.site import cookies, error_pages, page_request, render, routes, sessions
-from serve.surfaces.site.errors import page_errors
+from serve.surfaces.site import (
+    cookies,
+    error_pages,
+    page_errors,
+    page_request,
+    render,
+    routes,
+    sessions,
+)
 from serve.surfaces.site.page_request import PageContext, PageRequest, Session
 from serve.surfaces.site.routes import PageHandler, WebRoute
 

@@ -14,7 +14,7 @@ from quota.periods import iso
 from serve.access.call import Response
 from serve.surfaces.site import assets
 from serve.surfaces.site.page_request import PageRequest
-from serve.surfaces.site.search.search_form import query_string
+from serve.surfaces.site.search_form import query_string
 
 _API: Final = "/api/"
 _URI: Final = re.compile(r"(?i)(?:https|mailto|tel):")

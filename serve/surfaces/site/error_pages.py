@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from serve.access.call import Response
 from serve.contract import parameters
 from serve.contract.errors import ApiError
-from serve.surfaces.site.errors.page_errors import PageError
+from serve.surfaces.site.page_errors import PageError
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page
 

@@ -19,8 +19,7 @@ from serve.access.context import ServerContext
 from serve.access.rights import Caller
 from serve.observe.request_trace import RequestTrace
 from serve.request.query_string import Pairs
-from serve.surfaces.site import cookies
-from serve.surfaces.site.errors import page_errors
+from serve.surfaces.site import cookies, page_errors
 from serve.surfaces.site.facet_counts import FacetCounter
 from serve.surfaces.site.login_throttle import LoginThrottle
 from serve.surfaces.site.routes import Pages

@@ -22,8 +22,7 @@ from serve.contract import seed_tables
 from serve.contract.feature import Product
 from serve.contract.secret_mask import mask_keys
 from serve.generation import country_sources
-from serve.surfaces.site import assets, cookies, formatting
-from serve.surfaces.site.errors import linked_text
+from serve.surfaces.site import assets, cookies, formatting, linked_text
 from serve.surfaces.site.page_request import PageRequest
 
 HTML: Final = "text/html; charset=utf-8"

@@ -8,7 +8,7 @@ from typing import Final
 from serve.contract import company_fields, seed_tables
 from serve.surfaces.site.facet_counts import FacetTotals
 from serve.surfaces.site.page_request import PageRequest
-from serve.surfaces.site.search.search_form import SearchForm
+from serve.surfaces.site.search_form import SearchForm
 from shards.generations.reference import Pays, Reference, Secteur
 
 # The number of bars; the rest is one more bar, so that they add up to the total.

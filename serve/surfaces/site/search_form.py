@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from serve.contract import parameters
 from serve.request.place_names import PlaceNames
 from serve.request.query_string import Pairs
-from serve.surfaces.site.search.form_fields import FOLDED
+from serve.surfaces.site.form_fields import FOLDED
 from shards.generations.reference import Reference
 from shards.query import ORDERS
 
