@@ -1,8 +1,8 @@
 """The errors of the API: one function per code of §7 and contract G7, and one per further message of a code.
 
 The messages are French and English (X0), name the value and the remedy, and stand in tables/errors.csv; why something
-cannot be used stands in tables/refusals.csv, what only pages say in surfaces/site/errors/. A row without a code is a
-part of a message.
+cannot be used stands in tables/refusals.csv, what only pages say in surfaces/site/page_errors.csv. A row without a code
+is a part of a message.
 tables/error_codes.csv has the status of a code and the keys beside `erreur` (G6). serve/http turns an ApiError into a
 response.
 """

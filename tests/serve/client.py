@@ -35,8 +35,8 @@ from serve.contract.feature import Product
 from serve.generation.current_generation import CurrentGeneration
 from serve.http.connection import make_server
 from serve.setting_readers import Network
-from serve.surfaces.site import signing
-from serve.surfaces.site.signing import Signer
+from serve.surfaces.site import cookies
+from serve.surfaces.site.cookies import Signer
 from tests.serve import conformance
 
 # One path of each route that reads a generation, and paths that are refused in different ways.
@@ -215,7 +215,7 @@ def serving(
             _start(context, limiter, lines.append), loop
         ).result(20)
         try:
-            yield Served(server.port, context, lines, signing.load(folder), loop)
+            yield Served(server.port, context, lines, cookies.load_signer(folder), loop)
         finally:
             asyncio.run_coroutine_threadsafe(server.stop(), loop).result(20)
     finally:

@@ -28,9 +28,9 @@ from serve.features.record.key_figures import KeyFigures
 from serve.features.record.societe import societe
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import reader
-from serve.surfaces.site import facet_bars, formatting, histogram, history, sparkline
+from serve.surfaces.site import charts, facet_bars, formatting
+from serve.surfaces.site.charts import HistogramColumn
 from serve.surfaces.site.exports import Downloads
-from serve.surfaces.site.histogram import HistogramColumn
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page
 from serve.surfaces.site.routes import WebRoute
@@ -173,12 +173,12 @@ def _record_values(
         "french": key_figures.french_label,
         "figures": figures,
         "figure_names": key_figures.NAMES,
-        "sparkline": sparkline.points,
+        "sparkline": charts.sparkline_points,
         "years": figures.years,
         "currencies": currencies_of(lines),
-        "chart": history.history(figures.by_code),
-        "history_height": history.HEIGHT,
-        "history_gutter": history.GUTTER,
+        "chart": charts.history(figures.by_code),
+        "history_height": charts.HISTORY_HEIGHT,
+        "history_gutter": charts.HISTORY_GUTTER,
         "generation": generation.id,
         "linked_data": _organization(company, request.origin),
     }
@@ -267,7 +267,7 @@ async def _side_values(
         "credit_of": _credits(generation.sources[shard.iso2].imports, company, has_accounts),
         "peers": peers,
         "computable": _computable(shard, row) if request.session and has_accounts else (0, 0),
-        "histogram_height": histogram.HEIGHT,
+        "histogram_height": charts.HISTOGRAM_HEIGHT,
         **await _comparable_companies(request, generation),
         "group": await _group(request, generation),
     }
@@ -309,7 +309,7 @@ def _ranks(base: ShardSet, query: Query, turnover: float) -> PeerRanks | None:
     ranks_shown = [rank for _, rank in shown]
     if len({rank[1:] for rank in ranks_shown}) == 1:  # the sector has no companies elsewhere
         ranks_shown = ranks_shown[:1]
-    return PeerRanks(ranks_shown, histogram.columns(drawn, own))
+    return PeerRanks(ranks_shown, charts.histogram_columns(drawn, own))
 
 
 def _rank(base: ShardSet, query: Query, turnover: float) -> PeerRank:

@@ -31,7 +31,6 @@ from serve.surfaces.site import (
     error_pages,
     exports,
     facet_bars,
-    form_fields,
     formatting,
     search_form,
 )
@@ -247,7 +246,7 @@ def _frame_values(
     """The values of the template around the results: the form, the chips, the call of the API."""
     return {
         "form": form,
-        "fields": form_fields,
+        "fields": search_form,
         "names": facet_bars.labels(request, generation.reference),
         "sub_sectors": facet_bars.sub_sector_names(request, generation.reference),
         "rows": ROWS,

@@ -14,7 +14,7 @@ from serve.contract import seed_tables
 from serve.contract.errors import ApiError
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.query_string import Pairs
-from serve.surfaces.site import facet_bars, tile_map
+from serve.surfaces.site import charts, facet_bars
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page
 from serve.surfaces.site.search_form import query_string
@@ -83,7 +83,7 @@ async def home(request: PageRequest) -> Response:
             )
             lists = generation.get_or_make(("home", day), lambda: made)
         counts = {one.iso2: reference.societes(one.iso2) for one in reference.pays}
-        tiles = tile_map.tiles(counts)
+        tiles = charts.tiles(counts)
         return page(
             request,
             "home.html",
@@ -91,7 +91,7 @@ async def home(request: PageRequest) -> Response:
             registers=sum(1 for number in counts.values() if number),
             names=facet_bars.labels(request, reference),
             tiles=tiles,
-            map_size=(tile_map.WIDTH, tile_map.height(tiles)),
+            map_size=(charts.MAP_WIDTH, charts.map_height(tiles)),
             sections=_sections(request, generation),
             lists=lists,
             examples=[(request.t(one.fr, one.en), one.href, one.total) for one in lists.examples],

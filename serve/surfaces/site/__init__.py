@@ -1,9 +1,9 @@
 """The website: what a person sees of the service in a browser.
 
-Read `routes` first (the table of pages), then `page_request` (what a page function gets) and the functions in `pages`.
-`render` fills the templates; `search/` prepares what the explorer shows, `charts/` what is drawn. Log-in is in
-`sessions`, `signing`, `cookies` and `login_throttle`, HTTP in `serve/surfaces/site/adapter.py`. `languages` finds the
-language and the form of an answer, `formatting` writes numbers and dates, `facet_counts` counts what filters offer,
-`record/` has the parts of a company's page. `errors` are shown by `error_pages` (X10: 503 `config`). `assets` are
-styles, scripts and pictures; `crawlers` is what programs ask every site for.
+Read `routes` first (the declaration of pages), then `page_request` (the request that a page function gets) and
+`adapter` (HTTP: a request becomes a page). `render` fills the templates, `formatting` writes numbers, dates and
+messages, `charts` has shapes to draw. `search_form`, `facet_counts` and `facet_bars` are parts of pages that search,
+`exports` of those that export. Log-in is in `cookies`, `sessions` and `login_throttle`. `page_errors` are the errors
+that only pages have, `error_pages` shows all of them (X10: 503 `config`). `assets` are styles, scripts and pictures;
+`pages` has the paths of the site itself; `operations` declares the surface.
 """

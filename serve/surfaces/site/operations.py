@@ -5,7 +5,7 @@ from typing import Final
 from serve.access.burst_gate import Limiter
 from serve.access.context import ServerContext
 from serve.contract.feature import Feature, OpenFeature
-from serve.surfaces.site import render, signing
+from serve.surfaces.site import cookies, render
 from serve.surfaces.site.adapter import Website
 from serve.surfaces.site.login_throttle import LoginThrottle
 from serve.surfaces.site.page_request import PageContext
@@ -15,7 +15,7 @@ from serve.surfaces.site.routes import pages_of
 def open_site(context: ServerContext, limiter: Limiter) -> OpenFeature:
     """Open the pages: templates are compiled, and the key that signs cookies is read."""
     assert context.config.state
-    product, signer = context.product, signing.load(context.config.state)
+    product, signer = context.product, cookies.load_signer(context.config.state)
     render.prepare(product)
     throttle = LoginThrottle(limiter, context.config.debit)
     pages = PageContext(context, pages_of(product), signer, throttle, context.now())

@@ -20,10 +20,10 @@ from serve.access.rights import Caller
 from serve.observe.request_trace import RequestTrace
 from serve.request.query_string import Pairs
 from serve.surfaces.site import cookies, page_errors
+from serve.surfaces.site.cookies import Signer
 from serve.surfaces.site.facet_counts import FacetCounter
 from serve.surfaces.site.login_throttle import LoginThrottle
 from serve.surfaces.site.routes import Pages
-from serve.surfaces.site.signing import Signer
 
 _NONCE: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 

@@ -1,11 +1,118 @@
-"""The paths of the site itself: files of pages, and files that programs ask every site for."""
+"""The pages of the site itself: files of pages, and those that programs ask every site for (/robots.txt, /sitemap.xml
+and its parts, /.well-known/security.txt, the icon).
 
+The sitemap lists the pages without a search and, for each country, its search by sector. Companies are not listed: they
+are public one by one, but a list of all of them is what plans sell (§8). Crawlers find them by these searches.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import timedelta
 from typing import Final
+from xml.sax.saxutils import escape
 
+from quota.periods import iso
 from serve.access.call import Response
-from serve.surfaces.site import assets, crawlers
+from serve.surfaces.site import assets
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.routes import WebRoute
+from serve.surfaces.site.search_form import query_string
+
+_API: Final = "/api/"
+_URI: Final = re.compile(r"(?i)(?:https|mailto|tel):")
+_CONTACT: Final = re.compile(r"(?i)https://\S+|mailto:[^\s@]+@[^\s@]+|tel:\+?[0-9.()-]+")
+_SCHEMA: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
+_LASTS: Final = timedelta(days=180)  # of security.txt; RFC 9116 §2.5.5 wants less than a year
+_KEPT: Final = {"Cache-Control": "public, max-age=3600"}
+# Without `base_url` the addresses have the `Host` of the caller, which nobody else may be given.
+_OWN: Final = {"Cache-Control": "private, no-store"}
+
+
+async def robots(request: PageRequest) -> Response:
+    """The rules for crawlers."""
+    closed = "".join(f"Disallow: {path}\n" for path in (*request.context.pages.closed, _API))
+    text = f"User-agent: *\n{closed}Sitemap: {request.origin}/sitemap.xml\n"
+    kind = {"Content-Type": "text/plain; charset=utf-8"}
+    return Response(200, text.encode(), {**kind, **_tag_headers(request)})
+
+
+async def security(request: PageRequest) -> Response:
+    """Where to report a weakness (RFC 9116), made anew for each request, so that it never expires.
+
+    Raises:
+        ApiError: 404: the operator has no address that is a URI or of mail.
+    """
+    address = request.server.config.operator_address or ""
+    contact = address if _URI.match(address) else f"mailto:{address}"
+    if not _CONTACT.fullmatch(contact):
+        raise request.server.product.unknown_path(request.path)
+    expires = request.now.replace(microsecond=0) + _LASTS
+    lines = [f"Contact: {contact}", f"Expires: {iso(expires)}", "Preferred-Languages: fr, en"]
+    if base := request.server.config.base_url:
+        lines.append(f"Canonical: {base}/.well-known/security.txt")
+    kind = {"Content-Type": "text/plain; charset=utf-8"}
+    return Response(200, "".join(f"{line}\n" for line in lines).encode(), {**kind, **_KEPT})
+
+
+async def favicon(_request: PageRequest) -> Response:
+    """The icon, for programs that ask for it without reading the page."""
+    asset = assets.by_path()[assets.names()["icon.svg"].rpartition("/")[2]]
+    return Response(200, asset.body, {"Content-Type": asset.kind, **_KEPT})
+
+
+async def index(request: PageRequest) -> Response:
+    """The index of the sitemaps: the pages, then each country with companies.
+
+    Raises:
+        ApiError: 503: there is no generation.
+    """
+    with request.server.published.lease() as generation:
+        reference = generation.reference
+        parts = [one.iso2 for one in reference.pays if reference.societes(one.iso2)]
+    places = [f"{request.origin}/sitemap/{part}.xml" for part in ("pages", *parts)]
+    return _xml(request, "sitemapindex", "sitemap", places)
+
+
+async def sitemap(request: PageRequest) -> Response:
+    """One of the sitemaps of the index.
+
+    Raises:
+        ApiError: 404, 503.
+    """
+    name, extension = request.segments[0].rpartition(".")[::2]
+    if extension != "xml":
+        raise request.server.product.unknown_path(request.path)
+    if name == "pages":
+        summary = request.server.product.operation("readSummary")
+        paths = [page.path for page in request.context.pages.menu]
+        paths += [summary.path] if summary else []
+        return _xml(request, "urlset", "url", [request.origin + path for path in paths])
+    with request.server.published.lease() as generation:
+        reference = generation.reference
+        if name not in reference.counts or not reference.societes(name):
+            raise request.server.product.unknown_path(request.path)
+        known = {cell.secteur for cell in reference.counts[name] if cell.n}
+        searches = [[("pays", name)]]
+        searches += [
+            [("pays", name), ("secteur", one.slug)]
+            for one in reference.secteurs
+            if one.code in known
+        ]
+    places = [f"{request.origin}/?{query_string(one)}" for one in searches]
+    return _xml(request, "urlset", "url", places)
+
+
+def _tag_headers(request: PageRequest) -> dict[str, str]:
+    return _KEPT if request.server.config.base_url else _OWN
+
+
+def _xml(request: PageRequest, root: str, item: str, places: Iterable[str]) -> Response:
+    """A document of the sitemap protocol (sitemaps.org, version 0.9)."""
+    items = "".join(f"<{item}><loc>{escape(place)}</loc></{item}>\n" for place in places)
+    text = f'<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="{_SCHEMA}">\n{items}</{root}>\n'
+    return Response(
+        200, text.encode(), {"Content-Type": "application/xml", **_tag_headers(request)}
+    )
 
 
 async def _asset(request: PageRequest) -> Response:
@@ -18,11 +125,11 @@ async def _asset(request: PageRequest) -> Response:
 
 
 PAGES: Final = (
-    WebRoute("/robots.txt", "robots", crawlers.robots),
-    WebRoute("/.well-known/security.txt", "securite", crawlers.security),
-    WebRoute("/favicon.ico", "favicon", crawlers.favicon),
-    WebRoute("/sitemap.xml", "plan-du-site", crawlers.index),
-    WebRoute("/sitemap/{file}", "plan-du-site", crawlers.sitemap, example="/sitemap/pages.xml"),
+    WebRoute("/robots.txt", "robots", robots),
+    WebRoute("/.well-known/security.txt", "securite", security),
+    WebRoute("/favicon.ico", "favicon", favicon),
+    WebRoute("/sitemap.xml", "plan-du-site", index),
+    WebRoute("/sitemap/{file}", "plan-du-site", sitemap, example="/sitemap/pages.xml"),
     WebRoute(
         f"/{assets.PREFIX}/{{file}}", "asset", _asset,
         example=assets.names()["style.css"], is_file=True,

@@ -22,7 +22,7 @@ from serve.contract import seed_tables
 from serve.contract.feature import Product
 from serve.contract.secret_mask import mask_keys
 from serve.generation import country_sources
-from serve.surfaces.site import assets, cookies, formatting, linked_text
+from serve.surfaces.site import assets, cookies, formatting
 from serve.surfaces.site.page_request import PageRequest
 
 HTML: Final = "text/html; charset=utf-8"
@@ -80,7 +80,7 @@ def page(
         canonical=_canonical_address(request),
         printed=public,
         indexed=public and request.session is None,
-        linked=partial(linked_text.link_routes, lang=request.lang, plans=request.server.plans),
+        linked=partial(formatting.link_routes, lang=request.lang, plans=request.server.plans),
         **values,
     )  # fmt: skip
     own = _headers(request, has_form=proof in text) | dict(headers or {})

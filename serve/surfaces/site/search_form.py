@@ -3,6 +3,10 @@
 The text that a visitor entered is kept as it is, valid or not: serve/request/reader.py parses the
 search, as for the API. This module fills the form and makes links: the same search with one parameter
 changed, in one spelling, however often and however spelt the parameter came.
+
+The fields of the form come from the declaration of the parameters. Bounds on a column are side by side under one
+heading, with the flag that belongs to them; a list is one field. Places and states are lists to choose from
+(`filter_options` of the search), `q` is the box above.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,17 +15,73 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from serve.contract import parameters
+from serve.contract.parameters import Parameter
+from serve.contract.text import Text
 from serve.request.place_names import PlaceNames
 from serve.request.query_string import Pairs
-from serve.surfaces.site.form_fields import FOLDED
 from shards.generations.reference import Reference
 from shards.query import ORDERS
+
+# What a visitor may type into a bound.
+_EXAMPLES: Final = {
+    ("number", "least"): Text("1,5 M", "1.5m"),
+    ("number", "most"): Text("10 M", "10m"),
+    ("integer", "least"): Text("min", "min"),
+    ("integer", "most"): Text("max", "max"),
+    ("first day", "least"): Text("AAAA-MM", "YYYY-MM"),
+    ("last day", "most"): Text("AAAA-MM", "YYYY-MM"),
+}
+_LIST_KINDS: Final = ("texts", "postcodes", "forms", "activities", "activity words")
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """A heading, with a list or two bounds below it, and perhaps a flag."""
+
+    first: Parameter
+    last: Parameter | None = None
+    flag: Parameter | None = None
+
+    @property
+    def heading(self) -> Text:
+        text = self.first.heading
+        return Text(*(f"{words} (€)" for words in text)) if self.first.unit else text
+
+    @property
+    def parameters(self) -> Sequence[Parameter]:
+        return [one for one in (self.first, self.last, self.flag) if one]
+
+
+def example(parameter: Parameter) -> Text:
+    """What is written in a field while it is empty."""
+    return (
+        _EXAMPLES[parameter.kind, parameter.bound]
+        if parameter.bound
+        else Text(str(parameter.example), str(parameter.example))
+    )
+
+
+def _fields(declared: Sequence[Parameter]) -> list[FormField]:
+    flags = {one.beside: one for one in parameters.FILTERS if one.beside}
+    most = {one.column: one for one in declared if one.bound == "most"}
+    return [
+        FormField(one, most.get(one.column), flags.get(one.column))
+        for one in declared
+        if one.bound == "least" or one.kind in _LIST_KINDS
+    ]
+
+
+SHOWN: Final = _fields([one for one in parameters.FILTERS if one not in parameters.FURTHER])
+FOLDED: Final = _fields(parameters.FURTHER)
 
 # The parameters with several values, and the separator of the values in an address.
 LISTS: Final = {one.name: one.separator for one in parameters.SEARCH if one.separator}
 _SEARCH: Final = parameters.names(parameters.SEARCH)
+
 _PLACES: Final = ("pays", "secteur", "sous_secteur")
+
 _TEXTS: Final = tuple(name for name in _SEARCH if name not in _PLACES and name != "limit")
+
 # An address without parameters is the front page, which searches nothing.
 _EVERYTHING: Final = {"tri": ORDERS[0]}
 

@@ -17,7 +17,7 @@ from quota.store import passwords
 from serve.access.burst_gate import SENT
 from serve.access.context import utc_now
 from serve.contract.errors import ApiError
-from serve.surfaces.site import login_throttle, signing
+from serve.surfaces.site import cookies, login_throttle
 from serve.surfaces.site.login_throttle import LoginThrottle
 from tests.serve.client import GENEROUS, Served, serving
 from tests.serve.clock import Clock
@@ -430,20 +430,20 @@ def test_a_body_that_is_no_form_is_refused(
 
 
 def test_the_secret_is_made_once_and_is_nobody_elses(tmp_path: Path) -> None:
-    first = signing.load(tmp_path)
-    second = signing.load(tmp_path)
+    first = cookies.load_signer(tmp_path)
+    second = cookies.load_signer(tmp_path)
 
-    assert (tmp_path / signing.FILE).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / cookies.SECRET_FILE).stat().st_mode & 0o777 == 0o600
     assert second.is_valid(first.signature("a", "b"), "a", "b")
     assert not second.is_valid(first.signature("a", "b"), "b", "a")
-    assert [path.name for path in tmp_path.iterdir()] == [signing.FILE]
+    assert [path.name for path in tmp_path.iterdir()] == [cookies.SECRET_FILE]
 
 
 def test_a_damaged_secret_stops_the_start(tmp_path: Path) -> None:
-    (tmp_path / signing.FILE).write_bytes(b"court")
+    (tmp_path / cookies.SECRET_FILE).write_bytes(b"court")
 
     with pytest.raises(OSError, match=r"has 5 bytes, not 32; delete it"):
-        signing.load(tmp_path)
+        cookies.load_signer(tmp_path)
 
 
 def test_a_password_is_neither_logged_nor_stored(served: Served) -> None:

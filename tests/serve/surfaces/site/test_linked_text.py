@@ -7,7 +7,7 @@ import pytest
 from quota import plans
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.surfaces.site.linked_text import link_routes
+from serve.surfaces.site.formatting import link_routes
 
 PLANS = plans.load()
 WHEN = "2026-12-01T00:00:00Z"
