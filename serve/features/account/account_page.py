@@ -5,16 +5,18 @@ Until then it is kept sealed, for minutes; a reload of that page says that it wa
 again makes no second one: it contains their number at the time it was drawn.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
+from urllib.parse import parse_qsl, urlencode
 
 from quota.accounts import effective_plan, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
 from quota.ledger.calls import Opening
 from quota.ledger.lists import LISTS_MOST
 from quota.ledger.tickets import SENT
+from quota.results import CountedExport
 from quota.store import passwords
 from serve.access.call import Response
 from serve.access.next_plan import ENTREPRISE, MARCHE
@@ -23,8 +25,13 @@ from serve.features.account.stripe_account import StripeAccount
 from serve.surfaces.docs.manual import manual
 from serve.surfaces.docs.request_example import CodeText
 from serve.surfaces.site import formatting, page_errors, sessions
-from serve.surfaces.site.exports import has_lists, repeat_fields
-from serve.surfaces.site.page_request import PageRequest, Session, last_value
+from serve.surfaces.site.page_request import (
+    EXPORT_FIELDS,
+    PageRequest,
+    Session,
+    last_value,
+    pairs_without,
+)
 from serve.surfaces.site.render import page, see_other
 from shards.search.search import ShardSet
 
@@ -245,8 +252,8 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         active=sum(key.revoked is None for key in keys),
         addresses=await addresses,
         payments=await payments,
-        exports=[(one, repeat_fields(one)) for one in exports],
-        has_lists=has_lists(exports),
+        exports=[(one, _repeat_fields(one)) for one in exports],
+        has_lists=_has_lists(exports),
         billing=request.server.service(StripeAccount) is not None,
         plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),
         day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),
@@ -300,3 +307,24 @@ def _opened_record(base: ShardSet | None, at: datetime, credits: int, subject: s
     nom = str(shard.company(row)["nom"] or identifier)
     path = formatting.record_path(iso2, identifier)
     return OpenedRecord(at, credits, module, iso2, nom, path)
+
+
+def _has_lists(exports: Iterable[CountedExport]) -> bool:
+    """Whether one of these exports has the companies of a list."""
+    return any(
+        name == "ids" and "," in value
+        for export in exports
+        for name, value in parse_qsl(export.search or "")
+    )
+
+
+def _repeat_fields(export: CountedExport) -> dict[str, str]:
+    """The fields of the form that makes an export again; none if its parameters were not kept."""
+    if export.search is None:
+        return {}
+    given = parse_qsl(export.search)
+    fields = {
+        name: ",".join(value for known, value in given if known == name) for name in EXPORT_FIELDS
+    }
+    search = urlencode(pairs_without(given, EXPORT_FIELDS))
+    return {"recherche": search, **fields, "format": export.format}

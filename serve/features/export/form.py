@@ -13,8 +13,7 @@ from serve.features.export import export
 from serve.features.export.export import ExportCall
 from serve.request import query_string
 from serve.request.query_string import Pairs
-from serve.surfaces.site.exports import OWN
-from serve.surfaces.site.page_request import PageRequest, pairs_without
+from serve.surfaces.site.page_request import EXPORT_FIELDS, PageRequest, pairs_without
 
 # The parameters of a page of results that an export does not have.
 _OF_A_PAGE: Final = ("limit", "offset", "version", "lang")
@@ -31,8 +30,12 @@ async def download(request: PageRequest, own: OwnList | None = None) -> Response
     async def read() -> Pairs:
         form = request.form
         search = query_string.pairs(form.get("recherche", "").removeprefix("?"))
-        named = [(name, form[name]) for name in OWN if form.get(name)]
-        return (*pairs_without(search, (*_OF_A_PAGE, *OWN)), *named, ("lang", request.lang))
+        named = [(name, form[name]) for name in EXPORT_FIELDS if form.get(name)]
+        return (
+            *pairs_without(search, (*_OF_A_PAGE, *EXPORT_FIELDS)),
+            *named,
+            ("lang", request.lang),
+        )
 
     server, trace = request.server, request.trace
     admitted = await admission.admit_caller(server, request.caller, trace, billing.current_exports)

@@ -16,7 +16,7 @@ from serve.contract.text import Text
 from serve.features.export import adapter, form
 from serve.features.export.worker_pool import Exporter, WorkerPool
 from serve.request import json_body
-from serve.surfaces.site.exports import Downloads
+from serve.surfaces.site.page_request import Downloads
 
 _PATH: Final = "/api/v1/export"
 

@@ -30,8 +30,7 @@ from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGenerat
 from serve.request import reader
 from serve.surfaces.site import charts, facet_bars, formatting
 from serve.surfaces.site.charts import HistogramColumn
-from serve.surfaces.site.exports import Downloads
-from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.page_request import Downloads, PageRequest
 from serve.surfaces.site.render import page
 from serve.surfaces.site.routes import WebRoute
 from shards.codec import bands

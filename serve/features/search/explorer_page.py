@@ -29,7 +29,6 @@ from serve.generation.open_generation import OpenGeneration
 from serve.request.scalars import NumberError, parse_decimal
 from serve.surfaces.site import (
     error_pages,
-    exports,
     facet_bars,
     formatting,
     search_form,
@@ -164,7 +163,7 @@ async def _results(
             () if search_result.total else await chips.without_each(generation, restrictions)
         ),
         "outcome": result.outcome,
-        "exports": await exports.meter(request),
+        "exports": await request.export_meter(),
         "found": search_result,
         "societes": search_result.companies(),
         "understood": activities_of(search_result.activites),

@@ -195,10 +195,10 @@ class Website:
         pages = self._pages
         headers = message.headers
         kept = cookies.read(headers.get("Cookie"))
-        known_lang, known_nonce = page_request.read_visit(kept, secure=pages.is_secure)
+        known_lang, known_nonce = cookies.read_visit(kept, secure=pages.is_secure)
         wanted = page_request.last_value(trace.pairs, "lang")
         lang = accept.choose_language(wanted, known_lang, headers.get("Accept-Language"))
-        nonce = known_nonce or page_request.new_nonce()
+        nonce = known_nonce or cookies.new_nonce()
         is_new = (remembers and known_nonce is None) or (wanted == lang and wanted != known_lang)
         caller = _caller(context, session)
         trace.plan = caller.plan.slug

@@ -13,6 +13,7 @@ that was signed with it ends.
 import hashlib
 import hmac
 import os
+import re
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ SESSION: Final = "session"
 DEVICE: Final = "appareil"
 
 VISIT_SECONDS: Final = 180 * 86_400
+_NONCE: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 
 SECRET_FILE: Final = "pages.secret"
 _BYTES: Final = 32
@@ -59,6 +61,17 @@ def set_cookie(kind: str, value: str, seconds: int, *, secure: bool) -> str:
         f"{name(kind, secure=secure)}={value}; Path=/; Max-Age={seconds}; HttpOnly; "
         f"SameSite=Lax{end}"
     )
+
+
+def read_visit(kept: Mapping[str, str], *, secure: bool) -> tuple[str | None, str | None]:
+    """The language and the nonce in the cookie `visite`; None for each that is absent."""
+    lang, _, nonce = kept.get(name(VISIT, secure=secure), "").partition(".")
+    return lang or None, nonce if _NONCE.fullmatch(nonce) else None
+
+
+def new_nonce() -> str:
+    """A nonce for a new browser: 22 characters."""
+    return secrets.token_urlsafe(16)
 
 
 class Signer:

@@ -3,15 +3,14 @@
 `serve/surfaces/site/adapter.py` makes one from HTTP. Every page is a function of a `PageRequest`.
 """
 
-import re
-import secrets
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from quota.accounts import Account
 from quota.ledger.people import Person
+from quota.results import Meter
 from quota.store.account_book import AccountBook
 from quota.store.interface import Store
 from serve.access.call import Response
@@ -19,13 +18,14 @@ from serve.access.context import ServerContext
 from serve.access.rights import Caller
 from serve.observe.request_trace import RequestTrace
 from serve.request.query_string import Pairs
-from serve.surfaces.site import cookies, page_errors
+from serve.surfaces.site import page_errors
 from serve.surfaces.site.cookies import Signer
 from serve.surfaces.site.facet_counts import FacetCounter
 from serve.surfaces.site.login_throttle import LoginThrottle
 from serve.surfaces.site.routes import Pages
 
-_NONCE: Final = re.compile(r"[A-Za-z0-9_-]{22}")
+# The parameters of an export that its form has fields for.
+EXPORT_FIELDS: Final = ("format", "comptes", "colonnes", "limit")
 
 
 class KeptPages:
@@ -183,16 +183,23 @@ class PageRequest:
         """The text in the visitor's language."""
         return en if self.lang == "en" else fr
 
+    async def export_meter(self) -> Meter | None:
+        """The exports of the month; None for a visitor, who has none, and where no feature makes files.
 
-def read_visit(kept: Mapping[str, str], *, secure: bool) -> tuple[str | None, str | None]:
-    """The language and the nonce in the cookie `visite`; None for each that is absent."""
-    lang, _, nonce = kept.get(cookies.name(cookies.VISIT, secure=secure), "").partition(".")
-    return lang or None, nonce if _NONCE.fullmatch(nonce) else None
+        Raises:
+            StoreUnavailable
+        """
+        if self.session is None or self.server.service(Downloads) is None:
+            return None
+        usage = await self.store.usage(self.session.account.id, self.caller.plan, self.now)
+        return usage.exports
 
 
-def new_nonce() -> str:
-    """A nonce for a new browser: 22 characters."""
-    return secrets.token_urlsafe(16)
+@dataclass(frozen=True, slots=True)
+class Downloads:
+    """The service that makes the file of a form: of a search, or with the list of a reader as well."""
+
+    download: Callable[[PageRequest, Any], Awaitable[Response]]
 
 
 def last_value(pairs: Pairs, name: str) -> str | None:
