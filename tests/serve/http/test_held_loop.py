@@ -24,7 +24,7 @@ from serve.features.matching import list_file
 from serve.process import worker
 from serve.surfaces.site.routes import pages_of
 from tests.serve.client import Reply, Served
-from tests.serve.features.matching.test_list_workbooks import package
+from tests.serve.features.matching.test_xlsx_file import package
 from tests.serve.surfaces.site.visitor import FORM, member
 
 MIB: Final = 1 << 20

@@ -14,7 +14,7 @@ import pytest
 from quota.ledger.payments import Payment
 from tests.serve.client import PLANS, Reply, Served, serving
 from tests.serve.features.account.conftest import BASE_URL, StripeServer, awaited
-from tests.serve.features.account.test_members import joined
+from tests.serve.features.account.test_members_page import joined
 from tests.serve.surfaces.site.visitor import Seen, Visitor, member
 
 HOOK = "/paiement/evenements"

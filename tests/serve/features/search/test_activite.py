@@ -10,7 +10,7 @@ from serve.contract import activities
 from tests import oracle
 from tests.serve.client import Customer, Served
 from tests.serve.contract.test_activities import labels, terms
-from tests.serve.features.search.test_explorer import links
+from tests.serve.features.search.test_explorer_page import links
 from tests.serve.surfaces.mcp.client import refused, shown
 from tests.serve.surfaces.site.visitor import Visitor
 from tests.serve.world import COMPANIES

@@ -4,7 +4,7 @@ import pytest
 
 from tests import oracle
 from tests.serve.client import Served
-from tests.serve.features.search.test_explorer import links
+from tests.serve.features.search.test_explorer_page import links
 from tests.serve.surfaces.mcp.client import shown
 from tests.serve.surfaces.site.visitor import Visitor
 from tests.serve.world import COMPANIES, CONTACT, LISTS

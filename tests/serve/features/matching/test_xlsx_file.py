@@ -14,7 +14,7 @@ from openpyxl.utils.datetime import CALENDAR_MAC_1904
 from serve.contract.errors import ApiError
 from serve.features.matching import list_file, xlsx_file
 from tests.serve.client import Served
-from tests.serve.features.matching.test_matching import matched, understood, verdicts
+from tests.serve.features.matching.test_pages import matched, understood, verdicts
 from tests.serve.surfaces.site.visitor import Visitor
 
 DOCUMENT: Final = "<Relationships><Relationship Id='a' Type='x/{}' Target='{}'/></Relationships>"

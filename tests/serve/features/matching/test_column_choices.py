@@ -8,7 +8,7 @@ import pytest
 
 from serve.features.matching import list_file, pages
 from tests.serve.client import Served
-from tests.serve.features.matching.test_matching import (
+from tests.serve.features.matching.test_pages import (
     PATH,
     calls,
     matched,

@@ -17,7 +17,7 @@ from quota.store.list_book import list_id
 from serve.features.matching import list_page
 from tests.serve import world
 from tests.serve.client import Served, serving
-from tests.serve.features.matching.test_matching import PATH, matched, rows_of, understood, verdicts
+from tests.serve.features.matching.test_pages import PATH, matched, rows_of, understood, verdicts
 from tests.serve.surfaces.site.visitor import FORM, Seen, Visitor, member
 from tests.world import company
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from serve.features.matching import list_file
 from tests.proof.tools import need
-from tests.serve.features.matching.test_list_workbooks import rows_of
+from tests.serve.features.matching.test_xlsx_file import rows_of
 
 
 def test_a_workbook_of_libreoffice_is_read_as_its_csv(tmp_path: Path) -> None:
