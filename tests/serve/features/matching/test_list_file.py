@@ -1,17 +1,82 @@
-"""Lists without headings: their first row is a line as the others, and no heading is taken for one."""
+"""Lists as people keep them: headings in their words, no headings at all, dates that their column explains.
+
+Without headings the first row is a line as the others, and no heading is taken for one.
+"""
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from serve.contract.errors import ApiError
-from serve.features.matching import list_file
-from tests.serve.features.matching.test_list_columns import read_list
+from serve.features.matching import list_file, table_lines
+from serve.features.matching.line_list import ListedLine
+from serve.features.matching.list_file import ListFile
+from tests.serve.asking import NAMES
 
-NAMES = ("Siemens", "Łódzka Fabryka", "A & B", "Müller", "Station 4")
+COMPANIES = ("Siemens", "Łódzka Fabryka", "A & B", "Müller", "Station 4")
 FORMS = ("AG", "SARL", "Ltd", "GmbH & Co. KG", "S.à r.l.")
 TOWNS = ("München", "Paris", "Łódź", "York")
 HEADINGS = ("Wer", "Bezeichn.", "CA 2022-2023", "Interne Nr.", "Bemerkung", "Col 1", "PLZ-Code", "")
+
+
+def read_list(text: str) -> ListFile:
+    return list_file.read(text.encode())
+
+
+def _lines(cells: tuple[str, ...]) -> tuple[ListedLine, ...]:
+    """The lines of a list with these dates of creation."""
+    rows = "".join(f"Siemens AG;{cell}\n" for cell in cells)
+    return table_lines.lines(read_list(f"nom;date de création\n{rows}"), NAMES, 3).lines
+
+
+@pytest.mark.parametrize(
+    ("heading", "field"),
+    [
+        ("N° registre", "id"), ("Registre n°", "id"), ("nº SIREN", "id"), ("No. SIREN", "id"),
+        ("num siren", "id"), ("N° de SIREN", "id"), ("KRS nr", "id"), ("HRB-Nr.", "id"),
+        ("Numéro d'entreprise", "id"), ("n° entreprise", "id"), ("N° TVA", "tva"),
+        ("Adresse", "adresse"), ("Straße", "adresse"), ("Branche", "activite"),
+        ("Site web", "site_web"), ("E-mail", "email"),
+    ],
+)  # fmt: skip
+def test_a_heading_means_its_field(heading: str, field: str) -> None:
+    table = read_list(f"Raison sociale;{heading}\nSiemens AG;1")
+
+    assert table.columns == {"nom": 0, field: 1}
+
+
+@pytest.mark.parametrize("heading", ["N° client", "N°", "Customer number", "Lieferant Nr."])
+def test_a_number_is_no_name(heading: str) -> None:
+    """The number of a customer was searched for as a name, where the name had no known heading"""
+    table = read_list(f"{heading};Raison sociale\n17;Siemens AG")
+
+    assert table.columns == {"nom": 1}
+    assert table.unused_headings == (heading,)
+
+
+@pytest.mark.parametrize(
+    ("cells", "dates"),
+    [
+        (("13/12/1968", "03/04/2010"), ("1968-12-13", "2010-04-03")),
+        (("12/13/1968", "03/04/2010"), ("1968-12-13", "2010-03-04")),
+        (("03.04.2010", "2010-04-03 00:00:00"), ("2010-04-03", "2010-04-03")),
+    ],
+)
+def test_the_other_dates_of_a_column_tell_which_day_a_date_means(
+    cells: tuple[str, ...], dates: tuple[str, ...]
+) -> None:
+    lines = _lines(cells)
+
+    assert [one.line.date_creation for one in lines if one.line] == list(dates)
+
+
+@pytest.mark.parametrize("cells", [("03/04/2010",), ("13/12/1968", "12/13/1968", "03/04/2010")])
+def test_a_date_that_nothing_explains_counts_by_its_year(cells: tuple[str, ...]) -> None:
+    """X19"""
+    last = _lines(cells)[-1].line
+
+    assert last is not None
+    assert (last.date_creation, last.illisibles) == ("2010", ("date_ambigue",))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +127,7 @@ def test_headings_are_none(text: str) -> None:
 @given(
     st.lists(
         st.tuples(
-            st.builds("{} {}".format, st.sampled_from(NAMES), st.sampled_from(FORMS)),
+            st.builds("{} {}".format, st.sampled_from(COMPANIES), st.sampled_from(FORMS)),
             st.integers(10_000, 99_999).map(str),
             st.sampled_from(TOWNS),
         ),
@@ -84,7 +149,7 @@ def test_no_line_of_companies_is_lost(
 
 @given(
     st.lists(st.sampled_from(HEADINGS), min_size=2, max_size=4, unique=True),
-    st.lists(st.tuples(*[st.sampled_from(NAMES)] * 4), min_size=1, max_size=5),
+    st.lists(st.tuples(*[st.sampled_from(COMPANIES)] * 4), min_size=1, max_size=5),
     st.integers(0, 3),
 )
 def test_no_heading_is_a_line(
