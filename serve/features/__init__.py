@@ -1,5 +1,7 @@
 """The features of the service, a folder each: this list is the table of contents of the product.
 
-A feature declares its routes in `operations.py`, with their parameters, answers, costs and tools; its handlers, pages
-and texts stand beside it. `serve/app.py` lists the features that are served. No feature imports another.
+`operations.py` declares a feature: its routes with parameters, answers, costs and tools. A module beside it answers a
+route, or `operations.py` itself where that is short. A feature has, as far as it needs them, `answers.py` (the objects
+of its answers), `texts.csv` (French and English), `pages.py` (`PAGES`, and further pages in modules `…_page.py`),
+`templates/` and `tools.py`. `serve/app.py` lists the features that are served. No feature imports another.
 """
