@@ -1,9 +1,4 @@
-"""The JSON Schema (2020-12) of an object of an answer or a body, made from its class.
-
->>> from serve.contract.answers import CoutEtSolde
->>> component_schema(CoutEtSolde, "en")["properties"]["solde"]
-{'type': 'integer', 'description': 'Credits left.'}
-"""
+"""The JSON Schema (2020-12) of an object of an answer or a body, made from its class."""
 
 from collections.abc import Mapping, Sequence
 from types import NoneType, UnionType
@@ -41,7 +36,12 @@ _DEFAULT: Final = Text("{text} Par défaut `{value}`.", "{text} By default `{val
 
 
 def component_schema(kind: Any, lang: Lang) -> Schema:
-    """The schema of a class, or of a type that has a name of its own, with texts in `lang`."""
+    """The schema of a class, or of a type that has a name of its own, with texts in `lang`.
+
+    >>> from serve.contract.answers import CoutEtSolde
+    >>> component_schema(CoutEtSolde, "en")["properties"]["solde"]
+    {'type': 'integer', 'description': 'Credits left.'}
+    """
     if get_origin(kind) is not Annotated:
         return _object(kind, lang, text_of(kind))
     bare, *notes = get_args(kind)
