@@ -7,7 +7,8 @@ from typing import Final
 
 import pytest
 
-from serve.contract import errors, tables
+from serve.contract import errors
+from serve.contract.text import TABLES, read_rows
 from serve.surfaces.site import page_errors
 
 ROOT: Final = Path(errors.__file__).parents[2]
@@ -48,11 +49,9 @@ def said(rows: list[dict[str, str]]) -> list[dict[str, str]]:
     return [row for row in rows if row.get("code", "-") and row["name"] not in PARTS]
 
 
-@pytest.mark.parametrize(
-    "path", [tables.TABLES / "errors.csv", tables.TABLES / "refusals.csv", PAGE_ERRORS]
-)
+@pytest.mark.parametrize("path", [TABLES / "errors.csv", TABLES / "refusals.csv", PAGE_ERRORS])
 def test_a_text_of_an_error_says_what_to_do_in_both_languages(path: Path) -> None:
-    rows = said(tables.read_rows(path))
+    rows = said(read_rows(path))
 
     assert [row["fr"] for row in rows if not FRENCH.search(row["fr"])] == []
     assert [row["en"] for row in rows if not ENGLISH.search(row["en"])] == []

@@ -17,7 +17,7 @@ from quota.plans import Plan
 from serve.access.rights import Caller
 from serve.contract import errors
 from serve.contract.answers import Offre
-from serve.contract.prices import analysis_credits
+from serve.contract.seed_tables import analysis_credits
 from serve.contract.text import Text
 
 # The modules, as plans and `prices` name them.

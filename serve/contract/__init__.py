@@ -1,14 +1,15 @@
-"""Everything that the API declares once: fields, errors, parameters, objects of answers, tables of `seeds/`.
+"""Everything that the API declares once: features, operations, parameters, objects of answers, errors, texts.
 
-Start at `tables`, `company_fields` and `errors`, then `parameters`, `objects/` and `operation`. A text is a `Text`, in
-both languages. Parsers, routes and documents take their names, limits and texts from here, so that no document can
+Start at `feature` (a feature, and the product of all) and `operation`, then `parameters`, `declaration` (an object and
+its schema), `answers` (objects that several answers have), `search_answers`, `record_answers` and `errors`. A `text` is
+in both languages. Parsers, routes and documents take their names, limits and texts from here, so that no document can
 promise what the code does not keep.
 
-What a route costs (D1, X0) is its kind and `credits` in the `operations.py` of its feature, with the figures of
-`prices` and `limits`. `reasons` words why a figure is null or a candidate is one, `notation` numbers and dates,
-`activities` finds classes of NACE by words, `export_tables` has the columns of files, `seed_tables` reads `seeds/`.
-`Text` is in `text`; `feature` has the product and its features.
-`secret_mask` masks keys in errors and in the log.
+What a route costs (D1, X0) is its kind and `credits` in the `operations.py` of its feature, with the prices of
+`seed_tables`, which reads `seeds/`. `reasons` words why a figure is null or a candidate is one, `notation` numbers and
+dates, `activities` finds classes of NACE by words. `company_fields` has the fields of a company, `export_tables` the
+columns of exports, `statement_table` the table of accounts, `files` names of files and guarded cells. `secret_mask`
+masks keys in errors and in the log. `tables/` has the texts.
 """
 
 from typing import Final

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from serve.contract.tables import TABLES, read_rows
+from serve.contract.text import TABLES, read_rows
 from shards.codec.record import CONTACTS
 
 # The kinds of a field's value, which decide the format of its cell.

@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from serve.contract import seed_tables, tables
+from serve.contract import seed_tables
 from serve.contract.secret_mask import mask_keys
-from serve.contract.text import Text, ending
+from serve.contract.text import TABLES, Text, ending, read_rows, read_texts
 
 Suggestions = Mapping[str, Sequence[str]]
 
@@ -38,15 +38,15 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType({
     row["code"]: Code(
         int(row["status"]), Text(row["fr"], row["en"]), tuple(row["extra"].split())
     )
-    for row in tables.read_rows(tables.TABLES / "error_codes.csv")
+    for row in read_rows(TABLES / "error_codes.csv")
 })  # fmt: skip
 
 # The code and the text of each message.
 MESSAGES: Final[Mapping[str, tuple[str, Text]]] = {
     row["name"]: (row["code"], Text(row["fr"], row["en"]))
-    for row in tables.read_rows(tables.TABLES / "errors.csv")
+    for row in read_rows(TABLES / "errors.csv")
 }
-_REFUSALS: Final = tables.read_texts(tables.TABLES / "refusals.csv")
+_REFUSALS: Final = read_texts(TABLES / "refusals.csv")
 
 # Names of the parts of a request that are no parameters.
 PARTS: Final = frozenset(("chaîne de requête", "en-tête", "requête"))

@@ -11,11 +11,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple, get_args, get_origin
 
-from serve.contract import errors
+from serve.contract import answers, errors, record_answers, search_answers
+from serve.contract.declaration import Component, Schema, component_name, component_schema
 from serve.contract.errors import ApiError
 from serve.contract.operation import Operation
+from serve.contract.text import Lang, Text
 
 _API: Final = "/api/v1/"
 
@@ -96,3 +98,30 @@ class Product:
         for part in (*self.features, *self.surfaces):
             if find_spec(f"{part.package}.{name}"):
                 yield import_module(f"{part.package}.{name}")
+
+
+_MODULES: Final = (answers, search_answers, record_answers)
+
+
+def component_schemas(lang: Lang, product: Product | None = None) -> dict[str, Schema]:
+    """The schemas by name, with texts in `lang`: those of several features, then answers and bodies of the product."""
+    operations, of_features = (
+        (product.operations, product.modules("answers")) if product else ((), ())
+    )
+    bodies = {name: one.body for one in operations if (name := component_name(one.body))}
+    kinds = [
+        *(named for module in (*_MODULES, *of_features) for named in _declarations(module)),
+        *sorted(bodies.items()),
+    ]
+    return {name: component_schema(kind, lang) for name, kind in kinds}
+
+
+def _declarations(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """What a module declares: classes, and types that have a name."""
+    for value in vars(module).values():
+        if (name := component_name(value)) and value.__module__ == module.__name__:
+            yield name, value
+        elif get_origin(value) is Annotated:
+            _, *notes = get_args(value)
+            if any(isinstance(one, Text) for one in notes):  # else it is described elsewhere
+                yield from ((one.name, value) for one in notes if isinstance(one, Component))

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
-from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.notation import whole_number
-from serve.contract.parameters import Parameter
-from serve.contract.prices import fill_prices
-from serve.contract.tables import feature_texts
-from serve.contract.text import Lang, Text
+from serve.contract.parameters import LINES_PER_CALL, MOST_LINES, VISITOR_LINES, Parameter
+from serve.contract.seed_tables import fill_prices
+from serve.contract.text import Lang, Text, feature_texts
 
 # How an operation is served: a handler each, in serve/http/handlers.py; the last four bring their own.
 Kind = Literal[

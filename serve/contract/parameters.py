@@ -21,9 +21,8 @@ from functools import cache
 from typing import Any, Final, Literal
 
 from serve.contract import export_tables, seed_tables
-from serve.contract.prices import fill_prices
-from serve.contract.tables import TABLES, feature_texts, read_rows
-from serve.contract.text import Text
+from serve.contract.seed_tables import fill_prices
+from serve.contract.text import TABLES, Text, feature_texts, read_rows
 from shards.codec.folding import SPELLINGS, fold
 from shards.codec.record import FIELDS
 from shards.query import DEEPEST, ORDERS, STATES
@@ -33,6 +32,13 @@ LONGEST_Q: Final = 120  # code points (§8.2 rule 7, contract B13)
 LONGEST_ID: Final = 64  # code points (contract E1)
 MOST_IDS: Final = 1_000  # extensions X2
 MOST_VALUES: Final = 200  # of the other lists of extensions X2
+# Limits of the matching of lists, which texts name as well (extensions X5).
+MOST_LINES: Final = 1_000  # of a request
+LINES_PER_CALL: Final = 10  # a call of the day for each of so many begun
+VISITOR_LINES: Final = 2  # of a request without a key
+MOST_CANDIDATES: Final = 10  # of a line
+DEFAULT_CANDIDATES: Final = 3
+LONGEST_VALUE: Final = 300  # characters of a value of a line
 
 # What a value is, and so how it is read (serve/request/reader.py). Parameters of a kind differ by data alone.
 Kind = Literal[

@@ -11,7 +11,7 @@ from dataclasses import is_dataclass
 from typing import Any, Final
 
 from serve.contract import seed_tables
-from serve.contract.tables import TABLES, read_texts
+from serve.contract.text import TABLES, read_texts
 from shards.ratios.ratio_table import ratios
 
 # French and English, as everywhere.

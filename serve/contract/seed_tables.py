@@ -1,11 +1,13 @@
-"""The tables of `seeds/` that the server reads."""
+"""The tables of `seeds/` that the server reads, and the prices in credits (§4.5, X0, X11)."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 from seeds import TABLES
-from serve.contract.tables import read_rows
+from serve.contract.text import read_rows
 from shards.codec.folding import fold
 from shards.matching.legal_forms import LegalForms
 from shards.matching.name_tables import NameTables
@@ -197,3 +199,25 @@ def attributions() -> tuple[Attribution, ...]:
         for row in rows("sources.csv")
     }
     return tuple(found.values())
+
+
+# A record with statements, once a calendar month for the same company (§4.5, X0).
+RECORD_CREDITS: Final = 5
+
+_PLACE: Final = re.compile(r"\{prix\.(\w+)\}")
+
+
+@cache
+def analysis_credits() -> Mapping[str, int]:
+    """The credits of an analysis by module."""
+    return {row["module"]: int(row["credits"]) for row in rows("analyses.csv")}
+
+
+def fill_prices(text: str) -> str:
+    """A text with its prices: `{prix.fiche}`, and `{prix.…}` of each module of analyses.
+
+    >>> fill_prices("{prix.fiche} credits, {base}")
+    '5 credits, {base}'
+    """
+    prices = {"fiche": RECORD_CREDITS, **analysis_credits()}
+    return _PLACE.sub(lambda place: str(prices[place[1]]), text)

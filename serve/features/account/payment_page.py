@@ -18,7 +18,7 @@ from serve.access.call import Response
 from serve.access.next_plan import monthly_price
 from serve.access.rights import apercu
 from serve.config import PACK_CREDITS
-from serve.contract.prices import RECORD_CREDITS, analysis_credits
+from serve.contract.seed_tables import RECORD_CREDITS, analysis_credits
 from serve.features.account.stripe_account import Buyer, SignatureError, StripeAccount, StripeError
 from serve.surfaces.site import page_errors
 from serve.surfaces.site.page_request import PageRequest, Session

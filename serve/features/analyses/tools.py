@@ -7,7 +7,7 @@ from serve.access.call import CallResult
 from serve.contract import reasons
 from serve.contract.declaration import members, plain_value
 from serve.features.analyses.answers import AnalyseEntreprise, AnalyseMarche, Comparables
-from serve.surfaces.mcp import outputs, results, sizes
+from serve.surfaces.mcp import outputs, results
 from serve.surfaces.mcp.results import ToolCall
 from serve.surfaces.mcp.tool_list import OperationTool
 
@@ -37,7 +37,7 @@ _FEWER_COUNTRIES: Final = "Not every ratio fits; ask for fewer countries."
 
 def market(_call: ToolCall, result: CallResult[AnalyseMarche]) -> Mapping[str, Any]:
     """The analysis of a market, as far as it fits: ratios without formulas."""
-    analysis = sizes.known_values(plain_value(result.content))
+    analysis = results.known_values(plain_value(result.content))
     unknown = results.unknown_part(analysis.get("ids_inconnus", ()))
     about = {
         name: value for name, value in analysis.items() if name not in ("module", "ids_inconnus")
@@ -54,7 +54,7 @@ def market(_call: ToolCall, result: CallResult[AnalyseMarche]) -> Mapping[str, A
         for one in analysis["ratios"]
         if one["pays"]
     ]
-    shown = sizes.longest_fitting(ratios, document)
+    shown = results.longest_fitting(ratios, document)
     note = {"note": _FEWER_COUNTRIES} if len(shown) < len(ratios) else {}
     return {**document(shown), **note}
 
@@ -69,17 +69,17 @@ def analysis(_call: ToolCall, result: CallResult[AnalyseEntreprise]) -> Mapping[
         return {**about, "ratios": ratios}
 
     ratios = [_ratio(one) for one in found["ratios"]]
-    return document(sizes.longest_fitting(ratios, document))
+    return document(results.longest_fitting(ratios, document))
 
 
 def _ratio(ratio: Mapping[str, Any]) -> dict[str, Any]:
     """A ratio without nulls: its values by year, or the reasons why there are none."""
-    values = [sizes.in_words(value) for value in ratio["valeurs"]]
+    values = [results.in_words(value) for value in ratio["valeurs"]]
     named = {name: ratio[name] for name in ("code", "libelle_en", "formule", "unite")}
     return {
         **named,
         "valeurs": values,
-        "secteur": sizes.in_words(ratio["secteur"] or {"motif": ratio["motif"]}),
+        "secteur": results.in_words(ratio["secteur"] or {"motif": ratio["motif"]}),
     }
 
 
@@ -88,17 +88,17 @@ def comparables(_call: ToolCall, result: CallResult[Comparables]) -> Mapping[str
     content = result.content
     assert content is not None  # as the caller of a shape knows
     rows = [
-        sizes.in_words(plain_value(one))
-        | {"societe": sizes.known_values({name: one.societe[name] for name in outputs.COMPACT})}
+        results.in_words(plain_value(one))
+        | {"societe": results.known_values({name: one.societe[name] for name in outputs.COMPACT})}
         for one in content.comparables
     ]
 
     def document(shown: list[Any]) -> dict[str, Any]:
-        about = {"societe": sizes.known_values(members(content.societe)), "plan": content.plan}
+        about = {"societe": results.known_values(members(content.societe)), "plan": content.plan}
         motif = {"motif": reasons.motif(content.motif_code, "en")} if content.motif_code else {}
         return {**about, "comparables": shown, **motif}
 
-    return document(sizes.longest_fitting(rows, document))
+    return document(results.longest_fitting(rows, document))
 
 
 TOOLS: Final = (

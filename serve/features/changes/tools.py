@@ -16,7 +16,7 @@ from serve.features.changes.watch import WatchResult, prepare_watch
 from serve.generation.open_generation import OpenGeneration
 from serve.request import values
 from serve.request.query_string import Pairs
-from serve.surfaces.mcp import arguments, outputs, results, sizes
+from serve.surfaces.mcp import arguments, outputs, results
 from serve.surfaces.mcp.results import ToolCall, ToolResult
 from serve.surfaces.mcp.tool_list import Tool
 
@@ -98,8 +98,8 @@ def _page_of_changes(result: WatchResult) -> dict[str, Any]:
             **results.understood_part(activities_of(result.activites)),
         }
 
-    changes = [sizes.shorten_to_fit(members(one), _LARGEST_CHANGE) for one in result.changes]
-    shown = document(sizes.longest_fitting(changes, document))
+    changes = [results.shorten_to_fit(members(one), _LARGEST_CHANGE) for one in result.changes]
+    shown = document(results.longest_fitting(changes, document))
     if result.shown < result.total:
         shown["note"] = f"The plan shows {result.shown} of {result.total} changes of a search."
     return shown

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from serve.surfaces.docs.guide_list import Guide
+from serve.surfaces.docs.finder import Guide
 
 GUIDES: Final = (
     Guide(

@@ -17,8 +17,8 @@ from serve.contract.declaration import (
     with_keywords,
 )
 from serve.contract.errors import ApiError
-from serve.contract.limits import DEFAULT_CANDIDATES, LONGEST_VALUE, MOST_CANDIDATES, MOST_LINES
 from serve.contract.operation import BodyExample
+from serve.contract.parameters import DEFAULT_CANDIDATES, LONGEST_VALUE, MOST_CANDIDATES, MOST_LINES
 from serve.contract.text import Text
 from serve.request import json_body
 from serve.request.place_names import PlaceNames

@@ -23,7 +23,7 @@ from serve.access.admission import Call
 from serve.access.call import PreparedCall, Request, Response
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
+from serve.contract.parameters import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
 from serve.contract.text import Text
 from serve.features.matching import (
     encodings,

@@ -19,7 +19,7 @@ from serve.access.call import (
 from serve.contract import activities, errors, reasons, seed_tables
 from serve.contract.answers import Erreur
 from serve.contract.errors import ApiError
-from serve.contract.limits import LINES_PER_CALL, VISITOR_LINES
+from serve.contract.parameters import LINES_PER_CALL, VISITOR_LINES
 from serve.features.matching import line_list
 from serve.features.matching.answers import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
 from serve.features.matching.line_list import LineList, ListedLine

@@ -20,14 +20,15 @@ from serve.access.call import CallResult, PreparedCall, Request, etag, private_h
 from serve.access.rights import page_rows
 from serve.contract import company_fields, errors
 from serve.contract.errors import ApiError
-from serve.contract.limits import (
+from serve.contract.parameters import (
     LINES_PER_CALL,
+    LONGEST_Q,
     LONGEST_VALUE,
     MOST_CANDIDATES,
+    MOST_IDS,
     MOST_LINES,
     VISITOR_LINES,
 )
-from serve.contract.parameters import LONGEST_Q, MOST_IDS
 from serve.features.matching import line_list
 from serve.features.matching.rapprochement import match_lines, meant_companies
 from serve.generation import company_ids

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from serve.contract import errors
-from serve.contract.limits import MOST_LINES
+from serve.contract.parameters import MOST_LINES
 from serve.features.matching import line_list
 from serve.features.matching.line_list import LineList, ListedLine
 from serve.features.matching.list_file import ListFile

@@ -6,14 +6,13 @@ from typing import Any, Final
 from serve.access import admission
 from serve.access.call import PreparedCall, Request
 from serve.contract import errors
-from serve.contract.declaration import members
-from serve.contract.limits import DEFAULT_CANDIDATES, LINES_PER_CALL, MOST_CANDIDATES
+from serve.contract.declaration import Schema, members
+from serve.contract.parameters import DEFAULT_CANDIDATES, LINES_PER_CALL, MOST_CANDIDATES
 from serve.features.matching import line_list
 from serve.features.matching.answers import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
 from serve.features.matching.rapprochement import rapprochement
 from serve.generation.open_generation import OpenGeneration
-from serve.surfaces.mcp import arguments, results, sizes
-from serve.surfaces.mcp.outputs import Schema
+from serve.surfaces.mcp import arguments, results
 from serve.surfaces.mcp.results import ToolCall, ToolResult
 from serve.surfaces.mcp.tool_list import Tool
 from shards.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
@@ -144,12 +143,12 @@ def _fit_answers(answers: Sequence[LigneRapprochee | LigneRefusee]) -> dict[str,
         shown: dict[str, Any] = {"resultats": [_candidate(one, most) for one in answers]}
         if most < max((len(_candidates(one)) for one in answers), default=0):
             shown["note"] = _FEWER
-        if sizes.fits(shown):
+        if results.fits(shown):
             return shown
     for document in reversed(shown["resultats"]):
         if document.pop("valeurs", None) is not None:
             shown["note"] = _FEWER_VALUES
-            if sizes.fits(shown):
+            if results.fits(shown):
                 break
     return shown
 

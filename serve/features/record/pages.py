@@ -19,7 +19,7 @@ from serve.access.envelope import Record
 from serve.access.next_plan import AnalysisTerms
 from serve.access.rights import VISITOR, Caller
 from serve.contract.errors import ApiError
-from serve.contract.prices import RECORD_CREDITS
+from serve.contract.seed_tables import RECORD_CREDITS
 from serve.contract.statement_table import by_scope, currencies_of, rows_by_section
 from serve.features.record import key_figures
 from serve.features.record.answers import Groupe

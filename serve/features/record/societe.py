@@ -13,7 +13,7 @@ from serve.access.company_path import locate, path_of, refuse_absent
 from serve.access.envelope import Record
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.contract.prices import RECORD_CREDITS
+from serve.contract.seed_tables import RECORD_CREDITS
 from serve.generation.open_generation import OpenGeneration
 from shards.codec import record
 

@@ -14,7 +14,7 @@ from serve.access import admission
 from serve.access.call import CallResult, PreparedCall, Request
 from serve.access.envelope import Record
 from serve.contract import errors
-from serve.contract.declaration import plain_value
+from serve.contract.declaration import Schema, plain_value
 from serve.contract.errors import ApiError
 from serve.contract.parameters import ID, IDS, Parameter
 from serve.contract.record_answers import Fiche, LigneComptes
@@ -26,8 +26,7 @@ from serve.request import values
 from serve.request.place_names import PlaceNames
 from serve.request.query_string import Pairs
 from serve.request.values import AskedCompany
-from serve.surfaces.mcp import arguments, outputs, results, sizes
-from serve.surfaces.mcp.outputs import Schema
+from serve.surfaces.mcp import arguments, outputs, results
 from serve.surfaces.mcp.results import ToolCall, ToolResult
 from serve.surfaces.mcp.tool_list import OperationTool, Tool
 from shards.codec.record import FIELDS
@@ -158,7 +157,7 @@ async def read_several(call: ToolCall) -> ToolResult:
         return told | ({"note": _NOT_READ} if rest else {})
 
     while not asked or len(known) + len(absent) < len(asked):
-        if not sizes.fits(document(), room=_LARGEST_RECORD):
+        if not results.fits(document(), room=_LARGEST_RECORD):
             break
         try:
             admitted = await admission.admit(call.context, call.authorization, call.trace)
@@ -176,7 +175,9 @@ async def read_several(call: ToolCall) -> ToolResult:
             refusal = None
         elif last.content is not None:
             known.append(
-                sizes.shorten_to_fit(sizes.known_values(last.content.societe()), _LARGEST_RECORD)
+                results.shorten_to_fit(
+                    results.known_values(last.content.societe()), _LARGEST_RECORD
+                )
             )
     return results.of_result(last._replace(error=refusal), document())
 
@@ -196,10 +197,10 @@ def group(_call: ToolCall, result: CallResult[Groupe]) -> Mapping[str, Any]:
         name: [_link(one) for one in group_values[name] or ()] for name in ("parents", "enfants")
     }
     credits = [one["attribution_en"] for one in group_values["sources"]]
-    about = sizes.in_words(
+    about = results.in_words(
         {
             **group_values,
-            "societe": sizes.known_values(group_values["societe"]),
+            "societe": results.known_values(group_values["societe"]),
             "sources": credits,
         }
     )
@@ -209,11 +210,11 @@ def group(_call: ToolCall, result: CallResult[Groupe]) -> Mapping[str, Any]:
     def document(children: list[Any]) -> dict[str, Any]:
         return {**about, "parents": lists["parents"], "enfants": children}
 
-    return document(sizes.longest_fitting(lists["enfants"], document))
+    return document(results.longest_fitting(lists["enfants"], document))
 
 
 def _link(link: Mapping[str, Any]) -> dict[str, Any]:
-    return sizes.known_values(dict(link))
+    return results.known_values(dict(link))
 
 
 def _of_company(request: Request) -> Request:
@@ -257,7 +258,7 @@ def _no_such_year(year: int | None, years: Sequence[str]) -> ApiError:
 def _document(
     record: Record, result: CallResult[Record], wanted: _WantedStatements
 ) -> dict[str, Any]:
-    societe = sizes.known_values(record.societe())
+    societe = results.known_values(record.societe())
     shown: dict[str, Any] = {"societe": societe, "plan": record.caller.plan.slug}
     shown |= results.credits(result.headers)
     if record.message is not None:
@@ -266,7 +267,7 @@ def _document(
     if not wanted.statements:
         return shown
     lines = [line for line in record.comptes() if wanted.year in (None, line["exercice"])]
-    fitting = sizes.longest_fitting(
+    fitting = results.longest_fitting(
         lines, lambda kept: {**shown, "comptes": _by_statement(kept), "note": _YEARS_LEFT_OUT}
     )
     shown["comptes"] = _by_statement(fitting)
@@ -282,7 +283,7 @@ def _by_statement(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The lines by year and statement, in their order (E5); shared values stand once."""
     shared = groupby(lines, key=lambda line: (line["exercice"], line["etat"], line["devise"]))
     return [
-        sizes.known_values({"exercice": exercice, "etat": etat, "devise": devise})
+        results.known_values({"exercice": exercice, "etat": etat, "devise": devise})
         | {"lignes": [_line(line) for line in kept]}
         for (exercice, etat, devise), kept in shared
     ]
@@ -290,7 +291,7 @@ def _by_statement(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _line(line: Mapping[str, Any]) -> dict[str, Any]:
     named = {"libelle": label_of(line)}
-    return sizes.known_values({"code": line["code"], **named, "valeur": line["valeur"]})
+    return results.known_values({"code": line["code"], **named, "valeur": line["valeur"]})
 
 
 TOOLS: Final = (

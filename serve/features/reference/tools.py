@@ -18,7 +18,7 @@ from serve.features.reference.answers import (
     SousSecteurDeListe,
 )
 from serve.features.reference.lists import ListContent
-from serve.surfaces.mcp import outputs, results, sizes
+from serve.surfaces.mcp import outputs, results
 from serve.surfaces.mcp.results import ToolCall
 from serve.surfaces.mcp.tool_list import OperationTool
 
@@ -108,7 +108,7 @@ def sub_sectors(
 
     kept = ("sous_secteur", "n_societes")
     known = [results.pick(one, kept) for one in liste.sous_secteurs]
-    entries = sizes.longest_fitting(known, document)
+    entries = results.longest_fitting(known, document)
     if len(entries) == len(known):
         return document(entries)
     note = f"Only the first {len(entries)} are shown; ask for fewer sectors at a time."
@@ -128,7 +128,7 @@ def sources(call: ToolCall, result: CallResult[ListContent[ListeSources]]) -> Ma
             "pays": entries,
         }
 
-    shown = sizes.longest_fitting(entries, document)
+    shown = results.longest_fitting(entries, document)
     if len(shown) == len(entries):
         return document(shown)
     note = f"Only the first {len(shown)} are shown; name fewer countries."
@@ -149,7 +149,7 @@ def _country(country: SourcesPays, named: bool) -> dict[str, Any]:
     ]
     kept = results.pick(country, ("iso2", "nom_en", "n_societes", "date_source"))
     return {
-        **sizes.known_values(kept),
+        **results.known_values(kept),
         "sources": sources,
         **({"champs": country.champs} if named else {}),
     }

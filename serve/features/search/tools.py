@@ -9,7 +9,7 @@ from serve.access import admission
 from serve.access.call import CallResult
 from serve.access.envelope import SearchResult
 from serve.contract.answers import activities_of
-from serve.contract.declaration import members
+from serve.contract.declaration import Schema, members
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
 from serve.contract.search_answers import (
     Effectifs,
@@ -23,8 +23,7 @@ from serve.contract.search_answers import (
 )
 from serve.features.search.societes import societes
 from serve.request.query_string import Pairs
-from serve.surfaces.mcp import arguments, outputs, results, sizes
-from serve.surfaces.mcp.outputs import Schema
+from serve.surfaces.mcp import arguments, outputs, results
 from serve.surfaces.mcp.results import ToolCall, ToolResult
 from serve.surfaces.mcp.tool_list import OperationTool, Tool
 
@@ -126,7 +125,7 @@ async def search(call: ToolCall) -> ToolResult:
         }
 
     companies = [_compact(company) for company in answer.companies()]
-    rows = sizes.longest_fitting(companies, document)
+    rows = results.longest_fitting(companies, document)
     shown = document(rows)
     after = answer.offset + len(rows)
     if rows and after < answer.visibles and not answer.apercu:
@@ -169,7 +168,7 @@ def counts(_call: ToolCall, result: CallResult[Repartition]) -> Mapping[str, Any
         said = {**members(content), **results.understood_part(content.activites_comprises)}
         return {**said, "repartitions": counts, "autres": others}
 
-    shown = sizes.longest_fitting(entries, document)
+    shown = results.longest_fitting(entries, document)
     if len(shown) == len(entries):
         return document(shown)
     note = "Not every value fits; ask for fewer dimensions at a time, or a smaller `limite`."
@@ -181,7 +180,7 @@ def suggestions(_call: ToolCall, result: CallResult[Suggestions]) -> Mapping[str
     found = result.content
     assert found is not None  # without If-None-Match there is no 304
     return {
-        "societes": [sizes.known_values(members(one)) for one in found.societes],
+        "societes": [results.known_values(members(one)) for one in found.societes],
         "mots": [members(one) for one in found.mots],
         "secteurs": [results.pick(one, ("slug", "secteur_en")) for one in found.secteurs],
         "villes": [members(one) for one in found.villes],
@@ -233,7 +232,7 @@ def _former_names(result: SearchResult, rows: list[Any]) -> dict[str, str]:
 
 
 def _compact(company: dict[str, Any]) -> dict[str, Any]:
-    return sizes.known_values({name: company[name] for name in outputs.COMPACT})
+    return results.known_values({name: company[name] for name in outputs.COMPACT})
 
 
 def _advice(call: ToolCall) -> str:

@@ -1,5 +1,6 @@
 """The OpenAPI document, put together once when a server starts."""
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -7,18 +8,19 @@ import orjson
 
 from quota import plans
 from serve.config import BurstLimits
-from serve.contract import VERSION, components, parameters
+from serve.contract import VERSION, company_fields, feature, parameters
+from serve.contract.declaration import KnownValues, Schema, schema, with_keywords
 from serve.contract.feature import Product
-from serve.contract.json_schema import Schema
 from serve.contract.parameters import Parameter, SeedWords
 from serve.contract.text import Lang, Text
 from serve.http import static_pages
 from serve.http.static_pages import StaticPage
 from serve.surfaces.docs import prose, responses
-from serve.surfaces.docs.company_schema import company
 from serve.surfaces.docs.examples import EXAMPLES
-from serve.surfaces.docs.headers import headers
 from serve.surfaces.docs.paths import paths
+from serve.surfaces.docs.responses import headers
+from shards.codec.record import CONTACTS
+from shards.query import STATES
 
 OPENAPI: Final = "3.1.0"
 
@@ -77,7 +79,7 @@ def document(
         "paths": paths(product, lang),
         "components": {
             "schemas": {
-                **components.schemas(lang, product),
+                **feature.component_schemas(lang, product),
                 "Societe": company(lang),
                 **error_schemas,
             },
@@ -133,3 +135,43 @@ def _parameter(parameter: Parameter, words: SeedWords, lang: Lang) -> Schema:
         parameter_object |= {"required": True, "example": parameter.example}
         parameter_object["schema"] |= {"minLength": 1, "pattern": schema.get("pattern", _NOT_BLANK)}
     return parameter_object
+
+
+# -- the schema of a company (§2.1), whose record is stored JSON -------------------------
+
+_DATE: Final = r"^\d{4}(-\d{2}(-\d{2})?)?$"
+_COMPANY: Final = Text(
+    "Une société. Chaque champ y est avec toute offre, null là où il n’est pas connu.",
+    "A company (société). Every field is there on every plan, null where it is not known.",
+)
+_CONTACT: Final = Text(
+    " Null sans le droit aux coordonnées (`coordonnees`) ; jamais approché.",
+    " Null without the contact right (`coordonnees`); never approximated.",
+)
+_TYPES: Final[Mapping[str, Any]] = {
+    "string": str, "integer": int, "number": float, "boolean": bool, "array": Sequence[str],
+}  # fmt: skip
+
+
+def company(lang: Lang) -> Schema:
+    """A company, with texts in `lang`: the fields in the order in which they are served.
+
+    §2.1: "all fields are optional in the schema".
+    """
+    fields = {field.champ: _field(field, lang) for field in company_fields.fields()}
+    return {"type": "object", "description": _COMPANY.in_language(lang), "properties": fields}
+
+
+def _field(field: company_fields.Field, lang: Lang) -> Schema:
+    """The schema of a field of a company (serve/contract/tables/fields.csv)."""
+    # As in the other texts of documents, an apostrophe is a typographic one.
+    french = field.definition["fr"].replace("'", "’")
+    contact = _CONTACT if field.champ in CONTACTS else Text("", "")
+    text = Text(f"{french}.{contact.fr}", f"{field.definition['en']}.{contact.en}")
+    if field.champ == "etat":
+        return schema(str, lang, [KnownValues(STATES), text])
+    if field.genre == company_fields.DATE:
+        return schema(str | None, lang, [with_keywords(pattern=_DATE), text])
+    # §2.1 says `number`, though every score is whole today.
+    kind = float if field.champ == "score" else _TYPES[field.json_type]
+    return schema(kind | None if field.nullable else kind, lang, [text])

@@ -13,17 +13,16 @@ from quota import plans
 from quota.plans import Plan
 from serve.config import BurstLimits
 from serve.contract import seed_tables
-from serve.contract.declaration import component_name
+from serve.contract.declaration import component_name, component_schema
 from serve.contract.feature import Product
-from serve.contract.json_schema import component_schema
-from serve.contract.prices import fill_prices
+from serve.contract.seed_tables import fill_prices
 from serve.http import static_pages
 from serve.http.static_pages import StaticPage
 from serve.surfaces.docs import document
-from serve.surfaces.docs.manual import manual
+from serve.surfaces.docs.finder import manual
 from serve.surfaces.docs.prose import tool_prices
 from serve.surfaces.mcp.arguments import MOST_ROWS
-from serve.surfaces.mcp.sizes import LARGEST
+from serve.surfaces.mcp.results import LARGEST
 from serve.surfaces.mcp.tool_list import Tool, tools
 
 MARKDOWN: Final = "text/markdown; charset=utf-8"

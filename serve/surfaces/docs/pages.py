@@ -12,15 +12,13 @@ import orjson
 from serve.access.call import Response
 from serve.access.rights import apercu
 from serve.contract.errors import CODES
-from serve.contract.limits import LINES_PER_CALL, MOST_LINES, VISITOR_LINES
-from serve.contract.parameters import VERSION
-from serve.contract.prices import RECORD_CREDITS, analysis_credits
+from serve.contract.parameters import LINES_PER_CALL, MOST_LINES, VERSION, VISITOR_LINES
+from serve.contract.seed_tables import RECORD_CREDITS, analysis_credits
 from serve.contract.text import Text
 from serve.http import static_pages
 from serve.surfaces.docs import finder
-from serve.surfaces.docs.documents import documents
-from serve.surfaces.docs.guide_list import guides_of
-from serve.surfaces.docs.manual import manual
+from serve.surfaces.docs.finder import guides_of, manual
+from serve.surfaces.docs.operations import documents
 from serve.surfaces.docs.reference import ManualReference
 from serve.surfaces.docs.request_example import CodeText, RequestExample
 from serve.surfaces.mcp.tool_list import tools

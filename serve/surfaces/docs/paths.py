@@ -7,23 +7,22 @@ a new kind is described here, another operation of a known one by its declaratio
 from collections.abc import Mapping
 from typing import Final
 
-from serve.contract.declaration import component_name
+from serve.contract.declaration import Schema, component_name, component_schema, schema
 from serve.contract.feature import Product
-from serve.contract.json_schema import Schema, component_schema, schema
 from serve.contract.operation import Operation
 from serve.contract.parameters import VERSION
 from serve.contract.text import Lang
-from serve.surfaces.docs import headers
+from serve.surfaces.docs import responses
 from serve.surfaces.docs.examples import EXAMPLES
 from serve.surfaces.docs.responses import (
     JSON,
     answer,
     export_file,
     not_modified,
+    ref,
     refusals,
     with_links,
 )
-from serve.surfaces.docs.schema import ref
 
 _SECURITY: Final[Mapping[str, list[Schema]]] = {
     "": [],
@@ -104,14 +103,14 @@ def _responses(product: Product, operation: Operation, lang: Lang) -> dict[str, 
     if operation.kind == "document":
         unchanged = {
             "description": "The caller has it already.",
-            "headers": headers.references(*_PAGE),
+            "headers": responses.references(*_PAGE),
         }
         return {"200": _media_answer(operation, _PAGE), "304": unchanged, **refused}
     own = (*operation.headers, *_counters(operation))
     if not (operation.answer or operation.media):  # it leads to a page
-        names = headers.references("Cache-Control", "X-Donnees-Version", "Location", *own)
+        names = responses.references("Cache-Control", "X-Donnees-Version", "Location", *own)
         return {"303": {"description": "The page of the company.", "headers": names}, **refused}
-    always = headers.TAGGED if _is_tagged(operation) else ("Cache-Control",)
+    always = responses.TAGGED if _is_tagged(operation) else ("Cache-Control",)
     made = (
         _media_answer(operation, (*always, *own))
         if operation.media
@@ -153,7 +152,7 @@ def _counters(operation: Operation) -> tuple[str, ...]:
     """The headers that report counters."""
     if operation.kind in ("list", "free", "check", "metrics"):
         return ()
-    return (*headers.CALLS, *(headers.CREDITS if operation.credits else ()))
+    return (*responses.CALLS, *(responses.CREDITS if operation.credits else ()))
 
 
 def _is_pinnable(operation: Operation) -> bool:

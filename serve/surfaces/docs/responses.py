@@ -1,23 +1,41 @@
-"""The answers of an operation: success, 304 and errors. Pure.
+"""The answers of an operation, which OpenAPI calls responses: success, 304 and errors, with their headers. Pure.
 
 `lang` is the language of the texts of schemas. The descriptions of answers, which only programs read, are English.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any, Final
 
 from serve.contract import export_tables
 from serve.contract.answers import DetailsErreur, Erreur
-from serve.contract.declaration import KnownValues, with_keywords
+from serve.contract.declaration import KnownValues, Schema, component_schema, schema, with_keywords
 from serve.contract.errors import CODES
 from serve.contract.feature import Product
-from serve.contract.json_schema import Schema, component_schema, schema
 from serve.contract.operation import Link, Operation
-from serve.contract.text import Lang, Text
-from serve.surfaces.docs import headers, prose
+from serve.contract.text import Lang, Text, read_rows
+from serve.surfaces.docs import prose
 from serve.surfaces.docs.examples import EXAMPLES, Example
-from serve.surfaces.docs.schema import one_of, ref
+
+# Of the headers (§2.2, §4.6, contract D3, D11, F7, G7 to G10), by their type in headers.csv.
+_SCHEMAS: Final[Mapping[str, Schema]] = {
+    "text": {"type": "string"},
+    "count": {"type": "integer", "minimum": 0},
+    "flag": {"type": "string", "enum": ["true", "false"]},
+}
+_ROWS: Final = read_rows(Path(__file__).with_name("headers.csv"))
+
+
+# Headers that go together.
+METER: Final = (
+    "X-Quota-Limit", "X-Quota-Used", "X-Quota-Reset", "RateLimit-Policy", "RateLimit",
+)  # fmt: skip
+CALLS: Final = ("X-Plafond-Resultats", *METER)
+CREDITS: Final = ("X-Credits-Debites", "X-Credits-Restants")
+TAGGED: Final = ("ETag", "Cache-Control", "Vary", "X-Donnees-Version")
+EXPORT: Final = tuple(row["name"] for row in _ROWS if row["name"].startswith("X-Export-"))
+
 
 JSON: Final = "application/json"
 
@@ -27,19 +45,39 @@ CODE_PATTERN: Final = "^[a-z]+(_[a-z]+)*$"
 _CODE: Final = Text("Le code de l’erreur.", "Code of the error.")
 
 _HEADERS: Final[Mapping[int, tuple[str, ...]]] = {
-    400: headers.CALLS,
-    401: ("WWW-Authenticate", *headers.CALLS),
-    402: ("Content-Location", *headers.CALLS, *headers.CREDITS),
-    403: (*headers.CALLS, *headers.CREDITS),
-    404: headers.CALLS,
-    409: headers.CALLS,
-    429: ("Retry-After", *headers.CALLS),
+    400: CALLS,
+    401: ("WWW-Authenticate", *CALLS),
+    402: ("Content-Location", *CALLS, *CREDITS),
+    403: (*CALLS, *CREDITS),
+    404: CALLS,
+    409: CALLS,
+    429: ("Retry-After", *CALLS),
     503: ("Retry-After",),
 }
 _ERRORS: Final = ("Cache-Control", "Content-Language", "Vary", "X-Donnees-Version")
 
 # Statuses with which an operation may refuse, as `components/responses`.
 STATUSES: Final = (400, 401, 402, 403, 404, 406, 409, 413, 414, 415, 429, 500, 503)
+
+
+def headers(lang: Lang) -> dict[str, Schema]:
+    """The headers by name, with texts in `lang`."""
+    return {
+        row["name"]: {"description": row[lang], "schema": _SCHEMAS[row["type"]]} for row in _ROWS
+    }
+
+
+def references(*names: str) -> dict[str, Any]:
+    """References to the headers of an answer; every answer also has `X-Request-Id`."""
+    return {name: ref(name, "headers") for name in ("X-Request-Id", *names)}
+
+
+def ref(name: str, kind: str = "schemas") -> Schema:
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+def one_of(*schemas: Schema) -> Schema:
+    return {"anyOf": list(schemas)}
 
 
 def answer(
@@ -54,7 +92,7 @@ def answer(
     shown = {"examples": {name: ref(name, "examples") for name in examples}} if examples else {}
     return {
         "description": description,
-        "headers": headers.references(*names),
+        "headers": references(*names),
         "content": {kind: {"schema": one, **shown} for kind, one in contents.items()},
     }
 
@@ -71,7 +109,7 @@ def not_modified(*names: str) -> Schema:
     """A 304, which has no body and is not counted."""
     return {
         "description": "The caller has this answer already (`If-None-Match`); it costs nothing.",
-        "headers": headers.references(*headers.TAGGED, *names),
+        "headers": references(*TAGGED, *names),
     }
 
 
@@ -92,7 +130,7 @@ def export_file() -> Schema:
         kinds[export_tables.PARQUET]: binary,
         export_tables.ZIP: binary,
     }
-    return answer(prose.EXPORT_FILE, contents, (*names, *headers.EXPORT, *headers.METER))
+    return answer(prose.EXPORT_FILE, contents, (*names, *EXPORT, *METER))
 
 
 def refusals(
@@ -109,7 +147,7 @@ def refusals(
         # If the counters cannot be kept, the public identity is served and not charged (D10, G9).
         shown = one_of(schema(operation.unavailable, lang), ref("Erreur503"))
         responses["503"] = _error_answer(product, 503, shown)
-        responses["503"]["headers"] |= headers.references("Content-Location")
+        responses["503"]["headers"] |= references("Content-Location")
     if operation.kind == "analysis":  # nothing is left to show
         responses["402"] = _error_answer(product, 402, ref("Erreur402"), operation.route)
     return responses
@@ -157,7 +195,7 @@ def _error_answer(product: Product, status: int, shown: Schema, route: str = "")
         content["examples"] = {name: ref(name, "examples") for name in examples}
     return {
         "description": _meanings(status),
-        "headers": headers.references(*_ERRORS, *_HEADERS.get(status, ())),
+        "headers": references(*_ERRORS, *_HEADERS.get(status, ())),
         "content": {JSON: content},
     }
 

@@ -8,13 +8,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from serve.contract import company_fields, components
-from serve.contract.json_schema import component_schema
-from serve.contract.search_answers import (
-    TexteVoulu,
-)
-
-Schema = dict[str, Any]
+from serve.contract import company_fields, feature
+from serve.contract.declaration import Schema, component_schema
+from serve.contract.search_answers import TexteVoulu
 
 # The fields of a company in a search: enough to choose one, not to describe it.
 COMPACT: Final = tuple(field.champ for field in company_fields.fields() if field.in_tools)
@@ -83,7 +79,7 @@ def _without_texts(schema: Schema) -> Schema:
 
 @cache
 def _components() -> Mapping[str, Schema]:
-    return components.schemas("en")
+    return feature.component_schemas("en")
 
 
 def array_of(of: Schema) -> Schema:

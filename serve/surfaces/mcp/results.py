@@ -1,10 +1,10 @@
-"""The call and the result of a tool, before the protocol wraps it; and the text of a refusal.
+"""The call and the result of a tool, before the protocol wraps it; the text of a refusal, and the size of a result.
 
 A refusal is written for a model, in English: the meaning of the error and its remedy, then the message
 of the route, which names the values. Values that a caller sent are cut, so that a response stays small.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -22,8 +22,11 @@ from serve.contract.errors import CODES, ApiError
 from serve.observe.metrics import REFUSALS
 from serve.observe.request_trace import RequestTrace
 from serve.request.query_string import Pairs
-from serve.surfaces.mcp import sizes
 
+LARGEST: Final = 64 * 1024  # bytes of the response of any tool, in total
+AROUND: Final = 1_024  # bytes of the message around a result
+_LONGEST_TEXT: Final = 1_000  # characters of one value of a company
+_LENGTHS: Final = (_LONGEST_TEXT, 200, 50, 10)  # characters of a text, items of a list
 # The headers of a route's response that are also true of a tool: a tag or a location is not.
 _KEPT_HEADERS: Final = ("X-Quota-", "X-Credits-", "X-Plafond-", "RateLimit", "Retry-After")
 
@@ -117,7 +120,7 @@ def pick(answer: object, names: Sequence[str]) -> dict[str, Any]:
 
 def unknown_part(items: Sequence[str]) -> dict[str, Any]:
     """Items of `ids` that name no company, if there are some."""
-    return {"ids_inconnus": sizes.shorten(items, _MOST_UNKNOWN)} if items else {}
+    return {"ids_inconnus": shorten(items, _MOST_UNKNOWN)} if items else {}
 
 
 def understood_part(classes: Sequence[Activite] | AbsentKey) -> dict[str, Any]:
@@ -174,3 +177,64 @@ def _shorten_value(value: Any) -> Any:
 
 def _shorten(value: str, longest: int = _LONGEST_VALUE) -> str:
     return f"{value[:longest]}…" if len(value) > longest else value
+
+
+# -- sizes: a result is sent twice, as JSON and as the text of that JSON (MCP, "Structured Content") --
+
+
+def fits(document: Any, room: int = 0) -> bool:
+    """Is a result with this document small enough to be sent, and `room` bytes more?"""
+    return size(document) + room <= LARGEST - AROUND
+
+
+def size(document: Any) -> int:
+    """The bytes that a document takes in a response."""
+    text = orjson.dumps(document)
+    return len(text) + len(orjson.dumps(text.decode()))
+
+
+def longest_fitting(items: list[Any], document: Callable[[list[Any]], Any]) -> list[Any]:
+    """The first of `items`, as many as make a `document` that fits."""
+    while items and not fits(document(items)):
+        items = items[: len(items) * 3 // 4]
+    return items
+
+
+def shorten_to_fit(value: Any, room: int) -> Any:
+    """A value, cut no further than it must be to take at most `room` bytes in a response."""
+    for longest in _LENGTHS:
+        shown = shorten(value, longest)
+        if size(shown) <= room:
+            return shown
+    raise ValueError(f"{size(shown)} bytes are left of {size(value)}, {room} are allowed")
+
+
+def shorten(value: Any, longest: int) -> Any:
+    """A value with its texts cut at `longest` characters and its lists at as many items; what was cut says so."""
+    if isinstance(value, str) and len(value) > longest:
+        return f"{value[:longest]}…"
+    if isinstance(value, Mapping):
+        return {name: shorten(part, longest) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        more = len(value) - longest
+        shown = [shorten(part, longest) for part in value[:longest]]
+        return shown if more <= 0 else [*shown, f"… and {more} more"]
+    return value
+
+
+def known_values(company: dict[str, Any]) -> dict[str, Any]:
+    """The values of a company that are known: no nulls, and no text longer than a paragraph."""
+    return {name: _shorten_text(value) for name, value in company.items() if value is not None}
+
+
+def _shorten_text(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > _LONGEST_TEXT:
+        return f"{value[:_LONGEST_TEXT]}…"
+    return value
+
+
+def in_words(document: Mapping[str, Any]) -> dict[str, Any]:
+    """An object without nulls, and without the code of a reason: a model reads its words."""
+    return {
+        name: value for name, value in known_values(dict(document)).items() if name != "motif_code"
+    }

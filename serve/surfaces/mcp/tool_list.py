@@ -7,21 +7,25 @@ The cost follows from the operation.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from serve.access import admission
+from serve.access.call import CallResult, PreparedCall, Request
+from serve.contract.declaration import Schema, plain_value
 from serve.contract.feature import Product
 from serve.contract.operation import Operation
 from serve.contract.parameters import Parameter
-from serve.contract.prices import analysis_credits
-from serve.contract.tables import feature_texts
-from serve.surfaces.mcp import arguments, operation_tool, outputs
-from serve.surfaces.mcp.operation_tool import Shape
-from serve.surfaces.mcp.outputs import Schema
+from serve.contract.seed_tables import analysis_credits
+from serve.contract.text import feature_texts
+from serve.generation.open_generation import OpenGeneration
+from serve.surfaces.mcp import arguments, outputs, results
 from serve.surfaces.mcp.results import ToolCall, ToolResult
 
 Run = Callable[[ToolCall], Awaitable[ToolResult]]
+# The document of a tool from the content of a result.
+Shape = Callable[[ToolCall, CallResult[Any]], Mapping[str, Any]]
 
 # The other hints mean something only for tools that change things (server/tools, "ToolAnnotations").
 _ANNOTATIONS: Final = {"readOnlyHint": True, "openWorldHint": False}
@@ -32,6 +36,15 @@ THIRD_PARTIES: Final = (
 )
 _CALL: Final = "Counts as one API call."
 _NO_FIGURES: Final[Mapping[str, int]] = MappingProxyType({})
+
+
+def whole_answer(_call: ToolCall, result: CallResult[Any]) -> Mapping[str, Any]:
+    """The answer without nulls, its lists and texts cut until it fits."""
+    room = results.LARGEST - results.AROUND
+    shown: dict[str, Any] = results.shorten_to_fit(
+        results.known_values(plain_value(result.content)), room
+    )
+    return shown
 
 
 class OperationTool(NamedTuple):
@@ -45,7 +58,7 @@ class OperationTool(NamedTuple):
     """
 
     name: str
-    shape: Shape = operation_tool.whole_answer
+    shape: Shape = whole_answer
     output: Schema | None = None
     place: int = 1_000
     quotes: bool = True
@@ -136,7 +149,7 @@ def _of_operation(operation: Operation, declared: OperationTool) -> Tool:
     """The tool of an operation."""
     tool = Tool(
         operation.tool,
-        operation_tool.of_operation(operation, declared.shape),
+        of_operation(operation, declared.shape),
         declared.output or outputs.answer_schema(operation.answer),
         arguments.operation_parameters(operation),
         (
@@ -159,3 +172,46 @@ def _first_sentence(text: str) -> str:
     'The countries.'
     """
     return text.partition(". ")[0].removesuffix(".") + "."
+
+
+# -- a tool that is an operation: its rights and its price are those of the route -----------
+
+
+def of_operation(operation: Operation, shape: Shape) -> Callable[[ToolCall], Awaitable[ToolResult]]:
+    """What runs an operation for a model."""
+    return partial(_run, operation, shape)
+
+
+async def _run(operation: Operation, shape: Shape, call: ToolCall) -> ToolResult:
+    result = await _result(operation, call)
+    # An invalid key is a refusal that shows something; a 401 for accounts alone shows nothing.
+    shown = None if result.content is None else shape(call, result)
+    return results.of_result(result, shown)
+
+
+async def _result(operation: Operation, call: ToolCall) -> CallResult[Any]:
+    context, trace, run = call.context, call.trace, operation.run
+    assert run is not None
+    if operation.kind == "list":
+        return admission.public_list(context, run, call.call, trace)
+    if operation.kind == "free":
+        return await admission.free_list(context, call.authorization, run, call.call, trace)
+    admitted = await admission.admit(context, call.authorization, trace)
+    if operation.account:
+        admission.require_account(admitted)
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Any]:
+        given = (context.plans,) if operation.kind == "analysis" else ()
+        ready: PreparedCall[Any] = run(_with_segments(operation, request), generation, *given)
+        return ready
+
+    return await admission.perform(context, admitted, prepare, call.call, trace)
+
+
+def _with_segments(operation: Operation, request: Request) -> Request:
+    """The request with the arguments that stand in the path of the operation taken from the others."""
+    names = arguments.path_names(operation)
+    segments = tuple(results.argument_value(request.pairs, name) for name in names)
+    return request._replace(
+        segments=segments, pairs=[pair for pair in request.pairs if pair[0] not in names]
+    )

@@ -10,8 +10,7 @@ from quota.ledger import lists
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.secret_mask import mask_keys
-from serve.contract.tables import read_texts
-from serve.contract.text import Text, ending
+from serve.contract.text import Text, ending, read_texts
 
 _TEXTS: Final = read_texts(Path(__file__).with_name("page_errors.csv"))
 

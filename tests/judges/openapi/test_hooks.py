@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from serve.contract import components, parameters
+from serve.contract import feature, parameters
 from tests.judges.openapi import hooks
 
 SCHEMAS = {one.name: one.schema(parameters.words()) for one in parameters.SEARCH}
-EXPORT = components.schemas("en")["DemandeExport"]
+EXPORT = feature.component_schemas("en")["DemandeExport"]
 
 pytestmark = pytest.mark.judge
 

@@ -7,7 +7,7 @@ import orjson
 import pytest
 from jsonschema import Draft202012Validator
 
-from serve.contract import components
+from serve.contract import feature
 from serve.contract.declaration import (
     ABSENT,
     AbsentKey,
@@ -18,10 +18,10 @@ from serve.contract.declaration import (
     KnownValues,
     Moment,
     component,
+    component_schema,
     part,
     with_keywords,
 )
-from serve.contract.json_schema import component_schema
 from serve.contract.parameters import LIMIT, VILLE
 from serve.contract.text import Text
 from tests.serve.conformance import nodes
@@ -121,7 +121,7 @@ def test_the_schema_speaks_french_as_well() -> None:
 @pytest.mark.parametrize("lang", ["fr", "en"])
 def test_every_object_has_a_valid_schema_whose_fields_are_described(lang: Any) -> None:
     """A reference is described where it leads."""
-    for name, schema in components.schemas(lang).items():
+    for name, schema in feature.component_schemas(lang).items():
         Draft202012Validator.check_schema(schema)
         objects = [node for node in nodes(schema) if node.get("type") == "object"]
         fields = [one for node in objects for one in node.get("properties", {}).values()]

@@ -4,8 +4,8 @@ import csv
 import re
 
 from serve.app import PRODUCT
-from serve.contract import prices
-from serve.contract.limits import LINES_PER_CALL
+from serve.contract import seed_tables
+from serve.contract.parameters import LINES_PER_CALL
 from serve.surfaces.docs import document, llms
 from serve.surfaces.mcp.tool_list import tools
 from tests import ROOT
@@ -29,7 +29,7 @@ def test_the_prices_are_those_of_the_specification() -> None:
         modules = {row["module"]: row["credits"] for row in csv.DictReader(file)}
 
     assert modules == {"entreprise": "10", "marche": "25"}
-    assert prices.RECORD_CREDITS == 5
+    assert seed_tables.RECORD_CREDITS == 5
 
 
 def test_every_text_has_its_price_filled_in() -> None:
@@ -72,5 +72,5 @@ def test_the_readme_of_quota_has_every_counted_route_and_every_price() -> None:
 
 def test_the_readme_has_the_price_of_a_record() -> None:
     assert TYPED.findall((ROOT / "README.md").read_text(encoding="utf-8")) == [
-        str(prices.RECORD_CREDITS)
+        str(seed_tables.RECORD_CREDITS)
     ]

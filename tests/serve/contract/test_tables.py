@@ -11,17 +11,19 @@ from string import Formatter
 import pytest
 
 from serve.app import PRODUCT
-from serve.contract import errors, tables
+from serve.contract import errors
 from serve.contract.errors import CODES
-from serve.contract.text import Text
+from serve.contract.text import TABLES, Text, feature_texts, read_rows, read_texts
 from serve.surfaces.mcp.tool_list import tools
 from tests.serve.contract.test_errors import ALL, QUOTA
 
 ROOT = Path(errors.__file__).parents[2]
-TABLES = sorted(path for room in ("serve", "pipeline") for path in (ROOT / room).rglob("*.csv"))
+EVERY_TABLE = sorted(
+    path for room in ("serve", "pipeline") for path in (ROOT / room).rglob("*.csv")
+)
 NAMED = [
     path
-    for path in TABLES
+    for path in EVERY_TABLE
     if path.read_text(encoding="utf-8").startswith(("name,", "id,", "of,part,"))
 ]
 # Messages of errors that have several.
@@ -50,7 +52,7 @@ def places(text: str) -> set[tuple[str | None, str | None]]:
     }
 
 
-@pytest.mark.parametrize("path", TABLES, ids=named)
+@pytest.mark.parametrize("path", EVERY_TABLE, ids=named)
 def test_a_table_is_utf_8_with_a_value_for_every_column(path: Path) -> None:
     text = path.read_bytes()
 
@@ -67,7 +69,7 @@ def test_a_table_is_utf_8_with_a_value_for_every_column(path: Path) -> None:
 @pytest.mark.parametrize("path", NAMED, ids=named)
 def test_the_languages_of_a_text_have_the_same_values(path: Path) -> None:
     """F11, X0"""
-    rows = tables.read_rows(path)
+    rows = read_rows(path)
     of_features = path.name == "texts.csv"
     if of_features:  # tools speak English alone
         rows = [
@@ -108,7 +110,7 @@ def test_every_message_is_raised_and_every_error_has_its_row() -> None:
 
 def test_why_something_is_refused_is_said_with_all_its_values() -> None:
     """X0: every row of refusals.csv is used, and every call gives the values that its row has."""
-    rows = tables.read_texts(tables.TABLES / "refusals.csv")
+    rows = read_texts(TABLES / "refusals.csv")
     used = set()
     for path in (ROOT / "serve").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -154,5 +156,5 @@ def test_every_text_of_a_feature_is_used() -> None:
     }
 
     assert {
-        of for of, part in tables.feature_texts() if part in ("summary", "description")
+        of for of, part in feature_texts() if part in ("summary", "description")
     } <= known | quoted | {parameter.component for parameter in parameters}

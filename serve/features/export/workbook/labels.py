@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from serve.contract import notation
-from serve.contract.tables import read_texts
+from serve.contract.text import read_texts
 from shards.generations.register_sources import RegisterImport
 
 LANGUAGES: Final = ("fr", "en")

@@ -22,7 +22,7 @@ from serve.features.reference import lists
 from serve.http.reply import EXPOSED
 from serve.request import place_names
 from serve.surfaces.docs import document, responses
-from serve.surfaces.docs.headers import headers
+from serve.surfaces.docs.responses import headers
 from shards.codec import record
 from tests import golden
 from tests.serve.client import Served

@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve.surfaces.mcp import origins
+from serve.surfaces.mcp import operations
 from serve.surfaces.mcp.messages import RpcError
 from tests.serve.client import Served
 from tests.serve.surfaces.mcp.client import legacy
@@ -27,13 +27,13 @@ APP = "https://app.example"
     ],
 )
 def test_these_may_ask(origin: str | None, host: str | None) -> None:
-    origins.check(origin, host, BASE, [APP])
+    operations.check_origin(origin, host, BASE, [APP])
 
 
 @pytest.mark.parametrize("base", ["", "http://localhost:8080", "https://127.0.0.1"])
 @pytest.mark.parametrize("origin", ["http://localhost:6274", "http://127.0.0.1", "https://[::1]:1"])
 def test_pages_of_this_machine_may_ask_a_server_of_this_machine(origin: str, base: str) -> None:
-    origins.check(origin, "127.0.0.1", base, [])
+    operations.check_origin(origin, "127.0.0.1", base, [])
 
 
 @pytest.mark.parametrize(
@@ -61,18 +61,18 @@ def test_pages_of_this_machine_may_ask_a_server_of_this_machine(origin: str, bas
 )
 def test_these_may_not(origin: str | None, host: str) -> None:
     with pytest.raises(RpcError) as caught:
-        origins.check(origin, host, BASE, [APP])
+        operations.check_origin(origin, host, BASE, [APP])
 
     assert (caught.value.status, caught.value.code) == (403, -32600)
 
 
 def test_without_a_base_url_no_name_is_known() -> None:
     with pytest.raises(RpcError):
-        origins.check(None, "api.exemple.eu", "", [])
+        operations.check_origin(None, "api.exemple.eu", "", [])
 
 
 def test_an_operator_may_let_every_page_ask() -> None:
-    origins.check("https://anything.example", "127.0.0.1", "", ["*"])
+    operations.check_origin("https://anything.example", "127.0.0.1", "", ["*"])
 
 
 def test_a_foreign_page_and_a_foreign_name_are_403(served: Served) -> None:

@@ -13,7 +13,7 @@ from serve.contract import parameters
 from serve.features.record import tools as record_tools
 from serve.features.reference import lists
 from serve.request.query_string import Pairs
-from serve.surfaces.mcp import arguments, sizes
+from serve.surfaces.mcp import arguments, results
 from serve.surfaces.mcp.tool_list import THIRD_PARTIES, tools
 from shards.codec.record import CONTACTS, FIELDS
 from tests.serve import world
@@ -503,7 +503,7 @@ def test_no_answer_is_larger_than_is_stated(crowded: Served) -> None:
 
     for tool, given in sent:
         params = {"name": tool, "arguments": given}
-        assert len(modern(crowded, "tools/call", params, rich).body) <= sizes.LARGEST, tool
+        assert len(modern(crowded, "tools/call", params, rich).body) <= results.LARGEST, tool
 
 
 def test_lines_have_codes_of_reasons_and_the_columns_asked_for(served: Served) -> None:
