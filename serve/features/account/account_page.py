@@ -22,7 +22,7 @@ from serve.access.call import Response
 from serve.access.next_plan import ENTREPRISE, MARCHE
 from serve.contract.errors import ApiError
 from serve.features.account.stripe_account import StripeAccount
-from serve.surfaces.docs.finder import manual
+from serve.surfaces.docs.manual import manual
 from serve.surfaces.docs.request_example import CodeText
 from serve.surfaces.site import formatting, page_errors, sessions
 from serve.surfaces.site.page_request import (

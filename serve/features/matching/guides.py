@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from serve.surfaces.docs.finder import Guide
+from serve.surfaces.docs.manual import Guide
 
 GUIDES: Final = (
     Guide(

@@ -19,7 +19,7 @@ from serve.contract.seed_tables import fill_prices
 from serve.http import static_pages
 from serve.http.static_pages import StaticPage
 from serve.surfaces.docs import document
-from serve.surfaces.docs.finder import manual
+from serve.surfaces.docs.manual import manual
 from serve.surfaces.docs.prose import tool_prices
 from serve.surfaces.mcp.arguments import MOST_ROWS
 from serve.surfaces.mcp.results import LARGEST

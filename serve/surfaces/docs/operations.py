@@ -18,7 +18,7 @@ from serve.http.http_request import HttpRequest
 from serve.http.static_pages import StaticPage
 from serve.request import query_string
 from serve.surfaces.docs import document, llms
-from serve.surfaces.docs.finder import manual
+from serve.surfaces.docs.manual import manual
 from serve.surfaces.docs.viewer import FILE, viewer
 
 _VIEWER: Final = "docs-file"

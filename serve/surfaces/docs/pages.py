@@ -16,8 +16,8 @@ from serve.contract.parameters import LINES_PER_CALL, MOST_LINES, VERSION, VISIT
 from serve.contract.seed_tables import RECORD_CREDITS, analysis_credits
 from serve.contract.text import Text
 from serve.http import static_pages
-from serve.surfaces.docs import finder
-from serve.surfaces.docs.finder import guides_of, manual
+from serve.surfaces.docs import manual as finder
+from serve.surfaces.docs.manual import guides_of, manual
 from serve.surfaces.docs.operations import documents
 from serve.surfaces.docs.reference import ManualReference
 from serve.surfaces.docs.request_example import CodeText, RequestExample

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from serve.app import PRODUCT
-from serve.surfaces.docs.finder import guides_of, manual
+from serve.surfaces.docs.manual import guides_of, manual
 from tests.serve.client import Served
 from tests.serve.conformance import DOCUMENT, nodes
 from tests.serve.surfaces.site.test_small_pages import FORBIDDEN

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from serve.app import PRODUCT
-from serve.surfaces.docs.finder import manual
+from serve.surfaces.docs.manual import manual
 from tests.proof.tools import need
 from tests.serve.client import Served, serving
 
