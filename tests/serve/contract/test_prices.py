@@ -51,7 +51,7 @@ def test_no_sentence_of_the_server_types_a_price() -> None:
         if (found := TYPED.findall(path.read_text(encoding="utf-8")))
     }
 
-    assert typed == {"prices.py": ["5"]}  # its doctest
+    assert typed == {"seed_tables.py": ["5"]}  # its doctest
 
 
 def test_the_readme_of_quota_has_every_counted_route_and_every_price() -> None:
