@@ -11,7 +11,6 @@ import orjson
 import polars as pl
 import pyarrow.parquet
 import pytest
-from serve.surfaces.docs.company_schema import company
 
 from pipeline import canonical
 from serve.contract import export_tables
@@ -19,6 +18,7 @@ from serve.contract.record_answers import LigneComptesExportee
 from serve.features.export.tables import table_files
 from serve.features.export.workbook.export_request import ExportResult
 from serve.request.values import FileOptions
+from serve.surfaces.docs.document import company
 from shards.codec.record import CONTACTS, FIELDS
 from shards.generations import generation_files
 from shards.query import Query
