@@ -66,7 +66,7 @@ def make(
 
     Args:
         generation: the generation of the request, open.
-        temporary: a folder for the parts of the file; it is empty again afterwards.
+        temporary: a folder for the parts of the file; it is empty again unless an error is raised.
 
     Raises:
         OSError: the disk is full.
@@ -78,9 +78,9 @@ def make(
     data = export_data.read(generation, request, facets)
     watch.note("reading")
     labels = Labels(request.lang)
-    with Book(path, temporary, _properties(request, labels)) as book:
-        _write(book, data, labels, watch)
-        book.close()
+    book = Book(path, temporary, _properties(request, labels), request.lang)
+    _write(book, data, labels, watch)
+    book.close()
     return ExportResult(data.count, data.facets.total, len(data.comptes))
 
 
@@ -127,7 +127,6 @@ def _properties(request: ExportRequest, labels: Labels) -> dict[str, object]:
         "title": labels("title"),
         "subject": labels("subject"),
         "author": "societes",
-        "language": labels.lang,
         "keywords": labels("keywords"),
         "comments": f"{labels('version')} {request.folder.name}",
         "created": naive_moment(request.published),

@@ -84,9 +84,6 @@ def bars(
             "name": value.title,
             "categories": cell_range(label),
             "values": cell_range(value),
-            # Rows already written are not kept, so the values for previews are passed here.
-            "categories_data": list(label.values[:rows]),
-            "values_data": list(value.values[:rows]),
             "fill": {"color": styles.ACCENT},
             "gap": 45,
             "data_labels": {"value": True, "num_format": styles.WHOLE_FORMAT,
@@ -121,14 +118,12 @@ def columns(
     last = len(years)
     colored = list(zip(series, (styles.ACCENT, styles.CONTRAST), strict=False))
     # The axis is reversed, and with it the order of the bars of a year.
-    for (name, row, values), color in reversed(colored):
+    for (name, row, _), color in reversed(colored):
         chart.add_series(
             {
                 "name": name,
                 "categories": [sheet.name, head, 1, head, last],
                 "values": [sheet.name, row, 1, row, last],
-                "categories_data": list(years),
-                "values_data": list(values),
                 "fill": {"color": color},
                 "gap": 60,
             }

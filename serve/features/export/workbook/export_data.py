@@ -1,8 +1,7 @@
 """The data of a workbook, read from a generation before a cell is written.
 
-A cell cannot be changed once its row is written, and the first sheets refer to the last ones. So
-everything is read first: the counts of the scope, the rows of the file by column, and the packed
-statements of the companies that get a sheet. At 10 000 rows this is most of an export's memory.
+The first sheets refer to the last ones, so everything is read first: the counts of the scope, the rows of
+the file by column, and the packed statements of the companies that get a sheet.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

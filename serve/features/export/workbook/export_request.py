@@ -1,6 +1,6 @@
 """The request and the result of an export: the two values that cross the pipe of a worker process.
 
-The same `ExportRequest` gives the same bytes except for the sheet Journal, which alone has `now`,
+The same `ExportRequest` gives the same bytes except for the sheet Journal and its texts: it alone has `now`,
 `request_id` and timings. Therefore only the stopwatch of `book.py` reads a clock in this package.
 """
 

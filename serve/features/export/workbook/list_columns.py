@@ -9,14 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from serve.contract import company_fields, notation, seed_tables
-from serve.features.export.workbook.column_cells import HEADCOUNT, Band
 from serve.features.export.workbook.export_data import ExportData
 from serve.features.export.workbook.labels import Labels
 from shards.codec import bands
 from shards.ratios import exchange_rates
+
+# The kind of a headcount: a number, a Band, or a text.
+HEADCOUNT: Final = "effectif"
 
 # The columns that identify a company; they stay in view on all lists.
 IDENTITY: Final = ("iso2", "id", "nom")
@@ -46,6 +48,16 @@ _AFTER: Final = {
 
 # A function from a language, an export and some of its rows to the values of a column.
 Values = Callable[[str, ExportData, range], Sequence[Any]]
+
+
+class Band(NamedTuple):
+    """A band in place of a number: its lower bound, which the cell holds, and the words that it shows."""
+
+    least: int
+    words: str
+
+    def __str__(self) -> str:
+        return self.words
 
 
 @dataclass(frozen=True, slots=True)

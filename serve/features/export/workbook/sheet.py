@@ -1,30 +1,29 @@
 """A workbook and its sheets while they are written, on top of xlsxwriter.
 
 A text never becomes a formula, a number or a link by accident (F9): xlsxwriter's conversions are off,
-and the function that writes a cell decides its type, not the value. Rows are written from top to
-bottom and not kept (`constant_memory`): memory does not grow with the rows, and a cell above the last
-row written is lost.
+and the function that writes a cell decides its type, not the value. xlsxwriter keeps all cells until
+`close`, since Excel tables need them: a list of 10 000 rows has half a million.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
+from xlsxwriter import Workbook
 from xlsxwriter.chart import Chart
 from xlsxwriter.exceptions import FileCreateError
 from xlsxwriter.format import Format
 
 from serve.features.export.workbook import cell_values, styles
-from serve.features.export.workbook.package import PackedWorkbook
-from serve.features.export.workbook.row_xml import RowWorksheet
 
 _OPTIONS: Final = {
-    "constant_memory": True,
     "strings_to_numbers": False,
     "strings_to_formulas": False,
     "strings_to_urls": False,
+    # An amount beyond the range of a number is an error value of its cell, not of the export.
+    "nan_inf_to_errors": True,
 }
 _A4: Final = 9
 
@@ -48,25 +47,26 @@ class AlterationCounts:
 class Book:
     """A workbook that is being written; the file is complete after `close`."""
 
-    def __init__(self, path: Path, temporary: Path, properties: Mapping[str, Any]) -> None:
+    def __init__(
+        self, path: Path, temporary: Path, properties: Mapping[str, Any], lang: str
+    ) -> None:
         """
         Args:
-            temporary: a folder for the rows of each sheet; empty after `close`.
-            properties: document properties, `language` too; `created` is a naive datetime.
+            temporary: a folder for the parts of the file; empty after `close`.
+            properties: document properties; `created` is a naive datetime.
+            lang: the language of the texts, a custom property of the document.
         """
-        self._workbook = PackedWorkbook(str(path), {**_OPTIONS, "tmpdir": str(temporary)})
+        self._workbook = Workbook(str(path), {**_OPTIONS, "tmpdir": str(temporary)})
         self._workbook.set_properties(dict(properties))
+        self._workbook.set_custom_property("Language", lang)
         # A size in which Intro fits: the default window is small.
         self._workbook.set_size(2_400, 1_500)
         self.styles = styles.make(self._workbook)
         self.altered = AlterationCounts()
-        self._rows: list[RowWorksheet] = []
 
     def sheet(self, name: str, tab: str) -> "Sheet":
         """Add a sheet after all others; `tab` is the colour of its tab."""
-        raw = self._workbook.add_worksheet(name, RowWorksheet)
-        self._rows.append(raw)
-        sheet = Sheet(self, name, raw)
+        sheet = Sheet(self, name, self._workbook.add_worksheet(name))
         sheet.raw.set_tab_color(tab)
         sheet.raw.hide_gridlines(2)
         sheet.raw.set_default_row(_ROW_HEIGHT)
@@ -87,14 +87,6 @@ class Book:
         except FileCreateError as error:
             raise OSError(f"the workbook cannot be written: {error}") from error
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        # Without `close`, the temporary files of the rows are still there.
-        for raw in self._rows:
-            raw.drop_rows()
-
 
 class Sheet:
     """One sheet. `raw` is xlsxwriter's worksheet, for everything but the texts of companies."""
@@ -110,34 +102,33 @@ class Sheet:
     def styles(self) -> styles.Styles:
         return self.book.styles
 
-    def fit(self, value: str) -> str:
-        """`value` as a cell can hold it; a change is counted."""
+    def text(self, row: int, col: int, value: str, style: Format) -> None:
+        """A text cell, whatever the text looks like."""
+        fit, style = self.fit(value, style)
+        self.raw.write_string(row, col, fit, style)
+
+    def link(self, row: int, col: int, target: str, shown: str, style: Format) -> None:
+        """A text that links to `target` (cell_values.py), or a text of a list if the sheet has no link left."""
+        if self._links == cell_values.MOST:
+            self.book.altered.links += 1
+            self.text(row, col, shown, self.styles.list_text)
+            return
+        self._links += 1
+        fit, style = self.fit(shown, style)
+        self.raw.write_url(row, col, target, style, fit)
+
+    def formula(self, row: int, col: int, formula: str, value: float | None, style: Format) -> None:
+        """A formula and its value, which readers show that do not calculate; None is an empty text."""
+        self.raw.write_formula(row, col, f"={formula}", style, "" if value is None else value)
+
+    def fit(self, value: str, style: Format) -> tuple[str, Format]:
+        """`value` as a cell can hold it, and the format with which it stays a text; a change is counted."""
         fit = cell_values.clean(value)
         if fit is not value:
             self.book.altered.texts += 1
-        return fit
-
-    def text(self, row: int, col: int, value: str, style: Format) -> None:
-        """A text cell, whatever the text looks like."""
-        fit = self.fit(value)
         if cell_values.is_active(fit):
             style = self.styles.palette.with_quote_prefix(style)
-        self.raw.write_string(row, col, fit, style)
-
-    def leads(self, row: int, col: int, target: str) -> bool:
-        """Link a cell to `target` (cell_values.py); False if the sheet has no link left."""
-        if self._links == cell_values.MOST:
-            self.book.altered.links += 1
-            return False
-        self._links += 1
-        self.raw.add_link(row, col, target)
-        return True
-
-    def link(self, row: int, col: int, target: str, shown: str, style: Format) -> None:
-        """A text that links to `target`."""
-        if not self.leads(row, col, target):
-            style = self.styles.text
-        self.text(row, col, shown, style)
+        return fit, style
 
     def title(self, row: int, value: str) -> None:
         """The title of the sheet, in a higher row."""

@@ -20,11 +20,10 @@ from serve.features.export.workbook import (
     filter_lines,
     ratio_formulas,
 )
-from serve.features.export.workbook.cell_values import is_active, link_target
+from serve.features.export.workbook.cell_values import link_target
 from serve.features.export.workbook.company_accounts import CompanyAccounts, label
 from serve.features.export.workbook.export_data import ExportData
 from serve.features.export.workbook.labels import Labels
-from serve.features.export.workbook.row_xml import formula_cell, index, inline_string
 from serve.features.export.workbook.sheet import Sheet
 from shards.ratios.ratio_table import Ratio
 
@@ -65,7 +64,6 @@ def write(sheet: Sheet, data: ExportData, accounts: CompanyAccounts, labels: Lab
             body.section(labels(etat), section)
     body.euros()
     body.ratios()
-    sheet.raw.add_rows(top + 1, body.rows)
     _chart(sheet, accounts, body, years, labels)
 
 
@@ -96,7 +94,7 @@ class _Style:
 
 
 class _Body:
-    """The rows below the header as XML, and the cells of the values by line of the chart and year."""
+    """The rows below the header, and the cells of the values by line of the chart and year."""
 
     def __init__(
         self,
@@ -106,17 +104,16 @@ class _Body:
         years: Sequence[int],
         first: int,
     ) -> None:
-        self.rows: list[list[str]] = []
         self.amounts: dict[str, int] = {}  # the rows (1, 2, …) of the amounts in euros, by code
         self._sheet, self._accounts, self._labels, self._years = sheet, accounts, labels, years
-        self._first = first
+        self._next = first
         self._letters = {year: xl_col_to_name(col) for col, year in enumerate(years, 1)}
         self._cells: dict[tuple[str, int], str] = {}
 
     @property
     def _row(self) -> int:
         """The number of the next row, as formulas have it."""
-        return self._first + len(self.rows) + 1
+        return self._next + 1
 
     def section(self, title: str, section: Sequence[StatementRow]) -> None:
         """The rows of a statement."""
@@ -135,7 +132,7 @@ class _Body:
                 for year in line.values:
                     self._cells.setdefault((line.code, year), f"{self._letters[year]}{self._row}")
             self._line(name, line.values, style)
-        self.rows.append([])
+        self._next += 1
 
     def euros(self) -> None:
         """The amounts in euros: the rate of each year, and formulas that multiply by it."""
@@ -160,7 +157,7 @@ class _Body:
                 and (text := self._expression(ratio, year)) is not None
             }
             self._formulas(ratio.libelle[self._labels.lang], formulas, look.whole)
-        self.rows.append([])
+        self._next += 1
         self._cells |= {("", year): f"{self._letters[year]}{rate_row}" for year in self._years}
 
     def ratios(self) -> None:
@@ -196,61 +193,51 @@ class _Body:
         return text if text.isalnum() else f"({text})"
 
     def _heading(self, title: str) -> None:
-        number = index(self._sheet.styles.section)
-        blanks = [f'<c r="{letter}{self._row}" s="{number}"/>' for letter in self._letters.values()]
-        self.rows.append([self._text(title, self._sheet.styles.section), *blanks])
+        self._sheet.section(self._next, title, len(self._years))
+        self._next += 1
 
     def _line(self, name: str, values: Mapping[int, float | None], style: _Style) -> None:
         """A row of values, and its change between the last two years."""
-        cells = self._numbers(values, style.amount)
-        changed, share = index(style.amount), index(style.share)
+        self._sheet.text(self._next, 0, name, style.label)
+        self._numbers(values, style.amount)
         if len(self._years) > 1:
             new, old = (values.get(year) for year in self._years[:2])
-            at, row = len(self._years) + 1, self._row
+            col, row = len(self._years) + 1, self._row
             if new is not None and old is not None:
-                cells.append(
-                    formula_cell(f"{xl_col_to_name(at)}{row}", changed, f"B{row}-C{row}", new - old)
-                )
-                cell = f"{xl_col_to_name(at + 1)}{row}"
+                self._sheet.formula(self._next, col, f"B{row}-C{row}", new - old, style.amount)
                 part = statement_table.change(new, old)
                 if isinstance(part, str):
-                    words = inline_string(statement_table.in_words(part, self._labels.lang))
-                    cells.append(f'<c r="{cell}" s="{share}" t="inlineStr">{words}</c>')
+                    words = statement_table.in_words(part, self._labels.lang)
+                    self._sheet.text(self._next, col + 1, words, style.share)
                 else:
-                    cells.append(formula_cell(cell, share, f"B{row}/C{row}-1", part))
-        self.rows.append([self._text(name, style.label), *cells])
+                    self._sheet.formula(self._next, col + 1, f"B{row}/C{row}-1", part, style.share)
+        self._next += 1
 
     def _values(
         self, name: str, values: Mapping[int, float | None], text: Format, number: Format
     ) -> None:
-        self.rows.append([self._text(name, text), *self._numbers(values, number)])
+        self._sheet.text(self._next, 0, name, text)
+        self._numbers(values, number)
+        self._next += 1
 
     def _formulas(
         self, name: str, formulas: Mapping[int, tuple[str, float]], style: Format
     ) -> None:
-        number = index(style)
-        cells = [
-            formula_cell(f"{letter}{self._row}", number, *formulas[year])
-            if year in formulas
-            else f'<c r="{letter}{self._row}" s="{number}"/>'
-            for year, letter in self._letters.items()
-        ]
-        self.rows.append([self._text(name, self._sheet.styles.text), *cells])
+        self._sheet.text(self._next, 0, name, self._sheet.styles.text)
+        for col, year in enumerate(self._years, 1):
+            if year in formulas:
+                self._sheet.formula(self._next, col, *formulas[year], style)
+            else:
+                self._sheet.raw.write_blank(self._next, col, None, style)
+        self._next += 1
 
-    def _numbers(self, values: Mapping[int, float | None], style: Format) -> list[str]:
-        number, row = index(style), self._row
-        return [
-            f'<c r="{letter}{row}" s="{number}"/>'
-            if (value := values.get(year)) is None
-            else f'<c r="{letter}{row}" s="{number}"><v>{value!r}</v></c>'
-            for year, letter in self._letters.items()
-        ]
-
-    def _text(self, value: str, style: Format) -> str:
-        fit = self._sheet.fit(value)
-        if is_active(fit):
-            style = self._sheet.styles.palette.with_quote_prefix(style)
-        return f'<c r="A{self._row}" s="{index(style)}" t="inlineStr">{inline_string(fit)}</c>'
+    def _numbers(self, values: Mapping[int, float | None], style: Format) -> None:
+        for col, year in enumerate(self._years, 1):
+            value = values.get(year)
+            if value is None:
+                self._sheet.raw.write_blank(self._next, col, None, style)
+            else:
+                self._sheet.raw.write_number(self._next, col, value, style)
 
 
 def _chart(

@@ -398,7 +398,7 @@ def test_lists_are_fit_to_be_worked_with_and_printed(whole: File) -> None:
         assert sheet.sheet_properties.pageSetUpPr.fitToPage
         assert "&P" in sheet.oddFooter.right.text
     properties = whole.sheets.properties
-    assert properties.language == "fr"
+    assert whole.sheets.custom_doc_props["Language"].value == "fr"
     assert (properties.title, properties.creator) == ("Sociétés européennes", "societes")
     assert properties.created == DAY.replace(tzinfo=None)
 
