@@ -25,6 +25,8 @@ from serve.request.client_address import bucket
 
 # Bytes of a form that count as one more: the largest list counts as 65, of 300 a minute.
 SENT: Final = 64 << 10
+# Pages of the account per minute and person.
+ACCOUNT_PAGES: Final = 120
 
 
 class Limiter(Protocol):
@@ -86,6 +88,16 @@ class BurstGate:
         """
         self._other(f"pages {bucket(address)}", self.debit.pages, now, 1 + sent // SENT)
 
+    def account_page(self, person: str, now: datetime) -> None:
+        """Count a page of the account.
+
+        Raises:
+            ApiError: 429 `trop_de_requetes`.
+        """
+        wait = self.limiter.allow(f"page {person}", ACCOUNT_PAGES, now.timestamp())
+        if wait.seconds:
+            raise too_many("minute", ACCOUNT_PAGES, wait.seconds, now)
+
     def files(self, address: str | None, now: datetime) -> None:
         """Count an answer that is sent as it is.
 
@@ -106,11 +118,17 @@ class BurstGate:
         return wait.remaining
 
 
+def too_many(window: str, limit: int, wait: float, now: datetime) -> ApiError:
+    """429: a limit of the `minute` or the `jour` is used up for `wait` seconds."""
+    seconds = max(1, ceil(wait))
+    quota = counter_headers.quota("debit", limit, limit, now + timedelta(seconds=seconds))
+    return errors.trop_de_requetes(quota, seconds, window)
+
+
 def _too_fast(
     window: str, limit: int, wait: float, now: datetime, headers: Mapping[str, str]
 ) -> ApiError:
-    seconds = max(1, ceil(wait))
-    quota = counter_headers.quota("debit", limit, limit, now + timedelta(seconds=seconds))
-    error = errors.trop_de_requetes(quota, seconds, window)
-    error.headers |= {**headers, **counter_headers.of_burst(window, limit, seconds)}
+    error = too_many(window, limit, wait, now)
+    burst = counter_headers.of_burst(window, limit, max(1, ceil(wait)))
+    error.headers |= {**headers, **burst}
     return error

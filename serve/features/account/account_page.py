@@ -25,6 +25,7 @@ from serve.features.account.stripe_account import StripeAccount
 from serve.surfaces.docs.manual import manual
 from serve.surfaces.docs.request_example import CodeText
 from serve.surfaces.site import formatting, page_errors, sessions
+from serve.surfaces.site.login_throttle import throttle_of
 from serve.surfaces.site.page_request import (
     EXPORT_FIELDS,
     PageRequest,
@@ -113,7 +114,7 @@ async def create_key(request: PageRequest) -> Response:
 async def new_key(request: PageRequest, label: str, *, cookie: str | None = None) -> Response:
     """Make a key and redirect to the page that shows it; `cookie` is set by the same response."""
     session = _session(request)
-    request.context.throttle.make_key(session.account.id, request.now)
+    throttle_of(request.server).make_key(session.account.id, request.now)
     try:
         _, text = await request.accounts.create_key(
             session.account.id, request.server.plans, request.now, label=label
@@ -152,7 +153,7 @@ async def create_address(request: PageRequest) -> Response:
     if request.form.get("connues") != str(len(known)):
         return await _page(request, _Notice("address_already", 409))
     label = request.form.get("libelle", "").strip()[:_LONGEST_LABEL]
-    request.context.throttle.make_key(session.account.id, request.now)
+    throttle_of(request.server).make_key(session.account.id, request.now)
     try:
         _, token = await request.accounts.create_address(
             session.account.id, request.server.plans, request.now, label=label
@@ -183,7 +184,7 @@ async def change_password(request: PageRequest) -> Response:
     Raises:
         ApiError: 429, 503.
     """
-    session, throttle = _session(request), request.context.throttle
+    session, throttle = _session(request), throttle_of(request.server)
     email = session.person.email
     device = sessions.device(request.context, request.device, email)
     throttle.log_in(request.trace.address, email, request.now, device)

@@ -14,6 +14,7 @@ from quota.ledger.people import is_email
 from serve.access.call import Response
 from serve.features.account import account_page
 from serve.surfaces.site import sessions
+from serve.surfaces.site.login_throttle import throttle_of
 from serve.surfaces.site.page_request import PageRequest, last_value
 from serve.surfaces.site.render import page, see_other
 
@@ -44,7 +45,7 @@ async def sign_up(request: PageRequest) -> Response:
         ApiError: 429, 503.
         StoreUnavailable
     """
-    plans, throttle = request.server.plans, request.context.throttle
+    plans, throttle = request.server.plans, throttle_of(request.server)
     given = {name: request.form.get(name, "").strip() for name in ("organisation", "email")}
     password = request.form.get("mot_de_passe", "")
     if wrong := _wrong_fields(request, given, password):
@@ -84,7 +85,7 @@ async def log_in(request: PageRequest) -> Response:
         ApiError: 429, 503.
         StoreUnavailable
     """
-    form, throttle = request.form, request.context.throttle
+    form, throttle = request.form, throttle_of(request.server)
     email, password = form.get("email", "").strip(), form.get("mot_de_passe", "")
     suite = form.get("suite", "")
     device = sessions.device(request.context, request.device, email)

@@ -17,6 +17,7 @@ from serve.access.call import Response
 from serve.features.account import outbox
 from serve.features.account.outbox import PATHS
 from serve.surfaces.site import page_errors
+from serve.surfaces.site.login_throttle import throttle_of
 from serve.surfaces.site.page_request import PageRequest, Session
 from serve.surfaces.site.render import page, see_other
 
@@ -73,7 +74,7 @@ async def _invite(request: PageRequest, session: Session) -> Response:
         return await _page(request, _Outcome("bad_email", 422, email=email))
     _count(request, session)
     if request.mails:
-        request.context.throttle.mail(email, request.now)
+        throttle_of(request.server).mail(email, request.now)
     ticket, token = await request.accounts.tickets.invite(
         session.account.id, email, role, request.now, mail=request.mails, lang=request.lang
     )
@@ -117,7 +118,7 @@ async def _hand_over(request: PageRequest, session: Session) -> Response:
 def _count(request: PageRequest, session: Session) -> None:
     """Count an invitation or a link. Raises ApiError 429."""
     address = request.trace.address
-    request.context.throttle.invite(session.account, session.person.id, address, request.now)
+    throttle_of(request.server).invite(session.account, session.person.id, address, request.now)
 
 
 async def _show_link(request: PageRequest, ticket: Ticket, token: str) -> Response:

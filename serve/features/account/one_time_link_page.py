@@ -15,6 +15,7 @@ from serve.access.call import Response
 from serve.features.account import outbox
 from serve.features.account.account_page import wrong_password
 from serve.surfaces.site import page_errors, sessions
+from serve.surfaces.site.login_throttle import throttle_of
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page, see_other
 
@@ -64,7 +65,7 @@ async def confirm(request: PageRequest) -> Response:
         StoreUnavailable
     """
     ticket = await _own_confirmation(request)
-    request.context.throttle.use_link(request.trace.address, ticket.id, request.now)
+    throttle_of(request.server).use_link(request.trace.address, ticket.id, request.now)
     token, person = request.segments[0], ticket.person
     if await request.accounts.tickets.confirm(token, person, request.now) is None:
         raise page_errors.lien_perime()
@@ -106,7 +107,7 @@ async def send_password_link(request: PageRequest) -> Response:
     if not request.mails or not is_email(email):
         news = "wrong" if request.mails else ""
         return page(request, "lost_password.html", status=422, news=news, email=email)
-    request.context.throttle.count_lost_password(request.trace.address, request.now)
+    throttle_of(request.server).count_lost_password(request.trace.address, request.now)
     await request.accounts.tickets.ask_for_password(
         email, request.now, mail=True, lang=request.lang
     )
@@ -115,7 +116,7 @@ async def send_password_link(request: PageRequest) -> Response:
 
 
 async def _use(request: PageRequest, kind: str) -> Response:
-    throttle, password = request.context.throttle, request.form.get("mot_de_passe", "")
+    throttle, password = throttle_of(request.server), request.form.get("mot_de_passe", "")
     ticket = await _ticket(request, kind)
     throttle.use_link(request.trace.address, ticket.id, request.now)
     if message := wrong_password(request, password):

@@ -10,15 +10,17 @@ from serve.features.account import answers
 from serve.features.account.compte import compte
 from serve.features.account.outbox import Outbox
 from serve.features.account.stripe_account import StripeAccount
+from serve.surfaces.site.login_throttle import LoginThrottle
 
 
-def open_account(context: ServerContext, _limiter: Limiter) -> OpenFeature:
-    """Open the mail and the payments of the settings.
+def open_account(context: ServerContext, limiter: Limiter) -> OpenFeature:
+    """Open the limits of log-ins, and the mail and the payments of the settings.
 
     Raises:
         NotAllowedError, OSError: one of them cannot be used.
     """
     config, holder = context.config, context.holder
+    context.services[LoginThrottle] = LoginThrottle(limiter, config.debit)
     if config.paiement:
         context.services[StripeAccount] = StripeAccount(config.paiement, config.base_url)
     if not config.courriel:

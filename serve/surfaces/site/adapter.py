@@ -90,7 +90,7 @@ class Website:
             suite = target.path if route.get else ""
             return render.see_other(f"{_LOG_IN}?suite={quote(suite, safe='/')}")
         if route.personal and session:
-            self._pages.throttle.page(session.person.id, page.now)
+            request.context.gate.account_page(session.person.id, page.now)
         handler = route.post if message.method == "POST" else route.get
         assert handler  # the method is one of the route's
         if route.kept and handler is route.get and session is None and not page.pairs:

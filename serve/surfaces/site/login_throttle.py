@@ -15,18 +15,16 @@ organisation, person and recipient, and those of free organisations by network a
 
 import asyncio
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
-from math import ceil
+from datetime import datetime
 from typing import Final, TypeVar
 
 from quota.accounts import FREE, Account
 from quota.ledger.people import fold_email
 from quota.store import passwords
-from serve.access import counter_headers
-from serve.access.burst_gate import Limiter
+from serve.access.burst_gate import Limiter, too_many
+from serve.access.context import ServerContext
 from serve.config import BurstLimits
 from serve.contract import errors
-from serve.contract.errors import ApiError
 from serve.request.client_address import bucket, network_of
 
 T = TypeVar("T")
@@ -49,8 +47,6 @@ FREE_INVITATIONS: Final = 10
 RECIPIENT_INVITATIONS: Final = 3
 # Keys and reconciliation addresses that an organisation makes per day.
 KEYS: Final = 50
-# Pages of the account per minute and person.
-PAGES: Final = 120
 
 
 class LoginThrottle:
@@ -136,21 +132,17 @@ class LoginThrottle:
         """Count a key or a reconciliation address that is made. Raises ApiError 429."""
         self._by_day(((f"cle {account}", KEYS),), now)
 
-    def page(self, person: str, now: datetime) -> None:
-        """Count a page of the account. Raises ApiError 429."""
-        self._by_minute(((f"page {person}", PAGES),), now)
-
     def _by_minute(self, limits: Iterable[tuple[str, int]], now: datetime) -> None:
         for who, limit in limits:
             wait = self._limiter.allow(who, limit, now.timestamp()).seconds
             if wait:
-                raise _too_many(limit, "minute", wait, now)
+                raise too_many("minute", limit, wait, now)
 
     def _by_day(self, limits: Iterable[tuple[str, int]], now: datetime) -> None:
         for who, limit in limits:
             wait = self._limiter.day(who, limit, now.timestamp()).seconds
             if wait:
-                raise _too_many(limit, "jour", wait, now)
+                raise too_many("jour", limit, wait, now)
 
     async def hash_password(self, password: str, *, known: bool = False) -> str:
         """The hash of a new password; of somebody `known` by a session or a link. Raises ApiError 503."""
@@ -178,7 +170,8 @@ class LoginThrottle:
             self._waiting -= 1
 
 
-def _too_many(limit: int, window: str, wait: float, now: datetime) -> ApiError:
-    seconds = max(1, ceil(wait))
-    quota = counter_headers.quota("debit", limit, limit, now + timedelta(seconds=seconds))
-    return errors.trop_de_requetes(quota, seconds, window)
+def throttle_of(server: ServerContext) -> LoginThrottle:
+    """The limits of this process, which the feature has opened."""
+    throttle = server.service(LoginThrottle)
+    assert throttle is not None
+    return throttle

@@ -21,7 +21,6 @@ from serve.request.query_string import Pairs
 from serve.surfaces.site import page_errors
 from serve.surfaces.site.cookies import Signer
 from serve.surfaces.site.facet_counts import FacetCounter
-from serve.surfaces.site.login_throttle import LoginThrottle
 from serve.surfaces.site.routes import Pages
 
 # The parameters of an export that its form has fields for.
@@ -64,7 +63,6 @@ class PageContext:
     server: ServerContext
     pages: Pages
     signer: Signer
-    throttle: LoginThrottle
     started: datetime
     facets: FacetCounter = field(default_factory=FacetCounter)
     kept: KeptPages = field(default_factory=KeptPages)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from quota.bursts import BurstLimiter, Wait
+from serve.access import burst_gate
 from serve.config import BurstLimits
 from serve.contract.errors import ApiError
 from serve.surfaces.site import login_throttle
@@ -151,9 +152,9 @@ def test_an_account_page_has_a_limit_per_person(served: Served) -> None:
     visitor, _ = member(served)
     other, _ = member(served)
 
-    seen = [visitor.get("/compte/membres").status for _ in range(login_throttle.PAGES + 5)]
+    seen = [visitor.get("/compte/membres").status for _ in range(burst_gate.ACCOUNT_PAGES + 5)]
 
-    assert seen.count(200) >= login_throttle.PAGES - 5
+    assert seen.count(200) >= burst_gate.ACCOUNT_PAGES - 5
     assert seen[-1] == 429
     assert other.get("/compte").status == 200
 
