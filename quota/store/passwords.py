@@ -1,7 +1,7 @@
 """Passwords: their argon2id hashes (RFC 9106) and the rule for new ones.
 
 A hash is slow on purpose: 64 MiB and some tens of milliseconds. These functions must therefore not
-run on an event loop, and the server bounds how many run at once (serve/surfaces/site/login_throttle.py).
+run on an event loop, and the server bounds how many run at once (serve/features/account/login_throttle.py).
 """
 
 import unicodedata

@@ -21,11 +21,11 @@ from quota.store import passwords
 from serve.access.call import Response
 from serve.access.next_plan import ENTREPRISE, MARCHE
 from serve.contract.errors import ApiError
+from serve.features.account.login_throttle import throttle_of
 from serve.features.account.stripe_account import StripeAccount
 from serve.surfaces.docs.manual import manual
 from serve.surfaces.docs.request_example import CodeText
 from serve.surfaces.site import formatting, page_errors, sessions
-from serve.surfaces.site.login_throttle import throttle_of
 from serve.surfaces.site.page_request import (
     EXPORT_FIELDS,
     PageRequest,

@@ -13,8 +13,8 @@ from typing import Final
 from quota.ledger.people import is_email
 from serve.access.call import Response
 from serve.features.account import account_page
+from serve.features.account.login_throttle import throttle_of
 from serve.surfaces.site import sessions
-from serve.surfaces.site.login_throttle import throttle_of
 from serve.surfaces.site.page_request import PageRequest, last_value
 from serve.surfaces.site.render import page, see_other
 

@@ -15,9 +15,9 @@ from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
 from quota.ledger.tickets import INVITATION, Ticket
 from serve.access.call import Response
 from serve.features.account import outbox
+from serve.features.account.login_throttle import throttle_of
 from serve.features.account.outbox import PATHS
 from serve.surfaces.site import page_errors
-from serve.surfaces.site.login_throttle import throttle_of
 from serve.surfaces.site.page_request import PageRequest, Session
 from serve.surfaces.site.render import page, see_other
 

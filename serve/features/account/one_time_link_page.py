@@ -14,8 +14,8 @@ from quota.ledger.tickets import Ticket
 from serve.access.call import Response
 from serve.features.account import outbox
 from serve.features.account.account_page import wrong_password
+from serve.features.account.login_throttle import throttle_of
 from serve.surfaces.site import page_errors, sessions
-from serve.surfaces.site.login_throttle import throttle_of
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page, see_other
 

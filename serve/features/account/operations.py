@@ -8,9 +8,9 @@ from serve.contract.feature import Feature, OpenFeature
 from serve.contract.operation import Operation
 from serve.features.account import answers
 from serve.features.account.compte import compte
+from serve.features.account.login_throttle import LoginThrottle
 from serve.features.account.outbox import Outbox
 from serve.features.account.stripe_account import StripeAccount
-from serve.surfaces.site.login_throttle import LoginThrottle
 
 
 def open_account(context: ServerContext, limiter: Limiter) -> OpenFeature:

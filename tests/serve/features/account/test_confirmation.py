@@ -5,7 +5,7 @@ from email.message import Message
 import pytest
 
 from quota.ledger.people import ADMINISTRATOR, MEMBER
-from serve.surfaces.site import login_throttle
+from serve.features.account import login_throttle
 from tests.serve.client import PLANS, Served
 from tests.serve.features.account.conftest import MailServer
 from tests.serve.features.account.test_outbox import link

@@ -11,7 +11,7 @@ from quota.bursts import BurstLimiter, Wait
 from serve.access import burst_gate
 from serve.config import BurstLimits
 from serve.contract.errors import ApiError
-from serve.surfaces.site import login_throttle
+from serve.features.account import login_throttle
 from tests.serve.client import Served
 from tests.serve.features.account.conftest import MailServer, awaited
 from tests.serve.features.account.test_outbox import link

@@ -17,8 +17,9 @@ from quota.store import passwords
 from serve.access.burst_gate import SENT
 from serve.access.context import utc_now
 from serve.contract.errors import ApiError
-from serve.surfaces.site import cookies, login_throttle
-from serve.surfaces.site.login_throttle import LoginThrottle
+from serve.features.account import login_throttle
+from serve.features.account.login_throttle import LoginThrottle
+from serve.surfaces.site import cookies
 from tests.serve.client import GENEROUS, Served, serving
 from tests.serve.clock import Clock
 from tests.serve.surfaces.site.visitor import PASSWORD, Visitor, address, member
