@@ -1,5 +1,6 @@
 """/societes/{iso}/{id}: the public preview, the announced price, one charge a month."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -647,3 +648,16 @@ def test_the_same_rank_is_said_once_and_a_far_size_in_words(tmp_path: Path) -> N
     assert text.count("N° 1 sur 5") == 1
     assert "beaucoup plus petite" in text
     assert "× plus petite" in text or "20 ×" not in text
+
+
+def test_a_record_is_an_organization_of_schema_org(served: Served) -> None:
+    html = Visitor(served).get("/societes/EE/12652512").html
+    found = re.search(r'<script type="application/ld\+json">(.*?)</script>', html)
+    assert found
+
+    told = json.loads(found[1])
+
+    assert told["@type"] == "Organization"
+    assert (told["name"], told["leiCode"]) == ("Eesti Tarkvara OÜ", "549300LKH2ZT2UYX8L57")
+    assert told["address"]["addressCountry"] == "EE"
+    assert CONTACT not in html

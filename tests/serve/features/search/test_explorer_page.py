@@ -524,3 +524,11 @@ def test_a_value_that_was_meant_is_a_link_that_keeps_the_search(
 
     assert "Vouliez-vous dire" in page
     assert f'<a href="{link}">' in page.partition('id="faute"')[2].partition("</div>")[0]
+
+
+def test_a_search_over_a_country_without_data_says_so(served: Served) -> None:
+    """X9"""
+    seen = Visitor(served).get("/?pays=AT&pays=FR")
+
+    assert "Il n’y a pas de données de : Autriche." in seen.text
+    assert "pas de données de" not in Visitor(served).get("/?pays=FR").text

@@ -1,11 +1,9 @@
-"""/tarifs, /statut, the assets, and errors as pages."""
+"""The frame of pages, the assets, the files of crawlers, and errors as pages."""
 
 import hashlib
-import json
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -17,180 +15,17 @@ from quota.store.lmdb_store import LmdbStore
 from serve.access.call import Response
 from serve.access.store_holder import StoreHolder
 from serve.config import EditorSettings
-from serve.contract import company_fields
 from serve.surfaces.site import assets, routes
 from serve.surfaces.site.page_request import PageRequest
-from tests.serve import world
 from tests.serve.access.test_unavailable import Faulty
-from tests.serve.client import PLANS, Served, serving
+from tests.serve.client import Served, serving
 from tests.serve.clock import Clock
 from tests.serve.surfaces.site.visitor import PASSWORD, Visitor, address, member
-from tests.serve.world import COMPANIES, CONTACT
 
 PAGES = ["/", "/?q=lab", "/chiffres?q=lab", "/societes/FR/552100554", "/tarifs", "/inscription",
          "/connexion", "/statut", "/sources", "/rapprochement", "/rien"]  # fmt: skip
 # What the policy would stop anyway: styles and scripts within a page, assets of other hosts.
 FORBIDDEN = re.compile(r"style=|<script>|<style| on[a-z]+=|https?://[^\"'<]*\.(js|css)")
-
-
-def test_the_prices_are_those_of_the_plans_file(served: Served) -> None:
-    """§8.1, C3, C5"""
-    text = Visitor(served).get("/tarifs").figures
-
-    for plan in PLANS.values():
-        if plan.slug != "visiteur":
-            assert plan.nom in text
-            assert str(plan.resultats_par_recherche) in text
-            assert f"{plan.exports_par_mois} × {plan.lignes_par_export}" in text
-        if plan.prix_annuel_eur:
-            assert f"{plan.prix_annuel_eur} €" in text
-    for monthly in (463, 1620, 2778):
-        assert f"ou ≈ {monthly} € HT par mois" in text
-    assert "250 € HT par an" in text
-
-
-def test_paid_plans_without_a_seller_say_so_in_one_line(served: Served) -> None:
-    """Before: `Pas en vente sur ce serveur` six times."""
-    french, english = (Visitor(served).get(f"/tarifs?lang={lang}").text for lang in ("fr", "en"))
-
-    assert french.count("pas en vente sur ce serveur") == 1
-    assert english.count("not sold on this server") == 1
-    assert french.index("pas en vente") < french.index("Découverte")
-
-
-def test_each_plan_says_what_it_has_more_than_the_one_that_it_contains(served: Served) -> None:
-    text = Visitor(served).get("/tarifs").figures.partition("Comparer")[0]
-
-    for name, contained in (
-        ("Données", "Découverte"), ("Finance d'entreprise", "Données"),
-        ("Finance de marché", "Données"), ("Intégrale", "Finance d'entreprise"),
-        ("Sur mesure", "Données"),
-    ):  # fmt: skip
-        assert re.search(rf"{name} [^:]*? Tout de {contained}, et", text), name
-    assert (
-        "Tout de Données, et 500 résultats par recherche 5000 appels par jour 60 exports par mois, "
-        "de 5000 lignes 25000 crédits par mois, soit 5000 fiches complètes Analyse d’un marché "
-        "l’outil API, compris" in text
-    )
-    assert "Tout de Données, et les modules de votre choix" in text
-
-
-@pytest.mark.parametrize("form", [{"offre": "data"}, {"pack": "1000"}, {}])
-def test_buying_is_not_open_as_a_page_and_as_json(served: Served, form: dict[str, str]) -> None:
-    """§7"""
-    page = Visitor(served).send("/tarifs", form)
-    english = Visitor(served, {"Accept-Language": "en"}).send("/tarifs", form)
-    json = Visitor(served).send("/tarifs", form, Accept="application/json")
-
-    assert (page.status, english.status, json.status) == (503, 503, 503)
-    assert "Le paiement n’est pas encore ouvert" in page.text
-    assert "Payment is not open yet" in english.text
-    assert '"code":"config"' in json.html
-    assert "Retry-After" not in {**page.headers, **json.headers}
-
-
-def test_the_status_tells_what_is_served(served: Served) -> None:
-    seen = Visitor(served).get("/statut")
-
-    assert str(served.context.published.generation) not in seen.html  # a buyer reads dates
-    assert "/metrics" not in seen.html
-    assert re.search(r"Sans arrêt depuis \d+ \w+ .* \d\d:\d\d UTC", seen.text)
-    assert f"Sociétés {len(COMPANIES)}" in seen.text
-    rows = re.findall(r"<li[^>]*><span>([^<]+)</span> <b>(\d+)</b>", seen.html)
-    assert sum(int(number) for _, number in rows) == len(COMPANIES)
-    assert dict(rows)["Allemagne"] == str(sum(one["iso2"] == "DE" for one in COMPANIES))
-    assert "Première publication" in seen.text
-    assert "Tous les pays répondent." in seen.text
-    assert "Momentanément" not in seen.text
-
-
-def test_the_status_has_the_last_publications_with_their_changes(tmp_path: Path) -> None:
-    """A buyer reads what became new, and of which register, without a call"""
-    fewer = [one for one in COMPANIES if one["iso2"] != "EE"][1:]
-    older = {**world.SOURCES, "EE": [replace(world.SOURCES["EE"][0], fichiers=())]}
-    estonian = len(COMPANIES) - len(fewer) - 1
-
-    world.publish(tmp_path, COMPANIES[1:])
-    world.publish(tmp_path, fewer, sources=older)
-    world.publish(tmp_path)
-    with serving(tmp_path) as served:
-        text = Visitor(served).get("/statut").text
-        english = Visitor(served, {"Accept-Language": "en"}).get("/statut").text
-
-    _, _, last = text.partition("Dernières publications")
-    assert f"{estonian + 1} nouvelles Fichiers plus récents : Estonie 15 janv. 2022" in last
-    assert f"Avant {estonian} retirées" in last
-    assert "Première publication" not in last
-    assert f"Before {estonian} removed" in english
-
-
-def test_the_status_names_the_countries_that_do_not_answer(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = served.context.published.status._replace(missing=("DE", "FR"))
-    monkeypatch.setattr(type(served.context.published), "status", property(lambda _: found))
-
-    text = Visitor(served).get("/statut").text
-
-    assert "Momentanément sans réponse : Allemagne, France. Les autres pays répondent." in text
-    assert "en service" not in text
-
-
-def test_the_age_of_the_data_is_that_of_the_files_and_not_of_the_build(served: Served) -> None:
-    """X9"""
-    seen = Visitor(served).get("/statut")
-
-    assert "Fichiers des registres janv. 2022 – nov. 2026 " in seen.text
-    dates = re.findall(r'<a href="/sources#(..)">([^<]+)</a>', seen.html)
-    assert dict(dates) == {"FR": "1 nov. 2026", "UK": "oct. 2026", "EE": "15 janv. 2022"}
-
-
-def test_the_sources_are_those_of_the_route(served: Served) -> None:
-    """X9"""
-    seen = Visitor(served).get("/sources")
-    english = Visitor(served, {"Accept-Language": "en"}).get("/sources")
-
-    body = served.ask("/api/v1/sources").json
-    for country in body["pays"]:
-        for one in country["sources"]:
-            assert f'<a href="{one["licence"]["adresse"]}" rel="license">' in seen.html
-            assert one["licence"]["attribution"] in seen.text
-            assert one["licence"]["attribution_en"] in english.text
-            assert all(file["nom"] in seen.text for file in one["fichiers"])
-    assert "Aucune source n’est déclarée" in seen.text  # Germany
-    assert "Autriche, " in seen.text.partition("Pays sans données")[2]
-    row = re.search(r"Site web[^\n]*?</th>((<td class=\"h\d\">(<?\d+|–|·)</td>)+)", seen.html)
-    assert row
-    assert row[1].count("<td") == sum(country["n_societes"] > 0 for country in body["pays"])
-
-
-def test_fields_of_the_same_companies_share_a_row_and_none_is_left_out(served: Served) -> None:
-    seen = Visitor(served, {"Accept-Language": "en"}).get("/sources")
-
-    body = served.ask("/api/v1/sources").json
-    counted = {champ for country in body["pays"] for champ in country["champs"]}
-    _, _, fields = seen.text.partition("Known fields Share")
-    for field in company_fields.fields():
-        assert field.champ not in counted or field.title["en"] in fields
-    filled = [country["champs"] for country in body["pays"] if country["n_societes"]]
-    groups = {tuple(own.get(champ) for own in filled) for champ in counted}
-    everywhere = {tuple(1.0 for _ in filled)}
-    assert seen.html.partition('id="champs"')[2].count('<th scope="row">') == len(
-        groups - everywhere
-    )
-
-
-def test_a_time_of_import_is_told_once(served: Served) -> None:
-    seen = Visitor(served).get("/sources")
-
-    days = {
-        one["importe"][:10]
-        for country in served.ask("/api/v1/sources").json["pays"]
-        for one in country["sources"]
-    }
-    assert len(days) == 1
-    assert seen.text.count(", lus le ") == 1
-    assert "Importé" not in seen.text
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -204,51 +39,6 @@ def test_every_page_credits_its_sources(served: Served, path: str, lang: str, wo
         assert footer.count(f"{name} &amp; {end}") == 1
     assert footer.count('rel="license"') == 5
     assert '<a href="/sources">' in footer
-
-
-def test_a_public_page_names_no_setting(served: Served) -> None:
-    """The operator reads of them at the start of the server"""
-    missing = Visitor(served).get("/mentions-legales")
-
-    assert missing.status == 200
-    assert "ne s’est pas encore nommé" in missing.text
-    assert "editeur" not in missing.text
-
-
-@pytest.mark.parametrize(
-    ("lang", "words"),
-    [
-        (
-            "fr",
-            ["peut s’y opposer", "l’historique des changements oublie la valeur", "grand public"],
-        ),
-        ("en", ["may object", "the history of changes forgets the value", "consumer provider"]),
-    ],
-)
-def test_the_notice_says_how_to_object_and_which_mailboxes_stay(
-    served: Served, lang: str, words: list[str]
-) -> None:
-    text = Visitor(served, {"Accept-Language": lang}).get("/mentions-legales").text
-
-    assert [word for word in words if word not in text] == []
-
-
-def test_the_address_of_the_privacy_notice_leads_to_it(served: Served) -> None:
-    """Before: 404."""
-    reply = Visitor(served).get("/confidentialite")
-
-    assert (reply.status, reply.headers["Location"]) == (303, "/mentions-legales#confidentialite")
-    html = Visitor(served).get("/mentions-legales").html
-    section = html.split('id="confidentialite"')[1].split("<h2")[0]
-    assert "peut s’y opposer" in section
-
-
-def test_a_search_over_a_country_without_data_says_so(served: Served) -> None:
-    """X9"""
-    seen = Visitor(served).get("/?pays=AT&pays=FR")
-
-    assert "Il n’y a pas de données de : Autriche." in seen.text
-    assert "pas de données de" not in Visitor(served).get("/?pays=FR").text
 
 
 @pytest.mark.parametrize(
@@ -480,19 +270,6 @@ def test_every_kind_of_page_says_what_it_is_and_in_which_languages(served: Serve
     assert len({text for (text,) in told}) == len(kinds) - 1  # that of /docs and of its search
 
 
-def test_a_record_is_an_organization_of_schema_org(served: Served) -> None:
-    html = Visitor(served).get("/societes/EE/12652512").html
-    found = re.search(r'<script type="application/ld\+json">(.*?)</script>', html)
-    assert found
-
-    told = json.loads(found[1])
-
-    assert told["@type"] == "Organization"
-    assert (told["name"], told["leiCode"]) == ("Eesti Tarkvara OÜ", "549300LKH2ZT2UYX8L57")
-    assert told["address"]["addressCountry"] == "EE"
-    assert CONTACT not in html
-
-
 @pytest.mark.parametrize(
     "path", ["/robots.txt", "/sitemap.xml", "/sitemap/pages.xml", "/sitemap/FR.xml"]
 )
@@ -554,27 +331,3 @@ def test_crawlers_find_the_searches_of_each_country(served: Served) -> None:
     assert {visitor.get(place.removeprefix(origin)).status for place in places} == {200}
     assert visitor.get("/sitemap/XX.xml").status == 404
     assert visitor.get("/favicon.ico").headers["Content-Type"] == "image/svg+xml"
-
-
-def test_the_status_names_the_countries_with_old_files_first(served: Served) -> None:
-    text = Visitor(served).get("/statut").text
-    first, _, rest = text.partition("Par pays")[2].partition("Tous les pays")
-
-    assert "Estonie, 15 janv. 2022" in first  # years before the clock of the tests
-    assert "France" not in first
-    assert "France" in rest
-
-
-def test_a_source_leads_to_the_companies_of_its_country(served: Served) -> None:
-    page = Visitor(served).get("/sources").html
-
-    assert '<a href="/?pays=FR">' in page
-    assert ">·</td>" in page
-    assert ">0</td>" not in page.partition('id="champs"')[2]
-
-
-def test_a_plan_that_is_made_to_measure_has_no_fixed_numbers(served: Served) -> None:
-    text = Visitor(served).get("/tarifs").figures
-    measured = next(plan for plan in served.context.plans.values() if plan.sur_mesure)
-
-    assert f"dès {measured.resultats_par_recherche}" in text
