@@ -1,6 +1,7 @@
 """Analyses: ratios of a company beside its sector, comparable companies, and the figures of a market (X11).
 
 For a credit analyst and an investor; the analyses of a company and of a market are modules of a plan, in credits.
-`entreprise`, `comparables` and `marche` answer the routes, the last two from figures of `shards/analyses`; `pages` has
-the page of an analysis. `answers` has the objects of the API, `tools` the tools of assistants.
+`entreprise` (with `ratio_peers`, the sector), `comparables` and `marche` answer the routes, the last two from
+`shards/analyses`; `pages` has the page of an analysis. `answers` has the objects of the API, `tools` the tools of
+assistants.
 """
