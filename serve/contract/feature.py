@@ -5,12 +5,12 @@ their names, each by the surface that shows them: `answers`, `pages`, `tools`. S
 feature that is taken out of the list leaves nothing behind.
 """
 
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Annotated, Any, Final, NamedTuple, get_args, get_origin
 
 from serve.contract import answers, errors, record_answers, search_answers
@@ -44,11 +44,13 @@ class Feature(NamedTuple):
     Attributes:
         package: its folder, `serve.features.search`.
         open: opens it in a process, with the context and the burst limiter; most have nothing to open.
+        guides: the slugs of its guides, `templates/docs/guides/{slug}.html`, with their places among all guides.
     """
 
     package: str
     operations: tuple[Operation, ...] = ()
     open: Callable[[Any, Any], OpenFeature] | None = None
+    guides: Mapping[str, int] = MappingProxyType({})
 
     @property
     def name(self) -> str:

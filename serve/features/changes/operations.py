@@ -27,4 +27,5 @@ FEATURE: Final = Feature(
             headers=["X-Donnees-Version"],
         ),
     ),
+    guides={"suivi": 50},
 )  # fmt: skip

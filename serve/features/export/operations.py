@@ -86,4 +86,5 @@ FEATURE: Final = Feature(
         ),
     ),
     open_export,
+    guides={"exports": 70},
 )  # fmt: skip

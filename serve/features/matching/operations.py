@@ -81,4 +81,5 @@ FEATURE: Final = Feature(
             headers=(), refusals=[404], parameters=PINNED, path_parameters=(adapter.JETON, adapter.SOCIETE),
         ),
     ),
+    guides={"rapprochement": 60},
 )  # fmt: skip

@@ -150,11 +150,12 @@ def test_a_message_is_given_all_its_values(name: str) -> None:
 def test_every_text_of_a_feature_is_used() -> None:
     known = {name for one in PRODUCT.operations for name in (one.id, one.text) if name}
     quoted = {"service"}
+    guides = {slug for part in (*PRODUCT.features, *PRODUCT.surfaces) for slug in part.guides}
     parameters = {
         *(each for one in PRODUCT.operations for each in (*one.parameters, *one.path_parameters)),
         *(each for tool in tools(PRODUCT).values() for each in tool.arguments),
     }
 
     assert {
-        of for of, part in feature_texts() if part in ("summary", "description")
-    } <= known | quoted | {parameter.component for parameter in parameters}
+        of for of, part in feature_texts() if part in ("summary", "description", "guide")
+    } <= known | quoted | guides | {parameter.component for parameter in parameters}
