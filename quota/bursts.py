@@ -43,7 +43,7 @@ import lmdb
 from quota.store.write_lock import WriteLock
 
 WINDOW: Final = 60 * 10**9
-DAY_S: Final = 86_400  # the day of a visitor
+DAY_S: Final = 86_400
 
 # A decision takes microseconds, so a longer wait means that a process with the lock is stopped.
 PATIENCE_S: Final = 5.0
@@ -79,7 +79,7 @@ _LONGEST: Final = 4_096  # bytes of such a path (PATH_MAX)
 _FLAGS: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-# -- one bucket ----------------------------------------------------------------------
+# -- a bucket ------------------------------------------------------------------------
 
 
 class Wait(NamedTuple):
