@@ -112,7 +112,7 @@ bench: $(READY) ## build COMPANIES (200000) synthetic companies and search them 
 # A test that rewrites its golden file fails on purpose: read the diff, then run the tests again.
 golden: $(READY) ## rewrite tests/golden and the examples of the API; read the diff, then run the tests
 	-@UPDATE_GOLDEN=1 $(PY) -m pytest -k golden
-	@git --no-pager diff --stat -- tests/golden serve/surfaces/docs/examples.json
+	@git --no-pager diff --stat -- tests/golden 'serve/features/*/examples.json'
 
 clean:    ## remove files that can be made again, except .venv
 	rm -rf $(DEMO) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -4,6 +4,7 @@
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -14,13 +15,15 @@ FOLDER: Final = Path(__file__).parent / "golden"
 
 def check(name: str, content: str) -> None:
     """Compare `content` with the golden file `name`."""
-    check_file(FOLDER / name, content)
+    check_files({FOLDER / name: content})
 
 
-def check_file(path: Path, content: str) -> None:
-    """Compare `content` with a golden file of another folder."""
+def check_files(contents: Mapping[Path, str]) -> None:
+    """Compare contents with golden files of other folders."""
     if os.environ.get("UPDATE_GOLDEN"):
-        path.write_text(content)
-        pytest.fail(f"{path.name} was rewritten; run the tests again and read the diff")
+        for path, content in contents.items():
+            path.write_text(content)
+        names = ", ".join(sorted({path.name for path in contents}))
+        pytest.fail(f"{names} were rewritten; run the tests again and read the diff")
 
-    assert content == path.read_text()
+    assert contents == {path: path.read_text() for path in contents}

@@ -144,7 +144,23 @@ TOOLS = (OperationTool("count_births", quotes=False),)
 countBirths,summary,Compter les créations,Count births
 countBirths,description,Combien de sociétés d’un pays ont commencé.,How many companies of a country began.
 annee,description,La première année.,The first year.
+annee,aliases,since_year,since_year
 count_births,tool,,Ask for one country.
+""",
+        ),
+    ),
+    f"{_FEATURE}/examples.json": (
+        (
+            "",
+            """{
+  "naissances": {
+    "route": "naissances",
+    "status": 200,
+    "place": 1000,
+    "summary": {"fr": "L’Estonie", "en": "Estonia"},
+    "value": {"pays": "EE", "annee": 2000, "total": 7}
+  }
+}
 """,
         ),
     ),
@@ -179,6 +195,8 @@ with serving(data) as served:
     assert served.ask("/api/v1/naissances?pays=ee", headers=key).json["annee"] == 2000
     assert served.ask("/api/v1/naissances?annee=3", headers=key).code == "parametre_invalide"
     assert served.ask("/api/v1/naissances?year=3", headers=key).code == "parametre_inconnu"
+    wrong = served.ask("/api/v1/naissances?since_year=3", headers=key).json
+    assert wrong["suggestions"] == {"since_year": ["annee"]}, wrong
     conformance.check("GET", path, 200, reply.headers, reply.body)
     assert served.ask(path, headers={**key, "If-None-Match": reply.headers["ETag"]}).status == 304
     assert served.ask("/api/v1/naissances", "DELETE").headers["Allow"] == "GET, HEAD, OPTIONS"
@@ -187,6 +205,9 @@ with serving(data) as served:
     described = served.ask("/openapi.json").json
     assert set(described["components"]["schemas"]["Naissances"]["properties"]) == {"pays", "annee", "total"}
     assert described["components"]["parameters"]["annee"]["description"] == "The first year."
+    shown_examples = described["paths"]["/api/v1/naissances"]["get"]["responses"]["200"]["content"]["application/json"]
+    assert list(shown_examples["examples"]) == ["naissances"]
+    assert described["components"]["examples"]["naissances"]["value"]["total"] == 7
     html = {"Accept": "text/html"}
     assert "Compter les créations" in served.ask("/docs/routes/countBirths", headers=html).body.decode()
     for lang, menu, heading in (("fr", "Créations", "Sociétés créées"), ("en", "Births", "Companies that began")):
@@ -341,7 +362,7 @@ def test_a_field_is_a_column_of_the_input_a_key_of_the_record_and_its_texts(tmp_
 
 @pytest.mark.slow
 def test_a_feature_is_one_folder_and_one_line(tmp_path: Path) -> None:
-    """A route with two parameters, an answer of three fields, a page and a tool, in both languages."""
+    """A route with two parameters, an answer of three fields, an example, a page and a tool, in both languages."""
     copy = tmp_path / "copy"
     copy_program(copy)
 

@@ -1,8 +1,9 @@
 """A feature of the service, and the product: the features and surfaces that `serve/app.py` lists.
 
 A feature is a folder of `serve/features` that declares itself in `operations.py`. The modules beside it are read by
-their names, each by the surface that shows them: `answers`, `pages`, `tools`. So a surface knows no feature, and a
-feature that is taken out of the list leaves nothing behind.
+their names, each by the surface that shows them: `answers`, `pages`, `tools`. So are its files: `texts.csv`,
+`headers.csv`, and `examples.json` with answers that `make golden` records. A surface knows no feature, and a feature
+that is taken out of the list leaves nothing behind.
 """
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -13,11 +14,13 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Annotated, Any, Final, NamedTuple, get_args, get_origin
 
+import orjson
+
 from serve.contract import answers, errors, record_answers, search_answers
 from serve.contract.declaration import Component, Schema, component_name, component_schema
 from serve.contract.errors import ApiError
 from serve.contract.operation import Operation
-from serve.contract.text import Lang, Text
+from serve.contract.text import TABLES, Lang, Text, read_rows
 
 _API: Final = "/api/v1/"
 
@@ -58,6 +61,16 @@ class Feature(NamedTuple):
         return self.package.rpartition(".")[2]
 
 
+class Example(NamedTuple):
+    """A recorded answer of a route (`Operation.route`); `summary` describes the request."""
+
+    route: str
+    status: int
+    place: int
+    summary: Text
+    value: Any
+
+
 class Product:
     """Features and the surfaces that show them. Equal to itself alone, so that documents are made once for each."""
 
@@ -74,6 +87,25 @@ class Product:
     def operation(self, name: str) -> Operation | None:
         """The operation with this id; None where its feature is left out."""
         return next((one for one in self.operations if one.id == name), None)
+
+    @cached_property
+    def examples(self) -> dict[str, Example]:
+        """The answers in `examples.json` of features by name, in the order of their places."""
+        entries = {
+            name: Example(**{**entry, "summary": Text(**entry["summary"])})
+            for folder in self.folders()
+            if (file := folder / "examples.json").exists()
+            for name, entry in orjson.loads(file.read_bytes()).items()
+        }
+        return dict(sorted(entries.items(), key=lambda entry: entry[1].place))
+
+    @cached_property
+    def headers(self) -> tuple[dict[str, str], ...]:
+        """The response headers (§2.2, §4.6, contract D3, D11, F7, G7 to G10): shared ones, then those of features."""
+        folders = [
+            folder for folder in (TABLES, *self.folders()) if (folder / "headers.csv").exists()
+        ]
+        return tuple(row for folder in folders for row in read_rows(folder / "headers.csv"))
 
     def unknown_path(self, path: str) -> ApiError:
         """The error 404 of a path that is neither an operation nor a page: it names the paths below /api/v1."""

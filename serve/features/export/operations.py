@@ -20,6 +20,18 @@ from serve.surfaces.site.page_request import Downloads
 
 _PATH: Final = "/api/v1/export"
 
+_HEADERS: Final = (
+    "X-Export-Lignes",
+    "X-Export-Total",
+    "X-Export-Plafond",
+    "X-Export-Comptes",
+    "X-Export-Comptes-Plafond",
+    "X-Export-Ids-Inconnus",
+    "X-Export-Ids-Inconnus-Total",
+    "X-Export-Activites",
+    "X-Export-Activites-Total",
+    "X-Export-Coordonnees",
+)
 DemandeExport: Final[type] = component(
     "Ce qu’il faut exporter ; un objet vide est la base entière. Une liste peut aussi être un tableau.",
     "What to export; an empty object is the whole base. A list may be an array, too.",
@@ -77,12 +89,12 @@ FEATURE: Final = Feature(
     (
         Operation(
             "exportCompanies", _PATH, "export", "file", "Companies", adapter.respond, place=180,
-            account=True, head=False, parameters=parameters.EXPORT, refusals=[406],
+            account=True, head=False, parameters=parameters.EXPORT, headers=_HEADERS, refusals=[406],
         ),
         Operation(
             "exportCompaniesFromBody", _PATH, "export", "file", "Companies", adapter.respond, place=190,
             method="POST", account=True, body=DemandeExport, bodies=BODIES, largest=json_body.LARGEST,
-            refusals=[406],
+            headers=_HEADERS, refusals=[406],
         ),
     ),
     open_export,

@@ -16,7 +16,6 @@ from serve.contract.text import Lang, Text
 from serve.http import static_pages
 from serve.http.static_pages import StaticPage
 from serve.surfaces.docs import prose, responses
-from serve.surfaces.docs.examples import EXAMPLES
 from serve.surfaces.docs.paths import paths
 from serve.surfaces.docs.responses import headers
 from shards.codec.record import CONTACTS
@@ -85,10 +84,10 @@ def document(
             },
             "responses": error_responses,
             "parameters": _parameters(product, words, lang),
-            "headers": headers(lang),
+            "headers": headers(product, lang),
             "examples": {
                 name: {"summary": example.summary.in_language(lang), "value": example.value}
-                for name, example in EXAMPLES.items()
+                for name, example in product.examples.items()
             },
             "securitySchemes": {
                 "cle": {

@@ -13,7 +13,6 @@ from serve.contract.operation import Operation
 from serve.contract.parameters import VERSION
 from serve.contract.text import Lang
 from serve.surfaces.docs import responses
-from serve.surfaces.docs.examples import EXAMPLES
 from serve.surfaces.docs.responses import (
     JSON,
     answer,
@@ -99,7 +98,7 @@ def _parameters(operation: Operation) -> list[Schema]:
 def _responses(product: Product, operation: Operation, lang: Lang) -> dict[str, Schema]:
     refused = refusals(product, operation, _statuses(operation), lang)
     if operation.kind == "file":
-        return {"200": export_file(), **refused}
+        return {"200": export_file(operation), **refused}
     if operation.kind == "document":
         unchanged = {
             "description": "The caller has it already.",
@@ -114,7 +113,7 @@ def _responses(product: Product, operation: Operation, lang: Lang) -> dict[str, 
     made = (
         _media_answer(operation, (*always, *own))
         if operation.media
-        else _answer(operation, (*always, *own), lang)
+        else _answer(product, operation, (*always, *own), lang)
     )
     # A 304 has no body, so it leads to no next page.
     kept = tuple(name for name in own if name != "Link")
@@ -122,11 +121,11 @@ def _responses(product: Product, operation: Operation, lang: Lang) -> dict[str, 
     return {"200": made, **tagged, **refused}
 
 
-def _answer(operation: Operation, names: tuple[str, ...], lang: Lang) -> Schema:
+def _answer(product: Product, operation: Operation, names: tuple[str, ...], lang: Lang) -> Schema:
     """The 200 of an operation with an object."""
     examples = [
         name
-        for name, made in EXAMPLES.items()
+        for name, made in product.examples.items()
         if made.route == operation.route and made.status == 200
     ]
     named = component_name(operation.answer)

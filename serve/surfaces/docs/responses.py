@@ -5,26 +5,23 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any, Final
 
 from serve.contract import export_tables
 from serve.contract.answers import DetailsErreur, Erreur
 from serve.contract.declaration import KnownValues, Schema, component_schema, schema, with_keywords
 from serve.contract.errors import CODES
-from serve.contract.feature import Product
+from serve.contract.feature import Example, Product
 from serve.contract.operation import Link, Operation
-from serve.contract.text import Lang, Text, read_rows
+from serve.contract.text import Lang, Text
 from serve.surfaces.docs import prose
-from serve.surfaces.docs.examples import EXAMPLES, Example
 
-# Of the headers (§2.2, §4.6, contract D3, D11, F7, G7 to G10), by their type in headers.csv.
+# Of headers, by their type in headers.csv.
 _SCHEMAS: Final[Mapping[str, Schema]] = {
     "text": {"type": "string"},
     "count": {"type": "integer", "minimum": 0},
     "flag": {"type": "string", "enum": ["true", "false"]},
 }
-_ROWS: Final = read_rows(Path(__file__).with_name("headers.csv"))
 
 
 # Headers that go together.
@@ -34,7 +31,6 @@ METER: Final = (
 CALLS: Final = ("X-Plafond-Resultats", *METER)
 CREDITS: Final = ("X-Credits-Debites", "X-Credits-Restants")
 TAGGED: Final = ("ETag", "Cache-Control", "Vary", "X-Donnees-Version")
-EXPORT: Final = tuple(row["name"] for row in _ROWS if row["name"].startswith("X-Export-"))
 
 
 JSON: Final = "application/json"
@@ -60,10 +56,11 @@ _ERRORS: Final = ("Cache-Control", "Content-Language", "Vary", "X-Donnees-Versio
 STATUSES: Final = (400, 401, 402, 403, 404, 406, 409, 413, 414, 415, 429, 500, 503)
 
 
-def headers(lang: Lang) -> dict[str, Schema]:
+def headers(product: Product, lang: Lang) -> dict[str, Schema]:
     """The headers by name, with texts in `lang`."""
     return {
-        row["name"]: {"description": row[lang], "schema": _SCHEMAS[row["type"]]} for row in _ROWS
+        row["name"]: {"description": row[lang], "schema": _SCHEMAS[row["type"]]}
+        for row in product.headers
     }
 
 
@@ -87,7 +84,7 @@ def answer(
 
     Args:
         contents: the schema of each media type.
-        examples: names of serve/surfaces/docs/examples.py.
+        examples: names of `Product.examples`.
     """
     shown = {"examples": {name: ref(name, "examples") for name in examples}} if examples else {}
     return {
@@ -113,7 +110,7 @@ def not_modified(*names: str) -> Schema:
     }
 
 
-def export_file() -> Schema:
+def export_file(operation: Operation) -> Schema:
     """The 200 of an export: a schema per media type; the columns are those of two schemas (X7)."""
     names = ("Content-Disposition", "Cache-Control", "Vary", "Link", "X-Donnees-Version")
     binary: Schema = {"type": "string", "format": "binary"}
@@ -130,7 +127,7 @@ def export_file() -> Schema:
         kinds[export_tables.PARQUET]: binary,
         export_tables.ZIP: binary,
     }
-    return answer(prose.EXPORT_FILE, contents, (*names, *EXPORT, *METER))
+    return answer(prose.EXPORT_FILE, contents, (*names, *operation.headers, *METER))
 
 
 def refusals(
@@ -188,7 +185,7 @@ def _error_answer(product: Product, status: int, shown: Schema, route: str = "")
     content: dict[str, Any] = {"schema": shown}
     examples = [
         name
-        for name, example in EXAMPLES.items()
+        for name, example in product.examples.items()
         if example.status == status and _place(product, example) == route
     ]
     if examples:

@@ -236,7 +236,7 @@ def all_texts(value: Any) -> Iterator[str]:
 
 def test_every_header_that_browsers_may_read_is_described() -> None:
     """G2"""
-    assert set(EXPOSED) <= set(headers("en"))
+    assert set(EXPOSED) <= set(headers(PRODUCT, "en"))
 
 
 def test_every_plan_is_described_with_its_figures() -> None:

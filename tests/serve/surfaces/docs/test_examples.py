@@ -1,4 +1,4 @@
-"""The examples of the document are answers of the bundled data (serve/surfaces/docs/examples.json)."""
+"""The examples of the document are answers of the bundled data (`examples.json` of features)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from quota.ledger.calls import Purchase
-from serve.surfaces.docs.examples import FILE
+from serve.app import PRODUCT
 from tests import golden
 from tests.serve.client import PLANS, Customer, Served, serving
 from tests.serve.clock import Clock
@@ -96,19 +96,28 @@ def test_the_examples_are_golden(demo: Served) -> None:
     """Every one is asked for again; `make golden` rewrites them."""
     callers = {"visiteur": {}, "refused": BAD, "data": demo.customer("data").headers}
     callers |= {"poor": _poor(demo).headers, "spent": _spent(demo).headers}
-    examples = {}
-    for name, route, summary, path, who in ASKED:
+    folders = list(PRODUCT.folders())
+    parts = zip((*PRODUCT.features, *PRODUCT.surfaces), folders, strict=True)
+    of_routes = {one.route: folder for part, folder in parts for one in part.operations}
+    examples: dict[Path, dict[str, Any]] = {}
+    for place, (name, route, summary, path, who) in enumerate(ASKED, 1):
         reply = demo.ask(path, headers=callers[who])
         value = _cut(reply.json) if route != "compte" else _anonymous(reply.json)
         french, english = (summary, summary) if isinstance(summary, str) else summary
-        examples[name] = {
+        examples.setdefault(of_routes[route], {})[name] = {
             "route": route,
             "status": reply.status,
+            "place": 10 * place,
             "summary": {"fr": french, "en": english},
             "value": value,
         }
 
-    golden.check_file(FILE, orjson.dumps(examples, option=orjson.OPT_INDENT_2).decode() + "\n")
+    recorded_before = {folder for folder in folders if (folder / "examples.json").exists()}
+    assert set(examples) >= recorded_before
+    golden.check_files({
+        folder / "examples.json": orjson.dumps(recorded, option=orjson.OPT_INDENT_2).decode() + "\n"
+        for folder, recorded in examples.items()
+    })  # fmt: skip
 
 
 def _poor(demo: Served) -> Customer:
