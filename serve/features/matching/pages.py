@@ -31,7 +31,6 @@ from serve.features.matching import (
     list_file,
     list_page,
     stored_lists,
-    table_lines,
     xlsx_file,
 )
 from serve.features.matching.answers import Rapprochement
@@ -152,7 +151,7 @@ async def _answer_to_table(
         return await _page(request, table=table, pieces=await _pieces(request, table))
     country = request.form.get("pays", "")
     asked = await loop_guard.parse(
-        sent, partial(table_lines.lines, table, generation.names, _CANDIDATES, country)
+        sent, partial(list_file.lines, table, generation.names, _CANDIDATES, country)
     )
     kept = len(asked.lines) if request.session else _rows_of_visitor(asked)
     matched, outcome = await _match(request, asked)

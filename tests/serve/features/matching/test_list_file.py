@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from serve.contract.errors import ApiError
-from serve.features.matching import list_file, table_lines
+from serve.features.matching import list_file
 from serve.features.matching.line_list import ListedLine
 from serve.features.matching.list_file import ListFile
 from tests.serve.asking import NAMES
@@ -26,7 +26,7 @@ def read_list(text: str) -> ListFile:
 def _lines(cells: tuple[str, ...]) -> tuple[ListedLine, ...]:
     """The lines of a list with these dates of creation."""
     rows = "".join(f"Siemens AG;{cell}\n" for cell in cells)
-    return table_lines.lines(read_list(f"nom;date de création\n{rows}"), NAMES, 3).lines
+    return list_file.lines(read_list(f"nom;date de création\n{rows}"), NAMES, 3).lines
 
 
 @pytest.mark.parametrize(
