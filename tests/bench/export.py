@@ -19,9 +19,9 @@ from typing import Final, NamedTuple
 
 from quota.plans import load
 from serve.contract.export_tables import CSV, NDJSON, PARQUET
-from serve.features.export.tables import table_files
+from serve.features.export import tables
 from serve.features.export.workbook import book
-from serve.features.export.workbook.export_request import ExportRequest
+from serve.features.export.workbook.export_data import ExportRequest
 from serve.request.values import FileOptions
 from shards.generations import generation_files, pointer
 from shards.query import Query
@@ -99,7 +99,7 @@ def _workbook(request: ExportRequest, path: Path, folder: Path) -> None:
 
 def _table(request: ExportRequest, path: Path, folder: Path) -> None:
     with generation_files.load(request.folder.parent, request.folder.name) as generation:
-        table_files.make(request, generation, path, folder)
+        tables.make(request, generation, path, folder)
 
 
 def _cost(make: Make, request: ExportRequest, path: Path, folder: Path) -> Cost:

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from itertools import accumulate
 from typing import Final, NamedTuple
 from urllib.parse import quote, urlencode
@@ -18,7 +19,7 @@ from quota.errors import StoreUnavailable
 from quota.periods import iso
 from quota.plans import Plan
 from quota.results import CountedExport, Reservation
-from serve.access import admission, billing, rights
+from serve.access import admission, billing, loop_guard, rights
 from serve.access.admission import AdmittedCaller
 from serve.access.billing import Counting
 from serve.access.call import Response
@@ -29,11 +30,13 @@ from serve.contract import errors, parameters
 from serve.contract.files import OwnList, attachment, file_name, list_name
 from serve.contract.text import Text
 from serve.features.export import worker_pool
-from serve.features.export.workbook.export_request import ExportRequest, ExportResult
+from serve.features.export.workbook.export_data import ExportRequest, ExportResult
 from serve.features.export.worker_pool import ClientGoneError, Exporter, ExportFile, MakingError
 from serve.generation import company_ids
+from serve.http import body_reader
+from serve.http.http_request import HttpRequest
 from serve.observe.request_trace import RequestTrace
-from serve.request import reader
+from serve.request import json_body, query_string, reader
 from serve.request.query_string import Pairs
 
 # Longer than any export can take, so that a reservation expires only if its process is gone.
@@ -260,3 +263,36 @@ def _named(values: Sequence[str] | None, header: str) -> Headers:
     ends = accumulate(len(name) + len(",") for name in names)
     named = [name for name, end in zip(names, ends, strict=True) if end <= _LONGEST_NAMED + 1]
     return total | ({header: ",".join(named)} if named else {})
+
+
+async def respond(request: HttpRequest) -> Response:
+    """The file that a request asks for, for a caller with an account (A3).
+
+    Raises:
+        ApiError: 400, 406, 413, 415: the request is invalid; 401, 429, 503: see `make_export`.
+        StoreUnavailable: not counted, or `maybe_done`.
+    """
+    message = request.message
+    admitted = await admission.admit(
+        request.context, request.authorization, request.trace, billing.current_exports
+    )
+    return await make_export(
+        request.context,
+        admitted,
+        ExportCall(
+            lambda: _pairs(request),
+            message.headers.get("Accept"),
+            request.is_gone,
+            # An account was found, so there is one header with a key.
+            (rights.token(request.authorization[0]) or "")[-4:] if admitted.counting else "",
+        ),
+        request.trace,
+    )
+
+
+async def _pairs(request: HttpRequest) -> Pairs:
+    message, target = request.message, request.target
+    if message.method != "POST":
+        return query_string.pairs(target.query)
+    raw = await body_reader.json_body(message, target.query)
+    return await loop_guard.parse(len(raw), partial(json_body.pairs, raw))

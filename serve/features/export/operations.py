@@ -13,7 +13,7 @@ from serve.contract.declaration import body_of_parameters, component
 from serve.contract.feature import Feature, OpenFeature
 from serve.contract.operation import BodyExample, Operation
 from serve.contract.text import Text
-from serve.features.export import adapter, form
+from serve.features.export import export, pages
 from serve.features.export.worker_pool import Exporter, WorkerPool
 from serve.request import json_body
 from serve.surfaces.site.page_request import Downloads
@@ -63,7 +63,7 @@ def open_export(context: ServerContext, limiter: Limiter) -> OpenFeature:
     context.services[Exporter] = Exporter(
         pool, limiter, debit.exports, debit.exports_abandonnes, context.now
     )
-    context.services[Downloads] = Downloads(form.download)
+    context.services[Downloads] = Downloads(pages.download)
     context.metrics.exports = pool
 
     async def release() -> None:
@@ -88,11 +88,11 @@ FEATURE: Final = Feature(
     __package__,
     (
         Operation(
-            "exportCompanies", _PATH, "export", "file", "Companies", adapter.respond, place=180,
+            "exportCompanies", _PATH, "export", "file", "Companies", export.respond, place=180,
             account=True, head=False, parameters=parameters.EXPORT, headers=_HEADERS, refusals=[406],
         ),
         Operation(
-            "exportCompaniesFromBody", _PATH, "export", "file", "Companies", adapter.respond, place=190,
+            "exportCompaniesFromBody", _PATH, "export", "file", "Companies", export.respond, place=190,
             method="POST", account=True, body=DemandeExport, bodies=BODIES, largest=json_body.LARGEST,
             headers=_HEADERS, refusals=[406],
         ),

@@ -1,8 +1,47 @@
-"""The form of a page that asks for an export."""
+"""POST /export: the file of a search, for a person who is logged in (extensions X10).
+
+It is the export of the API with the rights and the meter of the organisation's plan, whatever its keys may do; a
+form with the token of the session asks for it, never a link. The form is templates/export_form.html.
+"""
 
 from typing import Final
 
-from serve.features.export import form
+from serve.access import admission, billing
+from serve.access.call import Response
+from serve.contract.files import OwnList
+from serve.features.export import export
+from serve.features.export.export import ExportCall
+from serve.request import query_string
+from serve.request.query_string import Pairs
+from serve.surfaces.site.page_request import EXPORT_FIELDS, PageRequest, pairs_without
 from serve.surfaces.site.routes import WebRoute
 
-PAGES: Final = (WebRoute("/export", "export-page", post=form.download, personal=True),)
+# The parameters of a page of results that an export does not have.
+_OF_A_PAGE: Final = ("limit", "offset", "version", "lang")
+
+
+async def download(request: PageRequest, own: OwnList | None = None) -> Response:
+    """The file, counted as an export of the month; that of a list has its name.
+
+    Raises:
+        ApiError: 400, 409, 429, 503, each shown as a page; nothing is counted.
+        StoreUnavailable: not counted, or `maybe_done`.
+    """
+
+    async def read() -> Pairs:
+        form = request.form
+        search = query_string.pairs(form.get("recherche", "").removeprefix("?"))
+        named = [(name, form[name]) for name in EXPORT_FIELDS if form.get(name)]
+        return (
+            *pairs_without(search, (*_OF_A_PAGE, *EXPORT_FIELDS)),
+            *named,
+            ("lang", request.lang),
+        )
+
+    server, trace = request.server, request.trace
+    admitted = await admission.admit_caller(server, request.caller, trace, billing.current_exports)
+    call = ExportCall(read, None, request.is_gone, own=own)
+    return await export.make_export(server, admitted, call, trace)
+
+
+PAGES: Final = (WebRoute("/export", "export-page", post=download, personal=True),)

@@ -15,9 +15,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
-from serve.features.export.tables import table_files
+from serve.features.export import tables
 from serve.features.export.workbook import book
-from serve.features.export.workbook.export_request import ExportRequest, ExportResult
+from serve.features.export.workbook.export_data import ExportRequest, ExportResult
 from shards.errors import ShardError
 from shards.generations import generation_files
 from shards.generations.generation_files import Generation
@@ -96,7 +96,7 @@ def _trim() -> None:
 
 def answer(job: ExportJob, data: Data) -> ExportResult | ExportFailure:
     """Make a file; ExportFailure if the disk is full or the data are gone or damaged."""
-    make = table_files.make if job.request.file.is_table else book.make
+    make = tables.make if job.request.file.is_table else book.make
     try:
         generation = data.open(job.request.folder, job.request.missing)
         return make(job.request, generation, job.path, job.temporary)

@@ -25,7 +25,7 @@ from typing import BinaryIO, Final
 from serve.access.burst_gate import Limiter
 from serve.features.export import worker as export_process
 from serve.features.export.temp_files import TempFiles
-from serve.features.export.workbook.export_request import ExportRequest, ExportResult
+from serve.features.export.workbook.export_data import ExportRequest, ExportResult
 from serve.features.export.worker import ExportFailure, ExportJob
 
 # Seconds to wait for a free process and for its file; a full workbook takes about three.

@@ -15,16 +15,13 @@ from typing import Final
 from serve.features.export.workbook import (
     company_accounts,
     export_data,
-    intro_sheet,
     key_figures_sheet,
     list_sheets,
     reference_sheets,
     scope_sheets,
-    statement_lists,
     statement_sheet,
 )
-from serve.features.export.workbook.export_data import ExportData
-from serve.features.export.workbook.export_request import ExportRequest, ExportResult
+from serve.features.export.workbook.export_data import ExportData, ExportRequest, ExportResult
 from serve.features.export.workbook.labels import Labels
 from serve.features.export.workbook.sheet import Book, Sheet, naive_moment
 from shards.generations.generation_files import Generation
@@ -41,8 +38,8 @@ _TABS: Final = {"intro": "#1F3A5F", "scope": "#2E75B6", "list": "#548235", "comp
 # The sheets with the accounts of all companies, by the names of their labels.
 _SIDE_BY_SIDE: Final = {
     "key_figures": key_figures_sheet.write,
-    "lines": statement_lists.lines_sheet,
-    "index": statement_lists.index_sheet,
+    "lines": list_sheets.lines_sheet,
+    "index": list_sheets.index_sheet,
 }
 
 
@@ -95,7 +92,7 @@ def _write(book: Book, data: ExportData, labels: Labels, watch: _Watch) -> None:
 
     if data.request.own:
         sheet(labels("own_list"), "list", lambda s: list_sheets.own_list(s, data, labels, comptes))
-    sheet(labels("intro"), "intro", lambda s: intro_sheet.write(s, data, labels, comptes))
+    sheet(labels("intro"), "intro", lambda s: scope_sheets.intro(s, data, labels, comptes))
     sheet(labels("scope"), "scope", lambda s: scope_sheets.scope(s, data, labels))
     sheet(labels("countries"), "scope", lambda s: scope_sheets.by_country(s, data, labels))
     sheet(labels("sectors"), "scope", lambda s: scope_sheets.by_sector(s, data, labels))

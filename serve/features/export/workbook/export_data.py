@@ -1,25 +1,35 @@
-"""The data of a workbook, read from a generation before a cell is written.
+"""The request and the result of an export, and its data, read from a generation before a cell is written.
 
-The first sheets refer to the last ones, so everything is read first: the counts of the scope, the rows of
-the file by column, and the packed statements of the companies that get a sheet.
+`ExportRequest` and `ExportResult` cross the pipe of a worker process. Equal requests give equal bytes except for the
+sheet Journal and its texts: it alone has `now`, `request_id` and timings. So only the stopwatch of `book.py` reads a
+clock in this package.
+
+The first sheets refer to the last ones, so everything is read first: the counts of the scope, the rows of the file by
+column, and the packed statements of the companies that get a sheet.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import groupby, islice
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from quota.plans import Plan
 from serve.access import rights
-from serve.features.export.workbook.cell_values import sheet_names
-from serve.features.export.workbook.export_request import ExportRequest
+from serve.contract.files import OwnList
+from serve.features.export.workbook.cells import sheet_names
 from serve.generation import country_sources
 from serve.generation.country_sources import CountrySources
+from serve.request import values
+from serve.request.values import FileOptions
 from shards.codec import record
 from shards.codec.record import FIELDS
 from shards.generations.generation_files import Generation
 from shards.generations.reference import Reference
+from shards.query import Query
 from shards.reader.shard import Shard
 from shards.search.facets import FacetCount, FacetRow, count_facets
 from shards.search.result_page import MergedRow
@@ -27,6 +37,45 @@ from shards.search.search import ShardSet, records
 
 # Records per read.
 _BATCH: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """An export whose parameters were read and allowed.
+
+    Attributes:
+        folder: the folder of the generation, DATA/<generation>.
+        published: when the generation was published (UTC).
+        ids_inconnus: the items of `ids` that name no company, None where it was not sent.
+        limit: rows at most, the plan's cap applied (F1).
+        lang: fr or en (F11).
+        missing: countries whose shards are damaged and stay closed.
+        own: the list whose companies these are, in whose order they come.
+        given: the parameters as the caller wrote them, for the Journal.
+    """
+
+    folder: Path
+    published: datetime
+    query: Query
+    limit: int
+    lang: str
+    plan: Plan
+    given: tuple[tuple[str, str], ...]
+    request_id: str
+    now: datetime
+    ids_inconnus: tuple[str, ...] | None = None
+    missing: frozenset[str] = frozenset()
+    file: FileOptions = values.WORKBOOK
+    own: OwnList | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult:
+    """The counts of a file: rows, companies in the whole scope, companies with their statements."""
+
+    lignes: int
+    total: int
+    comptes: int
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from serve.contract import parameters, seed_tables
 from serve.contract.parameters import IDS, TRI, Parameter
-from serve.features.export.workbook.export_request import ExportRequest
+from serve.features.export.workbook.export_data import ExportRequest
 from serve.features.export.workbook.labels import Labels
 from shards.generations.reference import Reference
 from shards.query import Query

@@ -13,8 +13,8 @@ from typing import Any, Final
 from xlsxwriter.utility import xl_col_to_name, xl_rowcol_to_cell
 
 from serve.contract import company_fields, seed_tables
-from serve.features.export.workbook import company_accounts, ratio_formulas, styles, table_sheet
-from serve.features.export.workbook.cell_values import link_target
+from serve.features.export.workbook import cells, company_accounts, ratio_formulas, table_sheet
+from serve.features.export.workbook.cells import link_target
 from serve.features.export.workbook.company_accounts import YEARS, CompanyAccounts, label
 from serve.features.export.workbook.export_data import ExportData
 from serve.features.export.workbook.labels import Labels
@@ -193,7 +193,7 @@ def _sparklines(sheet: Sheet, first: int, trend: int, rows: int) -> None:
     options = {
         "location": [xl_rowcol_to_cell(row, trend) for row in range(1, rows + 1)],
         "range": [f"{name}{start}{row + 1}:{stop}{row + 1}" for row in range(1, rows + 1)],
-        "series_color": styles.ACCENT,
+        "series_color": cells.ACCENT,
         "negative_points": True,
         "last_point": True,
         "axis": True,

@@ -1,27 +1,30 @@
-"""The sheets Liste and Contacts, a row per company, and Ma liste, a row per line of a reader's list.
+"""The sheets of long lists: Liste, Contacts, Ma liste, Comptes (lignes) and Index des comptes.
 
-Ma liste has the reader's own columns, then the verdict, the choice and the chosen company of each line. A line without
-a company has its own columns and its verdict alone. A company that the file does not describe has its identifier
-alone, and the reason as a remark: it is beyond the limit, or gone from the registers.
+Liste and Contacts have a row per company. Ma liste has a row per line of a reader's list: the reader's own columns,
+then the verdict, the choice and the chosen company of each line. A line without a company has its own columns and its
+verdict alone. A company that the file does not describe has its identifier alone, and the reason as a remark: it is
+beyond the limit, or gone from the registers. The other two list the statements of all companies.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from serve.contract import company_fields
 from serve.contract.files import OwnLine
-from serve.features.export.workbook import list_columns, styles, table_sheet
-from serve.features.export.workbook.cell_values import clean, shorten
+from serve.features.export.workbook import cells, list_columns, table_sheet
+from serve.features.export.workbook.cells import clean, shorten
+from serve.features.export.workbook.company_accounts import CompanyAccounts, line_label
 from serve.features.export.workbook.export_data import ExportData
 from serve.features.export.workbook.labels import Labels
 from serve.features.export.workbook.list_columns import IDENTITY, PRINTED, company_column
 from serve.features.export.workbook.sheet import Sheet
 from serve.features.export.workbook.table_sheet import TableColumn
 from shards.codec.record import CONTACTS
+from shards.ratios.exchange_rates import euros_per_unit
 
 _BARS: Final = ("ca_eur", "total_actif_eur")
-# A box in the look of `styles.notice`.
+# A box in the look of `Styles.notice`.
 _NOTICE: Final = {"width": 420, "height": 40, "object_position": 3}
 _LONGEST_TITLE: Final = 200  # characters; Excel takes 255 for a column of a table
 _SAMPLE: Final = 300
@@ -44,7 +47,7 @@ def liste(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, 
     table_sheet.write(sheet, "societes", tabled, comptes, count=last)
     for col, column in enumerate(columns):
         if column.name in _BARS:
-            bar = {"type": "data_bar", "bar_color": styles.BAR, "bar_solid": True}
+            bar = {"type": "data_bar", "bar_color": cells.BAR, "bar_solid": True}
             sheet.raw.conditional_format(1, col, max(1, last), col, bar)
     sheet.raw.print_area(0, 0, last, len(wanted or PRINTED) - 1)
 
@@ -148,3 +151,74 @@ def _distinct(columns: Sequence[TableColumn]) -> Sequence[TableColumn]:
         taken.add(title.casefold())
         distinct.append(TableColumn(title, column.genre, column.values, column.width, column.style))
     return distinct
+
+
+def lines_sheet(
+    sheet: Sheet, data: ExportData, labels: Labels, companies: Sequence[CompanyAccounts]
+) -> None:
+    """Write Comptes (lignes), for pivots: a row per company, fiscal year and line.
+
+    The lines of E5 are those that were filed, with their values in euros at the rate of the year.
+    """
+    row_lines = list(_lines(companies))
+    rows = [row for row, _ in row_lines]
+    lines = [line for _, line in row_lines]
+    columns = [
+        TableColumn.of_company(company_column(name, labels), data, rows)
+        for name in (*IDENTITY, "secteur")
+    ]
+
+    def column(title: str, genre: str, values: Sequence[Any], width: float) -> None:
+        columns.append(TableColumn(labels(title), genre, values, width))
+
+    column("year", company_fields.YEAR, [line["exercice"] for line in lines], 10)
+    sections = {line["etat"]: labels(line["etat"]) for line in lines}
+    column("section", company_fields.TEXT, [sections[line["etat"]] for line in lines], 24)
+    column("order", company_fields.WHOLE, [line["ordre"] for line in lines], 8)
+    column("code", company_fields.TEXT, [line["code"] for line in lines], 30)
+    column("line", company_fields.TEXT, [line_label(line, labels.lang) for line in lines], 44)
+    column("value", company_fields.AMOUNT, [line["valeur"] for line in lines], 18)
+    column("currency", company_fields.TEXT, [line["devise"] for line in lines], 9)
+    column("value_eur", company_fields.AMOUNT, [_euros(line) for line in lines], 18)
+    table_sheet.write(sheet, "comptes_lignes", columns)
+
+
+def index_sheet(
+    sheet: Sheet, data: ExportData, labels: Labels, companies: Sequence[CompanyAccounts]
+) -> None:
+    """Write Index des comptes: a row per company, with a link to its sheet."""
+    rows = [company.row for company in companies]
+    columns = [
+        TableColumn.of_company(company_column(name, labels), data, rows)
+        for name in (*IDENTITY, "secteur", "ville")
+    ]
+    columns += [
+        TableColumn(
+            labels("first_year"),
+            company_fields.YEAR,
+            [min(company.by_year) for company in companies],
+            10,
+        ),
+        TableColumn(
+            labels("last_year"),
+            company_fields.YEAR,
+            [company.last_year for company in companies],
+            10,
+        ),
+        TableColumn(
+            labels("sheet"), company_fields.TEXT, [company.sheet for company in companies], 32
+        ),
+    ]
+    links = {place: company.sheet for place, company in enumerate(companies)}
+    table_sheet.write(sheet, "index_comptes", columns, links)
+
+
+def _lines(companies: Sequence[CompanyAccounts]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for one in companies:
+        for line in one.lines:
+            yield one.row, dict(line)
+
+
+def _euros(line: dict[str, Any]) -> float | None:
+    rate = euros_per_unit(line["devise"], line["exercice"])
+    return None if rate is None or line["valeur"] is None else line["valeur"] * rate

@@ -1,22 +1,198 @@
-"""The sheets Périmètre, Par pays and Par secteur (§4.6, F12): counts and amounts by part.
+"""The sheets about the whole export (§4.6, F12): Intro, Périmètre, Par pays and Par secteur.
 
-Counts cover the whole scope and the file, amounts the rows in the file. Each sheet has a native chart
-beside its table.
+Intro has the figures and the data of the file, its sheets, and a legend; Périmètre has the filters. Counts cover the
+whole scope and the file; amounts cover the rows in the file only, since only these were read. The sum and the median
+of no amounts are None, and a column of None is left out. The last three sheets have a native chart beside their table.
 """
 
-from collections import Counter
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from math import fsum
+from statistics import median
+from typing import Final, TypeVar
 
-from serve.features.export.workbook import aggregates, chart_table, filter_lines
-from serve.features.export.workbook.aggregates import BOUNDS, Share
+from serve.features.export.workbook import chart_table, filter_lines
+from serve.features.export.workbook.cells import link_target
 from serve.features.export.workbook.chart_table import ChartColumn
 from serve.features.export.workbook.export_data import ExportData
 from serve.features.export.workbook.labels import Labels
 from serve.features.export.workbook.sheet import Sheet
+from serve.generation.country_sources import attributions, period
 
+K = TypeVar("K", bound=Hashable)
+
+# The bounds in euros between the turnover bands of the sheet Périmètre.
+BOUNDS: Final = (0.0, 1e5, 1e6, 1e7, 5e7, 2.5e8)
 _MILLION: Final = 1_000_000
+_CONTENTS: Final = ("scope", "countries", "sectors", "list", "contacts", "key_figures", "lines", "index",
+                    "comptes", "method", "log")  # fmt: skip
+_LEGEND: Final = ("legend_bold", "legend_link", "legend_empty", "legend_money", "legend_headcount",
+                  "legend_formula")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Companies of a part, in the scope and in the file, with the turnovers in the file in euros."""
+
+    scope: int
+    file: int
+    sum: float | None
+    median: float | None
+
+
+def share(scope: int, turnovers: Sequence[float | None]) -> Share:
+    """The figures of a part; `turnovers` has one value per row of the file, None if unknown.
+
+    >>> share(9, [3.0, None, 1.0])
+    Share(scope=9, file=3, sum=4.0, median=2.0)
+    """
+    known = [amount for amount in turnovers if amount is not None]
+    if not known:
+        return Share(scope, len(turnovers), None, None)
+    return Share(scope, len(turnovers), fsum(known), median(known))
+
+
+def shares_by(
+    key: Iterable[K], turnovers: Iterable[float | None], scope: Mapping[K, int]
+) -> dict[K, Share]:
+    """The figures of each part, the largest in the scope first; ties are sorted by name, None last.
+
+    Args:
+        key: the part of each row of the file; every one is in `scope`.
+    """
+    held: defaultdict[K, list[float | None]] = defaultdict(list)
+    for part, amount in zip(key, turnovers, strict=True):
+        held[part].append(amount)
+    parts = sorted(scope, key=lambda part: (-scope[part], part is None, str(part)))
+    return {part: share(scope[part], held[part]) for part in parts}
+
+
+def band_shares(turnovers: Sequence[float | None]) -> list[Share]:
+    """The figures of the rows without a turnover, then of each band, from the lowest.
+
+    >>> [band.file for band in band_shares([None, -1.0, 0.0, 1e5, 3e8])]
+    [1, 1, 1, 1, 0, 0, 0, 1]
+    """
+    held: list[list[float | None]] = [[] for _ in range(len(BOUNDS) + 2)]
+    for amount in turnovers:
+        place = 0 if amount is None else 1 + bisect_right(BOUNDS, amount)
+        held[place].append(amount)
+    return [share(len(one), one) for one in held]
+
+
+def intro(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, str]) -> None:
+    """Write Intro; `comptes` are the names of the statement sheets by row."""
+    request, look = data.request, sheet.styles
+    sheet.widths(34, 26, 60)
+    sheet.title(0, labels("title"))
+    sheet.text(1, 0, _subtitle(data, labels), look.subtitle)
+    row = _notice(sheet, 3, data, labels)
+    row = _totals(sheet, row, data, labels)
+    row = _section(sheet, row + 1, labels("data"))
+    facts = [
+        (labels("plan"), request.plan.nom_en if labels.lang == "en" else request.plan.nom),
+        (labels("published"), labels.day(request.published)),
+        (labels("version"), request.folder.name),
+        (
+            labels("sources"),
+            "; ".join(labels.attribution(one) for one in attributions(data.sources)),
+        ),
+    ]
+    for label, text in facts:
+        sheet.text(row, 0, label, look.label)
+        sheet.write_merged(row, 1, 2, text, look.wrapped)
+        row += 1
+    row = _contents(sheet, row + 1, labels, comptes)
+    row = _section(sheet, row + 1, labels("legend"))
+    for name in _LEGEND:
+        style = look.bold_text if name == "legend_bold" else look.label
+        sheet.text(row, 0, labels(name), look.link if name == "legend_link" else style)
+        sheet.write_merged(row, 1, 2, labels(f"{name}_is"), look.wrapped)
+        row += 1
+
+
+def _subtitle(data: ExportData, labels: Labels) -> str:
+    """The scope and the age of its data, which is that of the registers' files (X9)."""
+    days = period(data.sources)
+    if days is None:
+        return labels("subtitle")
+    oldest, newest = map(labels.date, days)
+    if oldest == newest:
+        return labels("subtitle_day", day=oldest)
+    return labels("subtitle_days", oldest=oldest, newest=newest)
+
+
+def _notice(sheet: Sheet, row: int, data: ExportData, labels: Labels) -> int:
+    """Write a notice if the file is not the whole scope or list, or if nothing was found."""
+    request, total, rows = data.request, data.facets.total, data.count
+    reasons = Counter(data.left_out().values())
+    if total == 0:
+        text = labels("empty")
+    elif reasons:
+        numbers = {name: reasons[name] for name in ("beyond", "gone", "unanswered")}
+        numbers |= {"chosen": rows + reasons.total(), "rows": rows}
+        shown = {name: labels.number(number) for name, number in numbers.items()}
+        text = labels("own_partial", **shown)
+    elif rows < total:
+        plan = request.plan
+        name = plan.nom_en if labels.lang == "en" else plan.nom
+        cap = labels.number(plan.lignes_par_export)
+        capped = request.limit == plan.lignes_par_export
+        limit = labels("limit_plan", plan=name, cap=cap) if capped else labels("limit_asked")
+        counts = {"total": labels.number(total), "rows": labels.number(rows)}
+        text = labels("truncated", limit=limit, **counts)
+    else:
+        return row
+    sheet.write_merged(row, 0, 2, text, sheet.styles.notice)
+    return row + 2
+
+
+def _totals(sheet: Sheet, row: int, data: ExportData, labels: Labels) -> int:
+    """Write the figures of the whole export, one per line; return the row after them."""
+    look = sheet.styles
+    whole = share(data.facets.total, data.turnovers)
+    known = sum(amount is not None for amount in data.turnovers)
+    sheet.section(row, labels("essentials"), 1)
+    lines = {
+        "total": whole.scope,
+        "rows": whole.file,
+        "with_comptes": len(data.comptes),
+        "with_turnover": known,
+        "sum": whole.sum,
+        "median": whole.median,
+    }
+    for name, value in lines.items():
+        if value is not None:
+            row += 1
+            sheet.text(row, 0, labels(name), look.label)
+            sheet.raw.write_number(row, 1, value, look.whole)
+    return row + 1
+
+
+def _contents(sheet: Sheet, row: int, labels: Labels, comptes: Mapping[int, str]) -> int:
+    row = _section(sheet, row, labels("contents"))
+    look = sheet.styles
+    for name in _CONTENTS:
+        about = labels(f"about_{name}") if name != "comptes" else ""
+        target = labels(name)
+        if name == "comptes":
+            if not comptes:
+                continue
+            target, *_, last = [*comptes.values(), *comptes.values()]
+            about = "about_compte" if len(comptes) == 1 else "about_comptes"
+            about = labels(about, n=labels.number(len(comptes)), first=target, last=last)
+        sheet.link(row, 0, link_target(target), labels(name), look.link)
+        sheet.write_merged(row, 1, 2, about, look.wrapped)
+        row += 1
+    return row
+
+
+def _section(sheet: Sheet, row: int, title: str) -> int:
+    sheet.section(row, title, 2)
+    return row + 1
 
 
 def scope(sheet: Sheet, data: ExportData, labels: Labels) -> None:
@@ -31,7 +207,7 @@ def scope(sheet: Sheet, data: ExportData, labels: Labels) -> None:
         sheet.write_merged(row, 1, 4, text, look.wrapped)
         row += 1
     sheet.section(row + 1, labels("by_band"), 4)
-    shares = aggregates.bands(data.turnovers)
+    shares = band_shares(data.turnovers)
     held = [(name, one) for name, one in zip(_bands(labels), shares, strict=True) if one.file]
     bands = ChartColumn(labels("band"), "text", [name for name, _ in held], labels("all"))
     columns = [bands, *_file_columns([one for _, one in held], data, labels)]
@@ -46,7 +222,7 @@ def by_country(sheet: Sheet, data: ExportData, labels: Labels) -> None:
     for place, number in data.facets.counts.items():
         counts[place.iso2] += number
     rows = [place.iso2 for place in data.places]
-    found = aggregates.shares_by(rows, data.turnovers, counts)
+    found = shares_by(rows, data.turnovers, counts)
     sheet.widths(8, 24, 14, 12, 12, 12, 19, 19, 3)
     code = ChartColumn(labels("code"), "text", list(found), labels("all"))
     label = ChartColumn(labels("country"), "text", [names[iso2] for iso2 in found])
@@ -60,7 +236,7 @@ def by_sector(sheet: Sheet, data: ExportData, labels: Labels) -> None:
     for place, number in data.facets.counts.items():
         counts[place.secteur] += number
     rows = [place.secteur for place in data.places]
-    found = aggregates.shares_by(rows, data.turnovers, counts)
+    found = shares_by(rows, data.turnovers, counts)
     sheet.widths(70, 14, 12, 12, 12, 19, 19, 3)
     label = ChartColumn(labels("sector"), "text", [names[code] for code in found], labels("all"))
     _sheet(sheet, data, labels, "sectors", [label], list(found.values()))
@@ -93,7 +269,7 @@ def _sheet(
 def _file_columns(shares: Sequence[Share], data: ExportData, labels: Labels) -> list[ChartColumn]:
     """The columns about the rows in the file."""
     rows = data.count
-    whole = aggregates.share(rows, data.turnovers)
+    whole = share(rows, data.turnovers)
     fractions = [one.file / rows if rows else None for one in shares]
     return [
         ChartColumn(labels("in_file"), "whole", [one.file for one in shares], rows),
@@ -104,7 +280,7 @@ def _file_columns(shares: Sequence[Share], data: ExportData, labels: Labels) -> 
 
 
 def _bands(labels: Labels) -> list[str]:
-    """The names of the bands of `aggregates.bands`."""
+    """The names of the bands of `band_shares`."""
     texts = [_euros(bound, labels) for bound in BOUNDS]
     between = [
         labels("range", low=low, high=high) if low != texts[0] else labels("below", high=high)

@@ -16,7 +16,7 @@ from xlsxwriter.chart import Chart
 from xlsxwriter.exceptions import FileCreateError
 from xlsxwriter.format import Format
 
-from serve.features.export.workbook import cell_values, styles
+from serve.features.export.workbook import cells
 
 _OPTIONS: Final = {
     "strings_to_numbers": False,
@@ -61,7 +61,7 @@ class Book:
         self._workbook.set_custom_property("Language", lang)
         # A size in which Intro fits: the default window is small.
         self._workbook.set_size(2_400, 1_500)
-        self.styles = styles.make(self._workbook)
+        self.styles = cells.add_styles(self._workbook)
         self.altered = AlterationCounts()
 
     def sheet(self, name: str, tab: str) -> "Sheet":
@@ -99,7 +99,7 @@ class Sheet:
         self._widths: dict[int, float] = {}
 
     @property
-    def styles(self) -> styles.Styles:
+    def styles(self) -> cells.Styles:
         return self.book.styles
 
     def text(self, row: int, col: int, value: str, style: Format) -> None:
@@ -108,8 +108,8 @@ class Sheet:
         self.raw.write_string(row, col, fit, style)
 
     def link(self, row: int, col: int, target: str, shown: str, style: Format) -> None:
-        """A text that links to `target` (cell_values.py), or a text of a list if the sheet has no link left."""
-        if self._links == cell_values.MOST:
+        """A text that links to `target` (cells.py), or a text of a list if the sheet has no link left."""
+        if self._links == cells.MOST_LINKS:
             self.book.altered.links += 1
             self.text(row, col, shown, self.styles.list_text)
             return
@@ -123,10 +123,10 @@ class Sheet:
 
     def fit(self, value: str, style: Format) -> tuple[str, Format]:
         """`value` as a cell can hold it, and the format with which it stays a text; a change is counted."""
-        fit = cell_values.clean(value)
+        fit = cells.clean(value)
         if fit is not value:
             self.book.altered.texts += 1
-        if cell_values.is_active(fit):
+        if cells.is_active(fit):
             style = self.styles.palette.with_quote_prefix(style)
         return fit, style
 

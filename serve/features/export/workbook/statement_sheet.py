@@ -20,7 +20,7 @@ from serve.features.export.workbook import (
     filter_lines,
     ratio_formulas,
 )
-from serve.features.export.workbook.cell_values import link_target
+from serve.features.export.workbook.cells import link_target
 from serve.features.export.workbook.company_accounts import CompanyAccounts, label
 from serve.features.export.workbook.export_data import ExportData
 from serve.features.export.workbook.labels import Labels

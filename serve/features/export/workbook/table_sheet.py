@@ -13,7 +13,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.utility import xl_range
 
 from serve.contract import company_fields
-from serve.features.export.workbook.cell_values import day_serial, is_page, link_target
+from serve.features.export.workbook.cells import day_serial, is_page, link_target
 from serve.features.export.workbook.export_data import ExportData
 from serve.features.export.workbook.list_columns import HEADCOUNT, IDENTITY, Band, ListColumn
 from serve.features.export.workbook.sheet import Sheet

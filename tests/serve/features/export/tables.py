@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import orjson
 
-from serve.features.export.tables import table_files
-from serve.features.export.workbook.export_request import ExportResult
+from serve.features.export import tables
+from serve.features.export.workbook.export_data import ExportResult
 from serve.request.values import FileOptions
 from shards.generations import generation_files
 from tests.serve import world
@@ -48,7 +48,7 @@ class Place:
             generation_files.load(self.data, self.generation) as generation,
         ):
             path = Path(folder) / "file"
-            made = table_files.make(wanted, generation, path, Path(folder))
+            made = tables.make(wanted, generation, path, Path(folder))
             assert [one.name for one in Path(folder).iterdir()] == ["file"]
             return made, path.read_bytes()
 

@@ -15,8 +15,8 @@ import pytest
 from pipeline import canonical
 from serve.contract import export_tables
 from serve.contract.record_answers import LigneComptesExportee
-from serve.features.export.tables import table_files
-from serve.features.export.workbook.export_request import ExportResult
+from serve.features.export import tables
+from serve.features.export.workbook.export_data import ExportResult
 from serve.request.values import FileOptions
 from serve.surfaces.docs.document import company
 from shards.codec.record import CONTACTS, FIELDS
@@ -218,4 +218,4 @@ def test_a_disk_that_takes_nothing_is_an_error_of_the_system(place: Place, form:
         generation_files.load(place.data, place.generation) as generation,
         pytest.raises(OSError, match="No space left"),
     ):
-        table_files.make(wanted, generation, Path("/dev/full"), Path(folder))
+        tables.make(wanted, generation, Path("/dev/full"), Path(folder))

@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 
 from serve.features.export import worker
-from serve.features.export.workbook.export_request import ExportResult
+from serve.features.export.workbook.export_data import ExportResult
 from serve.features.export.worker import Data, ExportFailure, ExportJob
 from tests.serve import world
 from tests.serve.features.export.workbook.workbooks import asked

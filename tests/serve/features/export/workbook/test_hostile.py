@@ -7,8 +7,14 @@ from pathlib import Path
 import pytest
 
 from serve.contract import company_fields
-from serve.features.export.workbook import cell_values, table_sheet
-from serve.features.export.workbook.cell_values import LONGEST_CELL, is_page, link_target
+from serve.features.export.workbook import table_sheet
+from serve.features.export.workbook.cells import (
+    LONGEST_CELL,
+    LONGEST_LINK,
+    MOST_LINKS,
+    is_page,
+    link_target,
+)
 from serve.features.export.workbook.sheet import Book
 from serve.features.export.workbook.table_sheet import TableColumn
 from tests.serve.features.export.workbook.workbooks import File, cells, of_world, rows
@@ -123,14 +129,14 @@ def test_a_cell_is_cut_where_excel_ends_and_the_log_counts_it(tmp_path: Path) ->
 def test_a_sheet_has_no_more_links_than_excel_reads(tmp_path: Path) -> None:
     """65 530 links a sheet; the next ones are text, and counted"""
     path = tmp_path / "links.xlsx"
-    pages = ["https://x.eu"] * (cell_values.MOST + 3)
+    pages = ["https://x.eu"] * (MOST_LINKS + 3)
     column = TableColumn("Site", company_fields.LINK, pages, 9)
     book = Book(path, Path(tempfile.mkdtemp(dir=tmp_path)), {}, "fr")
     table_sheet.write(book.sheet("a", "#000000"), "pages", [column])
     book.close()
 
     text = File(path, None).parts["xl/worksheets/sheet1.xml"]  # type: ignore[arg-type]
-    assert text.count(b"<hyperlink ") == cell_values.MOST == 65_530
+    assert text.count(b"<hyperlink ") == MOST_LINKS == 65_530
     assert text.count(b' t="s"><v>') == 1 + len(pages)
     assert book.altered.links == 3
 
@@ -140,8 +146,8 @@ def test_a_sheet_has_no_more_links_than_excel_reads(tmp_path: Path) -> None:
     [
         ("https://ariregister.rik.ee/est/company/10000018?a=%20#b", True),
         ("http://[::1]/", True),
-        (f"https://x.eu/{'a' * (cell_values.LONGEST - 13)}", True),
-        (f"https://x.eu/{'a' * (cell_values.LONGEST - 12)}", False),
+        (f"https://x.eu/{'a' * (LONGEST_LINK - 13)}", True),
+        (f"https://x.eu/{'a' * (LONGEST_LINK - 12)}", False),
         ("https://x.eu/é", False),
         ("https://x.eu/ a", False),
         ('https://x.eu/"', False),

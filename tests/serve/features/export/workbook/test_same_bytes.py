@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from zipfile import ZipFile
 
-from serve.features.export.workbook.export_request import ExportRequest
+from serve.features.export.workbook.export_data import ExportRequest
 from tests.serve import world
 from tests.serve.features.export.workbook.workbooks import asked, make
 

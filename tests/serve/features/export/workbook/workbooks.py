@@ -15,7 +15,7 @@ from openpyxl.workbook import Workbook
 from quota.plans import load
 from serve.contract import seed_tables
 from serve.features.export.workbook import book
-from serve.features.export.workbook.export_request import ExportRequest, ExportResult
+from serve.features.export.workbook.export_data import ExportRequest, ExportResult
 from shards.generations import generation_files
 from shards.query import Query
 from tests.serve import world

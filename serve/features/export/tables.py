@@ -1,23 +1,33 @@
-"""The file of an export that is no workbook: a table of companies, or a `.zip` of it and one of statement lines.
+"""The tables of an export (X7): companies, and statement lines, as csv, ndjson or parquet; two are a `.zip`.
 
-The archive has the attributions of the data as a third file and as its comment (X9). A table alone has them in the
+CSV is that of RFC 4180: commas, CRLF, quotes where needed, names in the first line; UTF-8 with a BOM for Excel. An
+absent value is an empty cell, a truth value `true` or `false`, a list its texts with `|` between them; a text that a
+spreadsheet would take for a formula is guarded (`serve/contract/files.py`). NDJSON is a JSON object a line, exactly as
+the API sends it. Parquet has typed columns and zstd.
+
+An archive has the attributions of the data as a third file and as its comment (X9). A table alone has them in the
 metadata of Parquet; lines of csv and ndjson have no place for them, so the header `Link` of the answer names them.
+The columns are declared in serve/contract/export_tables.py.
 """
 
+import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from shutil import copyfileobj
-from typing import Final
+from typing import Any, Final
 from zipfile import ZIP_DEFLATED, ZIP_MAX_COMMENT, ZIP_STORED, ZipFile, ZipInfo
 
 import orjson
+from arro3.core import DataType, Field, Schema
+from arro3.io import read_json, write_parquet
 
 from serve.contract import export_tables
-from serve.contract.export_tables import CSV, NDJSON, PARQUET
-from serve.features.export.tables import csv_table, ndjson_table, parquet_table
-from serve.features.export.tables.table import ExportTable
+from serve.contract.export_tables import CSV, NDJSON, PARQUET, ColumnType, ExportColumn
+from serve.contract.files import guard_formula
 from serve.features.export.workbook import export_data
-from serve.features.export.workbook.export_request import ExportRequest, ExportResult
+from serve.features.export.workbook.export_data import ExportRequest, ExportResult
 from serve.generation import country_sources
 from shards.codec import record
 from shards.generations.generation_files import Generation
@@ -25,14 +35,105 @@ from shards.search.facets import FacetCount
 from shards.search.result_page import MergedRow
 
 LICENCES: Final = "licences.json"  # in an archive
+_JOIN: Final = "|"  # between the texts of a list in CSV
+_METADATA_KEY: Final = "licences"  # of the attributions in a Parquet file
+_BATCH: Final = 1_024  # rows of Parquet that are decoded at a time
+
+
+@dataclass(frozen=True, slots=True)
+class ExportTable:
+    """A table that is written once.
+
+    Attributes:
+        name: of its file, without extension.
+        rows: read as they are written; each a JSON object of exactly the columns, in their order.
+        licences: the attributions of the data, for the formats that have a place for them.
+    """
+
+    name: str
+    columns: Sequence[ExportColumn]
+    rows: Iterator[bytes]
+    licences: str
+
+
+def _write_csv(table: ExportTable, path: Path, _: Path) -> None:
+    """Write `table` to `path`. Raises OSError: the disk is full."""
+    cells = [_CELLS.get(column.type) for column in table.columns]
+    changed = [(place, cell) for place, cell in enumerate(cells) if cell is not None]
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        lines = csv.writer(file, lineterminator="\r\n")
+        lines.writerow([column.name for column in table.columns])
+        for row in table.rows:
+            values = list(record.parse(row).values())
+            for place, cell in changed:
+                if values[place] is not None:
+                    values[place] = cell(values[place])
+            lines.writerow(values)
+
+
+def _truth(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _texts(values: list[str]) -> str:
+    return guard_formula(_JOIN.join(values))
+
+
+# Values of the other types are written as they are.
+_CELLS: Final[Mapping[ColumnType, Callable[[Any], str]]] = {
+    "text": guard_formula,
+    "boolean": _truth,
+    "texts": _texts,
+}
+
+
+def _write_ndjson(table: ExportTable, path: Path, _: Path) -> None:
+    """Write `table` to `path`. Raises OSError: the disk is full."""
+    with path.open("wb") as file:
+        for row in table.rows:
+            file.write(row)
+            file.write(b"\n")
+
+
+_TYPES: Final[Mapping[ColumnType, DataType]] = {
+    "text": DataType.utf8(),
+    "integer": DataType.int64(),
+    "number": DataType.float64(),
+    "boolean": DataType.bool(),
+    "texts": DataType.list(Field("element", DataType.utf8(), nullable=True)),
+}
+
+
+def _write_parquet(table: ExportTable, path: Path, temporary: Path) -> None:
+    """Write `table` to `path` by arro3 (arrow-rs), which reads the rows as NDJSON, typed by the columns.
+
+    The result is collected in memory, a few hundred bytes a company at most: arro3 panics where it cannot write to a
+    disk. Raises OSError: the disk is full.
+    """
+    lines = temporary / f"{table.name}.rows"
+    packed = BytesIO()
+    schema = Schema([Field(one.name, _TYPES[one.type], nullable=True) for one in table.columns])
+    try:
+        _write_ndjson(table, lines, temporary)
+        write_parquet(
+            read_json(lines, schema, batch_size=_BATCH),
+            packed,
+            compression="zstd(3)",
+            # One entry: several would come in another order each time.
+            key_value_metadata={_METADATA_KEY: table.licences},
+        )
+    finally:
+        lines.unlink(missing_ok=True)
+    path.write_bytes(packed.getbuffer())
+
 
 _Write = Callable[[ExportTable, Path, Path], None]
 
 # What writes a format, and how a file of it is stored in an archive: Parquet is compressed already.
 _WRITERS: Final[Mapping[str, tuple[_Write, int]]] = {
-    CSV: (csv_table.write, ZIP_DEFLATED),
-    NDJSON: (ndjson_table.write, ZIP_DEFLATED),
-    PARQUET: (parquet_table.write, ZIP_STORED),
+    CSV: (_write_csv, ZIP_DEFLATED),
+    NDJSON: (_write_ndjson, ZIP_DEFLATED),
+    PARQUET: (_write_parquet, ZIP_STORED),
 }
 
 
