@@ -1,6 +1,6 @@
 """Parameters, declared once: for the parsers that check them, for the documents.
 
-Those that several features take are here; a feature declares its own beside the function that reads them.
+The parameters of several features are here; a feature declares its own beside the function that reads them.
 
 `serve/request/reader.py` and `serve/request/values.py` take names, kinds, enums, limits and defaults from here;
 /openapi.json and the tools take descriptions and JSON Schemas. A limit that changes here changes everywhere, and no
