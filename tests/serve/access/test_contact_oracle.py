@@ -38,13 +38,13 @@ _BY_ONE: Final = 20  # requests of a customer
 # the digest in a cursor, which is of a generation too. The length is that of the compared body, but for a workbook's,
 # which packs these.
 _HEADERS: Final = ("Date", "ETag", "Set-Cookie", "X-Request-Id", "Content-Length")
-_DURATIONS: Final = "|".join(
-    re.escape(text) for name in ("searching", "reading", "writing") for text in TEXTS[name]
-)
+_DURATIONS: Final = {
+    text.encode() for name in ("searching", "reading", "writing") for text in TEXTS[name]
+}
 _OF_ANSWER: Final = re.compile(
-    rb'name="jeton" value="[^"]*"|[\d,]+ ms|[-\dT:]+Z</dcterms|\.[0-9a-f]{8}"|'
-    + f"(?:{_DURATIONS})</t></is></c><c [^>]*><v>[\\d.]+".encode()
+    rb'name="jeton" value="[^"]*"|[\d,]+ ms|[-\dT:]+Z</dcterms|\.[0-9a-f]{8}"'
 )
+_SHARED_TEXT: Final = re.compile(rb"<si><t[^>]*>([^<]*)</t></si>")
 # Counters of the server, the account of the caller, scripts of a page: no company is in them.
 _LEFT_OUT: Final = {"/metrics", "/api/v1/compte", "/docs/{file}"}
 
@@ -278,7 +278,21 @@ def _told(reply: Reply, hidden: Sequence[str]) -> bytes:
 def _body(body: bytes, headers: Mapping[str, str], hidden: Sequence[str]) -> bytes:
     """A body without the names that are different in every answer; workbooks and errors have that of the request."""
     request = headers.get("X-Request-Id", "")
-    return _without_bytes(_OF_ANSWER.sub(b"", body), [*hidden, *([request] if request else [])])
+    rest = _without_durations(_OF_ANSWER.sub(b"", body))
+    return _without_bytes(rest, [*hidden, *([request] if request else [])])
+
+
+def _without_durations(body: bytes) -> bytes:
+    """The sheets of a workbook without the seconds that it took; their labels are numbers of shared texts."""
+    numbers = [
+        str(number).encode()
+        for number, text in enumerate(_SHARED_TEXT.findall(body))
+        if text in _DURATIONS
+    ]
+    if not numbers:
+        return body
+    label = b't="s"><v>(?:' + b"|".join(numbers) + b")</v></c><c [^>]*>"
+    return re.sub(label + rb"<v>[\d.]+", b"", body)
 
 
 def _without(text: str, hidden: Iterable[str]) -> str:
