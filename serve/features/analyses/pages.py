@@ -12,7 +12,7 @@ from serve.access.call import PreparedCall, Request, Response
 from serve.features.analyses.answers import AnalyseEntreprise
 from serve.features.analyses.entreprise import entreprise
 from serve.generation.open_generation import OpenGeneration
-from serve.surfaces.site import facet_bars, formatting
+from serve.surfaces.site import formatting
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page, see_other
 from serve.surfaces.site.routes import WebRoute
@@ -44,8 +44,8 @@ async def show(request: PageRequest) -> Response:
             outcome=result.outcome,
             found=result.content,
             paid=paid,
-            names=facet_bars.labels(request, generation.reference),
-            fields=facet_bars.field_names(request),
+            names=formatting.labels(request, generation.reference),
+            fields=formatting.field_names(request),
             most_points=max(one.maximum for one in result.content.score.parts),
         )
 

@@ -27,7 +27,7 @@ from serve.contract.files import OwnLine, OwnList
 from serve.contract.parameters import MOST_IDS
 from serve.features.matching import list_file, stored_lists
 from serve.features.matching.stored_lists import OpenList, StoredCandidate, StoredLine
-from serve.surfaces.site import facet_bars, page_errors
+from serve.surfaces.site import formatting, page_errors
 from serve.surfaces.site.page_request import Downloads, PageRequest, last_value
 from serve.surfaces.site.render import page, see_other
 
@@ -232,7 +232,7 @@ async def show_opened(
             remarks=_remarks,
             most_described=MOST_IDS,
             exports=await request.export_meter(),
-            names=facet_bars.labels(request, generation.reference),
+            names=formatting.labels(request, generation.reference),
             reasons_of=lambda codes: reasons.reasons_of_match(codes, request.lang),
             day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),
         )  # fmt: skip

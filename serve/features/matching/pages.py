@@ -39,7 +39,7 @@ from serve.features.matching.list_file import ListFile
 from serve.features.matching.rapprochement import rapprochement
 from serve.features.matching.stored_lists import ListTable, OpenList, StoredLine
 from serve.generation.open_generation import OpenGeneration
-from serve.surfaces.site import facet_bars, formatting, page_errors, render
+from serve.surfaces.site import formatting, page_errors, render
 from serve.surfaces.site.page_request import PageRequest, last_value
 from serve.surfaces.site.render import page
 from serve.surfaces.site.routes import FIELDS, WebRoute
@@ -409,7 +409,7 @@ async def _page(
             status=status,
             headers={"Cache-Control": "no-store"},
             outcome=outcome,
-            names=facet_bars.labels(request, generation.reference),
+            names=formatting.labels(request, generation.reference),
             countries=generation.names.pays,
             encodings=list(encodings.CHOICES),
             line_fields=COLUMN_FIELDS,

@@ -28,7 +28,7 @@ from serve.features.record.key_figures import KeyFigures
 from serve.features.record.societe import societe
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import reader
-from serve.surfaces.site import charts, facet_bars, formatting
+from serve.surfaces.site import charts, formatting
 from serve.surfaces.site.charts import HistogramColumn
 from serve.surfaces.site.page_request import Downloads, PageRequest
 from serve.surfaces.site.render import page
@@ -159,8 +159,8 @@ def _record_values(
         "offre": next_plan.offer(content.caller.plan, request.server.plans),
         "refused": result.error,
         "full": content.statements is not None,
-        "names": facet_bars.labels(request, reference),
-        "sub_sectors": facet_bars.sub_sector_names(request, reference),
+        "names": formatting.labels(request, reference),
+        "sub_sectors": formatting.sub_sector_names(request, reference),
         "slugs": {one.secteur: one.slug for one in reference.secteurs},
         "registers": {one.iso2: one.registre for one in reference.pays},
         "sections": {

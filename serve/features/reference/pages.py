@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from serve.access.call import Response
 from serve.contract.text import Text
 from serve.generation.country_sources import CountrySources
-from serve.surfaces.site import facet_bars, formatting
+from serve.surfaces.site import formatting
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page
 from serve.surfaces.site.routes import WebRoute
@@ -55,13 +55,13 @@ async def sources(request: PageRequest) -> Response:
         countries = [country for country in known if country.n_societes]
         days = sorted({one.importe[:10] for country in countries for one in country.imports})
         titles = {
-            **facet_bars.field_names(request),
+            **formatting.field_names(request),
             "comptes": request.t("États financiers", "Financial statements"),
         }
         everywhere, rows = _field_rows(countries, titles)
         return page(
             request, "sources.html",
-            names=facet_bars.labels(request, generation.reference),
+            names=formatting.labels(request, generation.reference),
             countries=countries,
             ages={country.iso2: formatting.age_class(country.date, request.now.year) for country in countries},
             cards={

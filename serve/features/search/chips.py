@@ -13,7 +13,7 @@ from serve.contract.seed_tables import label
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.scalars import parse_decimal
-from serve.surfaces.site import facet_bars, formatting
+from serve.surfaces.site import formatting
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.search_form import SearchForm
 from shards.generations.reference import Reference
@@ -45,9 +45,9 @@ class RelaxedSearch(NamedTuple):
 
 def chips(request: PageRequest, reference: Reference, form: SearchForm) -> Sequence[Chip]:
     """Each restriction of the search."""
-    countries = {one.iso2: facet_bars.country_name(request, one) for one in reference.pays}
-    sectors = {one.slug: facet_bars.sector_name(request, one) for one in reference.secteurs}
-    groups = facet_bars.sub_sector_names(request, reference)
+    countries = {one.iso2: formatting.country_name(request, one) for one in reference.pays}
+    sectors = {one.slug: formatting.sector_name(request, one) for one in reference.secteurs}
+    groups = formatting.sub_sector_names(request, reference)
     restrictions = [Chip(countries[code], form.href_without("pays", code)) for code in form.pays]
     restrictions += [
         Chip(sectors[slug], form.href_without("secteur", slug)) for slug in form.secteurs

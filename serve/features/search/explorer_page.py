@@ -179,7 +179,7 @@ def _meant(
     request: PageRequest, generation: OpenGeneration, form: SearchForm, error: ApiError
 ) -> Mapping[str, str]:
     """The search with each value that an unknown one may mean in its place, by the words of that value."""
-    names = facet_bars.labels(request, generation.reference)
+    names = formatting.labels(request, generation.reference)
     sectors = {one.slug: names[one.secteur] for one in generation.reference.secteurs}
     links = {}
     for unknown, name in _UNKNOWN.items():
@@ -246,8 +246,8 @@ def _frame_values(
     return {
         "form": form,
         "fields": search_form,
-        "names": facet_bars.labels(request, generation.reference),
-        "sub_sectors": facet_bars.sub_sector_names(request, generation.reference),
+        "names": formatting.labels(request, generation.reference),
+        "sub_sectors": formatting.sub_sector_names(request, generation.reference),
         "rows": ROWS,
         "pickers": filter_options.of_search(request, generation, form, options),
         "uncounted": None in options.values(),

@@ -10,7 +10,7 @@ from typing import Final
 
 from serve.contract import seed_tables
 from serve.generation.open_generation import OpenGeneration
-from serve.surfaces.site import facet_bars
+from serve.surfaces.site import formatting
 from serve.surfaces.site.facet_counts import PLACES, STATES, Counts, Dimensions, FacetCounter
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.search_form import LISTS, SearchForm
@@ -116,7 +116,7 @@ def of_search(
     """The pickers, in the order of the form."""
     reference, t = generation.reference, request.t
     pays = [
-        Option(one.iso2, facet_bars.country_name(request, one), _number(counts["pays"], one.iso2),
+        Option(one.iso2, formatting.country_name(request, one), _number(counts["pays"], one.iso2),
                one.iso2 in form.pays)
         for one in reference.pays
     ]  # fmt: skip
@@ -143,9 +143,9 @@ def _sections(
     english = seed_tables.sections_in_english()
     sections: dict[str, list[Option]] = {}
     for sector in reference.secteurs:
-        option = Option(sector.slug, facet_bars.sector_name(request, sector),
+        option = Option(sector.slug, formatting.sector_name(request, sector),
                         _number(counts, sector.code), sector.slug in form.secteurs)  # fmt: skip
-        section = facet_bars.set_in_type(
+        section = formatting.set_in_type(
             request.t(sector.grand_secteur, english.get(sector.grand_secteur, sector.grand_secteur))
         )
         sections.setdefault(section, []).append(option)
@@ -163,7 +163,7 @@ def _sub_sectors(
 ) -> Sequence[Option]:
     """The sub-sectors of the chosen sectors; those already chosen are always among them."""
     divisions = {one.code for one in generation.reference.secteurs if one.slug in form.secteurs}
-    names = facet_bars.sub_sector_names(request, generation.reference)
+    names = formatting.sub_sector_names(request, generation.reference)
     numbers: dict[str, int | None] = {}
     for sub_sector in generation.reference.sous_secteurs:
         if sub_sector.secteur in divisions:  # two sectors may share a label (contract B10)

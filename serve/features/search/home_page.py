@@ -14,7 +14,7 @@ from serve.contract import seed_tables
 from serve.contract.errors import ApiError
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.query_string import Pairs
-from serve.surfaces.site import charts, facet_bars
+from serve.surfaces.site import charts, formatting
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page
 from serve.surfaces.site.search_form import query_string
@@ -89,13 +89,13 @@ async def home(request: PageRequest) -> Response:
             "home.html",
             total=reference.total,
             registers=sum(1 for number in counts.values() if number),
-            names=facet_bars.labels(request, reference),
+            names=formatting.labels(request, reference),
             tiles=tiles,
             map_size=(charts.MAP_WIDTH, charts.map_height(tiles)),
             sections=_sections(request, generation),
             lists=lists,
             examples=[(request.t(one.fr, one.en), one.href, one.total) for one in lists.examples],
-            fields=facet_bars.field_names(request),
+            fields=formatting.field_names(request),
         )
 
 
@@ -117,7 +117,7 @@ def _sections(request: PageRequest, generation: OpenGeneration) -> Sequence[Sect
     english = seed_tables.sections_in_english()
     return [
         SectionBar(
-            facet_bars.set_in_type(request.t(section, english.get(section, section))),
+            formatting.set_in_type(request.t(section, english.get(section, section))),
             number,
             round(max(0.6, 100 * number / most), 1),
             f"/?{query_string([('secteur', '|'.join(sector.slug for sector in grouped[section]))])}",

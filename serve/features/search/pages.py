@@ -15,7 +15,7 @@ from serve.contract.text import Text
 from serve.features.search import explorer_page
 from serve.features.search.suggestions import suggestions
 from serve.generation.open_generation import OpenGeneration
-from serve.surfaces.site import facet_bars, formatting
+from serve.surfaces.site import formatting
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page
 from serve.surfaces.site.routes import WebRoute
@@ -55,7 +55,7 @@ def _proposals(
     request: PageRequest, generation: OpenGeneration, result: Suggestions
 ) -> list[Proposal]:
     """Companies, then sectors, activities, towns and words."""
-    names = facet_bars.labels(request, generation.reference)
+    names = formatting.labels(request, generation.reference)
     shown, t = formatting.formats_of(request.lang), request.t
     proposals = [
         Proposal(

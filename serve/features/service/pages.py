@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from quota.ledger import activity, lists, tickets
 from serve.access.call import Response
 from serve.contract.text import Text
-from serve.surfaces.site import cookies, facet_bars, formatting, sessions
+from serve.surfaces.site import cookies, formatting, sessions
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page, see_other
 from serve.surfaces.site.routes import WebRoute
@@ -59,7 +59,7 @@ async def status(request: PageRequest) -> Response:
                 if counts.get(iso2)
             },
             publications=list(map(_publication, islice(steps, _PUBLICATIONS))),
-            names=facet_bars.labels(request, reference),
+            names=formatting.labels(request, reference),
         )  # fmt: skip
 
 

@@ -1,15 +1,15 @@
 """The bars of a search: companies by country and by sector, each a link to that part of the search."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from serve.contract import company_fields, seed_tables
+from serve.surfaces.site import formatting
 from serve.surfaces.site.facet_counts import FacetTotals
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.search_form import SearchForm
-from shards.generations.reference import Pays, Reference, Secteur
+from shards.generations.reference import Reference, Secteur
 
 # The number of bars; the rest is one more bar, so that they add up to the total.
 DRAWN: Final = 6
@@ -57,7 +57,7 @@ def of_counts(
     """
     countries = {one.iso2: one for one in reference.pays}
     pays = [
-        (country_name(request, countries[code]), number, form.href(pays=code))
+        (formatting.country_name(request, countries[code]), number, form.href(pays=code))
         for code, number in counts.by["pays"].items()
         if code is not None
     ]
@@ -81,7 +81,7 @@ def _sectors(
 ) -> Sequence[tuple[str, int, str]]:
     sectors = {one.code: one for one in reference.secteurs}
     return [
-        (sector_name(request, sectors[code]), number, _in_sector(form, sectors[code]))
+        (formatting.sector_name(request, sectors[code]), number, _in_sector(form, sectors[code]))
         for code, number in counts.by["secteur"].items()
         if code is not None
     ]
@@ -96,48 +96,10 @@ def _sub_sectors(
     for code, number in counts.by["sous_secteur"].items():
         if code is not None:
             numbers[labels[code]] += number
-    names = sub_sector_names(request, reference)
+    names = formatting.sub_sector_names(request, reference)
     return [
         (names[label], number, form.href(sous_secteur=label)) for label, number in numbers.items()
     ]
-
-
-def country_name(request: PageRequest, pays: Pays) -> str:
-    """The name of a country in the visitor's language."""
-    return request.t(pays.nom_fr, pays.nom_en)
-
-
-def sector_name(request: PageRequest, secteur: Secteur) -> str:
-    """The name of a sector in the visitor's language."""
-    return set_in_type(request.t(secteur.secteur, secteur.secteur_en))
-
-
-def set_in_type(label: str) -> str:
-    """A label of the tables, which have the apostrophe of typewriters, with that of print."""
-    return label.replace("'", "’")
-
-
-def labels(request: PageRequest, reference: Reference) -> Mapping[str, str]:
-    """The names of countries by code and of sectors by French label, for tables of companies."""
-    return {one.iso2: country_name(request, one) for one in reference.pays} | {
-        one.secteur: sector_name(request, one) for one in reference.secteurs
-    }
-
-
-def field_names(request: PageRequest) -> Mapping[str, str]:
-    """The names of the fields of a company in the visitor's language."""
-    return {one.champ: set_in_type(one.title[request.lang]) for one in company_fields.fields()}
-
-
-def sub_sector_names(request: PageRequest, reference: Reference) -> Mapping[str, str]:
-    """The names of sub-sectors in the visitor's language, by the French labels that the API takes."""
-    labels = seed_tables.nace_labels()
-    return {
-        one.sous_secteur: set_in_type(
-            request.t(one.sous_secteur, labels.get(one.code, ("", one.sous_secteur))[1])
-        )
-        for one in reference.sous_secteurs
-    }
 
 
 def _in_sector(form: SearchForm, secteur: Secteur) -> str:

@@ -1,4 +1,4 @@
-"""Values as people read them: numbers, amounts, dates, in French or English. Pure.
+"""Values as people read them: numbers, amounts, dates, names of places and fields, in French or English. Pure.
 
 An amount is rounded to three significant digits; a title beside it has the exact one. A value that is
 not published is a dash, never a zero. Text of the data loses the characters that change the writing
@@ -18,8 +18,10 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from quota.plans import Plan
-from serve.contract import notation
+from serve.contract import company_fields, notation, seed_tables
 from serve.contract.statement_table import MOST_PERCENT, in_words
+from serve.surfaces.site.page_request import PageRequest
+from shards.generations.reference import Pays, Reference, Secteur
 
 NONE: Final = "–"
 
@@ -330,6 +332,44 @@ def code_and_links(text: str) -> Markup:
 def code(text: Markup) -> Markup:
     """The text with its `words` in backticks as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(text)))
+
+
+def country_name(request: PageRequest, pays: Pays) -> str:
+    """The name of a country in the visitor's language."""
+    return request.t(pays.nom_fr, pays.nom_en)
+
+
+def sector_name(request: PageRequest, secteur: Secteur) -> str:
+    """The name of a sector in the visitor's language."""
+    return set_in_type(request.t(secteur.secteur, secteur.secteur_en))
+
+
+def set_in_type(label: str) -> str:
+    """A label of the tables, which have the apostrophe of typewriters, with that of print."""
+    return label.replace("'", "’")
+
+
+def labels(request: PageRequest, reference: Reference) -> Mapping[str, str]:
+    """The names of countries by code and of sectors by French label, for tables of companies."""
+    return {one.iso2: country_name(request, one) for one in reference.pays} | {
+        one.secteur: sector_name(request, one) for one in reference.secteurs
+    }
+
+
+def field_names(request: PageRequest) -> Mapping[str, str]:
+    """The names of the fields of a company in the visitor's language."""
+    return {one.champ: set_in_type(one.title[request.lang]) for one in company_fields.fields()}
+
+
+def sub_sector_names(request: PageRequest, reference: Reference) -> Mapping[str, str]:
+    """The names of sub-sectors in the visitor's language, by the French labels that the API takes."""
+    labels = seed_tables.nace_labels()
+    return {
+        one.sous_secteur: set_in_type(
+            request.t(one.sous_secteur, labels.get(one.code, ("", one.sous_secteur))[1])
+        )
+        for one in reference.sous_secteurs
+    }
 
 
 _LISTS: Final = re.compile(
