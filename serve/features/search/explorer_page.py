@@ -34,6 +34,7 @@ from serve.surfaces.site import (
     search_form,
 )
 from serve.surfaces.site.facet_bars import Bars
+from serve.surfaces.site.facet_counts import counter_of
 from serve.surfaces.site.page_request import PageRequest, pairs_without
 from serve.surfaces.site.render import page, see_other
 from serve.surfaces.site.search_form import LISTS, SearchForm
@@ -91,7 +92,7 @@ async def figures(request: PageRequest) -> Response:
         request.trace.generation = generation.id
         asked = generation.search(request.pairs)
         query, _ = await company_ids.resolved_query(generation.shards, asked)
-        facets = request.context.facets
+        facets = counter_of(request.server)
         counts = await facets.counts_of(generation, query)
         options = await filter_options.all_counts(facets, generation, query)
         form = search_form.read(request.pairs, generation.names, generation.reference)
@@ -155,7 +156,7 @@ async def _results(
         }
     search_result = result.content
     assert search_result is not None  # without If-None-Match there is no 304
-    facets = request.context.facets
+    facets = counter_of(request.server)
     return {
         "error": None,
         "near": () if search_result.total else await _near_companies(generation, query),
@@ -229,7 +230,7 @@ def _known_bars(
     request: PageRequest, generation: OpenGeneration, form: SearchForm, query: Query
 ) -> Bars | None:
     """The bars, if their counts cost little."""
-    counts = request.context.facets.cheap_counts(generation, query)
+    counts = counter_of(request.server).cheap_counts(generation, query)
     if counts is None:
         return None
     return facet_bars.of_counts(request, form, generation.reference, counts)

@@ -1,13 +1,23 @@
-"""The operations of a search."""
+"""The operations of a search, and the counts of its pages."""
 
 from typing import Final
 
+from serve.access.burst_gate import Limiter
+from serve.access.context import ServerContext
 from serve.contract import parameters
 from serve.contract import search_answers as answers
-from serve.contract.feature import Feature
+from serve.contract.feature import Feature, OpenFeature
 from serve.contract.operation import Operation, company_link
 from serve.features.search import repartition, suggestions
 from serve.features.search.societes import societes
+from serve.surfaces.site.facet_counts import FacetCounter
+
+
+def open_search(context: ServerContext, _limiter: Limiter) -> OpenFeature:
+    """Open the counts of recent searches, which pages show."""
+    context.services[FacetCounter] = FacetCounter()
+    return OpenFeature()
+
 
 FEATURE: Final = Feature(
     __package__,
@@ -28,4 +38,5 @@ FEATURE: Final = Feature(
             tool="break_down_companies", parameters=repartition.PARAMETERS,
         ),
     ),
+    open_search,
 )  # fmt: skip

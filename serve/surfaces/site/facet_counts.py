@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from serve.access.context import ServerContext
 from serve.contract import errors
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from shards.query import ORDERS, Query
@@ -92,6 +93,13 @@ class FacetCounter:
         while len(self._known) > _KEPT:
             self._known.popitem(last=False)
         return counts
+
+
+def counter_of(server: ServerContext) -> FacetCounter:
+    """The counts of this process, which the feature has opened."""
+    counter = server.service(FacetCounter)
+    assert counter is not None
+    return counter
 
 
 def _key(generation: OpenGeneration, query: Query, dimensions: Dimensions) -> _Key:

@@ -20,7 +20,6 @@ from serve.observe.request_trace import RequestTrace
 from serve.request.query_string import Pairs
 from serve.surfaces.site import page_errors
 from serve.surfaces.site.cookies import Signer
-from serve.surfaces.site.facet_counts import FacetCounter
 from serve.surfaces.site.routes import Pages
 
 # The parameters of an export that its form has fields for.
@@ -56,7 +55,6 @@ class PageContext:
 
     Attributes:
         started: when this process started, for /statut.
-        facets: the counts of recent searches.
         kept: pages that are the same for all who are not logged in.
     """
 
@@ -64,7 +62,6 @@ class PageContext:
     pages: Pages
     signer: Signer
     started: datetime
-    facets: FacetCounter = field(default_factory=FacetCounter)
     kept: KeptPages = field(default_factory=KeptPages)
 
     @property
