@@ -20,21 +20,16 @@ from serve.contract import seed_tables
 from serve.contract.answers import activities_of
 from serve.contract.errors import ApiError
 from serve.contract.parameters import SEARCH
-from serve.features.search import chips, filter_options, home_page
+from serve.features.search import chips, facet_bars, filter_options, home_page
 from serve.features.search.chips import Chip
+from serve.features.search.facet_bars import Bars
+from serve.features.search.facet_counts import counter_of
 from serve.features.search.filter_options import OptionCounts
 from serve.features.search.societes import societes
 from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
 from serve.request.scalars import NumberError, parse_decimal
-from serve.surfaces.site import (
-    error_pages,
-    facet_bars,
-    formatting,
-    search_form,
-)
-from serve.surfaces.site.facet_bars import Bars
-from serve.surfaces.site.facet_counts import counter_of
+from serve.surfaces.site import error_pages, formatting, search_form
 from serve.surfaces.site.page_request import PageRequest, pairs_without
 from serve.surfaces.site.render import page, see_other
 from serve.surfaces.site.search_form import LISTS, SearchForm

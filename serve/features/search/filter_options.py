@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from serve.contract import seed_tables
+from serve.features.search.facet_counts import PLACES, STATES, Counts, Dimensions, FacetCounter
 from serve.generation.open_generation import OpenGeneration
 from serve.surfaces.site import formatting
-from serve.surfaces.site.facet_counts import PLACES, STATES, Counts, Dimensions, FacetCounter
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.search_form import LISTS, SearchForm
 from shards.codec.folding import fold

@@ -9,8 +9,8 @@ from serve.contract import search_answers as answers
 from serve.contract.feature import Feature, OpenFeature
 from serve.contract.operation import Operation, company_link
 from serve.features.search import repartition, suggestions
+from serve.features.search.facet_counts import FacetCounter
 from serve.features.search.societes import societes
-from serve.surfaces.site.facet_counts import FacetCounter
 
 
 def open_search(context: ServerContext, _limiter: Limiter) -> OpenFeature:

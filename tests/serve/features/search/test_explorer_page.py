@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
 
-from serve.surfaces.site import facet_counts
+from serve.features.search import facet_counts
 from shards.query import STATES
 from tests.serve.client import Served, serving
 from tests.serve.surfaces.site.visitor import Seen, Visitor, member

@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Response, expect
 
 from quota.ledger.calls import Purchase
-from serve.surfaces.site import facet_counts
+from serve.features.search import facet_counts
 from tests.serve import world
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.surfaces.site.browser import DESK, PHONE, window

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from serve.features.search.facet_counts import FacetTotals
 from serve.surfaces.site import formatting
-from serve.surfaces.site.facet_counts import FacetTotals
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.search_form import SearchForm
 from shards.generations.reference import Reference, Secteur
