@@ -21,7 +21,7 @@ from serve.features.service.operations import FEATURE as SERVICE
 from serve.http.app import Handler, NoSite, make_handler
 from serve.surfaces.docs.operations import SURFACE as DOCS
 from serve.surfaces.mcp.operations import SURFACE as MCP
-from serve.surfaces.site.operations import SURFACE as SITE
+from serve.surfaces.site.adapter import SURFACE as SITE
 
 PRODUCT: Final = Product(
     # Documents have the objects of answers in this order.

@@ -1,4 +1,4 @@
-"""The HTTP side of the website: a request becomes a `PageRequest`, an error becomes a page.
+"""The website as a surface over HTTP: a request becomes a `PageRequest`, an error becomes a page.
 
 The checks are made here, in this order: session → burst 429 → path 404 → method 405 → origin of a form 403 → body 413,
 415 → token of a form 403 → log-in for personal pages. The pages themselves are in serve/surfaces/site.
@@ -15,11 +15,13 @@ from urllib.parse import quote, urlsplit
 
 from quota.accounts import subscribed_plan
 from quota.errors import StoreUnavailable
+from serve.access.burst_gate import Limiter
 from serve.access.call import Response, of_error
 from serve.access.context import ServerContext
 from serve.access.rights import VISITOR, Caller
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.contract.feature import Feature, OpenFeature
 from serve.contract.secret_mask import mask_keys
 from serve.http import static_pages
 from serve.http.body_reader import body, form_error, form_fields, form_parts
@@ -35,7 +37,7 @@ from serve.surfaces.site import (
     sessions,
 )
 from serve.surfaces.site.page_request import PageContext, PageRequest, Session
-from serve.surfaces.site.routes import PageHandler, WebRoute
+from serve.surfaces.site.routes import PageHandler, WebRoute, pages_of
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _FORM_WITH_FILE: Final = "multipart/form-data"
@@ -282,3 +284,15 @@ async def _form_with_file(request: HttpRequest, route: WebRoute) -> tuple[dict[s
     except ValueError as error:
         raise form_error(error) from error
     return fields, b"".join(part.content for part in parts if part.filename is not None)
+
+
+def open_site(context: ServerContext, _limiter: Limiter) -> OpenFeature:
+    """Open the pages: templates are compiled, and the key that signs cookies is read."""
+    assert context.config.state
+    product, signer = context.product, cookies.load_signer(context.config.state)
+    render.prepare(product)
+    pages = PageContext(context, pages_of(product), signer, context.now())
+    return OpenFeature(site=Website(pages))
+
+
+SURFACE: Final = Feature(__package__, open=open_site)
