@@ -9,14 +9,12 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from serve.access.call import Response, matches
-from serve.request import accept, reader
+from serve.request import reader
 from serve.request.query_string import Pairs
 
 # A page may change when a server starts; a file with a version in its name never does.
 SHORT: Final = "public, max-age=300"
 FOREVER: Final = "public, max-age=31536000, immutable"
-
-_MARKDOWN: Final = "text/markdown"
 
 
 class StaticPage(NamedTuple):
@@ -31,17 +29,6 @@ def page(body: bytes, kind: str, cache: str = SHORT, **headers: str) -> StaticPa
     own = {name.replace("_", "-"): value for name, value in headers.items()}
     tag = f'"{sha256(body).hexdigest()[:32]}"'
     return StaticPage(body, {"ETag": tag, "Content-Type": kind, "Cache-Control": cache, **own})
-
-
-def wants_markdown(header: str) -> bool:
-    """Does an Accept header prefer Markdown to a page for people (RFC 9110 §12.5.1)?
-
-    >>> wants_markdown("text/markdown, text/html;q=0.9"), wants_markdown("text/html, */*")
-    (True, False)
-    """
-    quality = dict(accept.qualities(header))
-    wanted = quality.get(_MARKDOWN, 0.0)
-    return wanted > 0.0 and wanted >= quality.get("text/html", 0.0)
 
 
 def response(

@@ -80,3 +80,14 @@ def prefers_html(header: str | None) -> bool:
         if word.endswith(("/json", "+json")):
             return False
     return False
+
+
+def wants_markdown(header: str) -> bool:
+    """Does an Accept header prefer Markdown to a page for people (RFC 9110 §12.5.1)?
+
+    >>> wants_markdown("text/markdown, text/html;q=0.9"), wants_markdown("text/html, */*")
+    (True, False)
+    """
+    quality = dict(qualities(header))
+    wanted = quality.get("text/markdown", 0.0)
+    return wanted > 0.0 and wanted >= quality.get("text/html", 0.0)

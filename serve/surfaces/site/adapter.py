@@ -23,7 +23,6 @@ from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.feature import Feature, OpenFeature
 from serve.contract.secret_mask import mask_keys
-from serve.http import static_pages
 from serve.http.body_reader import body, form_error, form_fields, form_parts
 from serve.http.http_request import HttpRequest
 from serve.request import accept, json_body, query_string
@@ -221,7 +220,7 @@ class Website:
             nonce=nonce,
             keep=f"{lang}.{nonce}" if is_new else None,
             html=accept.prefers_html(headers.get("Accept")),
-            markdown=static_pages.wants_markdown(headers.get("Accept", "")),
+            markdown=accept.wants_markdown(headers.get("Accept", "")),
             head=message.method == "HEAD",
             trace=trace,
             now=context.now(),

@@ -9,7 +9,7 @@ from quota import plans
 from serve.app import PRODUCT
 from serve.contract import parameters
 from serve.contract.errors import CODES
-from serve.http.static_pages import wants_markdown
+from serve.request.accept import wants_markdown
 from serve.surfaces.docs import llms
 from serve.surfaces.mcp.tool_list import tools
 from tests.serve.client import Served
