@@ -23,11 +23,11 @@ from typing import IO, Final
 from blake3 import blake3
 
 from pipeline.errors import FetchError
-from pipeline.nightly import published_files
+from pipeline.nightly import published_files, sealed_record
 from pipeline.nightly.client import Answer, Client
 from pipeline.nightly.published_files import PublishedFile
 from pipeline.nightly.receipt import Receipt, Validators
-from shards.generations import atomic_files, sealed_record
+from shards.generations import atomic_files
 from shards.mirror.errors import FaultError
 from shards.mirror.pacing import Backoff, FileRetries, SlowBody
 

@@ -21,7 +21,7 @@ import orjson
 from pipeline import canonical, code_version, console, importing, seeds
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
-from pipeline.nightly import published_files
+from pipeline.nightly import published_files, sealed_record
 from pipeline.publishing import country
 from pipeline.registers import FOLDER, REGISTERS, file_set
 from pipeline.registers.register import RowCounts
@@ -30,7 +30,7 @@ from pipeline.stages import identifiers
 from pipeline.stages.rejections import MAX_SHARE
 from pipeline.workers.isolation import Limits
 from seeds import TABLES
-from shards.generations import atomic_files, sealed_record
+from shards.generations import atomic_files
 from shards.generations import manifest as manifests
 from shards.publish.publication import LEAST_SHARE
 

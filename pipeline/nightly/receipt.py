@@ -15,7 +15,8 @@ from typing import Final
 
 import orjson
 
-from shards.generations import atomic_files, sealed_record
+from pipeline.nightly import sealed_record
+from shards.generations import atomic_files
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File
 

@@ -28,6 +28,7 @@ from blake3 import blake3
 
 from pipeline import canonical, code_version
 from pipeline.errors import BuildError
+from pipeline.nightly import sealed_record
 from pipeline.seeds import Seeds
 from pipeline.stages import quality_report, rejections
 from pipeline.stages.input_files import InputPart
@@ -35,15 +36,7 @@ from pipeline.stages.objections import Hidden
 from pipeline.stages.quality_report import Quality
 from shards.errors import ShardError
 from shards.format import FORMAT_VERSION
-from shards.generations import (
-    atomic_files,
-    generation_files,
-    locks,
-    manifest,
-    pointer,
-    reference,
-    sealed_record,
-)
+from shards.generations import atomic_files, generation_files, locks, manifest, pointer, reference
 from shards.generations.manifest import File, InputSource, Manifest
 from shards.generations.reference import CellCount
 from shards.generations.register_sources import Imports
