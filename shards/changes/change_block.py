@@ -13,7 +13,7 @@ import orjson
 import zstandard
 from numpy.typing import NDArray
 
-from shards.codec import chunks
+from shards.codec import record
 from shards.errors import CorruptError
 from shards.search.columns import COLUMNS
 from shards.search.filters import Filter, Values
@@ -137,7 +137,7 @@ class ChangeBlock:
 
 
 def _decompress(frame: bytes) -> bytes:
-    return chunks.decompress(frame, _MOST, zstandard.ZstdDecompressor())
+    return record.decompress(frame, _MOST, zstandard.ZstdDecompressor())
 
 
 def _corrupt_error(error: Exception) -> CorruptError:

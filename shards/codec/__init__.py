@@ -1,7 +1,6 @@
 """Conversions between values and the bytes of a shard. Pure functions: nothing here opens a file.
 
 Read `record`, `cells` and `folding` first; then `sort_keys` and `row_sets`, the two encodings that search depends on.
-`strings`, `sparse_index`, `sorting` and `arrays` are the tools below them. The others are one kind of value each:
-`codes` (columns of small numbers), `bands` (intervals), `aliases` (hashes of LEI and VAT numbers), `chunks` (frames by
-number).
+`strings` (lists of texts, sorted and looked up) and `arrays` are the tools below them. The others are one kind of value
+each: `codes` (columns of small numbers), `bands` (intervals), `aliases` (hashes of LEI and VAT numbers).
 """

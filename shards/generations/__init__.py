@@ -1,7 +1,6 @@
 """Generations: complete sets of shards in a folder DATA, of which one is published.
 
 `generation_files` opens a generation by name, `pointer` reads and replaces DATA/CURRENT, `manifest`, `reference` and
-`register_sources` are the documents beside the shards, whose entries `typed_entries` checks. `locks` keeps writers and
-readers apart; `atomic_files` makes files and folders appear whole. `groups` says who consolidates whom (X12),
-`sealed_record` are records with a digest of their own.
+`register_sources` are the documents beside the shards. `locks` keeps writers and readers apart; `atomic_files` makes
+files and folders appear whole. `groups` says who consolidates whom (X12).
 """

@@ -5,17 +5,23 @@ the same input gives the same generation, and a changed file is detected.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from types import UnionType
+from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import orjson
 from blake3 import blake3
 
 from shards.errors import CorruptError, WrongFormatError
 from shards.format import FORMAT_VERSION
-from shards.generations.typed_entries import make_entry
+
+T = TypeVar("T")
+
+_SHOWN: Final = 60  # characters of a value in a message
+
 
 # Bytes of a manifest, which lists about 30 files and the input files of its build; and of any other JSON document.
 MOST_MANIFEST: Final = 1 << 24
@@ -255,3 +261,65 @@ def _name(manifest: Manifest) -> str:
 
 def _fields(manifest: Manifest) -> dict[str, Any]:
     return {name: getattr(manifest, name) for name in Manifest.__slots__}
+
+
+# -- entries of JSON documents -----------------------------------------------------------------
+
+
+def make_entry(kind: type[T], values: Mapping[str, Any]) -> T:
+    """The dataclass `kind` of these values; an array stands for a tuple, and no number is below 0.
+
+    A document with the right digest may still be malformed, if its source is. An entry of another type would be refused
+    by no reader, and fail in every page that shows it.
+
+    Raises:
+        TypeError: `values` is no object, a name is missing or unknown, or a value has another type.
+
+    >>> from shards.generations.reference import CellCount
+    >>> make_entry(CellCount, {"secteur": "62", "sous_secteur": None, "n": 3}).n
+    3
+    >>> make_entry(CellCount, {"secteur": "62", "sous_secteur": None, "n": "3"})
+    Traceback (most recent call last):
+    TypeError: n = '3' of a CellCount is not of the type int
+    """
+    if not isinstance(values, dict):
+        raise TypeError(f"{_shown(values)} is no {kind.__name__}")
+    types = _types(cast(Hashable, kind))
+    for name, value in values.items():
+        if name in types and not _has_type(value, types[name]):
+            wanted = getattr(types[name], "__name__", str(types[name]))
+            raise TypeError(
+                f"{name} = {_shown(value)} of a {kind.__name__} is not of the type {wanted}"
+            )
+    return kind(
+        **{name: tuple(value) if type(value) is list else value for name, value in values.items()}
+    )
+
+
+@cache
+def _types(kind: Hashable) -> Mapping[str, Any]:
+    return get_type_hints(kind)
+
+
+def _has_type(value: Any, wanted: Any) -> bool:
+    origin, arguments = get_origin(wanted), get_args(wanted)
+    if origin is Literal:
+        return value in arguments if isinstance(value, str) else False
+    if origin in (Union, UnionType):
+        return any(_has_type(value, one) for one in arguments)
+    if origin is tuple:  # of any number of values of one type
+        return isinstance(value, list | tuple) and all(
+            _has_type(one, arguments[0]) for one in value
+        )
+    if origin is not None:  # a mapping
+        return isinstance(value, dict) and all(
+            _has_type(name, arguments[0]) and _has_type(one, arguments[1])
+            for name, one in value.items()
+        )
+    if wanted is int:
+        return type(value) is int and value >= 0
+    return isinstance(value, wanted)
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:_SHOWN]

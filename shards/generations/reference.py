@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import orjson
 
-from shards.generations.typed_entries import make_entry
+from shards.generations.manifest import make_entry
 
 _CODE: Final = re.compile("[A-Z]{2}")
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 import orjson
 
-from shards.generations.typed_entries import make_entry
+from shards.generations.manifest import make_entry
 
 SOURCES: Final = "sources.json"
 COMPANIES: Final = "companies"  # a table

@@ -1,5 +1,5 @@
 """Publication: a new generation passes the gates and becomes the published one, or nothing changes.
 
 `publication` is the procedure, rollback included. `smoke_test` is its last gate: a sample of searches, compared with
-the answers of `naive_search`.
+the answers of a search without indexes.
 """

@@ -5,16 +5,20 @@ those of the company. A year whose lines are of several currencies has no figure
 be divided by anything else.
 """
 
+import csv
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from shards.ratios.exchange_rates import euros_per_unit
-from shards.ratios.formula import Formula, Lookup
-from shards.ratios.ratio_table import MONTHS, YEAR_MONTHS, Ratio, ratios
+from seeds import TABLES
+from shards.ratios.ratio_table import MONTHS, YEAR_MONTHS, Formula, Lookup, Ratio, ratios
+
+_EURO: Final = "EUR"
+
 
 Reason = Literal[
     "exercice_absent", "poste_absent", "denominateur_nul", "denominateur_negatif", "taux_absent",
@@ -191,3 +195,32 @@ def _lacking_value(
         row = known.get((year - term.years_before, term.name))
         names |= dict.fromkeys((row.lacking if row else ()) or (term.name,))
     return RatioValue(None, "poste_absent", tuple(names))
+
+
+# -- euros per unit of a currency: annual averages of `seeds/taux.csv` -------------------------
+
+
+def euros_per_unit(devise: str | None, year: int) -> float | None:
+    """The euros of one unit of a currency in a year; None without a rate."""
+    if devise == _EURO:
+        return 1.0
+    return None if devise is None else _rates().get((devise, year))
+
+
+@cache
+def newest_year(devise: str) -> int:
+    """The newest year with a rate of a currency; 0 without one.
+
+    >>> newest_year("GBP") > 2020, newest_year("Ψ")
+    (True, 0)
+    """
+    return max((year for known, year in _rates() if known == devise), default=0)
+
+
+@cache
+def _rates() -> Mapping[tuple[str, int], float]:
+    with (TABLES / "taux.csv").open(encoding="utf-8", newline="") as file:
+        return {
+            (row["devise"], int(row["annee"])): 1 / float(row["taux"])
+            for row in csv.DictReader(file)
+        }

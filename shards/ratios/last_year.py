@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
-from shards.ratios.formula import Formula
 from shards.ratios.ratio_table import (
     MONTHS,
     YEAR_MONTHS,
+    Formula,
     Ratio,
     ordered_codes,
     ratios,

@@ -17,20 +17,18 @@ import zstandard
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import aliases, cells, chunks, codes, record, sort_keys
+from shards.codec import aliases, cells, codes, record, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell, CellRange, Layout
-from shards.codec.chunks import Chunks
 from shards.codec.folding import fold_id
+from shards.codec.record import Chunks, decompress
 from shards.codec.sort_keys import KeyRuns, Keys
-from shards.codec.sparse_index import EvenPlaces, SparseIndex
-from shards.codec.strings import Texts
+from shards.codec.strings import EvenPlaces, SparseIndex, Texts
 from shards.errors import CorruptError, translate_errors
 from shards.query import ORDERS
 from shards.ratios.ratio_table import ordered_codes
-from shards.reader import id_lookup, shard_file
-from shards.reader.id_lookup import IdLookup
-from shards.reader.name_lookup import NameLookup
+from shards.reader import lookups, shard_file
+from shards.reader.lookups import IdLookup, NameLookup
 from shards.reader.shard_file import ShardFile
 
 # Cached properties, dropped at `close`.
@@ -159,7 +157,7 @@ class Shard:
     @cached_property
     def courts(self) -> list[str]:
         """The codes of the courts that number the companies."""
-        return id_lookup.courts(self.idents) if self.rows else []
+        return lookups.courts(self.idents) if self.rows else []
 
     @translate_errors()
     def rows_by_number(self, number: str) -> list[int]:
@@ -188,7 +186,7 @@ class Shard:
     def find(self, identifier: str) -> int | None:
         """The row of `identifier`: the exact match, else the only match by letters and digits (contract E2)."""
         folded = fold_id(identifier)
-        alike = id_lookup.rows_equal_to(self.idents, folded).tolist()
+        alike = lookups.rows_equal_to(self.idents, folded).tolist()
         for row in alike:
             if self.company(row)["id"] == identifier:
                 return int(row)
@@ -379,7 +377,7 @@ class Shard:
         try:
             with self._decompressing:
                 decompressor = self._plain_and_trained[frames is self.frames]
-                return chunks.decompress(magic + bytes(frames[number]), most, decompressor)
+                return decompress(magic + bytes(frames[number]), most, decompressor)
         except (zstandard.ZstdError, LookupError, ValueError) as error:
             raise CorruptError(
                 f"{self.path}: row {row} is damaged ({error}); build or fetch the file again"

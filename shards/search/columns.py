@@ -1,7 +1,7 @@
 """The columns that searches compare, each declared once.
 
 A column says what of a company it holds, which filters of a `Query` compare it, and where the kernel has it. Filters
-(`filters`), keys (`compiled_query`), arrays (`generation_arrays`) and the history of changes follow from it.
+(`filters`), keys (`kernel_query`), arrays (`generation_arrays`) and the history of changes follow from it.
 """
 
 from collections.abc import Callable, Mapping

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from shards.codec.folding import SPELLINGS, fold_id
 from shards.errors import translate_errors
-from shards.reader import id_lookup
+from shards.reader import lookups
 from shards.reader.shard import Shard
 from shards.search.written_numbers import (
     IDENTIFIER,
@@ -213,7 +213,7 @@ def with_identifier(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
     """Companies with this identifier."""
     for iso2, shard in shards.items():
         if shard.rows:
-            for row in id_lookup.rows_equal_to(shard.idents, folded).tolist():
+            for row in lookups.rows_equal_to(shard.idents, folded).tolist():
                 yield CompanyPlace(iso2, row)
 
 

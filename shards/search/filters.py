@@ -1,6 +1,6 @@
 """The filters of a search, each as a predicate over one value of a company.
 
-A search by index (`shards/kernel`) is checked against them company by company (`publish/naive_search.py`), and changes
+A search by index (`shards/kernel`) is checked against them company by company (`publish/smoke_test.py`), and changes
 between generations, which no index holds, are found by them (`changes/change_block.py`).
 """
 

@@ -14,7 +14,7 @@ from shards.codec import bands
 from shards.codec.cells import Cell, CellRange
 from shards.codec.codes import COMPARED, STATE_CODES, STATEMENTS
 from shards.codec.sort_keys import KEY_OF
-from shards.codec.sparse_index import EvenPlaces
+from shards.codec.strings import EvenPlaces
 from shards.errors import REMEDY, CorruptError, translate_errors
 from shards.kernel import types
 from shards.kernel.memory import Memory, address_of, view

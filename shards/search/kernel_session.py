@@ -23,10 +23,16 @@ from shards.kernel.search import run
 from shards.query import DEEPEST, Query
 from shards.reader.shard import Shard
 from shards.search import kernel_query
-from shards.search.compiled_query import CompiledQuery, compile_query
 from shards.search.generation_arrays import GenerationArrays
-from shards.search.record_joiner import RecordJoiner
-from shards.search.result_page import MergedRow, Place, Places, ResultPage, merged_rows
+from shards.search.kernel_query import CompiledQuery, compile_query
+from shards.search.result_page import (
+    MergedRow,
+    Place,
+    Places,
+    RecordJoiner,
+    ResultPage,
+    merged_rows,
+)
 
 _BLOCK: Final = 1_024
 # Rows that a search may list and leave in its memory; filling it anew costs a page fault for each 1 024.

@@ -13,7 +13,7 @@ from shards.codec.folding import fold, fold_id
 from shards.codec.strings import END
 from shards.errors import translate_errors
 from shards.query import Query
-from shards.reader.name_lookup import words_with_rows
+from shards.reader.lookups import words_with_rows
 from shards.search import company_numbers
 from shards.search.search import ShardSet, search
 from shards.search.written_numbers import NumberNotation

@@ -1,6 +1,5 @@
 """Verification of a shard against the invariants of FORMAT.md §9, slowly and independently of digests.
 
 `invariants` runs all checks; `names` has those of the indexes of names and identifiers; `contents` decodes all
-companies of the shard, which everything else is compared with. `code_columns` and `ratios` check these against the
-records; `describe` prints what `inspect`, `list` and `diff` show.
+companies of the shard, which everything else is compared with.
 """

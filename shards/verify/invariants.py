@@ -8,6 +8,7 @@ takes nine minutes and 5 GiB for 18.7 million companies in one process; several 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from math import isclose, isnan
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.analyses import market_figures
-from shards.codec import aliases, cells, codes, sort_keys
+from shards.codec import aliases, bands, cells, codes, record, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.row_sets import Packing
 from shards.codec.sort_keys import KEY_OF, RANKED, Keys
@@ -26,9 +27,13 @@ from shards.errors import CorruptError, GenerationError
 from shards.generations import generation_files, groups
 from shards.generations.generation_files import Generation, Inode, inode_of
 from shards.query import ORDERS
+from shards.ratios import accounts
+from shards.ratios.last_year import LastYearRatios
+from shards.ratios.ratio_table import ratios, stored_codes
 from shards.reader.shard import Shard
-from shards.verify import code_columns, contents, names, ratios
+from shards.verify import contents, names
 from shards.verify.contents import Contents
+from shards.writing import code_columns
 
 # The orders whose keys follow from records, with the field of `Contents` and its null. Share capital is converted to
 # euros by the build, so no record has that key.
@@ -152,8 +157,8 @@ def _faults(shard: Shard) -> Iterator[str]:
     if len(shard.top_rows) != len(ORDERS) * lists:
         yield f"the lists of first rows have {len(shard.top_rows)} rows for {len(ORDERS) * lists}"
     yield from _bound_faults(shard)
-    yield from code_columns.faults(shard, decoded)
-    yield from ratios.faults(shard)
+    yield from code_column_faults(shard, decoded)
+    yield from ratio_faults(shard)
     expected = aliases.table(decoded.numbers)
     if any(not np.array_equal(expected[name], found) for name, found in shard.aliases.items()):
         yield "`alias` does not hold the LEI and VAT numbers of the records"
@@ -294,3 +299,92 @@ def _follow(keys: Keys, ids: NDArray[np.bytes_]) -> NDArray[np.bool_]:
 
 def _are_same(keys: Keys, other: Keys) -> bool:
     return np.array_equal(keys, other, equal_nan=keys.dtype.kind == "f")
+
+
+# -- columns of codes, and ratios --------------------------------------------------------------
+
+
+# Half a cent, and what floats lose on it.
+_ROUNDED: Final = 0.00501
+
+
+def code_column_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
+    """Messages about columns that are not those of the records (FORMAT.md §9, invariants 2 and 5)."""
+    listed = shard.code_array("actif.amounts", "<f8")
+    stored = shard.codes("actif")
+    euros = codes.amounts(stored, listed)
+    if not np.array_equal(codes.amount_codes(euros, codes.listed_amounts(euros)), stored):
+        yield "codes of total assets are no amounts"
+        return
+    yield from _amount_faults(decoded, euros)
+    expected = code_columns.tables(
+        decoded.etat,
+        shard.statement_rows,
+        decoded.texts,
+        euros,
+        bands.headcount_codes(decoded.effectif, decoded.tranche),
+        {tri: shard.steps(tri) for tri in bands.BANDED},
+        shard.layout.cells,
+    )
+    for table, arrays in ((format.COLUMN, expected.column), (format.CODE, expected.code)):
+        found = dict(shard.file.items(table))
+        for name, array in arrays.items():
+            if bytes(array) != found.get(name.encode()):
+                yield f"{table.decode()} {name} is not that of the records"
+
+
+def _amount_faults(decoded: Contents, euros: NDArray[np.float64]) -> Iterator[str]:
+    """Check that total assets in euros are the published ones at one rate, by currency, unit and year."""
+    known = ~np.isnan(euros)
+    for group, about in enumerate(decoded.rates.values):
+        rows = np.flatnonzero(decoded.rates.numbers == group)
+        published = decoded.actif[rows]
+        there = known[rows]
+        if (there & np.isnan(published)).any():
+            yield f"total assets of a company with {about} that publishes none"
+        there &= ~np.isnan(published)
+        if not there.any():
+            continue
+        if (~there & ~np.isnan(published)).any():
+            yield f"total assets with {about} have an amount in euros at some companies only"
+        published, found = published[there], euros[rows][there]
+        greatest = int(np.argmax(np.abs(published)))
+        rate = found[greatest] / published[greatest] if published[greatest] else 0.0
+        error = _ROUNDED * (1 + np.abs(published) / max(1.0, abs(published[greatest])))
+        if (np.abs(found - rate * published) > error + 1e-9 * np.abs(found)).any():
+            yield f"total assets with {about} are not converted at one rate"
+
+
+_TOLERANCE: Final = 1e-9
+
+
+def ratio_faults(shard: Shard) -> Iterator[str]:
+    """Messages about ratios that are not those of the statements of their row (FORMAT.md §9, invariant 5).
+
+    Amounts in euros are not compared: the table of rates may have been revised since the build.
+    """
+    rows = shard.statement_rows.tolist()
+    columns = {code: shard.ratio(code) for code in stored_codes()}
+    years = shard.ratio_years
+    counts = {code: len(values) for code, values in columns.items()}
+    for name, count in (counts | {format.YEARS.decode(): len(years)}).items():
+        if count != len(rows):
+            yield f"ratio {name} has {count} values for {len(rows)} rows with statements"
+            return
+    for name, order in LastYearRatios(columns).orders().items():
+        if not np.array_equal(shard.file.array(format.RATIO, name, format.U4), order):
+            yield f"the {name} of ratios are not those of their values"
+    compared = [code for code in columns if ratios()[code].unite != "EUR"]
+    for place, row in enumerate(rows):
+        year, expected = accounts.last_year(record.lines(shard.comptes(row)))
+        if year != years[place]:
+            yield f"row {row} has ratios of {years[place]}, its last year is {year}"
+        for code in compared:
+            if not _are_alike(float(columns[code][place]), expected[code]):
+                yield f"ratio {code} of row {row} is not that of its statements"
+
+
+def _are_alike(value: float, other: float) -> bool:
+    return (isnan(value) and isnan(other)) or isclose(
+        value, other, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
+    )

@@ -7,18 +7,18 @@ from typing import Any, Final
 import numpy as np
 
 from shards import format
-from shards.codec import sorting
+from shards.codec import strings
 from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing
 from shards.codec.strings import END, Texts
-from shards.reader import name_lookup
+from shards.reader import lookups
 from shards.reader.shard import Shard
 from shards.verify import contents
 from shards.verify.contents import Contents
 from shards.writing import name_index, phrase_index
 from shards.writing.name_index import FoldedNames, Postings
 
-_WINDOWS: Final = range(0, format.SUFFIX_BYTES, sorting.CHUNK)
+_WINDOWS: Final = range(0, format.SUFFIX_BYTES, strings.CHUNK)
 
 
 def faults(shard: Shard, decoded: Contents, packing: Packing) -> Iterator[str]:
@@ -45,7 +45,7 @@ def _name_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
         yield "a name has a word that does not exist"
         return
     for rows in contents.batches(shard.rows):
-        folded = name_lookup.folded_names(index, np.array(rows, dtype=np.uint32))
+        folded = lookups.folded_names(index, np.array(rows, dtype=np.uint32))
         ends = np.searchsorted(former.rows, np.arange(rows.start, rows.stop + 1)).tolist()
         for row, names, first, end in zip(rows, folded, ends, ends[1:], strict=False):
             published = [
@@ -78,7 +78,7 @@ def _order_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
     before: tuple[bytes, ...] = ()
     for places in contents.batches(shard.rows):
         rows = order[places.start : places.stop]
-        folded = name_lookup.folded_names(shard.words, rows)
+        folded = lookups.folded_names(shard.words, rows)
         for row, names in zip(rows.tolist(), folded, strict=True):
             key = (names[0], decoded.noms[row], bytes(decoded.ids[row]))
             if key <= before:
@@ -89,7 +89,7 @@ def _order_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
 def _suffix_faults(shard: Shard) -> Iterator[str]:
     """Check that the suffixes are all places of characters, sorted by the bytes there."""
     found = shard.words.suffixes
-    data = sorting.pad(found.data, format.SUFFIX_BYTES)
+    data = strings.pad(found.data, format.SUFFIX_BYTES)
     text = data[: len(found.data)]
     if not np.array_equal(
         np.sort(found.places), np.flatnonzero((text != END[0]) & (text & 0xC0 != 0x80))
@@ -97,7 +97,7 @@ def _suffix_faults(shard: Shard) -> Iterator[str]:
         yield "the suffixes are not the characters of the words"
         return
     places = found.places.astype(np.int64)
-    keys = [sorting.prefix_keys(data, places + window) for window in _WINDOWS]
+    keys = [strings.prefix_keys(data, places + window) for window in _WINDOWS]
     if not np.array_equal(found.keys, keys[0][:: format.SAMPLED]):
         yield "the keys of the suffixes are not their first bytes"
     later = places[1:] > places[:-1]

@@ -4,7 +4,7 @@ Names repeat few words. Each distinct piece of a name between blanks is folded o
 sorted order. Everything else is arithmetic on numbers: a name is the numbers of its words, names sort like these
 numbers (a blank sorts before every letter), and postings, suffixes and stored unions are arrays. The former names of a
 row follow its name, each behind a token that is no word: they are found, and change no order.
-`search/reader/name_lookup.py` is the reader of this index.
+`reader/lookups.py` is the reader of this index.
 """
 
 from collections.abc import Iterator
@@ -15,12 +15,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shards.codec import sorting, strings
+from shards.codec import strings
 from shards.codec.arrays import Rows, flatnonzero, ranges, sort_distinct
 from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing, mask_of
-from shards.codec.sorting import Keys, SortedRows
-from shards.codec.strings import END, Interval, Texts, interval_key, pair_key
+from shards.codec.strings import END, Interval, Keys, SortedRows, Texts, interval_key, pair_key
 from shards.format import (
     FORMER_NAME,
     OWNED,
@@ -186,8 +185,8 @@ def sort_names(names: FoldedNames, noms: Texts, by_id: Rows) -> Rows:
         second = np.where(left > 1, tokens[place + 1], 0).astype(np.uint64)
         return first << np.uint64(32) | second, left > 2
 
-    folded = sorting.refine(sorting.one_group(by_id), level)
-    return sorting.sort_texts(noms, folded).rows
+    folded = strings.refine(strings.one_group(by_id), level)
+    return strings.sort_texts(noms, folded).rows
 
 
 # -- words -------------------------------------------------------------------------
@@ -205,22 +204,22 @@ def make_postings(names: FoldedNames) -> Postings:
 
 def suffixes(words: Texts) -> Numbers:
     """The places where a character of a word begins, sorted by the SUFFIX_BYTES bytes from there on."""
-    data = sorting.pad(words.data, SUFFIX_BYTES)
+    data = strings.pad(words.data, SUFFIX_BYTES)
     text = data[: len(words.data)]
     # A suffix does not start at an END, nor at a continuation byte of UTF-8.
     starts = np.flatnonzero((text != END[0]) & (text & 0xC0 != 0x80)).astype(np.uint32)
 
     def level(places: Rows, depth: int) -> tuple[Keys, NDArray[np.bool_]]:
-        end = (depth + 1) * sorting.CHUNK
-        keys = sorting.prefix_keys(data, places.astype(np.int64) + end - sorting.CHUNK)
+        end = (depth + 1) * strings.CHUNK
+        keys = strings.prefix_keys(data, places.astype(np.int64) + end - strings.CHUNK)
         return keys, np.full(len(places), end < SUFFIX_BYTES)
 
-    return sorting.refine(sorting.one_group(starts), level).rows
+    return strings.refine(strings.one_group(starts), level).rows
 
 
 def sample_keys(data: memoryview | bytes, places: NDArray[np.generic]) -> Keys:
     """The first 8 bytes from every SAMPLED-th place, as a number."""
-    return sorting.prefix_keys(sorting.pad(data), places[::SAMPLED].astype(np.int64))
+    return strings.prefix_keys(strings.pad(data), places[::SAMPLED].astype(np.int64))
 
 
 def word_owners(words: Texts) -> Numbers:
@@ -240,7 +239,7 @@ def heavy_sets(
     owners = (np.searchsorted(words.starts, suffixes, side="right") - 1).astype(np.uint32)
     counts = np.diff(postings.starts.astype(np.int64))
     weight = np.concatenate(([0], np.cumsum(counts[owners])))
-    data = sorting.pad(words.data, SUFFIX_BYTES + 1)
+    data = strings.pad(words.data, SUFFIX_BYTES + 1)
     rows = packing.rows
     seen: set[Interval] = (
         set()
@@ -336,7 +335,7 @@ def fold_ids(ids: Texts) -> Texts:
 
 def sort_identifiers(ids: Texts) -> SortedRows:
     """The rows by the bytes of their identifiers; rows with the same identifier are a group."""
-    return sorting.sort_texts(ids)
+    return strings.sort_texts(ids)
 
 
 def common_width(given: Texts) -> int:
@@ -362,7 +361,7 @@ def prefix_sets(folded: Texts, by_folded: Rows, packing: Packing) -> Iterator[tu
         folded: the folded identifiers, sorted.
         by_folded: the row of each of them.
     """
-    data = sorting.pad(folded.data, SUFFIX_BYTES + 1)
+    data = strings.pad(folded.data, SUFFIX_BYTES + 1)
     places = folded.starts[:-1]
     weight = np.arange(len(places) + 1)
     found = {part for part, _ in _nodes(data, places, weight, heavy_size(packing.rows))}

@@ -16,7 +16,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import aliases, bands, cells, sort_keys
+from shards.codec import aliases, bands, cells, sort_keys, strings
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell
 from shards.codec.codes import DistinctValues
@@ -30,7 +30,50 @@ from shards.writing import code_columns, name_index, order_index, phrase_index
 from shards.writing.lmdb_writer import ChunkWriter, LmdbWriter, append_arrays, open_writer
 from shards.writing.name_index import FoldedNames, FormerNames
 from shards.writing.order_index import FactColumns
-from shards.writing.set_tables import SetTables
+
+
+class SetTables:
+    """The stored row sets (FORMAT.md §8), collected index by index, and written at `close`: all in one array.
+
+    A set of equal bytes is stored once: names that begin alike often go on alike.
+    """
+
+    def __init__(self, tables: LmdbWriter) -> None:
+        self._tables = tables
+        # No set begins at place 0, so that a reader may use it for none.
+        self._places = {bytes(format.SET_ALIGNMENT): 0}
+        self._end = 1
+
+    def write(self, table: bytes, sets: Iterable[tuple[int, bytes]]) -> None:
+        """Write the index of sets with numbers as keys, which ascend."""
+        keys, places = self._collect(sets)
+        append_arrays(self._tables, table, {"keys": np.array(keys, format.U8), "places": places})
+
+    def write_texts(self, table: bytes, sets: Iterable[tuple[bytes, bytes]]) -> None:
+        """Write the index of sets with texts as keys, which ascend."""
+        keys, places = self._collect(sets)
+        texts = strings.pack(key.decode() for key in keys)
+        arrays = {"data": texts.data, "starts": texts.starts, "places": places}
+        append_arrays(self._tables, table, arrays)
+
+    def close(self) -> None:
+        """Write the sets."""
+        self._tables.append(format.SET, format.ROWS, b"".join(self._places))
+        self._places.clear()
+
+    def _collect(self, sets: Iterable[tuple[Any, bytes]]) -> tuple[list[Any], Any]:
+        keys, places = [], []
+        for key, packed in sets:
+            size = -(-len(packed) // format.SET_ALIGNMENT)
+            place = self._places.setdefault(
+                packed.ljust(size * format.SET_ALIGNMENT, b"\0"), self._end
+            )
+            if place == self._end:
+                self._end += size
+            keys.append(key)
+            places.append(place)
+        return keys, np.array(places, format.U4)
+
 
 # A zstd dictionary is trained on about _SAMPLES rows; with fewer than FEWEST_SAMPLES it would cost more than it saves.
 _SAMPLES: Final = 4_000

@@ -34,7 +34,7 @@ from shards.matching.line import Line
 from shards.matching.matcher import Matcher
 from shards.query import Query
 from shards.reader.shard import Shard
-from shards.search import distribution, facets, search
+from shards.search import distribution, search
 from shards.search.search import UNLIMITED, ShardSet
 from shards.suggest import spelling, suggestions
 from tests.shards.altered import value_places
@@ -111,7 +111,7 @@ def questions(base: ShardSet) -> list[Question]:
         asked.append(partial(_page, base, query))
     for query in QUERIES[:: len(QUERIES) // 6]:
         asked += [
-            partial(facets.count_facets, base, query, limit=20),
+            partial(distribution.count_facets, base, query, limit=20),
             partial(_distributions, base, query),
             partial(_market, base, query),
         ]

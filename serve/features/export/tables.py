@@ -31,7 +31,7 @@ from serve.features.export.workbook.export_data import ExportRequest, ExportResu
 from serve.generation import country_sources
 from shards.codec import record
 from shards.generations.generation_files import Generation
-from shards.search.facets import FacetCount
+from shards.search.distribution import FacetCount
 from shards.search.result_page import MergedRow
 
 LICENCES: Final = "licences.json"  # in an archive

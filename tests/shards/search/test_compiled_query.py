@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from shards.query import Query, Range
-from shards.search.compiled_query import compile_query
+from shards.search.kernel_query import compile_query
 
 
 @pytest.mark.parametrize(

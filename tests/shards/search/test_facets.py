@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shards import format
 from shards.query import ORDERS, Query
-from shards.search.facets import FacetCount, count_facets
+from shards.search.distribution import FacetCount, count_facets
 from tests import oracle
 from tests.shards.search.open_shards import OpenShards
 from tests.shards.search.query_strategies import queries

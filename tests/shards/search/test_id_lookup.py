@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shards.codec.folding import fold_id
-from shards.reader.id_lookup import rows_equal_to
+from shards.reader.lookups import rows_equal_to
 from tests import world
 from tests.shards.search.open_shards import open_shard
 from tests.world import Company, company

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shards.codec.folding import fold
-from shards.reader.name_lookup import folded_names
+from shards.reader.lookups import folded_names
 from tests import world
 from tests.shards.search.open_shards import open_shard
 from tests.world import Company, company

@@ -12,11 +12,11 @@ import pytest
 import zstandard
 
 from shards import format
-from shards.codec import chunks
+from shards.codec import record
 from shards.errors import CorruptError, OutOfOrderError
 from shards.query import Query
 from shards.reader.shard import Shard
-from shards.search import kernel_session, record_joiner, search
+from shards.search import kernel_session, result_page, search
 from shards.search.libzstd import libzstd
 from shards.search.result_page import MergedRow, Places
 from shards.search.search import ShardSet
@@ -71,7 +71,7 @@ def test_joined_records_are_those_of_the_shards(base: ShardSet, coordonnees: boo
 
 
 def test_the_room_for_records_grows(base: ShardSet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_joiner, "_LEAST", 64)
+    monkeypatch.setattr(result_page, "_LEAST", 64)
     rows = [MergedRow("EE", row) for row in range(300)]
     session = kernel_session.KernelSession(base.own_session()._arrays)
 
@@ -83,7 +83,7 @@ def test_the_room_for_records_grows(base: ShardSet, monkeypatch: pytest.MonkeyPa
 def test_without_libzstd_records_are_decompressed_one_by_one(
     base: ShardSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record_joiner, "libzstd", lambda: None)
+    monkeypatch.setattr(result_page, "libzstd", lambda: None)
     rows = [MergedRow("UK", 2), MergedRow("EE", 5)]
 
     assert search.records(base, places(base, rows), coordonnees=False) == one_by_one(
@@ -209,8 +209,8 @@ def test_a_record_that_unpacks_to_more_than_any_is_damaged_however_it_is_read(
 def test_records_that_have_more_bytes_than_a_page_may_are_damaged(
     base: ShardSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record_joiner, "_LEAST", 1 << 8)
-    monkeypatch.setattr(record_joiner, "_MOST", 1 << 12)
+    monkeypatch.setattr(result_page, "_LEAST", 1 << 8)
+    monkeypatch.setattr(result_page, "_MOST", 1 << 12)
     session = kernel_session.KernelSession(base.own_session()._arrays)
 
     with pytest.raises(CorruptError, match="300 records have over 4096 bytes"):
@@ -231,7 +231,7 @@ def test_a_frame_that_does_not_say_its_size_is_damaged() -> None:
     frame = zstandard.ZstdCompressor(write_content_size=False).compress(b"x" * 100)
 
     with pytest.raises(ValueError, match="-1 bytes"):
-        chunks.decompress(frame, 1_000, zstandard.ZstdDecompressor())
+        record.decompress(frame, 1_000, zstandard.ZstdDecompressor())
 
 
 def test_a_writer_refuses_a_record_that_no_reader_takes(tmp_path: Path) -> None:

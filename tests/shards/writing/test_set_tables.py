@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from shards import format
-from shards.writing.set_tables import SetTables
+from shards.writing.writer import SetTables
 
 
 class Kept:

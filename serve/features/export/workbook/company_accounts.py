@@ -9,8 +9,7 @@ from serve.contract.statement_table import Lines, label_of
 from serve.features.export.workbook.export_data import ExportData
 from shards.codec import record
 from shards.ratios import accounts
-from shards.ratios.accounts import Accounts, RatioValue
-from shards.ratios.exchange_rates import euros_per_unit
+from shards.ratios.accounts import Accounts, RatioValue, euros_per_unit
 from shards.ratios.ratio_table import Ratio, ratios
 
 # Years of a company at most (E5).

@@ -31,7 +31,7 @@ from shards.generations.generation_files import Generation
 from shards.generations.reference import Reference
 from shards.query import Query
 from shards.reader.shard import Shard
-from shards.search.facets import FacetCount, FacetRow, count_facets
+from shards.search.distribution import FacetCount, FacetRow, count_facets
 from shards.search.result_page import MergedRow
 from shards.search.search import ShardSet, records
 

@@ -15,7 +15,7 @@ from serve.contract import company_fields, notation, seed_tables
 from serve.features.export.workbook.export_data import ExportData
 from serve.features.export.workbook.labels import Labels
 from shards.codec import bands
-from shards.ratios import exchange_rates
+from shards.ratios import accounts
 
 # The kind of a headcount: a number, a Band, or a text.
 HEADCOUNT: Final = "effectif"
@@ -126,8 +126,8 @@ def _capital_in_euros(lang: str, data: ExportData, rows: range) -> Sequence[floa
 def _in_euros(capital: float, devise: str | None, *years: int | None) -> float | None:
     year = next((one for one in years if one is not None), None)
     if year is None:
-        year = exchange_rates.newest_year(devise or "")
-    rate = exchange_rates.euros_per_unit(devise, year)
+        year = accounts.newest_year(devise or "")
+    rate = accounts.euros_per_unit(devise, year)
     euros = None if rate is None else capital * rate + 0.0
     return euros if euros is not None and isfinite(euros) else None
 

@@ -7,8 +7,7 @@ itself which lines are there; it gives "" where a line lacks or the denominator 
 
 from collections.abc import Callable, Sequence
 
-from shards.ratios.formula import Formula, Term
-from shards.ratios.ratio_table import MONTHS, YEAR_MONTHS, Ratio, ratios
+from shards.ratios.ratio_table import MONTHS, YEAR_MONTHS, Formula, Ratio, Term, ratios
 
 # The cell of a line of the chart or a row of the table of ratios, so many years before; None: not filed.
 Cell = Callable[[str, int], str | None]

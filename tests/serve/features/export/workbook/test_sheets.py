@@ -15,7 +15,7 @@ from serve.features.export.workbook import list_columns
 from serve.features.export.workbook.labels import Labels
 from shards.codec.record import CONTACTS, FIELDS
 from shards.query import ORDERS, Query, Range
-from shards.ratios import exchange_rates
+from shards.ratios import accounts
 from tests import oracle
 from tests.serve import world
 from tests.serve.features.export.workbook.workbooks import (
@@ -135,7 +135,7 @@ def test_amounts_are_in_units_and_in_euros_and_raw_ones_are_closed_at_the_right(
     assert (told["etat"], told["tranche_libelle"], told["tranche_effectif"]) == (
         "En procédure", "250–499", "32",
     )  # fmt: skip
-    pounds = exchange_rates.euros_per_unit("GBP", 2020)
+    pounds = accounts.euros_per_unit("GBP", 2020)
     assert pounds
     assert told["capital_social_eur"] == pytest.approx(1_000 * pounds)
     assert second["Capital social (EUR)"] == 7
