@@ -19,7 +19,7 @@ from yarl import URL
 from pipeline.errors import FetchError
 from seeds import VERSION
 from shards.mirror import pacing
-from shards.mirror.errors import FaultError
+from shards.mirror.source import FaultError
 
 PIECE: Final = 1 << 18
 _MOST_REDIRECTS: Final = 5

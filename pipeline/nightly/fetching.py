@@ -29,7 +29,7 @@ from pipeline.workers.isolation import Limits
 from shards.generations import atomic_files, locks
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File
-from shards.mirror.errors import AbsentError, FaultError
+from shards.mirror.source import AbsentError, FaultError
 
 Result = Literal["nouveau", "inchange", "refuse", "manuel"]
 ENGLISH: Final[Mapping[Result, str]] = {

@@ -16,13 +16,12 @@ from tqdm import tqdm
 
 from seeds.settings import naming_value, whole_number
 from shards.codec.folding import SPELLINGS
-from shards.mirror import signature, source_url
+from shards.mirror import signature, source_kinds
 from shards.mirror.download import Downloader
-from shards.mirror.errors import SyncError
-from shards.mirror.folder import Folder
 from shards.mirror.mirror import MirrorOptions, follow, mirror
 from shards.mirror.pacing import Backoff, RateLimit
-from shards.mirror.source import MirrorSource
+from shards.mirror.source import MirrorSource, SyncError
+from shards.mirror.source_kinds import Folder
 from shards.publish.publication import KEPT
 
 _MIB: Final = 1 << 20
@@ -160,7 +159,7 @@ def _raise_on_signals() -> Iterator[None]:
 
 
 def _source(text: str) -> MirrorSource:
-    source: MirrorSource = _or_wrong(lambda: source_url.find(text, os.environ))
+    source: MirrorSource = _or_wrong(lambda: source_kinds.find_source(text, os.environ))
     return source
 
 

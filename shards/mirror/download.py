@@ -1,23 +1,30 @@
-"""The download of one file: resumed, bounded in size, verified, and only then renamed.
+"""The files of the generation that is being mirrored: downloaded, verified, and stored by digest.
 
-The file grows as `<digest>.part` and is renamed to `<digest>` after it was verified and synced. Since the name is the
+    DATA/.mirror/<digest>.part     a file that is being downloaded
+    DATA/.mirror/<digest>          a complete file, verified and synced
+
+A download is resumed and bounded in size. The file is renamed after it was verified and synced. Since the name is the
 digest of the complete file, a part is valid for any later round, and no If-Range is needed. Bytes are appended only at
 their own position; if the source ignores the range, the part starts again at zero. A file whose digest is wrong is
 fetched again in full, a limited number of times.
+
+A file that a local generation already has is linked instead, after its digest was verified, so that disk errors do not
+spread. Files stay here until the generation is published, so an interrupted round loses nothing but its last pieces.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
 
-from shards.generations import atomic_files
+from shards.errors import ShardError
+from shards.generations import atomic_files, generation_files
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File
-from shards.mirror.errors import FaultError
 from shards.mirror.pacing import Backoff, FileRetries, RateLimit, SlowBody
-from shards.mirror.source import MirrorSource
+from shards.mirror.source import FaultError, MirrorSource
 
 PART: Final = ".part"
 
@@ -113,3 +120,72 @@ class Downloader:
         self.came(-at)
         out.truncate(0)
         return 0
+
+
+@dataclass(slots=True)
+class BlobStore:
+    """The files of one generation, by digest.
+
+    Attributes:
+        folder: DATA/.mirror.
+        held: the local files by digest, from `local_files`.
+        fetched, linked: the number of files that were downloaded, that were linked.
+    """
+
+    downloader: Downloader
+    generation: str
+    folder: Path
+    held: Mapping[str, list[Path]]
+    fetched: int = 0
+    linked: int = 0
+
+    def blob(self, file: File) -> Path:
+        """The path of a complete file."""
+        return self.folder / file.blake3
+
+    def obtain(self, name: str, file: File) -> Path:
+        """Link or download a file, and return its path."""
+        self.folder.mkdir(exist_ok=True)
+        blob = self.blob(file)
+        if blob.exists():
+            return blob
+        for path in self.held.get(file.blake3, ()):
+            with suppress(FileNotFoundError):
+                if path.stat().st_size == file.size and manifests.has_digest(path, file):
+                    atomic_files.link(path, blob)
+                    self.linked += 1
+                    return blob
+        self.downloader.fetch(f"{self.generation}/{name}", file, blob)
+        self.fetched += 1
+        return blob
+
+    def clear(self, files: Mapping[str, File]) -> None:
+        """Remove everything that belongs to none of `files`."""
+        wanted = {file.blake3 for file in files.values()}
+        self.folder.mkdir(exist_ok=True)
+        for path in self.folder.iterdir():
+            if path.name.removesuffix(PART) not in wanted:
+                path.unlink()
+
+    def missing_bytes(self, files: Mapping[str, File]) -> int:
+        """The size in bytes of the files that have to be downloaded."""
+        absent = {
+            file.blake3: file.size
+            for file in files.values()
+            if file.blake3 not in self.held and not self.blob(file).exists()
+        }
+        return sum(absent.values())
+
+    def size_of_parts(self) -> int:
+        """The size in bytes of the parts of incomplete files."""
+        return sum(path.stat().st_size for path in self.folder.glob(f"*{PART}"))
+
+
+def local_files(data: Path) -> dict[str, list[Path]]:
+    """The files of all generations in `data`, by the digest in their manifests."""
+    found: dict[str, list[Path]] = {}
+    for folder in data.iterdir():
+        with suppress(ShardError, OSError):
+            for name, file in generation_files.read_manifest(folder).files.items():
+                found.setdefault(file.blake3, []).append(folder / name)
+    return found

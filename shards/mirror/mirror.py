@@ -1,11 +1,12 @@
 """The rounds of a mirror: each brings the published generation of a source into DATA and publishes it there.
 
 A round reads CURRENT and the manifest of the source, checks the signature if a key is given, obtains the files
-(`blobs`), and publishes the generation as a build does (`publish.publication`). It holds the lock of a build, so a
+(`download`), and publishes the generation as a build does (`publish.publication`). It holds the lock of a build, so a
 round excludes other rounds, builds and rollbacks in DATA.
 """
 
 import random
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import orjson
 
 from shards.changes import change_steps
-from shards.errors import ShardError
+from shards.errors import CorruptError, ShardError
 from shards.generations import (
     atomic_files,
     generation_files,
@@ -28,19 +29,28 @@ from shards.generations import (
     register_sources,
 )
 from shards.generations import manifest as manifests
-from shards.generations.generation_files import MANIFEST, REFERENCE
+from shards.generations.generation_files import MANIFEST, REFERENCE, shard_name
 from shards.generations.manifest import Manifest
-from shards.mirror import blobs, signature, source_check, subset
-from shards.mirror.blobs import BlobStore
-from shards.mirror.download import Downloader
-from shards.mirror.errors import AbsentError, FaultError, SyncError
-from shards.mirror.source import read_small
+from shards.generations.pointer import is_name
+from shards.mirror import signature, subset
+from shards.mirror.download import BlobStore, Downloader, local_files
+from shards.mirror.source import AbsentError, FaultError, SyncError, read_small
 from shards.publish import publication
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 T = TypeVar("T")
+
+# Bytes of a pointer, which is one line.
+MOST_POINTER: Final = 1 << 16
+# Files of a generation: one for each country, and a few lists. Each costs a mirror a request.
+MOST_FILES: Final = 1_000
+
+_OTHER: Final = "take another source, or build the generation there again"
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 BLOBS: Final = ".mirror"
 # Inside it: a round has begun to publish a generation that honours new objections of persons.
@@ -179,7 +189,7 @@ def _round(
             data / BLOBS, ignore_errors=True
         )  # left by a round that died after publication
         return MirrorOutcome(pointer.current_name(data) or generation, undated=undated)
-    store = BlobStore(downloader, generation, data / BLOBS, blobs.local_files(data))
+    store = BlobStore(downloader, generation, data / BLOBS, local_files(data))
     own: Mapping[str, bytes] = {MANIFEST: packed}
     if wanted.pays:
         subset.check(manifest, wanted.pays)
@@ -229,8 +239,8 @@ def _current_generation(downloader: Downloader) -> str:
     where = f"{downloader.source.name}/{pointer.CURRENT}"
     try:
         return _fetch_small(
-            downloader, pointer.CURRENT, source_check.MOST_POINTER,
-            lambda packed: source_check.pointer(packed, where),
+            downloader, pointer.CURRENT, MOST_POINTER,
+            lambda packed: checked_pointer(packed, where),
         )  # fmt: skip
     except AbsentError as error:
         raise SyncError(
@@ -244,7 +254,7 @@ def _manifest(downloader: Downloader, generation: str) -> tuple[bytes, Manifest]
     where = f"{downloader.source.name}/{path}"
     return _fetch_small(
         downloader, path, manifests.MOST_MANIFEST,
-        lambda packed: (packed, source_check.manifest(packed, generation, where)),
+        lambda packed: (packed, checked_manifest(packed, generation, where)),
     )  # fmt: skip
 
 
@@ -405,3 +415,68 @@ def _translate_errors(generation: str) -> Iterator[None]:
         raise SyncError(
             f"the lists of generation {generation} cannot be understood ({error!r}); build it again"
         ) from error
+
+
+# -- documents of the source, before they are used ---------------------------------------------
+
+
+# After this, names are file names without a folder, digests are digests and sizes are sizes. So no text of a source
+# becomes a path, and no file is larger than its manifest says.
+
+
+def checked_pointer(packed: bytes, where: str) -> str:
+    """The generation that CURRENT of a source names.
+
+    Raises:
+        FaultError: the bytes are no CURRENT.
+    """
+    try:
+        name: object = orjson.loads(packed)["generation"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise FaultError(f"{where} is no CURRENT of a folder DATA: {error}") from error
+    if not is_name(name):
+        raise FaultError(f"{where} names the generation {name!r}, which is not a name of one")
+    return name
+
+
+def checked_manifest(packed: bytes, generation: str, where: str) -> Manifest:
+    """The manifest of `generation` that these bytes encode.
+
+    Raises:
+        FaultError: the bytes are another manifest or none; they may have been damaged on the way.
+        SyncError: the manifest is authentic, but has an invalid file name, size or digest, or lacks a file.
+    """
+    try:
+        found = manifests.load(packed, Path(where))
+    except ShardError as error:
+        # Whatever has its own name did not suffer on the way, so to fetch it again changes nothing.
+        if isinstance(error, CorruptError) and manifests.name_of(packed) == generation:
+            raise SyncError(f"{error}; {_OTHER}") from error
+        raise FaultError(f"the source cannot be mirrored: {error}") from error
+    if found.generation != generation:
+        raise FaultError(f"{where} is the manifest of {found.generation}, not of {generation}")
+    if len(found.files) > MOST_FILES:
+        raise SyncError(
+            f"{where} names {len(found.files)} files, and {MOST_FILES} are the most; {_OTHER}"
+        )
+    for name, file in found.files.items():
+        # Anyone can make a manifest with a correct name, so its content is checked as well.
+        if name == MANIFEST or not _NAME.fullmatch(name) or not _is_file(file.size, file.blake3):
+            raise SyncError(
+                f"{where} names a file {name!r} ({file}), which cannot be one; {_OTHER}"
+            )
+    needed = {REFERENCE, *(shard_name(iso2) for iso2 in found.counts)}
+    if absent := needed - set(found.files):
+        raise SyncError(
+            f"{where} names no {', '.join(sorted(absent))}, so it is of no use; {_OTHER}"
+        )
+    return found
+
+
+def _is_file(size: object, blake3: object) -> bool:
+    return (
+        type(size) is int
+        and 0 <= size < 1 << 63
+        and isinstance(blake3, str)
+        and _DIGEST.fullmatch(blake3) is not None
+    )

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from shards.mirror.errors import AbsentError, FaultError, SyncError
+from shards.mirror.source import AbsentError, FaultError, SyncError
 
 TRIES: Final = 10  # in a row, without progress
 _FIRST_SECONDS: Final = 0.1

@@ -25,7 +25,7 @@ import orjson
 from shards.errors import GenerationError
 from shards.generations import atomic_files, generation_files, pointer
 from shards.generations.generation_files import MANIFEST
-from shards.mirror.errors import SyncError
+from shards.mirror.source import SyncError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (

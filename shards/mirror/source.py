@@ -1,4 +1,4 @@
-"""The interface of a mirror source: a place from which the files of a folder DATA can be read.
+"""The interface of a mirror source, a place from which the files of a folder DATA can be read, and its errors.
 
 A source only reads bytes. Their meaning, their validity and retries are the task of its callers, so they are the same
 for all kinds of sources.
@@ -10,7 +10,28 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from shards.mirror.errors import FaultError
+from shards.errors import ShardError
+
+
+class SyncError(ShardError):
+    """The mirror cannot continue; the published generation is unchanged."""
+
+
+class AbsentError(SyncError):
+    """The source does not have this file, maybe because it is publishing another generation."""
+
+
+class FaultError(SyncError):
+    """The source failed in a way that may be temporary.
+
+    Attributes:
+        after: the seconds that the source asks to wait (Retry-After), or None.
+    """
+
+    def __init__(self, message: str, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
 
 # How long a pointer, a manifest or a signature may take as a whole.
 SMALL_SECONDS: Final = 60.0

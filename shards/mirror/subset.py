@@ -20,7 +20,7 @@ from shards.generations import manifest as manifests
 from shards.generations import reference as references
 from shards.generations.generation_files import MANIFEST, REFERENCE
 from shards.generations.manifest import File, Manifest
-from shards.mirror.errors import SyncError
+from shards.mirror.source import SyncError
 from shards.publish import publication
 
 ORIGIN: Final = "origin.json"

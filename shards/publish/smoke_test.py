@@ -3,8 +3,8 @@
 There are two kinds. First, the counts of every country, sector and order must be those of `reference.json`. Second,
 some companies of each country are picked, and queries are made that match them: by parts of the name, by identifier,
 by bounds and flags, in every order. On a scope of at most LARGEST companies (a whole country, or a sub-sector of a
-large one) the answer must equal that of a search without indexes, row by row; on a whole country every row of the page must
-match and be in order.
+large one) the answer must equal that of a search without indexes, row by row; on a whole country every row of the page
+must match and be in order.
 
 `verify` is the thorough check. This one stops a generation that can be opened but answers wrongly.
 """

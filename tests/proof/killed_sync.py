@@ -23,10 +23,10 @@ from typing import Final
 from shards.errors import ShardError
 from shards.generations import generation_files, pointer
 from shards.mirror.download import Downloader
-from shards.mirror.folder import Folder
 from shards.mirror.mirror import BLOBS, MirrorOptions, mirror
 from shards.mirror.pacing import Backoff
 from shards.mirror.source import Body
+from shards.mirror.source_kinds import Folder
 
 EVENTS: Final = frozenset(
     {"open", "os.rename", "os.link", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree"}

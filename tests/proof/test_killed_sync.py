@@ -11,8 +11,8 @@ from typing import Final
 
 import pytest
 
-from shards.mirror.folder import Folder
 from shards.mirror.mirror import MirrorOptions, mirror
+from shards.mirror.source_kinds import Folder
 from tests import ROOT
 from tests.shards.mirror.sources import eager
 from tests.world import company, publish

@@ -9,7 +9,7 @@ import pytest
 
 import shards
 from shards.__main__ import main
-from shards.mirror import mirror, source_url
+from shards.mirror import mirror, source_kinds
 from tests.world import company, publish
 
 README: Final = (Path(shards.__file__).parent / "README.md").read_text()
@@ -48,7 +48,7 @@ def test_the_sources_of_the_manual_are_understood(monkeypatch: pytest.MonkeyPatc
 
     assert addresses
     for address in addresses:
-        assert source_url.find(address, {}).name == address
+        assert source_kinds.find_source(address, {}).name == address
 
 
 def test_the_folder_of_mirrored_files_is_that_of_the_format_document() -> None:

@@ -17,8 +17,8 @@ from shards.changes import change_steps
 from shards.changes.forgetting import ERASED
 from shards.errors import GenerationError
 from shards.generations import pointer
-from shards.mirror.folder import Folder
 from shards.mirror.mirror import MirrorOptions, mirror
+from shards.mirror.source_kinds import Folder
 from shards.publish import publication
 from tests.pipeline import builds
 from tests.pipeline.builds import accounted, served

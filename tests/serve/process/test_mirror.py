@@ -13,8 +13,8 @@ import orjson
 import pytest
 
 from shards.generations import pointer
-from shards.mirror.folder import Folder
 from shards.mirror.mirror import MirrorOptions, mirror
+from shards.mirror.source_kinds import Folder
 from tests.proof.test_exports import account, used
 from tests.proof.tools import need
 from tests.serve import world

@@ -8,9 +8,8 @@ from contextlib import suppress
 
 import pytest
 
-from shards.mirror.bucket import Bucket
-from shards.mirror.errors import FaultError
-from shards.mirror.source import read_small
+from shards.mirror.source import FaultError, read_small
+from shards.mirror.source_kinds import Bucket
 
 PAUSE_S = 0.05
 

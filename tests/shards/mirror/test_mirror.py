@@ -16,9 +16,9 @@ from shards.format import FORMAT_VERSION
 from shards.generations import generation_files, groups, locks, manifest, pointer, reference
 from shards.mirror import mirror as mirror_module
 from shards.mirror.download import Downloader
-from shards.mirror.errors import SyncError
-from shards.mirror.folder import Folder
 from shards.mirror.mirror import MirrorOptions, MirrorOutcome, mirror
+from shards.mirror.source import SyncError
+from shards.mirror.source_kinds import Folder
 from shards.publish import publication
 from shards.query import Query
 from shards.search.search import ShardSet, search

@@ -2,9 +2,9 @@
 
 import pytest
 
-from shards.mirror.errors import FaultError, SyncError
 from shards.mirror.mirror import follow
 from shards.mirror.pacing import MOST_ASKED_SECONDS, TRIES, Backoff, RateLimit
+from shards.mirror.source import FaultError, SyncError
 
 
 class Clock:

@@ -11,9 +11,9 @@ import pytest
 from shards.errors import GenerationError
 from shards.generations import generation_files, pointer
 from shards.mirror import signature
-from shards.mirror.errors import SyncError
-from shards.mirror.folder import Folder
 from shards.mirror.mirror import MirrorOptions, mirror
+from shards.mirror.source import SyncError
+from shards.mirror.source_kinds import Folder
 from tests.proof.tools import need
 from tests.shards.mirror.sources import Memory, eager
 from tests.world import company, publish

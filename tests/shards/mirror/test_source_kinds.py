@@ -12,12 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards.mirror import source_url
-from shards.mirror.errors import AbsentError, FaultError, SyncError
-from shards.mirror.folder import Folder
+from shards.mirror import source_kinds
 from shards.mirror.pacing import asked_seconds
-from shards.mirror.source import Body, read_small
-from shards.mirror.web import Web
+from shards.mirror.source import AbsentError, Body, FaultError, SyncError, read_small
+from shards.mirror.source_kinds import Folder, Web
 
 CONTENT = "Société Générale, Orléans".encode() * 1_000
 
@@ -219,10 +217,10 @@ def test_a_token_with_a_line_break_is_refused() -> None:
 
 
 def test_the_kind_of_a_source_is_its_scheme(tmp_path: Path) -> None:
-    assert isinstance(source_url.find("https://host/data", {}), Web)
-    assert isinstance(source_url.find(str(tmp_path), {}), Folder)
+    assert isinstance(source_kinds.find_source("https://host/data", {}), Web)
+    assert isinstance(source_kinds.find_source(str(tmp_path), {}), Folder)
     with pytest.raises(SyncError, match="'ftp://host/data' is no source"):
-        source_url.find("ftp://host/data", {})
+        source_kinds.find_source("ftp://host/data", {})
 
 
 def test_a_folder_is_read_from_any_byte(tmp_path: Path) -> None:
