@@ -12,6 +12,7 @@ from tqdm import tqdm
 from seeds import VERSION
 from seeds.settings import naming_value, whole_number
 from shards import describe
+from shards.analyses import market_figures
 from shards.changes import change_steps
 from shards.errors import GenerationError, ShardError
 from shards.generations import generation_files, pointer
@@ -128,6 +129,7 @@ def _verify(options: argparse.Namespace) -> None:
             tqdm(total=len(generation.shards), disable=None, leave=False, unit=" shards") as bar,
         ):
             verify(generation, checked, jobs=options.jobs, done=bar.update)
+            market_figures.verify(generation)
             manifest = generation.manifest
         print(f"{name}: {len(manifest.files)} files, {manifest.total:,} companies: "
               "every digest and invariant holds")  # fmt: skip

@@ -10,14 +10,13 @@ from typing import Final
 import orjson
 
 from shards import format
-from shards.changes import change_steps
-from shards.changes.change_file import NATURES, ChangeCounts
-from shards.changes.change_steps import ChangeStep
+from shards.changes import change_file, change_steps, comparison
+from shards.changes.change_file import NATURES
+from shards.changes.change_steps import ChangeCounts, ChangeStep
 from shards.errors import GenerationError, ShardError
 from shards.generations import generation_files, pointer
 from shards.generations import manifest as manifests
 from shards.mirror import signature, subset
-from shards.publish import publication
 from shards.reader.shard import Shard
 
 _PIECE: Final = 4_096  # entries of a file of changes that are read at once
@@ -171,13 +170,13 @@ def _step(data: Path, before: str, after: str) -> Iterator[ChangeStep]:
     with tempfile.TemporaryDirectory(prefix="societes-") as folder:
         change_steps.make(
             Path(folder), data / before, manifests[0], data / after, manifests[1],
-            publication.compare,
+            comparison.compare_all,
         )  # fmt: skip
         yield change_steps.read(Path(folder) / change_steps.FOLDER / f"{before}-{after}")
 
 
 def _entries(step: ChangeStep, iso2: str) -> Iterator[str]:
-    with closing(step.changes(iso2)) as changes:
+    with closing(change_file.of_step(step, iso2)) as changes:
         for nature, count in zip(NATURES, changes.counts, strict=True):
             for start in range(0, count, _PIECE):
                 for entry in changes.entries(nature, start, start + _PIECE):

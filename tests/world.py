@@ -14,6 +14,8 @@ import orjson
 from hypothesis import strategies as st
 
 from shards import format
+from shards.analyses import market_figures
+from shards.changes import comparison
 from shards.codec import aliases, record, sort_keys, strings
 from shards.codec.codes import DistinctValues
 from shards.generations import generation_files
@@ -285,7 +287,14 @@ def publish(data: Path, found: Sequence[Company], *, filed: bool = False, **opti
         write_shard(staged / generation_files.shard_name(iso2), iso2, found, comptes)
     (staged / generation_files.REFERENCE).write_bytes(references.dump(reference(found)))
     (staged / generation_files.QUALITY).write_bytes(b"{}")
-    return publication.publish(data, staged, sources=(), **options)
+    return publication.publish(
+        data,
+        staged,
+        sources=(),
+        compare=comparison.compare_all,
+        derive=market_figures.files,
+        **options,
+    )
 
 
 def _cells(found: Sequence[Company]) -> tuple[CellCount, ...]:

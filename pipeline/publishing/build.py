@@ -41,9 +41,10 @@ from pipeline.stages.rejections import NO_COUNTRY, REASON, UNKNOWN_ISO2
 from pipeline.workers import dask_cluster, processes
 from pipeline.workers.dask_cluster import Cluster
 from pipeline.workers.processes import Processes, Progress
+from shards.analyses import market_figures
 from shards.changes import comparison, forgetting
-from shards.changes.change_file import NATURES, SUFFIX, ChangeCounts, ChangeFile
-from shards.changes.change_steps import Shards
+from shards.changes.change_file import NATURES, ChangeFile
+from shards.changes.change_steps import SUFFIX, ChangeCounts, Shards
 from shards.generations import atomic_files, generation_files, reference, register_sources
 from shards.generations.generation_files import shard_name
 from shards.generations.reference import CellCount, Pays, Reference, Secteur, SousSecteur
@@ -139,6 +140,7 @@ def run(options: BuildOptions) -> BuildResult:
                 left_out=known.left_out(),
                 keep=options.keep,
                 compare=partial(compare_countries, here=local),
+                derive=market_figures.files,
                 check=options.check,
             )
         _forget(options.out, known)

@@ -16,8 +16,7 @@ from serve.generation.open_generation import OpenGeneration
 from serve.request.place_names import known_country
 from serve.request.values import check_identifier
 from shards.changes import change_file, change_steps
-from shards.changes.change_file import SUFFIX
-from shards.changes.change_steps import ChangeStep
+from shards.changes.change_steps import SUFFIX, ChangeStep
 from shards.changes.forgetting import ERASED
 from shards.codec.folding import fold_id
 from shards.errors import ShardError
@@ -134,6 +133,6 @@ def _deletion_in(steps: list[ChangeStep], iso2: str, folded: str, written: str) 
 
 def _is_erased(step: ChangeStep, iso2: str, number: int) -> bool:
     """Whether a person has objected to the name of the company."""
-    with closing(step.changes(iso2)) as changes:
+    with closing(change_file.of_step(step, iso2)) as changes:
         (details,) = changes.details([number])
     return details.get("nom", (ERASED,))[0] == ERASED

@@ -24,7 +24,8 @@ from serve.request.place_names import PlaceNames
 from serve.request.query_string import Pairs
 from serve.request.reader import ParsedParameters
 from shards.analyses import market_figures
-from shards.changes import change_steps
+from shards.analyses.market_figures import MarketFigures
+from shards.changes import change_file, change_steps
 from shards.changes.change_file import ChangeFile
 from shards.changes.change_steps import ChangeStep
 from shards.changes.net_changes import CompanyMemo
@@ -72,6 +73,7 @@ class OpenGeneration:
     """Everything that changes when a new generation is published; a request uses one of them.
 
     Attributes:
+        market: the figures of all its companies, where the build has written them and their file is whole.
         names: the words that callers may send for its countries and sectors.
         sources: where the companies of each country come from.
         steps: the known changes from one generation to another (`/modifications`), by the first.
@@ -81,6 +83,7 @@ class OpenGeneration:
     """
 
     generation: Generation
+    market: MarketFigures | None
     names: PlaceNames
     sources: Mapping[str, CountrySources]
     _read: Callable[[tuple[tuple[str, str], ...]], ParsedParameters]
@@ -155,8 +158,8 @@ class OpenGeneration:
     @property
     def newest_year(self) -> int:
         """The last year of the data, that of all countries; counted once where the build has not written it."""
-        if self.generation.market is not None:
-            return self.generation.market.newest
+        if self.market is not None:
+            return self.market.newest
         return self.get_or_make("newest year", lambda: market_figures.newest_year(self.shards))
 
     def set_previous(self, previous: "OpenGeneration | None") -> None:
@@ -175,7 +178,7 @@ class OpenGeneration:
         place = (step.folder, f"{iso2} {step.backwards}")
         found = self._changes.get(place)
         if found is None:
-            found = self._changes[place] = step.changes(iso2)
+            found = self._changes[place] = change_file.of_step(step, iso2)
         return found
 
     def search(self, pairs: Pairs) -> ParsedParameters:
@@ -307,8 +310,9 @@ def load(data: Path, generation: str, without: Collection[str] = ()) -> OpenGene
     try:
         known = place_names.read(opened.reference, _legal_forms(opened))
         sources = country_sources.read(opened)
+        market = market_figures.read_stored(opened.folder, opened.manifest)
     except BaseException:
         opened.close()
         raise
     read = lru_cache(_REMEMBERED)(lambda pairs: reader.read(pairs, parameters.SEARCH, known))
-    return OpenGeneration(opened, known, sources, read, change_steps.steps(data))
+    return OpenGeneration(opened, market, known, sources, read, change_steps.steps(data))

@@ -4,9 +4,11 @@ Those of all companies are static data: a build writes them into `market.json` o
 take a second of both processors, and a server reads them.
 """
 
+import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -15,12 +17,17 @@ import orjson
 from shards.analyses import market
 from shards.analyses.market import MarketPart, MarketTurnovers
 from shards.codec import bands
-from shards.errors import translate_errors
+from shards.errors import REMEDY, CorruptError, translate_errors
+from shards.generations import manifest as manifests
+from shards.generations.generation_files import MARKET, Generation
+from shards.generations.manifest import Manifest
 from shards.query import ORDERS, Query
 from shards.ratios.distribution import QUANTILES, Concentration, Quantiles, quantiles
 from shards.ratios.ratio_table import stored_codes
 from shards.search.distribution import Distribution, parts
 from shards.search.search import ShardSet, search
+
+_log: Final = logging.getLogger("shards.analyses.market_figures")
 
 # Ratios are those of the last years of the data.
 YEARS: Final = 3
@@ -156,6 +163,67 @@ def load(packed: bytes) -> MarketFigures:
     """
     document: dict[str, Any] = orjson.loads(packed)
     return MarketFigures(**{name: read(document[name]) for name, read in _READERS.items()})
+
+
+def load_of(packed: bytes, manifest: Manifest) -> MarketFigures:
+    """The figures that `market.json` of a generation has.
+
+    Raises:
+        ValueError, TypeError, LookupError, AttributeError: they have another shape, or are of other companies.
+    """
+    figures = load(packed)
+    if figures.total != manifest.total:
+        raise ValueError(f"it counts {figures.total} companies, the manifest {manifest.total}")
+    for iso2, row in figures.first:
+        if not 0 <= row < manifest.counts[iso2]:
+            raise ValueError(f"{iso2} has no row {row}")
+    return figures
+
+
+def read_stored(folder: Path, manifest: Manifest) -> MarketFigures | None:
+    """The stored figures of a generation, those of countries that are left out too.
+
+    None if the build has not written them, or their file is damaged: they can be computed.
+    """
+    if MARKET not in manifest.files:
+        return None
+    try:
+        if manifests.has_digest(folder / MARKET, manifest.files[MARKET]):
+            return load_of((folder / MARKET).read_bytes(), manifest)
+        fault = "its digest differs"
+    except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+        fault = repr(error)
+    _log.error(
+        "%s is not used (%s), so the first analysis of all companies takes longer; %s",
+        folder / MARKET,
+        fault,
+        REMEDY,
+    )
+    return None
+
+
+def files(generation: Generation) -> Mapping[str, bytes]:
+    """The file of a generation that has its figures, by name."""
+    return {MARKET: dump(of_whole_base(generation.shards))}
+
+
+def verify(generation: Generation) -> None:
+    """Compute the figures of all companies again, and compare them with `market.json` (FORMAT.md §9, invariant 8).
+
+    Raises:
+        CorruptError: they are others.
+    """
+    if MARKET not in generation.manifest.files:
+        return
+    path = generation.folder / MARKET
+    try:
+        stored = orjson.loads(path.read_bytes())
+    except ValueError:
+        stored = None
+    if not agree(stored, orjson.loads(dump(of_whole_base(generation.shards)))):
+        raise CorruptError(
+            f"{path} has other figures than the companies of the generation; build or fetch it again"
+        )
 
 
 def agree(stored: Any, computed: Any) -> bool:

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise, takewhile
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final
 
 import numpy as np
 import orjson
@@ -27,12 +27,12 @@ from numpy.typing import NDArray
 
 from shards.changes import change_block
 from shards.changes.change_block import BLOCK, ChangeBlock, Mask, StoredChange
+from shards.changes.change_steps import SUFFIX, ChangeCounts, ChangeStep
 from shards.codec.folding import fold_id
 from shards.errors import CorruptError, WrongFormatError
 from shards.generations import atomic_files
 from shards.search.filters import Filter
 
-SUFFIX: Final = ".changes"
 CHANGES_VERSION: Final = 2
 
 DELETED: Final = "supprimee"
@@ -48,18 +48,6 @@ _HEADER: Final = struct.Struct("<16sH2sI3Q")
 _START: Final = np.dtype("<u8")
 _ENDS: Final = struct.Struct("<2Q")  # two starts: where a piece begins and ends
 _PIECE: Final = 1 << 20
-
-
-class ChangeCounts(NamedTuple):
-    """The numbers of companies deleted, created and changed, in the order of NATURES."""
-
-    supprimees: int = 0
-    creees: int = 0
-    modifiees: int = 0
-
-    def reverse(self) -> "ChangeCounts":
-        """The counts of the opposite direction."""
-        return ChangeCounts(self.creees, self.supprimees, self.modifiees)
 
 
 class ChangeWriter:
@@ -320,3 +308,12 @@ def _blocks(count: int) -> int:
 def _sizes(count: int) -> list[int]:
     """The changes in each of these blocks."""
     return [min(BLOCK, count - first) for first in range(0, count, BLOCK)]
+
+
+def of_step(step: ChangeStep, iso2: str) -> ChangeFile:
+    """The changes of a country that is in the counts of a step.
+
+    Raises:
+        ShardError, FileNotFoundError: the file is damaged, or gone.
+    """
+    return ChangeFile(step.folder / f"{iso2}{SUFFIX}", backwards=step.backwards)

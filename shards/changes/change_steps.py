@@ -19,11 +19,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 import orjson
 
-from shards.changes.change_file import SUFFIX, ChangeCounts, ChangeFile
 from shards.errors import CorruptError, WrongFormatError
 from shards.generations import atomic_files, register_sources
 from shards.generations import manifest as manifests
@@ -31,11 +30,24 @@ from shards.generations.manifest import File, Manifest
 
 FOLDER: Final = "changes"
 DOCUMENT: Final = "changes.json"
+SUFFIX: Final = ".changes"  # of the file of a country
 STEP_VERSION: Final = 3
 # Rather more than the builds of a month; a client that was away for longer has to start again.
 KEPT: Final = 40
 
 _NAME: Final = re.compile(r"([0-9a-f]{16})-([0-9a-f]{16})")
+
+
+class ChangeCounts(NamedTuple):
+    """The numbers of companies deleted, created and changed, in the order of `change_file.NATURES`."""
+
+    supprimees: int = 0
+    creees: int = 0
+    modifiees: int = 0
+
+    def reverse(self) -> "ChangeCounts":
+        """The counts of the opposite direction."""
+        return ChangeCounts(self.creees, self.supprimees, self.modifiees)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +84,6 @@ class ChangeStep:
     backwards: bool
     counts: Mapping[str, ChangeCounts]
     dates: Dates
-
-    def changes(self, iso2: str) -> ChangeFile:
-        """The changes of a country that is in `counts`.
-
-        Raises:
-            ShardError, FileNotFoundError: the file is damaged, or gone.
-        """
-        return ChangeFile(self.folder / f"{iso2}{SUFFIX}", backwards=self.backwards)
 
     def reverse(self) -> Self:
         """The same step in the opposite direction."""

@@ -6,7 +6,7 @@ records and statements, because equal companies give equal bytes. The cost is ab
 shard file is unchanged is not compared.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
@@ -18,9 +18,9 @@ from shards.changes.change_file import (
     CREATED,
     DELETED,
     STATEMENTS,
-    ChangeCounts,
     ChangeWriter,
 )
+from shards.changes.change_steps import SUFFIX, ChangeCounts, Shards
 from shards.codec.record import FIELDS
 from shards.codec.strings import END
 from shards.generations import generation_files
@@ -52,6 +52,17 @@ def compare(old: Path | None, new: Path | None, iso2: str, target: Path) -> Chan
         for shard in shards:
             if shard is not None:
                 generation_files.release_shard(shard)
+
+
+def compare_all(countries: Iterable[Shards], folder: Path) -> dict[str, ChangeCounts]:
+    """Compare these countries one after the other, in this process."""
+    compared = {
+        country.iso2: compare(
+            country.old, country.new, country.iso2, folder / f"{country.iso2}{SUFFIX}"
+        )
+        for country in countries
+    }
+    return {iso2: counts for iso2, counts in compared.items() if any(counts)}
 
 
 _Difference = tuple[str, str, StoredChange]  # its nature, and the identifier of the company

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from shards.changes import change_steps
 from shards.changes.change_block import StoredChange
-from shards.changes.change_file import SUFFIX, ChangeFile, ChangeWriter
+from shards.changes.change_file import ChangeFile, ChangeWriter
+from shards.changes.change_steps import SUFFIX
 from shards.codec.folding import fold_id
 from shards.errors import ShardError
 from shards.generations import atomic_files

@@ -4,7 +4,7 @@
     DATA/4f6a…/manifest.json        sources, counts, and the digest of each file
     DATA/4f6a…/reference.json       countries, sectors, sub-sectors and their counts
     DATA/4f6a…/quality.json         the report of the build
-    DATA/4f6a…/market.json          the figures of all companies together (search/counts/market_figures.py)
+    DATA/4f6a…/market.json          the figures of all companies together (shards/analyses/market_figures.py)
     DATA/4f6a…/sources.json         the registers of each country, their licences and files (register_sources.py)
     DATA/4f6a…/groups.npy           which LEI consolidates which, where the input has it (groups.py)
     DATA/4f6a…/FR.shard …           one shard per country; an unchanged shard is the same file as before
@@ -30,9 +30,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Final, Self
 
-from shards.analyses import market_figures
-from shards.analyses.market_figures import MarketFigures
-from shards.errors import REMEDY, CorruptError, GenerationError, ShardError
+from shards.errors import CorruptError, GenerationError, ShardError
 from shards.generations import manifest as manifests
 from shards.generations import reference as references
 from shards.generations.locks import ReadLock
@@ -57,19 +55,13 @@ _inodes: Final[dict[int, Inode]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """An open generation: every shard is open, and the folder cannot be removed, until `close`.
-
-    Attributes:
-        market: the figures of all its companies, those of countries that are left out too; None if the build has not
-            written them, or their file is damaged.
-    """
+    """An open generation: every shard is open, and the folder cannot be removed, until `close`."""
 
     id: str
     folder: Path
     manifest: Manifest
     reference: Reference
     shards: ShardSet
-    market: MarketFigures | None
     reading: ReadLock
 
     @property
@@ -132,7 +124,6 @@ def open_folder(folder: Path, manifest: Manifest, without: Collection[str] = ())
         files = {name: file for name, file in manifest.files.items() if name not in closed}
         manifests.check_sizes(folder, files)
         reference = references.load((folder / REFERENCE).read_bytes())
-        market = read_market(folder, manifest)
         for pays in reference.pays:
             if pays.iso2 in shards.missing:
                 continue
@@ -143,41 +134,7 @@ def open_folder(folder: Path, manifest: Manifest, without: Collection[str] = ())
             release_shard(shard)
         reading.end()
         raise
-    return Generation(manifest.generation, folder, manifest, reference, shards, market, reading)
-
-
-def read_market(folder: Path, manifest: Manifest) -> MarketFigures | None:
-    """The figures of all companies; None without a file, or with a damaged one, which they can be computed without."""
-    if MARKET not in manifest.files:
-        return None
-    try:
-        if manifests.has_digest(folder / MARKET, manifest.files[MARKET]):
-            return load_market((folder / MARKET).read_bytes(), manifest)
-        fault = "its digest differs"
-    except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
-        fault = repr(error)
-    _log.error(
-        "%s is not used (%s), so the first analysis of all companies takes longer; %s",
-        folder / MARKET,
-        fault,
-        REMEDY,
-    )
-    return None
-
-
-def load_market(packed: bytes, manifest: Manifest) -> MarketFigures:
-    """The figures that `market.json` of a generation has.
-
-    Raises:
-        ValueError, TypeError, LookupError, AttributeError: they have another shape, or are of other companies.
-    """
-    figures = market_figures.load(packed)
-    if figures.total != manifest.total:
-        raise ValueError(f"it counts {figures.total} companies, the manifest {manifest.total}")
-    for iso2, row in figures.first:
-        if not 0 <= row < manifest.counts[iso2]:
-            raise ValueError(f"{iso2} has no row {row}")
-    return figures
+    return Generation(manifest.generation, folder, manifest, reference, shards, reading)
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import orjson
 
-from shards.changes import change_steps
+from shards.analyses import market_figures
+from shards.changes import change_steps, comparison
 from shards.errors import CorruptError, ShardError
 from shards.generations import (
     atomic_files,
@@ -341,7 +342,7 @@ def _publish(
         if _has_new_objections(data, staged, manifest):
             (data / BLOBS).mkdir(exist_ok=True)
             (data / BLOBS / _WITHDRAWN).touch()
-    publication.adopt(data, staged, manifest, keep=wanted.keep)
+    publication.adopt(data, staged, manifest, compare=comparison.compare_all, keep=wanted.keep)
 
 
 def _load_documents(staged: Path, manifest: Manifest) -> None:
@@ -358,7 +359,7 @@ def _load_documents(staged: Path, manifest: Manifest) -> None:
         if groups.GROUP_SOURCES not in manifest.files:
             raise KeyError(groups.GROUP_SOURCES)
     if generation_files.MARKET in manifest.files:
-        generation_files.load_market((staged / generation_files.MARKET).read_bytes(), manifest)
+        market_figures.load_of((staged / generation_files.MARKET).read_bytes(), manifest)
     if generation_files.QUALITY in manifest.files:
         report = orjson.loads((staged / generation_files.QUALITY).read_bytes())
         for country in report.get("pays", {}).values():

@@ -8,22 +8,20 @@ lock.
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from shards.analyses import market_figures
-from shards.changes import change_steps, comparison
-from shards.changes.change_file import SUFFIX, ChangeCounts
-from shards.changes.change_steps import Compare, Shards
+from shards.changes import change_steps
+from shards.changes.change_steps import Compare
 from shards.errors import GenerationError, ShardError
 from shards.generations import atomic_files, generation_files, locks, pointer
 from shards.generations import manifest as manifests
 from shards.generations import reference as references
-from shards.generations.generation_files import MANIFEST, MARKET, REFERENCE, Generation
+from shards.generations.generation_files import MANIFEST, REFERENCE, Generation
 from shards.generations.manifest import File, InputSource, Manifest
 from shards.generations.pointer import Pointer
 from shards.generations.reference import Reference
@@ -34,6 +32,9 @@ LEAST_SHARE: Final = 0.98
 
 # The number of generations that are kept by default: the published one and the one before it.
 KEPT: Final = 2
+
+# A function that returns files which follow from the shards of a generation, by name.
+Derive = Callable[[Generation], Mapping[str, bytes]]
 
 EVERYWHERE: Final = ""  # the key of all countries together in `Gates.minimums`
 
@@ -93,43 +94,34 @@ def make_staging_folder(data: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=data))
 
 
-def compare(countries: Iterable[Shards], folder: Path) -> dict[str, ChangeCounts]:
-    """Compare these countries one after the other, in this process."""
-    compared = {
-        country.iso2: comparison.compare(
-            country.old, country.new, country.iso2, folder / f"{country.iso2}{SUFFIX}"
-        )
-        for country in countries
-    }
-    return {iso2: counts for iso2, counts in compared.items() if any(counts)}
-
-
 def publish(
     data: Path,
     staged: Path,
     *,
     sources: Sequence[InputSource],
+    compare: Compare,
+    derive: Derive,
     known: Mapping[str, File] = MappingProxyType({}),
     gates: Gates = _GATES,
     closed: Sequence[str] = (),
     left_out: Mapping[str, int] = MappingProxyType({}),
     keep: int = KEPT,
-    compare: Compare = compare,
     check: Callable[[Generation], object] = lambda _: None,
 ) -> str:
     """Check the files in `staged`, make them a generation, and publish it; return its name.
 
     Every file is read again and compared with its digest; every shard is opened and must have the counts of
     `reference.json`; a sample of searches must be answered correctly (`smoke_test`); and the `gates` must be passed.
-    The figures of all companies are added (`market.json`). A file that the published generation has as well becomes a
-    hard link to it. If the generation is published already, nothing changes.
+    The files that follow from its shards are added (`derive`). A file that the published generation has as well becomes
+    a hard link to it. If the generation is published already, nothing changes.
 
     Args:
+        compare: the function that writes the changes since the published generation.
+        derive: the function that returns further files of the generation, by name.
         known: the digests of files that the caller has just computed.
         closed: messages of the gates that the caller found closed.
         left_out: as in `Gates.closed_gates`.
         keep: the number of generations to keep, including this one; at least 2.
-        compare: the function that writes the changes since the published generation.
         check: a further check of the generation, which may raise.
 
     Raises:
@@ -156,9 +148,10 @@ def publish(
     generation_files.verify_digests(staged, manifest)
     with generation_files.open_folder(staged, manifest) as generation:
         smoke_test.check(generation.shards, generation.reference)
-        figures = market_figures.of_whole_base(generation.shards)
-    atomic_files.write(staged / MARKET, market_figures.dump(figures))
-    manifest = make({**files, MARKET: manifests.digest(staged / MARKET)})
+        derived = derive(generation)
+    for name, content in derived.items():
+        atomic_files.write(staged / name, content)
+    manifest = make({**files, **{name: manifests.digest(staged / name) for name in derived}})
     atomic_files.write(staged / MANIFEST, manifests.dump(manifest))
     with generation_files.open_folder(staged, manifest) as generation:
         check(generation)
@@ -167,12 +160,12 @@ def publish(
 
 
 def adopt(
-    data: Path, staged: Path, manifest: Manifest, *, keep: int = KEPT, compare: Compare = compare
+    data: Path, staged: Path, manifest: Manifest, *, compare: Compare, keep: int = KEPT
 ) -> None:
     """Publish the files in `staged`, which the caller has checked.
 
     Args:
-        keep, compare: as in `publish`.
+        compare, keep: as in `publish`.
     """
     before = pointer.read(data)
     old = _whole_manifest(data, before)

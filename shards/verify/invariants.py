@@ -14,17 +14,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from shards import format
-from shards.analyses import market_figures
 from shards.codec import aliases, bands, cells, codes, record, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.row_sets import Packing
 from shards.codec.sort_keys import KEY_OF, RANKED, Keys
 from shards.errors import CorruptError, GenerationError
-from shards.generations import generation_files, groups
+from shards.generations import groups
 from shards.generations.generation_files import Generation, Inode, inode_of
 from shards.query import ORDERS
 from shards.ratios import accounts
@@ -52,7 +50,7 @@ def verify(
     jobs: int = 1,
     done: Callable[[], object] = lambda: None,
 ) -> None:
-    """Check every shard of `generation`, the counts of `reference.json`, its market, and the order of its groups.
+    """Check every shard of `generation`, the counts of `reference.json`, and the order of its groups.
 
     Args:
         checked: files that were checked already as part of another generation; the files checked now are added.
@@ -71,7 +69,6 @@ def verify(
     _check_all(list(left.values()), jobs, done)
     checked.update(left)
     groups.check(groups.read(generation.folder / groups.GROUPS))
-    _check_market(generation)
     for iso2, shard in generation.shards.items():
         counted = {
             (cell.secteur, cell.sous_secteur): cell.n for cell in generation.reference.counts[iso2]
@@ -83,22 +80,6 @@ def verify(
                 f"{shard.path}: its cells are not those that reference.json counts; "
                 "build or fetch the generation again"
             )
-
-
-def _check_market(generation: Generation) -> None:
-    """Compute the figures of all companies again, and compare them with `market.json`."""
-    if generation_files.MARKET not in generation.manifest.files:
-        return
-    path = generation.folder / generation_files.MARKET
-    computed = market_figures.dump(market_figures.of_whole_base(generation.shards))
-    try:
-        stored = orjson.loads(path.read_bytes())
-    except ValueError:
-        stored = None
-    if not market_figures.agree(stored, orjson.loads(computed)):
-        raise CorruptError(
-            f"{path} has other figures than the companies of the generation; build or fetch it again"
-        )
 
 
 def _check_all(shards: Sequence[Shard], jobs: int, done: Callable[[], object]) -> None:

@@ -20,6 +20,8 @@ from typing import Final
 
 import pytest
 
+from shards.analyses import market_figures
+from shards.changes import comparison
 from shards.errors import ShardError
 from shards.generations import generation_files, pointer
 from shards.generations import reference as references
@@ -183,7 +185,13 @@ class Builder:
         (staged / generation_files.REFERENCE).write_bytes(lists)
         report = f'{{"pays": {{}}, "note": "{self.chance.randbytes(150_000).hex()}"}}'
         (staged / generation_files.QUALITY).write_text(report)
-        return publication.publish(self.data, staged, sources=())
+        return publication.publish(
+            self.data,
+            staged,
+            sources=(),
+            compare=comparison.compare_all,
+            derive=market_figures.files,
+        )
 
     def _shard(self, path: Path, iso2: str, found: list[Company]) -> None:
         known = pointer.current_name(self.data)

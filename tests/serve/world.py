@@ -15,6 +15,8 @@ from typing import Any, Final
 import orjson
 
 from seeds import TABLES
+from shards.analyses import market_figures
+from shards.changes import comparison
 from shards.codec.record import FIELDS
 from shards.generations import generation_files, groups, register_sources
 from shards.generations import reference as references
@@ -221,7 +223,14 @@ def publish(
     (staged / register_sources.SOURCES).write_bytes(register_sources.dump(sources))
     groups.write(staged / groups.GROUPS, relationships)
     (staged / groups.GROUP_SOURCES).write_bytes(register_sources.dump({"relations": [LEVEL_2]}))
-    return publication.publish(data, staged, sources=(), gates=Gates(force=True))
+    return publication.publish(
+        data,
+        staged,
+        sources=(),
+        compare=comparison.compare_all,
+        derive=market_figures.files,
+        gates=Gates(force=True),
+    )
 
 
 def _quality(companies: Sequence[Company]) -> dict[str, Any]:

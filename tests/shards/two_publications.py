@@ -7,7 +7,8 @@ from pathlib import Path
 import orjson
 
 from shards.changes import comparison
-from shards.changes.change_file import NATURES, ChangeCounts, ChangeFile
+from shards.changes.change_file import NATURES, ChangeFile
+from shards.changes.change_steps import ChangeCounts
 from tests.world import Company, company, write_shard
 
 FOUND = [

@@ -135,7 +135,7 @@ async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche
     """
     base = generation.shards
     base.require(query.pays)
-    figures = generation.generation.market if _is_whole(query, base) else None
+    figures = generation.market if _is_whole(query, base) else None
     if figures is None:
         figures = await _computed(generation, query)
     made = await generation.in_thread(_MICROSECONDS, partial(_document, figures, base))

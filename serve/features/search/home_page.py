@@ -18,6 +18,7 @@ from serve.surfaces.site import charts, formatting
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page
 from serve.surfaces.site.search_form import query_string
+from shards.changes import change_file
 from shards.changes.change_file import CHANGED
 from shards.codec import record
 from shards.errors import ShardError
@@ -176,7 +177,7 @@ def _recent_changes(generation: OpenGeneration) -> Sequence[Mapping[str, Any]]:
         for iso2 in countries[:_LISTED]:
             share = -(-_LISTED // min(_LISTED, len(countries)))
             try:
-                entries = step.changes(iso2).entries(CHANGED, 0, share)
+                entries = change_file.of_step(step, iso2).entries(CHANGED, 0, share)
             except (ShardError, FileNotFoundError):
                 continue  # the step was removed meanwhile, or is damaged: the page does without
             changes += [orjson.loads(entry) for entry in entries]

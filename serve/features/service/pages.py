@@ -17,8 +17,7 @@ from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page, see_other
 from serve.surfaces.site.routes import WebRoute
 from shards.changes import change_steps
-from shards.changes.change_file import ChangeCounts
-from shards.changes.change_steps import ChangeStep
+from shards.changes.change_steps import ChangeCounts, ChangeStep
 
 _PUBLICATIONS: Final = 5
 

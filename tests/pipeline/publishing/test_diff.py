@@ -6,7 +6,7 @@ import polars as pl
 
 from pipeline.publishing import build
 from shards.changes import change_steps
-from shards.changes.change_file import ChangeCounts
+from shards.changes.change_steps import ChangeCounts
 from tests.pipeline.builds import run
 from tests.pipeline.rows import company, two_countries, write
 

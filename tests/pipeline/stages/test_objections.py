@@ -13,7 +13,7 @@ from pipeline.errors import BuildError
 from pipeline.publishing import build
 from pipeline.stages import objections
 from pipeline.stages.objections import FIELDS, Objections, ObjectionsError
-from shards.changes import change_steps
+from shards.changes import change_file, change_steps
 from shards.changes.forgetting import ERASED
 from shards.errors import GenerationError
 from shards.generations import pointer
@@ -57,7 +57,7 @@ def stored(data: Path) -> bytes:
     for folder in change_steps.folders(data):
         step = change_steps.read(folder)
         for iso2 in step.counts:
-            changes = step.changes(iso2)
+            changes = change_file.of_step(step, iso2)
             found += repr(list(changes.changes())).encode()
             changes.close()
     return found
@@ -129,7 +129,7 @@ def test_the_history_of_changes_forgets_the_value(tmp_path: Path) -> None:
         change_steps.verify(folder)
     last = change_steps.read(next(f for f in folders if f.name not in before))
     assert last.counts["EE"] == (1, 0, 2)
-    changes = last.changes("EE")
+    changes = change_file.of_step(last, "EE")
     assert [entry for entry in changes.entries("supprimee", 0, 9)] == [b'{"iso2":"EE","id":"2"}']
     assert b'"champs":["adresse","email","telephone"' in changes.entries("modifiee", 0, 9)[0]
     changes.close()

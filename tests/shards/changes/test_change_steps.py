@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from shards.changes import change_steps
-from shards.changes.change_file import (
-    ChangeCounts,
-)
+from shards.changes.change_steps import ChangeCounts
 from shards.errors import CorruptError
 from tests.shards.two_publications import FOUND, LATER
 from tests.world import company, publish

@@ -14,8 +14,8 @@ from shards.changes.change_file import (
     CREATED,
     DELETED,
     STATEMENTS,
-    ChangeCounts,
 )
+from shards.changes.change_steps import ChangeCounts
 from shards.codec.record import FIELDS
 from tests import oracle
 from tests.shards.two_publications import FOUND, Changes, compared, read

@@ -8,7 +8,8 @@ import pytest
 
 from shards import format
 from shards.__main__ import main
-from shards.changes import change_steps
+from shards.analyses import market_figures
+from shards.changes import change_steps, comparison
 from shards.errors import CorruptError, GenerationError, ShardError
 from shards.generations import atomic_files, generation_files, pointer
 from shards.generations import reference as references
@@ -248,7 +249,13 @@ def test_a_shard_that_counts_otherwise_than_the_lists_is_not_published(tmp_path:
     (staged / generation_files.REFERENCE).write_bytes(references.dump(lists))
 
     with pytest.raises(ShardError, match=r"EE.shard holds 2 companies"):
-        publication.publish(tmp_path, staged, sources=())
+        publication.publish(
+            tmp_path,
+            staged,
+            sources=(),
+            compare=comparison.compare_all,
+            derive=market_figures.files,
+        )
 
     assert pointer.current_name(tmp_path) is None
 
