@@ -13,9 +13,8 @@ from seeds import VERSION
 from seeds.settings import naming_value, whole_number
 from shards import describe
 from shards.analyses import market_figures
-from shards.changes import change_steps
 from shards.errors import GenerationError, ShardError
-from shards.generations import generation_files, pointer
+from shards.generations import change_steps, generation_files, pointer
 from shards.generations.generation_files import Inode
 from shards.mirror import command as sync
 from shards.publish import publication

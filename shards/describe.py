@@ -10,12 +10,12 @@ from typing import Final
 import orjson
 
 from shards import format
-from shards.changes import change_file, change_steps, comparison
+from shards.changes import change_file, comparison
 from shards.changes.change_file import NATURES
-from shards.changes.change_steps import ChangeCounts, ChangeStep
 from shards.errors import GenerationError, ShardError
-from shards.generations import generation_files, pointer
+from shards.generations import change_steps, generation_files, pointer
 from shards.generations import manifest as manifests
+from shards.generations.change_steps import ChangeCounts, ChangeStep
 from shards.mirror import signature, subset
 from shards.reader.shard import Shard
 

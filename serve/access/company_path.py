@@ -15,11 +15,12 @@ from serve.contract.errors import ApiError
 from serve.generation.open_generation import OpenGeneration
 from serve.request.place_names import known_country
 from serve.request.values import check_identifier
-from shards.changes import change_file, change_steps
-from shards.changes.change_steps import SUFFIX, ChangeStep
+from shards.changes import change_file
 from shards.changes.forgetting import ERASED
 from shards.codec.folding import fold_id
 from shards.errors import ShardError
+from shards.generations import change_steps
+from shards.generations.change_steps import SUFFIX, ChangeStep
 from shards.reader.shard import Shard
 from shards.search import company_numbers
 from shards.search.company_numbers import CompanyPlace

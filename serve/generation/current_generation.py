@@ -37,9 +37,8 @@ from serve.contract import errors
 from serve.generation import open_generation
 from serve.generation.country_sources import CountrySources
 from serve.generation.open_generation import OpenGeneration
-from shards.changes import change_steps
 from shards.errors import REMEDY, CorruptError, ShardError
-from shards.generations import atomic_files, generation_files, pointer
+from shards.generations import atomic_files, change_steps, generation_files, pointer
 from shards.generations import manifest as manifests
 from shards.generations.generation_files import MARKET, Generation, shard_name
 from shards.generations.manifest import Manifest

@@ -25,11 +25,11 @@ from serve.request.query_string import Pairs
 from serve.request.reader import ParsedParameters
 from shards.analyses import market_figures
 from shards.analyses.market_figures import MarketFigures
-from shards.changes import change_file, change_steps
+from shards.changes import change_file
 from shards.changes.change_file import ChangeFile
-from shards.changes.change_steps import ChangeStep
 from shards.changes.net_changes import CompanyMemo
-from shards.generations import generation_files, groups, register_sources
+from shards.generations import change_steps, generation_files, groups, register_sources
+from shards.generations.change_steps import ChangeStep
 from shards.generations.generation_files import Generation
 from shards.generations.groups import Groups
 from shards.generations.reference import Reference

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from shards.changes import change_block
 from shards.changes.change_block import BLOCK, ChangeBlock, Mask, StoredChange
-from shards.changes.change_steps import SUFFIX, ChangeCounts, ChangeStep
 from shards.codec.folding import fold_id
 from shards.errors import CorruptError, WrongFormatError
 from shards.generations import atomic_files
+from shards.generations.change_steps import SUFFIX, ChangeCounts, ChangeStep
 from shards.search.filters import Filter
 
 CHANGES_VERSION: Final = 2

@@ -20,10 +20,10 @@ from shards.changes.change_file import (
     STATEMENTS,
     ChangeWriter,
 )
-from shards.changes.change_steps import SUFFIX, ChangeCounts, Shards
 from shards.codec.record import FIELDS
 from shards.codec.strings import END
 from shards.generations import generation_files
+from shards.generations.change_steps import SUFFIX, ChangeCounts, Shards
 from shards.reader.shard import Shard
 from shards.search import filters
 from shards.search.filters import Values

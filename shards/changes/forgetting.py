@@ -12,13 +12,12 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from shards.changes import change_steps
 from shards.changes.change_block import StoredChange
 from shards.changes.change_file import ChangeFile, ChangeWriter
-from shards.changes.change_steps import SUFFIX
 from shards.codec.folding import fold_id
 from shards.errors import ShardError
-from shards.generations import atomic_files
+from shards.generations import atomic_files, change_steps
+from shards.generations.change_steps import SUFFIX
 from shards.search.columns import COLUMNS
 from shards.search.filters import Values
 

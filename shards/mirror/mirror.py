@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import orjson
 
 from shards.analyses import market_figures
-from shards.changes import change_steps, comparison
+from shards.changes import comparison
 from shards.errors import CorruptError, ShardError
 from shards.generations import (
     atomic_files,
+    change_steps,
     generation_files,
     groups,
     locks,

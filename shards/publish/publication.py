@@ -15,12 +15,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from shards.changes import change_steps
-from shards.changes.change_steps import Compare
 from shards.errors import GenerationError, ShardError
-from shards.generations import atomic_files, generation_files, locks, pointer
+from shards.generations import atomic_files, change_steps, generation_files, locks, pointer
 from shards.generations import manifest as manifests
 from shards.generations import reference as references
+from shards.generations.change_steps import Compare
 from shards.generations.generation_files import MANIFEST, REFERENCE, Generation
 from shards.generations.manifest import File, InputSource, Manifest
 from shards.generations.pointer import Pointer

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.publishing.receipts import BUILDING
-from shards.changes import change_steps
 from shards.errors import ShardError
-from shards.generations import atomic_files, generation_files, pointer
+from shards.generations import atomic_files, change_steps, generation_files, pointer
 from tests.pipeline.rows import company, line, write
 from tests.serve.processes import ROOT
 

@@ -8,12 +8,12 @@ import orjson
 import pytest
 
 from shards.__main__ import main
-from shards.changes import change_steps
 from shards.changes.change_file import (
     CHANGED,
     CREATED,
     DELETED,
 )
+from shards.generations import change_steps
 from tests.shards.two_publications import FOUND, LATER
 from tests.world import publish
 

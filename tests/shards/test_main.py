@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shards.__main__ import main
-from shards.changes import change_steps
+from shards.generations import change_steps
 from tests.shards.two_publications import FOUND, LATER
 from tests.world import company, publish
 

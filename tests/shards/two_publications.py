@@ -8,7 +8,7 @@ import orjson
 
 from shards.changes import comparison
 from shards.changes.change_file import NATURES, ChangeFile
-from shards.changes.change_steps import ChangeCounts
+from shards.generations.change_steps import ChangeCounts
 from tests.world import Company, company, write_shard
 
 FOUND = [

@@ -23,10 +23,10 @@ from serve.features.changes.answers import ListeModifications
 from serve.generation.open_generation import OpenGeneration
 from serve.request import reader
 from serve.request.reader import ParsedParameters
-from shards.changes import change_steps
 from shards.changes.change_file import DELETED, NATURES, ChangeFile
-from shards.changes.change_steps import ChangeStep
 from shards.errors import ShardError
+from shards.generations import change_steps
+from shards.generations.change_steps import ChangeStep
 
 DEPUIS: Final = Parameter(
     "depuis", "81c09a7b6c5d4e3f", "code", pattern=r"^[0-9a-f]{16}$", required=True

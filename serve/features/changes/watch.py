@@ -23,13 +23,14 @@ from serve.features.changes.watch_body import Watch
 from serve.generation import company_ids
 from serve.generation.company_ids import FoundCompanies
 from serve.generation.open_generation import OpenGeneration
-from shards.changes import change_steps, net_changes
+from shards.changes import net_changes
 from shards.changes.change_file import CHANGED, CREATED, DELETED, STATEMENTS, ChangeFile
-from shards.changes.change_steps import ChangeStep
 from shards.changes.net_changes import ENTERING, LEAVING, STAYING, NetChange, NetChanges
 from shards.codec.folding import fold_id
 from shards.codec.record import CONTACTS
 from shards.errors import ShardError
+from shards.generations import change_steps
+from shards.generations.change_steps import ChangeStep
 from shards.search import filters
 from shards.search.columns import COLUMNS
 from shards.search.filters import Filter

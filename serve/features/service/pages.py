@@ -16,8 +16,8 @@ from serve.surfaces.site import cookies, formatting, sessions
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page, see_other
 from serve.surfaces.site.routes import WebRoute
-from shards.changes import change_steps
-from shards.changes.change_steps import ChangeCounts, ChangeStep
+from shards.generations import change_steps
+from shards.generations.change_steps import ChangeCounts, ChangeStep
 
 _PUBLICATIONS: Final = 5
 

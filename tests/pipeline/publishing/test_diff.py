@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 
 from pipeline.publishing import build
-from shards.changes import change_steps
-from shards.changes.change_steps import ChangeCounts
+from shards.generations import change_steps
+from shards.generations.change_steps import ChangeCounts
 from tests.pipeline.builds import run
 from tests.pipeline.rows import company, two_countries, write
 

@@ -13,10 +13,10 @@ from pipeline.errors import BuildError
 from pipeline.publishing import build
 from pipeline.stages import objections
 from pipeline.stages.objections import FIELDS, Objections, ObjectionsError
-from shards.changes import change_file, change_steps
+from shards.changes import change_file
 from shards.changes.forgetting import ERASED
 from shards.errors import GenerationError
-from shards.generations import pointer
+from shards.generations import change_steps, pointer
 from shards.mirror.mirror import MirrorOptions, mirror
 from shards.mirror.source_kinds import Folder
 from shards.publish import publication

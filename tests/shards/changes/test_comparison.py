@@ -15,8 +15,8 @@ from shards.changes.change_file import (
     DELETED,
     STATEMENTS,
 )
-from shards.changes.change_steps import ChangeCounts
 from shards.codec.record import FIELDS
+from shards.generations.change_steps import ChangeCounts
 from tests import oracle
 from tests.shards.two_publications import FOUND, Changes, compared, read
 from tests.world import Company, companies, company, write_shard

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards.changes import change_steps
 from shards.changes.change_block import StoredChange
 from shards.changes.change_file import CREATED, DELETED, ChangeWriter, find_deleted
 from shards.codec.folding import fold_id
 from shards.errors import CorruptError, WrongFormatError
+from shards.generations import change_steps
 from tests.shards.two_publications import FOUND, LATER, compared
 from tests.world import company, identifiers, publish
 

@@ -9,9 +9,9 @@ import pytest
 from shards import format
 from shards.__main__ import main
 from shards.analyses import market_figures
-from shards.changes import change_steps, comparison
+from shards.changes import comparison
 from shards.errors import CorruptError, GenerationError, ShardError
-from shards.generations import atomic_files, generation_files, pointer
+from shards.generations import atomic_files, change_steps, generation_files, pointer
 from shards.generations import reference as references
 from shards.publish import publication
 from shards.publish.publication import EVERYWHERE, Gates

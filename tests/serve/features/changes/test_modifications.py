@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shards.changes import change_steps
+from shards.generations import change_steps
 from shards.publish import publication
 from shards.publish.publication import Gates
 from tests import world

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from shards.changes import change_steps, forgetting
+from shards.changes import forgetting
+from shards.generations import change_steps
 from tests.serve import conformance, world
 from tests.serve.client import Served, serving
 from tests.serve.surfaces.mcp.client import call

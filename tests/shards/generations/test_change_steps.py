@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from shards.changes import change_steps
-from shards.changes.change_steps import ChangeCounts
 from shards.errors import CorruptError
+from shards.generations import change_steps
+from shards.generations.change_steps import ChangeCounts
 from tests.shards.two_publications import FOUND, LATER
 from tests.world import company, publish
 
