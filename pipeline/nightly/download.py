@@ -22,8 +22,9 @@ from typing import IO, Final
 
 from blake3 import blake3
 
+from pipeline import sealed_record
 from pipeline.errors import FetchError
-from pipeline.nightly import published_files, sealed_record
+from pipeline.nightly import published_files
 from pipeline.nightly.client import Answer, Client
 from pipeline.nightly.published_files import PublishedFile
 from pipeline.nightly.receipt import Receipt, Validators

@@ -18,10 +18,10 @@ from typing import Any, Final
 
 import orjson
 
-from pipeline import canonical, code_version, console, importing, seeds
+from pipeline import canonical, code_version, console, importing, sealed_record, seeds
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
-from pipeline.nightly import published_files, sealed_record
+from pipeline.nightly import published_files
 from pipeline.publishing import country
 from pipeline.registers import FOLDER, REGISTERS, file_set
 from pipeline.registers.register import RowCounts

@@ -15,7 +15,7 @@ from typing import Final
 
 import orjson
 
-from pipeline.nightly import sealed_record
+from pipeline import sealed_record
 from shards.generations import atomic_files
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File

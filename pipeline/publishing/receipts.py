@@ -26,9 +26,8 @@ import orjson
 import polars as pl
 from blake3 import blake3
 
-from pipeline import canonical, code_version
+from pipeline import canonical, code_version, sealed_record
 from pipeline.errors import BuildError
-from pipeline.nightly import sealed_record
 from pipeline.seeds import Seeds
 from pipeline.stages import quality_report, rejections
 from pipeline.stages.input_files import InputPart

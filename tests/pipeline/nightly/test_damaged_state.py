@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.nightly import receipt, sealed_record
+from pipeline import sealed_record
+from pipeline.nightly import receipt
 from shards.generations import pointer
 from tests.pipeline.nightly.register_server import RegisterServer
 from tests.pipeline.nightly.test_fetching import EE, ESTONIA, unzipped, zipped
