@@ -6,5 +6,7 @@ FORMAT.md and `format`, then `codec` (bytes and values), `writing` (a shard), `r
 the compiled engine that answers it, `ratios` the formulas over accounts, `errors` what can fail. `host_memory` is the
 memory that both programs may take. The commands are in README.md.
 
-Capabilities stand on this core: `suggest`, `matching`, `analyses`, `changes`, `mirror`.
+Capabilities stand on this core: `suggest`, `matching`, `analyses`, `changes`, `mirror`. The core knows none of them,
+and they do not know each other, except that a mirror checks and compares what it fetches. `describe` is the text that
+the commands print.
 """

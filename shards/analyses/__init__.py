@@ -1,3 +1,6 @@
-"""Analyses of companies: a market, its stored figures, and comparable companies.
+"""Analyses of companies (X11): a market, and companies comparable to one.
 
-Capabilities of `shards`: the core of exact search knows none of them."""
+`market` counts the companies of a search, `market_figures` makes all figures of a market of them and reads those that
+the build has stored for all companies (`market.json`, FORMAT.md §14). `comparables` finds companies of a sector with a
+turnover near that of one.
+"""

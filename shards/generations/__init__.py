@@ -2,5 +2,6 @@
 
 `generation_files` opens a generation by name, `pointer` reads and replaces DATA/CURRENT, `manifest`, `reference` and
 `register_sources` are the documents beside the shards. `locks` keeps writers and readers apart; `atomic_files` makes
-files and folders appear whole. `groups` says who consolidates whom (X12).
+files and folders appear whole. `groups` says who consolidates whom (X12). `change_steps` has the folders of changes
+`DATA/changes/<from>-<to>/`, and finds the way from an old generation to the published one.
 """

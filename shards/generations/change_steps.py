@@ -1,7 +1,7 @@
 """The changes from one generation to the next: folders `DATA/changes/<from>-<to>/` (FORMAT.md §12).
 
     changes.json       the files with their digests; by country, the counts of changes, and the dates of its data
-    EE.changes …       the changes of one country, if there are any (change_file.py)
+    EE.changes …       the changes of one country, if there are any (shards/changes/change_file.py)
     changes.parquet    the same for other programs, if the build wrote it
 
 The names of both generations are digests, so the name of a folder determines its content. The folder is no part of the
