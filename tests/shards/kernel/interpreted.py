@@ -23,7 +23,6 @@ _USERS: Final = (
     "shards.search.result_page",
     "shards.search.search",
     "shards.search.distribution",
-    "shards.search.distribution",
     "shards.analyses.market",
     "shards.matching.candidate_rows",
     "shards.suggest.spelling",

@@ -108,10 +108,10 @@ ENGINES: Final[tuple[Mapping[str, ModuleType], ...]] = (
 
 def questions(modules: Mapping[str, ModuleType], base: ShardSet) -> list[Callable[[], object]]:
     """What is asked of a shard: searches, counts, completions, and candidates of a name."""
-    searching, facets, distribution, rows, suggestions = (
+    searching, distribution, rows, suggestions = (
         modules[f"shards.{name}"]
         for name in (
-            "search.search", "search.facets", "search.distribution", "matching.candidate_rows",
+            "search.search", "search.distribution", "matching.candidate_rows",
             "suggest.suggestions",
         )
     )  # fmt: skip
@@ -122,7 +122,7 @@ def questions(modules: Mapping[str, ModuleType], base: ShardSet) -> list[Callabl
     ]
     for query in QUERIES[:: len(QUERIES) // 5]:
         found += [
-            partial(facets.count_facets, base, query, limit=20),
+            partial(distribution.count_facets, base, query, limit=20),
             partial(distribution.distributions, base, query, distribution.DIMENSIONS, UNLIMITED),
         ]
     for q in ("a", "fit", "ab c", "4 f", "t"):
