@@ -62,8 +62,9 @@ def companies(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> Plac
     count = session.ask(completion.run, Query(pays=pays, q=q), types.COMPANIES, limit=limit)
     if not count:
         return np.empty((0, 2), np.int64)
-    shards, rows, _ = session.listed(count)
-    return np.stack((shards, rows), axis=1)
+    places = np.empty((count, 2), np.int64)
+    places[:, 0], places[:, 1], _ = session.listed(count)
+    return places
 
 
 @translate_errors()
