@@ -25,8 +25,8 @@ from pipeline.workers.isolation import Limits
 from seeds import VERSION
 from seeds.settings import naming_value, whole_number
 from shards.errors import ShardError
-from shards.publish import publication
-from shards.publish.publication import Gates
+from shards.generations import publication
+from shards.generations.publication import Gates
 
 _EXAMPLE_IMPORT: Final = "example: python -m pipeline import ee lihtandmed.csv.zip --out input/ee"
 _EXAMPLE_BUILD: Final = "example: python -m pipeline build --input input/ee input/uk --out data"

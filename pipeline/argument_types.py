@@ -10,7 +10,7 @@ from pipeline import seeds
 from pipeline.errors import BuildError
 from pipeline.publishing import plan
 from pipeline.workers import processes
-from shards.publish import publication
+from shards.generations import publication
 
 _SCHEDULER: Final = re.compile(
     r"(tcp|tls)://([\w.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})",

@@ -14,10 +14,9 @@ from seeds.settings import naming_value, whole_number
 from shards import describe
 from shards.analyses import market_figures
 from shards.errors import GenerationError, ShardError
-from shards.generations import change_steps, generation_files, pointer
+from shards.generations import change_steps, generation_files, pointer, publication
 from shards.generations.generation_files import Inode
 from shards.mirror import command as sync
-from shards.publish import publication
 from shards.verify.invariants import verify
 
 

@@ -38,7 +38,7 @@ LONG: Final = frozenset({
     "tests.serve.features.export.test_worker", "tests.serve.features.export.workbook.test_sheets",
     "tests.serve.features.export.workbook.test_statements", "tests.serve.surfaces.site.test_hostile",
     "tests.serve.http.test_held_loop", "tests.shards.codec.test_folding", "tests.shards.kernel.test_damage",
-    "tests.shards.publish.test_publication", "tests.test_citations", "tests.test_complexity",
+    "tests.shards.generations.test_publication", "tests.test_citations", "tests.test_complexity",
 })  # fmt: skip
 # Ways to start servers and processes, and tests that take as long.
 SERVER: Final = frozenset({

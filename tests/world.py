@@ -18,10 +18,9 @@ from shards.analyses import market_figures
 from shards.changes import comparison
 from shards.codec import aliases, record, sort_keys, strings
 from shards.codec.codes import DistinctValues
-from shards.generations import generation_files
+from shards.generations import generation_files, publication
 from shards.generations import reference as references
 from shards.generations.reference import CellCount, Pays, Reference, Secteur, SousSecteur
-from shards.publish import publication
 from shards.query import STATES
 from shards.ratios import accounts
 from shards.ratios.last_year import LastYearRatios

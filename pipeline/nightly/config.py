@@ -19,8 +19,8 @@ from pipeline.nightly.published_files import SourceSettings
 from pipeline.stages.rejections import MAX_SHARE
 from pipeline.workers.isolation import IDLE_SECONDS, Limits
 from seeds.settings import KINDS, naming_value, read_settings, read_toml, whole_number
+from shards.generations import publication
 from shards.mirror import signature
-from shards.publish import publication
 
 CONTACT: Final = "FETCH_CONTACT"
 _REQUIRED: Final = ("work", "data", "sources")

@@ -32,7 +32,7 @@ from pipeline.workers.isolation import Limits
 from seeds import TABLES
 from shards.generations import atomic_files
 from shards.generations import manifest as manifests
-from shards.publish.publication import LEAST_SHARE
+from shards.generations.publication import LEAST_SHARE
 
 _KEY_DIGITS: Final = 16
 _MOST_UNREADABLE: Final = 0.25  # share of the rows with a value of one field that cannot be read

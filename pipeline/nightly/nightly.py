@@ -32,8 +32,8 @@ from shards.analyses import market_figures
 from shards.errors import ShardError
 from shards.generations import atomic_files, generation_files, locks, pointer
 from shards.generations.generation_files import Generation, Inode
+from shards.generations.publication import Gates
 from shards.mirror import signature
-from shards.publish.publication import Gates
 from shards.verify import invariants
 
 VERIFIED: Final = "verified"  # the file with the name of the last generation that was verified

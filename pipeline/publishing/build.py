@@ -44,12 +44,17 @@ from pipeline.workers.processes import Processes, Progress
 from shards.analyses import market_figures
 from shards.changes import comparison, forgetting
 from shards.changes.change_file import NATURES, ChangeFile
-from shards.generations import atomic_files, generation_files, reference, register_sources
+from shards.generations import (
+    atomic_files,
+    generation_files,
+    publication,
+    reference,
+    register_sources,
+)
 from shards.generations.change_steps import SUFFIX, ChangeCounts, Shards
 from shards.generations.generation_files import shard_name
 from shards.generations.reference import CellCount, Pays, Reference, Secteur, SousSecteur
 from shards.generations.register_sources import Imports, RegisterImport
-from shards.publish import publication
 
 CHANGES: Final = "changes.parquet"
 CHANGES_SCHEMA: Final = pa.schema(

@@ -24,11 +24,10 @@ from pipeline.workers import processes
 from pipeline.workers.processes import Processes
 from seeds import TABLES
 from shards.codec.folding import SPELLINGS
-from shards.generations import pointer
+from shards.generations import pointer, publication
 from shards.generations.generation_files import Generation
 from shards.generations.manifest import InputSource
-from shards.publish import publication
-from shards.publish.publication import Gates
+from shards.generations.publication import Gates
 
 _KEPT: Final = "kept as published (--pays)"
 _DONE: Final = "done by an interrupted build"

@@ -16,13 +16,13 @@ from tqdm import tqdm
 
 from seeds.settings import naming_value, whole_number
 from shards.codec.folding import SPELLINGS
+from shards.generations.publication import KEPT
 from shards.mirror import signature, source_kinds
 from shards.mirror.download import Downloader
 from shards.mirror.mirror import MirrorOptions, follow, mirror
 from shards.mirror.pacing import Backoff, RateLimit
 from shards.mirror.source import MirrorSource, SyncError
 from shards.mirror.source_kinds import Folder
-from shards.publish.publication import KEPT
 
 _MIB: Final = 1 << 20
 _DAYS: Final = naming_value(whole_number(1, signature.MOST_DAYS))

@@ -28,6 +28,7 @@ from shards.generations import (
     groups,
     locks,
     pointer,
+    publication,
     register_sources,
 )
 from shards.generations import manifest as manifests
@@ -37,7 +38,6 @@ from shards.generations.pointer import is_name
 from shards.mirror import signature, subset
 from shards.mirror.download import BlobStore, Downloader, local_files
 from shards.mirror.source import AbsentError, FaultError, SyncError, read_small
-from shards.publish import publication
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

@@ -15,13 +15,12 @@ from typing import Final
 from blake3 import blake3
 
 from shards.errors import ShardError
-from shards.generations import generation_files
+from shards.generations import generation_files, publication
 from shards.generations import manifest as manifests
 from shards.generations import reference as references
 from shards.generations.generation_files import MANIFEST, REFERENCE
 from shards.generations.manifest import File, Manifest
 from shards.mirror.source import SyncError
-from shards.publish import publication
 
 ORIGIN: Final = "origin.json"
 

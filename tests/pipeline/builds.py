@@ -9,7 +9,7 @@ from pipeline.publishing import build
 from pipeline.publishing.plan import BuildOptions
 from pipeline.stages.quality_report import Quality
 from shards.generations import generation_files, pointer
-from shards.publish.publication import Gates
+from shards.generations.publication import Gates
 
 
 def run(tmp_path: Path, *inputs: Path, **options: Any) -> build.BuildResult:

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from serve.contract import activities, seed_tables
+from shards.generations.publication import Gates
 from shards.matching.line import Line
 from shards.matching.matcher import Matcher
-from shards.publish.publication import Gates
 from shards.query import Query
 from shards.search.search import search
 from shards.suggest import suggestions

@@ -23,10 +23,9 @@ import pytest
 from shards.analyses import market_figures
 from shards.changes import comparison
 from shards.errors import ShardError
-from shards.generations import generation_files, pointer
+from shards.generations import generation_files, pointer, publication
 from shards.generations import reference as references
 from shards.generations.locks import ReadLock
-from shards.publish import publication
 from tests import ROOT, world
 from tests.proof.origin import Origin, serving
 from tests.world import Company, company

@@ -18,13 +18,12 @@ from seeds import TABLES
 from shards.analyses import market_figures
 from shards.changes import comparison
 from shards.codec.record import FIELDS
-from shards.generations import generation_files, groups, register_sources
+from shards.generations import generation_files, groups, publication, register_sources
 from shards.generations import reference as references
 from shards.generations.groups import Relationship
+from shards.generations.publication import Gates
 from shards.generations.reference import CellCount, Pays, Reference, Secteur, SousSecteur
 from shards.generations.register_sources import DateOrigin, Imports, RegisterFile, RegisterImport
-from shards.publish import publication
-from shards.publish.publication import Gates
 from tests import oracle, world
 from tests.world import Company, company
 

@@ -16,10 +16,9 @@ from pipeline.stages.objections import FIELDS, Objections, ObjectionsError
 from shards.changes import change_file
 from shards.changes.forgetting import ERASED
 from shards.errors import GenerationError
-from shards.generations import change_steps, pointer
+from shards.generations import change_steps, pointer, publication
 from shards.mirror.mirror import MirrorOptions, mirror
 from shards.mirror.source_kinds import Folder
-from shards.publish import publication
 from tests.pipeline import builds
 from tests.pipeline.builds import accounted, served
 from tests.pipeline.rows import company, line, write

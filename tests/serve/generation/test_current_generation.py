@@ -14,8 +14,7 @@ from serve.contract.errors import ApiError
 from serve.generation.current_generation import CurrentGeneration
 from serve.generation.open_generation import OpenGeneration
 from shards.errors import CorruptError
-from shards.generations import pointer
-from shards.publish import publication
+from shards.generations import pointer, publication
 from shards.query import Query
 from shards.search.search import search
 from tests import world

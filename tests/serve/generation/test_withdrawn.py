@@ -9,7 +9,7 @@ from serve.contract.errors import ApiError
 from serve.generation.current_generation import CurrentGeneration
 from shards.changes import forgetting
 from shards.errors import GenerationError
-from shards.publish import publication
+from shards.generations import publication
 from tests import world
 from tests.world import Company, company
 

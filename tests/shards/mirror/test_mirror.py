@@ -13,13 +13,20 @@ import pytest
 from shards.analyses import market_figures
 from shards.errors import CorruptError, GenerationError, ShardError
 from shards.format import FORMAT_VERSION
-from shards.generations import generation_files, groups, locks, manifest, pointer, reference
+from shards.generations import (
+    generation_files,
+    groups,
+    locks,
+    manifest,
+    pointer,
+    publication,
+    reference,
+)
 from shards.mirror import mirror as mirror_module
 from shards.mirror.download import Downloader
 from shards.mirror.mirror import MirrorOptions, MirrorOutcome, mirror
 from shards.mirror.source import SyncError
 from shards.mirror.source_kinds import Folder
-from shards.publish import publication
 from shards.query import Query
 from shards.search.search import ShardSet, search
 from tests.shards.mirror.sources import Memory, eager, file_of

@@ -10,12 +10,11 @@ import orjson
 import pytest
 
 from shards.__main__ import main
-from shards.generations import pointer
+from shards.generations import pointer, publication
 from shards.mirror import signature
 from shards.mirror.mirror import MirrorOptions, MirrorOutcome, mirror
 from shards.mirror.source import SyncError
 from shards.mirror.source_kinds import Folder
-from shards.publish import publication
 from tests.shards.mirror.sources import Memory, eager
 from tests.world import company, publish
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from shards.generations import change_steps
-from shards.publish import publication
-from shards.publish.publication import Gates
+from shards.generations import change_steps, publication
+from shards.generations.publication import Gates
 from tests import world
 from tests.serve.client import Customer, Served, serving
 from tests.serve.generation.test_current_generation import until

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from shards.codec.record import FIELDS
-from shards.publish.publication import Gates
+from shards.generations.publication import Gates
 from shards.query import Query, Range
 from tests import oracle, world
 from tests.serve.client import Customer, Reply, Served, serving

@@ -7,7 +7,7 @@ import pytest
 
 from shards import format
 from shards.errors import GenerationError
-from shards.publish import smoke_test
+from shards.generations import smoke_test
 from shards.query import Query, Range
 from shards.reader.shard import Shard
 from shards.search.search import ShardSet

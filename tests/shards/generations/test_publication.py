@@ -11,10 +11,9 @@ from shards.__main__ import main
 from shards.analyses import market_figures
 from shards.changes import comparison
 from shards.errors import CorruptError, GenerationError, ShardError
-from shards.generations import atomic_files, change_steps, generation_files, pointer
+from shards.generations import atomic_files, change_steps, generation_files, pointer, publication
 from shards.generations import reference as references
-from shards.publish import publication
-from shards.publish.publication import EVERYWHERE, Gates
+from shards.generations.publication import EVERYWHERE, Gates
 from tests import world
 from tests.shards.two_publications import FOUND, LATER
 from tests.world import Company, company, publish

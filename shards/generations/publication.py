@@ -16,7 +16,14 @@ from types import MappingProxyType
 from typing import Final
 
 from shards.errors import GenerationError, ShardError
-from shards.generations import atomic_files, change_steps, generation_files, locks, pointer
+from shards.generations import (
+    atomic_files,
+    change_steps,
+    generation_files,
+    locks,
+    pointer,
+    smoke_test,
+)
 from shards.generations import manifest as manifests
 from shards.generations import reference as references
 from shards.generations.change_steps import Compare
@@ -24,7 +31,6 @@ from shards.generations.generation_files import MANIFEST, REFERENCE, Generation
 from shards.generations.manifest import File, InputSource, Manifest
 from shards.generations.pointer import Pointer
 from shards.generations.reference import Reference
-from shards.publish import smoke_test
 
 # A country that loses more than 2 % of its companies between two builds is taken for an incomplete download.
 LEAST_SHARE: Final = 0.98
