@@ -2,7 +2,7 @@
 
 A shard is an immutable LMDB file with the companies of one country, sorted, with its indexes (FORMAT.md). Read
 FORMAT.md and `format`, then `codec` (bytes and values), `writing` (a shard), `reader` (an open shard), `search`
-(answering a query), `generations` (what is published), `publish`, `verify`. `query` is a search as a value, `kernel`
+(answering a query), `generations` (what is published, and how), `verify`. `query` is a search as a value, `kernel`
 the compiled engine that answers it, `ratios` the formulas over accounts, `errors` what can fail. `host_memory` is the
 memory that both programs may take. The commands are in README.md.
 

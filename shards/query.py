@@ -2,7 +2,7 @@
 
 The only texts of the caller in a `Query` are `q`, `villes` and `codes_postaux`: countries are codes of
 `seeds/pays.csv`, sectors are NACE divisions, sub-sectors are NACE groups. `serve/request/reader.py` makes a `Query`
-from a query string, `publish/smoke_test.py` makes some from companies of a new generation, and `tests/oracle.py`
+from a query string, `generations/smoke_test.py` makes some from companies of a new generation, and `tests/oracle.py`
 answers them slowly.
 """
 

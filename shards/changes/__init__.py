@@ -1,7 +1,7 @@
 """The differences between two generations: companies deleted, created and changed.
 
-`comparison` compares two shards of a country and writes a `change_file`, whose `change_block` holds some changes; the
-folder of the files is a step between generations (`shards/generations/change_steps.py`). `net_changes` finds what
+`comparison` compares two shards of a country and writes a `change_file`; the folder of these files is a step between
+generations (`shards/generations/change_steps.py`). `net_changes` finds what
 concerns a search, or some companies, over all steps of a way. `forgetting` takes a person's values out of all files.
 FORMAT.md §12 has the bytes.
 """

@@ -12,13 +12,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from shards.changes.change_block import StoredChange
 from shards.changes.change_file import (
     CHANGED,
     CREATED,
     DELETED,
     STATEMENTS,
     ChangeWriter,
+    StoredChange,
 )
 from shards.codec.record import FIELDS
 from shards.codec.strings import END

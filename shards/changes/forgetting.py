@@ -12,8 +12,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from shards.changes.change_block import StoredChange
-from shards.changes.change_file import ChangeFile, ChangeWriter
+from shards.changes.change_file import ChangeFile, ChangeWriter, StoredChange
 from shards.codec.folding import fold_id
 from shards.errors import ShardError
 from shards.generations import atomic_files, change_steps

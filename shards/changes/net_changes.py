@@ -1,7 +1,7 @@
 """The changes that concern a search, or a list of companies, over any number of steps between generations.
 
 A company that several steps changed counts once: as it was before the first of them, and as it is after the last one.
-What a company passes is read from the blocks of the change files (`change_block.py`), so neither generation has to be
+What a company passes is read from the blocks of the change files (`change_file.py`), so neither generation has to be
 open, and the companies that concern nobody are never decoded.
 """
 
@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shards.changes.change_block import Mask
-from shards.changes.change_file import CHANGED, CREATED, DELETED, STATEMENTS, ChangeFile
+from shards.changes.change_file import CHANGED, CREATED, DELETED, STATEMENTS, ChangeFile, Mask
 from shards.changes.comparison import SILENT
 from shards.codec.record import FIELDS
 from shards.search.filters import Filter

@@ -1,7 +1,7 @@
 """The filters of a search, each as a predicate over one value of a company.
 
-A search by index (`shards/kernel`) is checked against them company by company (`publish/smoke_test.py`), and changes
-between generations, which no index holds, are found by them (`changes/change_block.py`).
+A search by index (`shards/kernel`) is checked against them company by company (`generations/smoke_test.py`), and
+changes between generations, which no index holds, are found by them (`changes/change_file.py`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

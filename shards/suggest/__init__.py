@@ -2,5 +2,5 @@
 
 `suggestions` finds companies and words for the beginning of a name (compiled: `completion`), `spelling` the texts that
 are spelt like a `q` that finds nothing (compiled: `near_words`). `proposals` reads such a `q` as an activity and a
-town. `former_names` says by which former name `q` has found a company.
+town.
 """

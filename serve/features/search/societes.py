@@ -15,8 +15,9 @@ from serve.generation.company_ids import FoundCompanies
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.reader import ParsedParameters
 from shards.query import Query
+from shards.search import result_page
 from shards.search.search import ShardSet, records, search, search_within
-from shards.suggest import former_names, proposals, spelling
+from shards.suggest import proposals, spelling
 from shards.suggest.proposals import ProposedSearch, Vocabulary
 from shards.suggest.spelling import NearestText
 
@@ -54,7 +55,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
             )
         rows = records(base, page.places, coordonnees=plan.coordonnees)
         empty = [iso2 for iso2 in query.pays if not base[iso2].rows]
-        former = former_names.matches(rows, query.q) if query.q else ()
+        former = result_page.former_name_matches(rows, query.q) if query.q else ()
         named = {f"{one.iso2}:{one.id}": one.nom for one in former}
         meant, proposed = None, None
         if query.q and not page.total:

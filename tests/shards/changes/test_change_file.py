@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from shards.changes.change_block import StoredChange
 from shards.changes.change_file import (
     CHANGED,
     CREATED,
     DELETED,
     ChangeFile,
     ChangeWriter,
+    StoredChange,
 )
 from shards.errors import CorruptError, WrongFormatError
 from tests.shards.two_publications import FOUND, LATER, compared, read

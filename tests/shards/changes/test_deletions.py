@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards.changes.change_block import StoredChange
-from shards.changes.change_file import CREATED, DELETED, ChangeWriter, find_deleted
+from shards.changes.change_file import CREATED, DELETED, ChangeWriter, StoredChange, find_deleted
 from shards.codec.folding import fold_id
 from shards.errors import CorruptError, WrongFormatError
 from shards.generations import change_steps

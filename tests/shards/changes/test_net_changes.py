@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards.changes import change_block, change_file, comparison, net_changes
+from shards.changes import change_file, comparison, net_changes
 from shards.changes.change_file import CHANGED, STATEMENTS, ChangeFile
 from shards.changes.net_changes import KINDS
 from shards.codec.record import FIELDS
@@ -134,7 +134,7 @@ def test_what_concerns_a_search_or_some_companies_is_what_two_lists_say(
     """X8, E2"""
     wanted = filters.filters(query) if query else [filters.has_identifier(["1a", "3 A", "9"])]
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(change_block, "BLOCK", size)
+        patch.setattr(change_file, "BLOCK", size)
         patch.setattr(change_file, "BLOCK", size)
         files = written(Path(name), found)
 

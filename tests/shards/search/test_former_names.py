@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from shards.codec import record
 from shards.query import Query
+from shards.search import result_page
 from shards.search.search import search
-from shards.suggest import former_names
 from tests import oracle
 from tests.shards.search.open_shards import OpenShards
 from tests.shards.search.query_strategies import words
@@ -29,7 +29,7 @@ def test_the_former_name_that_found_a_company_is_that_of_the_oracle(
     page = oracle.search(found, query)
     stored = [record.decode(record.encode(one), coordonnees=coordonnees) for one in page]
 
-    matches = list(former_names.matches(b",".join(stored), query.q))
+    matches = list(result_page.former_name_matches(b",".join(stored), query.q))
 
     expected = [(one, oracle.former_name(one, query.q)) for one in page]
     assert matches == [(one["iso2"], one["id"], nom) for one, nom in expected if nom is not None]
