@@ -21,7 +21,7 @@ from serve.features.export.workbook.list_columns import IDENTITY, PRINTED, compa
 from serve.features.export.workbook.sheet import Sheet
 from serve.features.export.workbook.table_sheet import TableColumn
 from shards.codec.record import CONTACTS
-from shards.ratios.exchange_rates import euros_per_unit
+from shards.ratios.accounts import euros_per_unit
 
 _BARS: Final = ("ca_eur", "total_actif_eur")
 # A box in the look of `Styles.notice`.
