@@ -1,6 +1,6 @@
 """The product: its features, the surfaces that show them, and the process that serves both.
 
-To take a feature out, take its line out. Nothing but this list knows which features there are.
+To take a feature out of the service, take its line out. Nothing else imports one.
 """
 
 from collections.abc import Coroutine, Sequence

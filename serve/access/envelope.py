@@ -2,8 +2,8 @@
 
 Companies and statements come out of a shard as JSON and are joined as they are: encoding a result
 decodes nothing. A page or a tool decodes them once. The keys and their order are those of the objects
-in `serve/contract`. `serve/access/rights.py` decides what a plan may see;
-`shards/codec/record.py` sets the contact fields to null.
+in `serve/contract`. `serve/access/rights.py` decides what a plan may see; the search that joins
+records sets the contact fields to null.
 """
 
 from collections.abc import Mapping, Sequence

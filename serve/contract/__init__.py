@@ -6,10 +6,11 @@ in both languages. Parsers, routes and documents take their names, limits and te
 promise what the code does not keep.
 
 What a route costs (D1, X0) is its kind and `credits` in the `operations.py` of its feature, with the prices of
-`seed_tables`, which reads `seeds/`. `reasons` words why a figure is null or a candidate is one, `notation` numbers and
-dates, `activities` finds classes of NACE by words. `company_fields` has the fields of a company, `export_tables` the
-columns of exports, `statement_table` the table of accounts, `files` names of files and guarded cells. `secret_mask`
-masks keys in errors and in the log. `tables/` has the texts.
+`seed_tables`, which reads `seeds/`; texts that name a price are in `texts.csv` and the templates. `reasons` words why a
+figure is null or a candidate is one, `notation` numbers and dates, `activities` finds classes of NACE by words.
+`company_fields` has the fields of a company, `export_tables` the columns of exports, `statement_table` the table of
+accounts, `files` names of files and guarded cells. `secret_mask` masks keys in errors and in the log. `tables/` has the
+texts.
 """
 
 from typing import Final

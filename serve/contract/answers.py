@@ -40,7 +40,7 @@ OutilApi = Annotated[
         "False where the API tool (outil API) is missing to the plan paid for.",
     ),
 ]
-# A company as it is stored: the fields of it are described in serve/surfaces/docs/document.py.
+# A company as it is stored; serve/contract/tables/fields.csv describes its fields.
 Societe = Annotated[Mapping[str, Any], Component("Societe")]
 
 

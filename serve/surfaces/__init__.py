@@ -1,3 +1,4 @@
 """The surfaces that show features: documents, tools for language models, and the website.
 
-Each works from the declarations of features alone, and imports none of them."""
+Each imports no feature: it reads their declarations through the product.
+"""

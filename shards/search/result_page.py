@@ -138,7 +138,7 @@ def former_name_matches(rows: bytes, q: str) -> Iterator[FormerNameMatch]:
     search through its bytes, and of the others only identifier and names are decoded.
 
     >>> row = b'{"iso2":"UK","id":"1","nom":"New","forme":null,"noms_anterieurs":["Old"],"nace_secondaires":null}'
-    >>> list(matches(row, "old"))
+    >>> list(former_name_matches(row, "old"))
     [FormerNameMatch(iso2='UK', id='1', nom='Old')]
     """
     if (place := rows.find(_FORMER)) < 0:
