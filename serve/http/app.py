@@ -67,7 +67,7 @@ class NoSite:
 
     async def respond(self, request: HttpRequest) -> Response:
         """Raises ApiError: 404, 429."""
-        request.context.gate.files(request.trace.address, request.context.now())
+        request.context.gate.pages(request.trace.address, request.context.now())
         raise request.context.product.unknown_path(request.target.path)
 
     def error_response(self, request: HttpRequest, error: ApiError) -> Response:

@@ -64,7 +64,7 @@ def example_path(operation: Operation) -> str:
     return operation.path.format(**values) + (f"?{urlencode(needed)}" if needed else "")
 
 
-@pytest.fixture(scope="module", params=["matching", "analyses", "export"])
+@pytest.fixture(scope="module", params=["matching", "analyses", "export", "changes"])
 def served(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:

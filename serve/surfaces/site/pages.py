@@ -79,9 +79,7 @@ async def sitemap(request: PageRequest) -> Response:
     Raises:
         ApiError: 404, 503.
     """
-    name, extension = request.segments[0].rpartition(".")[::2]
-    if extension != "xml":
-        raise request.server.product.unknown_path(request.path)
+    name = request.segments[0].removesuffix(".xml")
     if name == "pages":
         summary = request.server.product.operation("readSummary")
         paths = [page.path for page in request.context.pages.menu]
@@ -116,10 +114,8 @@ def _xml(request: PageRequest, root: str, item: str, places: Iterable[str]) -> R
 
 
 async def _asset(request: PageRequest) -> Response:
-    """A file of pages. Raises ApiError 404."""
-    asset = assets.by_path().get(request.segments[0])
-    if asset is None:
-        raise request.server.product.unknown_path(request.path)
+    """A file of pages."""
+    asset = assets.by_path()[request.segments[0]]
     headers = {"Content-Type": asset.kind, "Cache-Control": "public, max-age=31536000, immutable"}
     return Response(200, asset.body, headers)
 
@@ -129,9 +125,12 @@ PAGES: Final = (
     WebRoute("/.well-known/security.txt", "securite", security),
     WebRoute("/favicon.ico", "favicon", favicon),
     WebRoute("/sitemap.xml", "plan-du-site", index),
-    WebRoute("/sitemap/{file}", "plan-du-site", sitemap, example="/sitemap/pages.xml"),
+    WebRoute(
+        "/sitemap/{file}", "plan-du-site", sitemap,
+        example="/sitemap/pages.xml", has=lambda name: name.endswith(".xml"),
+    ),
     WebRoute(
         f"/{assets.PREFIX}/{{file}}", "asset", _asset,
-        example=assets.names()["style.css"], is_file=True,
+        example=assets.names()["style.css"], is_file=True, has=lambda name: name in assets.by_path(),
     ),
 )  # fmt: skip

@@ -40,6 +40,7 @@ class WebRoute:
         secret: whoever reads its address has a right with it.
         example: a path of it, where it has variable parts.
         is_file: counted as a file of a page, not as a page.
+        has: whether its variable part has this value; other paths are no page.
     """
 
     path: str
@@ -62,6 +63,7 @@ class WebRoute:
     secret: bool = False
     example: str = ""
     is_file: bool = False
+    has: Callable[[str], bool] | None = None
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -107,11 +109,12 @@ class Pages:
                 fixed in ("", part) for fixed, part in zip(segments, parts, strict=True)
             ):
                 # As in serve/http/router.py, bytes that are not UTF-8 become U+FFFD, which no company has.
-                return page, tuple(
+                variable = tuple(
                     unquote(part.encode("utf-8", "surrogateescape"))
                     for fixed, part in zip(segments, parts, strict=True)
                     if not fixed
                 )
+                return (page, variable) if page.has is None or page.has(*variable) else None
         return None
 
 

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from serve.app import PRODUCT
 from serve.contract import feature, parameters
 from tests.judges.openapi import hooks
 
 SCHEMAS = {one.name: one.schema(parameters.words()) for one in parameters.SEARCH}
-EXPORT = feature.component_schemas("en")["DemandeExport"]
+EXPORT = feature.component_schemas("en", PRODUCT)["DemandeExport"]
 
 pytestmark = pytest.mark.judge
 

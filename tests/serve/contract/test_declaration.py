@@ -7,6 +7,7 @@ import orjson
 import pytest
 from jsonschema import Draft202012Validator
 
+from serve.app import PRODUCT
 from serve.contract import feature
 from serve.contract.declaration import (
     ABSENT,
@@ -121,7 +122,7 @@ def test_the_schema_speaks_french_as_well() -> None:
 @pytest.mark.parametrize("lang", ["fr", "en"])
 def test_every_object_has_a_valid_schema_whose_fields_are_described(lang: Any) -> None:
     """A reference is described where it leads."""
-    for name, schema in feature.component_schemas(lang).items():
+    for name, schema in feature.component_schemas(lang, PRODUCT).items():
         Draft202012Validator.check_schema(schema)
         objects = [node for node in nodes(schema) if node.get("type") == "object"]
         fields = [one for node in objects for one in node.get("properties", {}).values()]

@@ -108,14 +108,13 @@ class Sheet:
         self.raw.write_string(row, col, fit, style)
 
     def link(self, row: int, col: int, target: str, shown: str, style: Format) -> None:
-        """A text that links to `target` (cells.py), or a text of a list if the sheet has no link left."""
-        if self._links == cells.MOST_LINKS:
-            self.book.altered.links += 1
-            self.text(row, col, shown, self.styles.list_text)
+        """A text that links to `target` (cells.py), or a text of a list if the sheet cannot have this link."""
+        fit, quoted = self.fit(shown, style)
+        if self._links < cells.MOST_LINKS and not self.raw.write_url(row, col, target, quoted, fit):
+            self._links += 1
             return
-        self._links += 1
-        fit, style = self.fit(shown, style)
-        self.raw.write_url(row, col, target, style, fit)
+        self.book.altered.links += 1
+        self.raw.write_string(row, col, *self.fit(fit, self.styles.list_text))
 
     def formula(self, row: int, col: int, formula: str, value: float | None, style: Format) -> None:
         """A formula and its value, which readers show that do not calculate; None is an empty text."""

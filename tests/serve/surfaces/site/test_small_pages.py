@@ -17,6 +17,7 @@ from serve.access.store_holder import StoreHolder
 from serve.config import EditorSettings
 from serve.surfaces.site import assets, routes
 from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.routes import pages_of
 from tests.serve.access.test_unavailable import Faulty
 from tests.serve.client import Served, serving
 from tests.serve.clock import Clock
@@ -211,6 +212,19 @@ def test_an_asset_is_kept_for_ever_under_the_digest_of_its_bytes(served: Served)
 @pytest.mark.parametrize("name", ["../seals.py", "..%2fseals.py", "%2e%2e/seals.py", ""])
 def test_nothing_but_the_assets_is_sent(served: Served, name: str) -> None:
     assert Visitor(served).get(f"/assets/{name}").status == 404
+
+
+@pytest.mark.parametrize(
+    "path", ["/assets/none.css", "/assets/", "/sitemap/pages.txt", "/sitemap/"]
+)
+def test_a_file_that_is_not_there_is_no_page(served: Served, path: str) -> None:
+    """It has no methods, and counts as an address where nothing is."""
+    html = {"Accept": "text/html"}
+
+    assert [
+        served.ask(path, method, headers=html).status for method in ("GET", "POST", "OPTIONS")
+    ] == [404] * 3
+    assert pages_of(served.context.product).resolve(path) is None
 
 
 def test_a_request_for_a_page_is_logged_without_what_a_form_held(served: Served) -> None:
