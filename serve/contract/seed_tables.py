@@ -11,7 +11,7 @@ from serve.contract.text import read_rows
 from shards.codec.folding import fold
 from shards.matching.legal_forms import LegalForms
 from shards.matching.name_tables import NameTables
-from shards.matching.probability import Weights
+from shards.matching.verdicts import Weights
 from shards.search.written_numbers import NumberNotation
 
 

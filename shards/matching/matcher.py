@@ -27,13 +27,13 @@ from shards.matching.legal_forms import Words
 from shards.matching.line import LIKELY, SURE, Candidate, Line, MatchResult
 from shards.matching.name_comparison import NameComparison, compare
 from shards.matching.name_tables import CYRILLIC, UMLAUTS, BareName, NameTables
-from shards.matching.probability import (
+from shards.matching.stored_names import LineName, StoredNames
+from shards.matching.verdicts import (
     LIKELY_FROM,
     SURE_BY_NAME,
     SURE_FROM,
     Weights,
 )
-from shards.matching.stored_names import LineName, StoredNames
 from shards.search.company_numbers import in_any_spelling
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.search import ShardSet

@@ -26,10 +26,10 @@ from shards.codec.strings import END, Texts
 from shards.errors import OutOfOrderError
 from shards.query import ORDERS
 from shards.ratios.last_year import NO_RATIOS, LastYearRatios
-from shards.writing import code_columns, name_index, order_index, phrase_index
+from shards.writing import code_columns, name_index, orders_and_codes, phrase_index
 from shards.writing.lmdb_writer import ChunkWriter, LmdbWriter, append_arrays, open_writer
 from shards.writing.name_index import FoldedNames, FormerNames
-from shards.writing.order_index import FactColumns
+from shards.writing.orders_and_codes import FactColumns
 
 
 class SetTables:
@@ -150,7 +150,7 @@ def write(
     with open_writer(path) as tables:
         names = name_index.fold_names(columns.noms, columns.former)
         by_name = name_index.sort_names(names, columns.noms, by_id)
-        facts = order_index.facts(columns.effectif, columns.site_web)
+        facts = orders_and_codes.facts(columns.effectif, columns.site_web)
         packing, runs = _write_orders(tables, columns, facts, layout, by_name, by_id)
         sets = _write_names(tables, names, packing)
         _write_identifiers(tables, columns.ids, by_id, packing, sets)
@@ -159,7 +159,7 @@ def write(
         for key, value in (
             (format.CELLS, cells.dump(layout)),
             (format.HEADER, format.pack_header(format.Header(iso2, len(by_id)))),
-            (format.LONGEST, order_index.longest_step(runs["ca_desc"])),
+            (format.LONGEST, orders_and_codes.longest_step(runs["ca_desc"])),
         ):
             tables.append(format.META, key, value)
         _write_rows(tables, len(by_id), records, dictionary, progress)
@@ -258,13 +258,13 @@ def _write_orders(
 ) -> tuple[Packing, Mapping[str, KeyRuns]]:
     """Write orders, ranks and lists; return the encoder of sets with these orders, and the keys of each."""
     keys = _keys(columns)
-    orders = order_index.permutations(keys, by_name, by_id)
+    orders = orders_and_codes.permutations(keys, by_name, by_id)
     ranks = {tri: sort_keys.ranks(order) for tri, order in orders.items()}
-    runs = order_index.key_runs(keys, orders)
+    runs = orders_and_codes.key_runs(keys, orders)
     for entries in (
-        order_index.orders_and_ranks(keys, orders, ranks, runs),
-        order_index.bounds(keys, facts, orders),
-        order_index.top_lists(orders, ranks, cells.layout(layout)),
+        orders_and_codes.orders_and_ranks(keys, orders, ranks, runs),
+        orders_and_codes.bounds(keys, facts, orders),
+        orders_and_codes.top_lists(orders, ranks, cells.layout(layout)),
     ):
         for entry in entries:
             tables.append(*entry)

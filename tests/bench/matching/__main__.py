@@ -34,7 +34,7 @@ from shards.generations import pointer
 from shards.matching.evidence import WeighedCompany
 from shards.matching.line import LIKELY, SURE, Line
 from shards.matching.matcher import Matcher
-from shards.matching.probability import (
+from shards.matching.verdicts import (
     OF_SHARE,
     SURE_BY_NAME,
     SURE_FROM,

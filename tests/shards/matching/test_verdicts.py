@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serve.contract.seed_tables import match_weights
-from shards.matching.probability import Weights, shares
+from shards.matching.verdicts import Weights, shares
 
 STRENGTHS = st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=8)
 
