@@ -18,7 +18,7 @@ from yarl import URL
 
 from pipeline.errors import FetchError
 from seeds import VERSION
-from shards.mirror import pacing
+from shards.mirror import source
 from shards.mirror.source import FaultError
 
 PIECE: Final = 1 << 18
@@ -136,10 +136,10 @@ def _answer(response: aiohttp.ClientResponse, url: URL) -> Answer:
     start, size = 0, response.content_length
     if response.status == 206:
         sent = response.headers.get("Content-Range", "")
-        start, size = pacing.part_of_whole(str(url), response.status, sent)
+        start, size = source.part_of_whole(str(url), response.status, sent)
     elif response.status not in (200, 304, 416):
         waits = response.headers.get("Retry-After", "")
-        raise pacing.refusal(str(url), response.status, waits) or FetchError(
+        raise source.refusal(str(url), response.status, waits) or FetchError(
             f"{url} answers {response.status}; {_ANOTHER}"
         )
     packed = response.headers.get("Content-Encoding", "identity")

@@ -29,8 +29,7 @@ from pipeline.nightly.client import Answer, Client
 from pipeline.nightly.published_files import PublishedFile
 from pipeline.nightly.receipt import Receipt, Validators
 from shards.generations import atomic_files
-from shards.mirror.pacing import Backoff, FileRetries, SlowBody
-from shards.mirror.source import FaultError
+from shards.mirror.source import Backoff, FaultError, FileRetries, SlowBody
 
 SLOWEST: Final = 20_000  # bytes a second
 _WINDOW_SECONDS: Final = 60.0

@@ -36,8 +36,7 @@ from shards.codec.folding import fold_id
 from shards.errors import CorruptError, WrongFormatError
 from shards.generations import atomic_files
 from shards.generations.change_steps import SUFFIX, ChangeCounts, ChangeStep
-from shards.search.columns import COLUMNS
-from shards.search.filters import Filter, Values
+from shards.search.columns import COLUMNS, Filter, Values
 
 # -- blocks ------------------------------------------------------------------------------------
 

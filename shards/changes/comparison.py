@@ -25,8 +25,8 @@ from shards.codec.strings import END
 from shards.generations import generation_files
 from shards.generations.change_steps import SUFFIX, ChangeCounts, Shards
 from shards.reader.shard import Shard
-from shards.search import filters
-from shards.search.filters import Values
+from shards.search import columns
+from shards.search.columns import Values
 
 # Fields that say nothing of the company: a change of these alone is none (extensions X8).
 SILENT: Final = frozenset({"score", "date_source", "forme_fr", "statut_fr"})
@@ -141,7 +141,7 @@ def _values_of(shard: Shard, row: int) -> _ComparedCompany:
     company = shard.company(row)
     comptes = shard.comptes(row)
     digest = None if comptes is None else blake2b(comptes, digest_size=8).hexdigest()
-    return _ComparedCompany({**company, STATEMENTS: digest}, filters.values(shard, row, company))
+    return _ComparedCompany({**company, STATEMENTS: digest}, columns.values(shard, row, company))
 
 
 def _company_changes(was: _ComparedCompany, becomes: _ComparedCompany) -> Iterator[_Difference]:

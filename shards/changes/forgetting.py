@@ -17,8 +17,7 @@ from shards.codec.folding import fold_id
 from shards.errors import ShardError
 from shards.generations import atomic_files, change_steps
 from shards.generations.change_steps import SUFFIX
-from shards.search.columns import COLUMNS
-from shards.search.filters import Values
+from shards.search.columns import COLUMNS, Values
 
 # Stands for a text; a number before is none. So a change remains one.
 ERASED: Final = "—"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shards.changes.change_file import CHANGED, CREATED, DELETED, STATEMENTS, ChangeFile, Mask
 from shards.changes.comparison import SILENT
 from shards.codec.record import FIELDS
-from shards.search.filters import Filter
+from shards.search.columns import Filter
 
 # What a change is to a search: a company that is found no more, one that was not found before, one found all along.
 LEAVING: Final = "sortie"

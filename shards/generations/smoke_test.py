@@ -22,9 +22,8 @@ from shards.errors import CorruptError, GenerationError
 from shards.generations.reference import Reference
 from shards.query import ORDERS, Query, Range
 from shards.reader.shard import Shard
-from shards.search import filters
-from shards.search.columns import RANGED
-from shards.search.filters import Values
+from shards.search import columns
+from shards.search.columns import RANGED, Values
 from shards.search.search import ShardSet, search
 
 # -- a search without indexes: contract B, company by company, over decoded records -------------
@@ -66,7 +65,7 @@ class KnownCompanies:
 def _read(shard: Shard, rows: Sequence[int]) -> Iterator[KnownCompany]:
     keys = shard.keys("capital_desc", np.array(rows, dtype=np.uint32)).tolist()
     companies = shard.companies(rows)
-    values = filters.values_of_rows(shard, rows, companies)
+    values = columns.values_of_rows(shard, rows, companies)
     for row, company, compared, key in zip(rows, companies, values, keys, strict=True):
         yield KnownCompany(
             row,
@@ -80,8 +79,8 @@ def _read(shard: Shard, rows: Sequence[int]) -> Iterator[KnownCompany]:
 
 def matching_companies(companies: Sequence[KnownCompany], query: Query) -> list[KnownCompany]:
     """The companies that pass every filter of `query`."""
-    wanted = filters.filters(query)
-    return [company for company in companies if filters.matches(company.values, wanted)]
+    wanted = columns.filters(query)
+    return [company for company in companies if columns.matches(company.values, wanted)]
 
 
 def sorted_companies(companies: Sequence[KnownCompany], tri: str) -> list[KnownCompany]:

@@ -14,7 +14,7 @@ from shards.codec import record
 from shards.codec.folding import fold
 from shards.codec.strings import place_of
 from shards.errors import translate_errors
-from shards.matching import candidate_rows, certainty, evidence
+from shards.matching import candidate_rows, evidence, verdicts
 from shards.matching.candidate_rows import CandidateRows, FoundRow, Spelling, information
 from shards.matching.evidence import (
     Forms,
@@ -164,13 +164,13 @@ class Matcher:
             zip(notes, weighed, strict=True),
             key=lambda pair: (-pair[0], pair[1].company["iso2"], pair[1].company["id"]),
         )
-        by_name = certainty.is_one_of_its_name([found.evidence for _, found in ranked])
+        by_name = verdicts.is_one_of_its_name([found.evidence for _, found in ranked])
         verdict = self._weights.verdict(notes, SURE_BY_NAME if by_name else SURE_FROM)
         if ranked and ranked[0][1].evidence.get("nom_different"):
-            verdict = certainty.of_number(ranked[0][1].evidence, [note for note, _ in ranked])
+            verdict = verdicts.of_number(ranked[0][1].evidence, [note for note, _ in ranked])
         elif verdict in (SURE, LIKELY):
             highest, rival = self._certainty(line, [found for _, found in ranked])
-            verdict = certainty.lower(verdict, highest)
+            verdict = verdicts.lower(verdict, highest)
             if rival >= limit > 1:
                 ranked[limit - 1] = ranked[rival]
         candidates = tuple(_candidate(line, note, found) for note, found in ranked[:limit])
@@ -179,25 +179,25 @@ class Matcher:
     def _certainty(self, line: Line, ranked: Sequence[WeighedCompany]) -> tuple[str, int]:
         """The highest verdict that the evidence allows; and the place of a rival, 0 if there is none."""
         best = ranked[0]
-        further = certainty.beyond_the_name(best.evidence)
-        highest = certainty.highest(best.evidence)
+        further = verdicts.beyond_the_name(best.evidence)
+        highest = verdicts.highest(best.evidence)
         if highest != SURE:
             return highest, 0
-        if not certainty.is_numbered(best.evidence):
+        if not verdicts.is_numbered(best.evidence):
             for place, other in enumerate(ranked[1:], 1):
-                if certainty.is_numbered(other.evidence):  # the number is that of another company
+                if verdicts.is_numbered(other.evidence):  # the number is that of another company
                     return LIKELY, place
         if best.compared is None:
             return SURE, 0
         doubtful = best.evidence.get("forme_autre") or best.evidence.get("faute_courte")
         doubtful = doubtful or best.compared.initials or best.compared.short_form
         doubtful = doubtful or self._is_sibling(best) or self._means_a_sibling(best)
-        if doubtful and not further - certainty.SHARED:
+        if doubtful and not further - verdicts.SHARED:
             return LIKELY, 0
         if not further and self._says_little(line):
             return LIKELY, 0
         for place, other in enumerate(ranked[1:], 1):
-            if further <= certainty.beyond_the_name(other.evidence) and self._is_sibling(other):
+            if further <= verdicts.beyond_the_name(other.evidence) and self._is_sibling(other):
                 return LIKELY, place
         return SURE, 0
 
@@ -207,21 +207,21 @@ class Matcher:
         words = self._bare_name(_name_words(line), chosen).words
         if len(words) > 1:
             return False
-        if certainty.are_initials(words[0]):
+        if verdicts.are_initials(words[0]):
             return True
         others = sum(self._rows.sizes(words, number)[words[0]] for number in chosen)
-        return others >= certainty.COMMON
+        return others >= verdicts.COMMON
 
     def _is_sibling(self, other: WeighedCompany) -> bool:
         if other.compared is None:
             return False
-        return certainty.is_sibling(other.compared, self._tables.kin, self._towns_of(other))
+        return verdicts.is_sibling(other.compared, self._tables.kin, self._towns_of(other))
 
     def _means_a_sibling(self, best: WeighedCompany) -> bool:
         """Whether the line has words of a sibling that the company does not have; its own town is none."""
         if best.compared is None or best.evidence.get("ville_dans_le_nom"):
             return False
-        return certainty.names_a_sibling(best.compared, self._tables.kin, self._towns_of(best))
+        return verdicts.names_a_sibling(best.compared, self._tables.kin, self._towns_of(best))
 
     def _towns_of(self, weighed: WeighedCompany) -> Callable[[str], bool]:
         """Whether a word is a town of the country of a company."""

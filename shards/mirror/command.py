@@ -20,8 +20,7 @@ from shards.generations.publication import KEPT
 from shards.mirror import signature, source_kinds
 from shards.mirror.download import Downloader
 from shards.mirror.mirror import MirrorOptions, follow, mirror
-from shards.mirror.pacing import Backoff, RateLimit
-from shards.mirror.source import MirrorSource, SyncError
+from shards.mirror.source import Backoff, MirrorSource, RateLimit, SyncError
 from shards.mirror.source_kinds import Folder
 
 _MIB: Final = 1 << 20

@@ -23,8 +23,7 @@ from shards.errors import ShardError
 from shards.generations import atomic_files, generation_files
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File
-from shards.mirror.pacing import Backoff, FileRetries, RateLimit, SlowBody
-from shards.mirror.source import FaultError, MirrorSource
+from shards.mirror.source import Backoff, FaultError, FileRetries, MirrorSource, RateLimit, SlowBody
 
 PART: Final = ".part"
 

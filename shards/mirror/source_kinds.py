@@ -27,7 +27,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from shards.mirror import pacing
+from shards.mirror import source
 from shards.mirror.source import AbsentError, Body, FaultError, MirrorSource, SyncError
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def _begin(response: Any, url: str, start: int) -> int:
     if response.status == 200:
         return 0  # the whole file: a server may ignore the range (RFC 9110 §14.2)
     sent = response.headers.get("Content-Range", "")
-    if pacing.part_of_whole(url, response.status, sent)[0] != start:
+    if source.part_of_whole(url, response.status, sent)[0] != start:
         raise FaultError(f"{url} was asked for the bytes from {start} on, and sends {sent}")
     return start
 
@@ -242,7 +242,7 @@ def _fault(url: str, error: BaseException) -> FaultError:
 
 
 def _refusal(error: urllib.error.HTTPError, url: str) -> SyncError:
-    if found := pacing.refusal(url, error.code, error.headers.get("Retry-After", "")):
+    if found := source.refusal(url, error.code, error.headers.get("Retry-After", "")):
         return found
     if error.code == 416:
         return FaultError(f"{url} is shorter than what was read of it (HTTP 416)")

@@ -1,9 +1,10 @@
 """Search in a generation: a query goes in, an exact total and a page of rows come out.
 
-`search` is the entrance. `columns` declares what searches compare. `generation_arrays` gathers the arrays of all shards
-for the compiled engine (`shards/kernel/`). `kernel_session` asks it, once `kernel_query` has folded, split and
-written the query; the answer is a `result_page`. `distribution`, `towns` and `row_bitmap` count.
+`search` is the entrance. `columns` declares what searches compare, and has the same conditions over one company, for
+builds and changes. `generation_arrays` gathers the arrays of all shards for the compiled engine (`shards/kernel/`).
+`kernel_session` asks it, once `kernel_query` has folded, split and written the query; the answer is a `result_page`.
+`distribution` and `row_bitmap` count.
 
-`filters` has the same conditions over one company, for builds and changes. `company_numbers` finds companies by any of
-their numbers (E2, X5, X6), which `written_numbers` reads as people write them. `libzstd` is the library of the machine.
+`company_numbers` finds companies by any of their numbers (E2, X5, X6), which `written_numbers` reads as people write
+them.
 """

@@ -1,12 +1,14 @@
 """Distributions: how many matches of a search have each value of a dimension, exactly (extension X3).
 
 The compiled search counts by slot: the cells, codes and bands of each country. What a slot stands for in all countries
-together is found at the first question and kept with the generation.
+together is found at the first question and kept with the generation. Of towns, which have several spellings, the
+companies of each country are counted, too.
 """
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -20,7 +22,6 @@ from shards.reader.shard import Shard
 from shards.search.result_page import MergedRow
 from shards.search.row_bitmap import RowBitmap
 from shards.search.search import UNLIMITED, ShardSet
-from shards.search.towns import Towns, towns_of
 
 _BANDS: Final = {"tranche_ca": "ca_desc", "annee_creation": "recent"}
 # Dimensions whose values are gathered in a millisecond or two.
@@ -147,8 +148,9 @@ def values_of(base: ShardSet, dimension: str) -> DimensionValues:
 
 
 def _read_values(base: ShardSet, dimension: str) -> DimensionValues:
-    if dimension == "ville":
-        return _towns(towns_of(base))
+    if dimension == "ville":  # by folded name, each in its most frequent spelling
+        towns = towns_of(base)
+        return DimensionValues(len(towns.names), towns.spelling, towns.numbers)
     shards = [shard for _, shard in sorted(base.items())]
     return _of_slots(_SLOTS[dimension](shards))
 
@@ -162,11 +164,6 @@ def _numbers(slots: Sequence[str | None], known: Sequence[str]) -> NDArray[np.in
     numbers: dict[str | None, int] = {text: number for number, text in enumerate(known)}
     numbers[None] = len(known)
     return np.array([numbers[text] for text in slots], np.int32)
-
-
-def _towns(towns: Towns) -> DimensionValues:
-    """Towns by folded name, each in its most frequent spelling."""
-    return DimensionValues(len(towns.names), towns.spelling, towns.numbers)
 
 
 def _texts_of_codes(shards: Sequence[Shard], name: str) -> list[str | None]:
@@ -209,6 +206,83 @@ _SLOTS: Final[Mapping[str, Callable[[Sequence[Shard]], Sequence[str | None]]]] =
     ],
     **{name: _bands_of(name) for name in _BANDS},
 }
+
+
+# -- towns, which are asked for by name, too -----------------------------------------------------
+
+_TOWNS: Final = "towns"  # the memo of a generation
+
+
+class Towns:
+    """The towns of a generation, numbered in the order of their folded names.
+
+    Attributes:
+        names: the folded names, sorted.
+        numbers: the town of each slot. Slots are the codes of the towns of the countries in alphabetical order; code 0,
+            which is no town, has the number `len(names)`.
+    """
+
+    def __init__(self, shards: Mapping[str, Shard]) -> None:
+        self._shards = {iso2: shards[iso2] for iso2 in sorted(shards)}
+        texts = {iso2: _texts(shard, "ville") for iso2, shard in self._shards.items()}
+        self.names = sorted({name for names in texts.values() for name in names})
+        known = {name: number for number, name in enumerate(self.names)}
+        self._of_country = {
+            iso2: np.array([known[name] for name in names], np.int32)
+            for iso2, names in texts.items()
+        }
+        none = np.array([len(known)], np.int32)
+        slots = [part for numbers in self._of_country.values() for part in (none, numbers)]
+        self.numbers = np.concatenate(slots or [none[:0]])
+
+    def counts(self, pays: tuple[str, ...], first: int, end: int) -> NDArray[np.int64]:
+        """The companies of countries (all, if there is none) in each of the towns [first, end)."""
+        counts = np.zeros(end - first, np.int64)
+        for iso2 in pays or self._shards:
+            numbers = self._of_country[iso2]
+            low, high = numbers.searchsorted([first, end]).tolist()
+            counts[numbers[low:high] - first] += self._rows[iso2][low:high]
+        return counts
+
+    @translate_errors()
+    def spelling(self, number: int, pays: tuple[str, ...] = ()) -> str:
+        """The most frequent spelling of a town in these countries, or in all; of equally frequent ones the first.
+
+        Raises:
+            CorruptError: a shard has other spellings than it counts.
+        """
+        counts: Counter[bytes] = Counter()
+        for iso2 in pays or self._shards:
+            numbers, shard = self._of_country[iso2], self._shards[iso2]
+            place = int(numbers.searchsorted(number))
+            if place < len(numbers) and numbers[place] == number:
+                rows = shard.code_array("ville.spelling_rows")
+                first, end = shard.code_array("ville.spelling_ends")[place : place + 2].tolist()
+                for n in range(first, end):
+                    counts[shard.spellings[n]] += int(rows[n])
+        return min(counts, key=lambda text: (-counts[text], text), default=b"").decode()
+
+    @cached_property
+    def _rows(self) -> Mapping[str, NDArray[np.int64]]:
+        """The companies of each town, by country."""
+        return {
+            iso2: _sizes(shard.code_array("ville.ends")) for iso2, shard in self._shards.items()
+        }
+
+
+def _sizes(ends: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """The rows of each code, without those of code 0."""
+    rows = ends.astype(np.int64)
+    sizes: NDArray[np.int64] = rows[2:] - rows[1:-1]
+    return sizes
+
+
+def towns_of(base: ShardSet) -> Towns:
+    """The towns of a generation; the first question reads those of all countries."""
+    found: Towns | None = base.memo.get(_TOWNS)
+    if found is None:
+        found = base.memo[_TOWNS] = Towns(base)
+    return found
 
 
 # -- a whole search by country and sector, with rows deeper than any page ----------------------

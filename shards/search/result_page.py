@@ -14,8 +14,7 @@ from shards.errors import REMEDY, CorruptError
 from shards.kernel import memory, types
 from shards.kernel.memory import address_of, view
 from shards.kernel.records import run as join_records
-from shards.search.generation_arrays import GenerationArrays
-from shards.search.libzstd import libzstd
+from shards.search.generation_arrays import GenerationArrays, libzstd
 
 Place = tuple[int, int]  # a shard, by its place in the table, and a row of it
 

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from shards.codec.folding import fold
 from shards.errors import translate_errors
 from shards.query import Query
+from shards.search.distribution import towns_of
 from shards.search.search import ShardSet, search
-from shards.search.towns import towns_of
 
 MOST: Final = 3
 _MOST_WORDS: Final = 8  # of a text that is taken apart

@@ -15,10 +15,10 @@ from shards.errors import translate_errors
 from shards.kernel import types
 from shards.query import Query
 from shards.reader.shard import Shard
+from shards.search.distribution import towns_of
 from shards.search.kernel_session import KernelSession
 from shards.search.result_page import Places
 from shards.search.search import ShardSet
-from shards.search.towns import towns_of
 from shards.suggest import completion
 
 _NARROWED: Final = 4  # a bound that too few words reach is divided by this

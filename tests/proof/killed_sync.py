@@ -24,8 +24,7 @@ from shards.errors import ShardError
 from shards.generations import generation_files, pointer
 from shards.mirror.download import Downloader
 from shards.mirror.mirror import BLOBS, MirrorOptions, mirror
-from shards.mirror.pacing import Backoff
-from shards.mirror.source import Body
+from shards.mirror.source import Backoff, Body
 from shards.mirror.source_kinds import Folder
 
 EVENTS: Final = frozenset(

@@ -31,9 +31,8 @@ from shards.codec.record import CONTACTS
 from shards.errors import ShardError
 from shards.generations import change_steps
 from shards.generations.change_steps import ChangeStep
-from shards.search import filters
-from shards.search.columns import COLUMNS
-from shards.search.filters import Filter
+from shards.search import columns
+from shards.search.columns import COLUMNS, Filter
 
 # What a kind of change is called where companies are watched, not a search.
 _OF_COMPANIES: Final = {LEAVING: DELETED, ENTERING: CREATED, STAYING: CHANGED}
@@ -179,7 +178,7 @@ def _result(
     wanted: Sequence[Filter] | None = None
     if watch.query is not None:
         query = watch.query if named is None else replace(watch.query, ids=_identifiers(named))
-        wanted = filters.filters(query)
+        wanted = columns.filters(query)
         countries = query.pays or generation.shards
         by_country = {
             iso2: net_changes.find(
@@ -222,7 +221,7 @@ def _of_companies(
     changes_by_country = {}
     for iso2, identifiers in sorted(by_country.items()):
         of_country = files.get(iso2, ())
-        wanted = [filters.has_identifier(identifiers)]
+        wanted = [columns.has_identifier(identifiers)]
         changes_by_country[iso2] = net_changes.find(
             of_country, generation.changed_companies.companies_of(of_country), wanted
         )

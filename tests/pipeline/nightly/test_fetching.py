@@ -21,7 +21,6 @@ from pipeline.errors import FetchError
 from pipeline.nightly import fetching, published_files, receipt
 from pipeline.nightly.fetching import FetchedFile, FetchSettings
 from pipeline.nightly.published_files import SourceSettings
-from shards.mirror import pacing
 from tests import ROOT
 from tests.pipeline.nightly import register_server as ways
 from tests.pipeline.nightly.register_server import RegisterServer
@@ -42,8 +41,8 @@ def server() -> Iterator[RegisterServer]:
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits of a hundredth."""
-    monkeypatch.setattr(pacing, "_FIRST_SECONDS", 0.001)
-    monkeypatch.setattr(pacing, "_LONGEST_SECONDS", 0.3)
+    monkeypatch.setattr("shards.mirror.source._FIRST_SECONDS", 0.001)
+    monkeypatch.setattr("shards.mirror.source._LONGEST_SECONDS", 0.3)
 
 
 def settings(
@@ -180,7 +179,7 @@ def test_a_file_that_changes_during_a_download_comes_whole(
 ) -> None:
     server.publish(f"/{EE}", ESTONIA, ways.cut(1 << 14))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pacing, "TRIES", 1)
+        patch.setattr("shards.mirror.source.TRIES", 1)
         assert one(tmp_path, settings(server)).result == "refuse"
     newer = zipped(unzipped(ESTONIA) + unzipped(ESTONIA).splitlines(keepends=True)[-1])
     server.publish(f"/{EE}", newer)
@@ -222,7 +221,7 @@ def test_a_server_that_falls_silent_is_given_up(tmp_path: Path, server: Register
 def test_a_body_that_only_drips_is_given_up(
     tmp_path: Path, server: RegisterServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pacing, "_WINDOW_SECONDS", 0.2)
+    monkeypatch.setattr("shards.mirror.source._WINDOW_SECONDS", 0.2)
     server.publish(f"/{EE}", ESTONIA, ways.slow(0.1), ways.honest)
 
     found = one(tmp_path, settings(server))

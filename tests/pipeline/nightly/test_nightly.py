@@ -19,7 +19,7 @@ from pipeline.__main__ import main
 from pipeline.nightly import nightly
 from shards.errors import CorruptError
 from shards.generations import generation_files, pointer
-from shards.mirror import pacing, signature
+from shards.mirror import signature
 from shards.reader.shard import Shard
 from shards.verify import invariants
 from tests import ROOT
@@ -42,8 +42,8 @@ def server() -> Iterator[RegisterServer]:
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pacing, "_FIRST_SECONDS", 0.001)
-    monkeypatch.setattr(pacing, "TRIES", 2)
+    monkeypatch.setattr("shards.mirror.source._FIRST_SECONDS", 0.001)
+    monkeypatch.setattr("shards.mirror.source.TRIES", 2)
 
 
 def configured(tmp_path: Path, server: RegisterServer, *more: str) -> Path:

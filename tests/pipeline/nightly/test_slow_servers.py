@@ -182,7 +182,7 @@ def test_headers_that_never_end_are_given_up(
 ) -> None:
     """A byte a moment is no silence."""
     monkeypatch.setattr(client, "_STEPS", 1)
-    monkeypatch.setattr("shards.mirror.pacing.TRIES", 1)
+    monkeypatch.setattr("shards.mirror.source.TRIES", 1)
 
     async def dribble(request: web.Request, __: bytes) -> web.StreamResponse:
         assert request.transport is not None

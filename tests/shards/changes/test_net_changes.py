@@ -16,8 +16,8 @@ from shards.changes.net_changes import KINDS
 from shards.codec.record import FIELDS
 from shards.errors import CorruptError
 from shards.query import Query, Range
-from shards.search import filters
-from shards.search.filters import Filter
+from shards.search import columns
+from shards.search.columns import Filter
 from tests import oracle
 from tests.world import Company, company, names, total_assets, write_shard
 
@@ -132,7 +132,7 @@ def test_what_concerns_a_search_or_some_companies_is_what_two_lists_say(
     found: list[list[Company]], query: Query | None, size: int
 ) -> None:
     """X8, E2"""
-    wanted = filters.filters(query) if query else [filters.has_identifier(["1a", "3 A", "9"])]
+    wanted = columns.filters(query) if query else [columns.has_identifier(["1a", "3 A", "9"])]
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(change_file, "BLOCK", size)
         patch.setattr(change_file, "BLOCK", size)
@@ -151,7 +151,7 @@ def test_read_backwards_who_entered_leaves(tmp_path: Path) -> None:
 
     back = ChangeFile(tmp_path / "1.changes", backwards=True)
 
-    assert told([back], filters.filters(Query(ranges=(Range("ca_eur", 5.0),)))) == {
+    assert told([back], columns.filters(Query(ranges=(Range("ca_eur", 5.0),)))) == {
         ("EE", "1"): ("sortie", {"ca_eur": (9.0, 1.0)})
     }
 
@@ -169,7 +169,7 @@ def test_damaged_blocks_are_told(tmp_path: Path) -> None:
                 net_changes.find(
                     [changes],
                     net_changes.companies([changes]),
-                    filters.filters(Query(q="é", ranges=(Range("ca_eur", 1.0),))),
+                    columns.filters(Query(q="é", ranges=(Range("ca_eur", 1.0),))),
                 )
                 changes.details([0])
             except CorruptError:
@@ -203,6 +203,6 @@ def test_a_company_that_is_again_as_it_was_did_not_change(tmp_path: Path) -> Non
     other = [company("EE", "2", "Ö", ca_eur=amount) for amount in (1.0, 9.0, 5.0)]
     files = written(tmp_path, [list(pair) for pair in zip(back, other, strict=True)])
 
-    assert told(files, filters.filters(Query())) == {
+    assert told(files, columns.filters(Query())) == {
         ("EE", "2"): ("modifiee", {"ca_eur": (1.0, 5.0)})
     }

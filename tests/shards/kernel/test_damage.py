@@ -24,8 +24,9 @@ from shards.errors import ShardError
 from shards.matching.candidate_rows import Spelling
 from shards.query import ORDERS, STATES, Query, Range
 from shards.reader.shard import Shard
-from shards.search import row_bitmap, towns
+from shards.search import row_bitmap
 from shards.search import search as search_module
+from shards.search.distribution import towns_of
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.search import UNLIMITED, ShardSet, search
 from tests.shards.altered import altered, value_places, written
@@ -202,7 +203,7 @@ def test_what_changes_under_an_open_shard_is_refused_or_answered(
                 with suppress(ShardError):
                     row_bitmap.turnover_sequence(base)
                 with suppress(ShardError):
-                    towns.towns_of(base).spelling(0)
+                    towns_of(base).spelling(0)
 
 
 def test_counts_of_codes_that_do_not_add_up_leave_the_country_out_at_the_first_search(

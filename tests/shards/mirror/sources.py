@@ -8,8 +8,7 @@ from blake3 import blake3
 
 from shards.generations.manifest import File
 from shards.mirror.download import Downloader
-from shards.mirror.pacing import Backoff
-from shards.mirror.source import AbsentError, Body, MirrorSource
+from shards.mirror.source import AbsentError, Backoff, Body, MirrorSource
 
 # What comes of the bytes that were asked for: where they begin, and in which pieces.
 Way = Callable[[bytes, int], tuple[int, Iterator[bytes]]]

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from shards.mirror.download import Downloader
-from shards.mirror.pacing import TRIES, Backoff
-from shards.mirror.source import FaultError
+from shards.mirror.source import TRIES, Backoff, FaultError
 from tests.shards.mirror.sources import Memory, Way, eager, file_of, honest
 
 CONTENT = bytes(range(256)) * 2_000

@@ -3,8 +3,14 @@
 import pytest
 
 from shards.mirror.mirror import follow
-from shards.mirror.pacing import MOST_ASKED_SECONDS, TRIES, Backoff, RateLimit
-from shards.mirror.source import FaultError, SyncError
+from shards.mirror.source import (
+    MOST_ASKED_SECONDS,
+    TRIES,
+    Backoff,
+    FaultError,
+    RateLimit,
+    SyncError,
+)
 
 
 class Clock:

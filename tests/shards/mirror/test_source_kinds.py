@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shards.mirror import source_kinds
-from shards.mirror.pacing import asked_seconds
-from shards.mirror.source import AbsentError, Body, FaultError, SyncError, read_small
+from shards.mirror.source import AbsentError, Body, FaultError, SyncError, asked_seconds, read_small
 from shards.mirror.source_kinds import Folder, Web
 
 CONTENT = "Société Générale, Orléans".encode() * 1_000

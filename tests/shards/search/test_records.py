@@ -17,7 +17,7 @@ from shards.errors import CorruptError, OutOfOrderError
 from shards.query import Query
 from shards.reader.shard import Shard
 from shards.search import kernel_session, result_page, search
-from shards.search.libzstd import libzstd
+from shards.search.generation_arrays import libzstd
 from shards.search.result_page import MergedRow, Places
 from shards.search.search import ShardSet
 from tests.shards.altered import altered, put_frame
