@@ -1,6 +1,7 @@
 """The rules of ARCHITECTURE.md that no linter knows: names, opening lines, places that catch all."""
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,9 @@ CATCHING_ALL: Final = ["serve/access/store_holder.py", "serve/http/app.py"]
 # A first line names a thing or commands; a clause without a noun makes a riddle of it.
 RIDDLES: Final = frozenset({"how", "that", "what", "where", "which", "who", "whose", "why"})
 
+# The folders whose packages `serve/app.py` lists.
+LISTED_IN_APP: Final = [ROOT / "serve/features", ROOT / "serve/surfaces"]
+
 PACKAGES: Final = [path.parent for path in modules(*ROOMS) if path.name == "__init__.py"]
 
 
@@ -33,6 +37,31 @@ def test_a_package_says_what_it_holds() -> None:
     docstrings = {p: ast.get_docstring(tree(p / "__init__.py")) or "" for p in PACKAGES}
 
     expect_none((name(p), d) for p, d in docstrings.items() if len(d.splitlines()) < 3)
+
+
+def test_a_package_names_each_of_its_modules() -> None:
+    """So nobody has to open a file to learn that it exists.
+
+    A package above may name a module for all packages below it, as `serve.features` does for `operations`. A feature is
+    in no list but that of `serve/app.py`.
+    """
+    expect_none(
+        (name(package), module)
+        for package in PACKAGES
+        if package not in LISTED_IN_APP
+        for module in _names_in(package)
+        if not any(
+            re.search(rf"`(?:\w+/)*{module}(?:/|\.py)?`", ast.get_docstring(tree(path)) or "")
+            for above in (package, *package.parents)
+            if (path := above / "__init__.py").exists()
+        )
+    )
+
+
+def _names_in(package: Path) -> set[str]:
+    """The modules and packages of a package, but for those that start programs."""
+    packages = {path.parent.name for path in package.glob("*/__init__.py")}
+    return packages | {path.stem for path in package.glob("*.py")} - {"__init__", "__main__"}
 
 
 def test_a_module_opens_with_a_noun_or_an_imperative() -> None:

@@ -99,6 +99,11 @@ def stop(process: "subprocess.Popen[str]", number: int = signal.SIGTERM) -> tupl
     return stdout, logged
 
 
+def logged_so_far(process: "subprocess.Popen[str]") -> str:
+    """The log of a process that runs. It is read at places: the process writes at the position of the same file."""
+    return os.pread(_LOGS[process.pid].fileno(), 1 << 20, 0).decode()
+
+
 def log(stderr: str) -> list[dict[str, object]]:
     return [orjson.loads(line) for line in stderr.splitlines()]
 

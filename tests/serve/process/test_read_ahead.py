@@ -21,7 +21,16 @@ from shards import host_memory
 from shards.generations import generation_files
 from shards.generations.generation_files import Generation
 from tests.serve import world
-from tests.serve.processes import ask, children, eventually, line_of, started, stop
+from tests.serve.processes import (
+    ask,
+    children,
+    eventually,
+    line_of,
+    log,
+    logged_so_far,
+    started,
+    stop,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -260,6 +269,14 @@ def is_read_at_random(path: Path, process: int | str = "self") -> bool:
     return any(" rr" in part.split("VmFlags:")[1].splitlines()[0] for part in parts)
 
 
+def is_reader_started(worker: int) -> bool:
+    """Whether a worker has started the program that reads files."""
+    tasks = Path(f"/proc/{worker}/task").glob("*/children")
+    started = [pid for task in tasks for pid in task.read_text().split()]
+    program = os.fsencode(read_ahead._PROGRAM)
+    return any(program in Path(f"/proc/{pid}/cmdline").read_bytes() for pid in started)
+
+
 @pytest.mark.parametrize(("flags", "read"), [((), True), (("--warm", "false"), False)])
 def test_a_server_is_ready_once_it_has_read_ahead_unless_told_otherwise(
     tmp_path: Path, flags: Sequence[str], read: bool
@@ -275,8 +292,12 @@ def test_a_server_is_ready_once_it_has_read_ahead_unless_told_otherwise(
         status, body = ask(address, "/readyz")
         assert status == (503 if read else 200)
         assert not read or "lit ses données en mémoire" in body.decode()
+        (worker,) = children(process.pid)
+        assert is_reader_started(worker) == read
         os.close(turn)
         assert eventually(lambda: ask(address, "/readyz")[0] == 200)
-        (worker,) = children(process.pid)
         assert is_read_at_random(next(data.glob("*/UK.shard")), worker) != read
-        stop(process)
+        assert not read or eventually(lambda: "read ahead" in logged_so_far(process))
+        _, logged = stop(process)
+
+    assert any("read ahead" in str(line["event"]) for line in log(logged)) == read
