@@ -17,6 +17,10 @@ class OutOfOrderError(ShardError):
     """The input of a writer is not in ascending order, or is inconsistent."""
 
 
+class AmountError(ShardError):
+    """An amount in the input of a writer is too large to be added up."""
+
+
 class WrongFormatError(ShardError):
     """A file is no shard (or no manifest, no file of changes), or has another format version."""
 

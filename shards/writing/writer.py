@@ -23,7 +23,7 @@ from shards.codec.codes import DistinctValues
 from shards.codec.row_sets import Packing
 from shards.codec.sort_keys import KeyRuns, Keys
 from shards.codec.strings import END, Texts
-from shards.errors import OutOfOrderError
+from shards.errors import AmountError, OutOfOrderError
 from shards.query import ORDERS
 from shards.ratios.last_year import NO_RATIOS, LastYearRatios
 from shards.writing import code_columns, name_index, orders_and_codes, phrase_index
@@ -81,6 +81,8 @@ FEWEST_SAMPLES: Final = 500
 _DICTIONARY_BYTES: Final = 112 << 10
 # Rows compressed in one call.
 _BATCH: Final = 4_096
+# Sums of squares of such amounts stay finite. The pipeline leaves out any over 10¹⁵ of its own currency.
+LARGEST_AMOUNT: Final = 1e18
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +143,13 @@ def write(
 
     Raises:
         OutOfOrderError: the rows are not in layout order, or an identifier occurs twice; `path` is unchanged.
+        AmountError: an amount is over LARGEST_AMOUNT; `path` is unchanged.
     """
     _check_texts("ids", columns.ids, len(columns.ca_eur))
     _check_texts("noms", columns.noms, len(columns.ca_eur))
     _check_texts("former", columns.former.noms, len(columns.former.rows))
+    for name in ("ca_eur", "capital_eur", "actif_eur"):
+        _check_amounts(name, columns)
     by_id = _by_id(columns)
     layout = _layout(columns, by_id)
     with open_writer(path) as tables:
@@ -188,6 +193,17 @@ def _check_texts(name: str, texts: Texts, rows: int) -> None:
         raise OutOfOrderError(
             f"{name}: {len(texts)} texts with {int(np.count_nonzero(ends))} ends of line for "
             f"{rows} rows; give one text a row, none with a line break inside"
+        )
+
+
+def _check_amounts(name: str, columns: Columns) -> None:
+    amounts: NDArray[np.float64] = getattr(columns, name)
+    too_large = np.flatnonzero(np.abs(amounts) > LARGEST_AMOUNT)
+    if len(too_large):
+        row = int(too_large[0])
+        raise AmountError(
+            f"company {columns.ids[row].decode()!r}: {name} is {amounts[row]:g}, over {LARGEST_AMOUNT:g} euros; "
+            "correct the amount or leave it out"
         )
 
 

@@ -1,16 +1,18 @@
 """Input that the writer refuses, without leaving a file behind."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import lmdb
+import numpy as np
 import pytest
 
 from shards import format
 from shards.codec import record, strings
-from shards.errors import OutOfOrderError
+from shards.errors import AmountError, OutOfOrderError
 from shards.reader.shard import Shard
 from shards.writing import lmdb_writer, writer
 from shards.writing.writer import FEWEST_SAMPLES, Columns
@@ -61,6 +63,27 @@ def test_columns_that_contradict_each_other_are_refused(
         write(tmp_path, **changes)
 
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["ca_eur", "capital_eur", "actif_eur"])
+@pytest.mark.parametrize("amount", [1e300, -1e300, 1.1e18, float("inf")])
+def test_an_amount_that_cannot_be_added_up_is_refused_by_company(
+    tmp_path: Path, name: str, amount: float
+) -> None:
+    amounts = np.array([5.0, 4.0, amount, float("nan")])
+
+    with pytest.raises(
+        AmountError, match=rf"company '2': {name} is {re.escape(f'{amount:g}')}, over 1e\+18"
+    ):
+        write(tmp_path, **{name: amounts})
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_largest_amount_is_accepted(tmp_path: Path) -> None:
+    write(tmp_path, capital_eur=np.array([writer.LARGEST_AMOUNT, -writer.LARGEST_AMOUNT, 0.0, 1.0]))
+
+    assert [path.name for path in tmp_path.iterdir()] == ["EE"]
 
 
 @pytest.mark.parametrize(
