@@ -20,11 +20,11 @@ from serve.contract import seed_tables
 from serve.contract.answers import activities_of
 from serve.contract.errors import ApiError
 from serve.contract.parameters import SEARCH
-from serve.features.search import chips, facet_bars, filter_options, home_page
+from serve.features.search import chips, explorer_filters, facet_bars, home_page
 from serve.features.search.chips import Chip
+from serve.features.search.explorer_filters import OptionCounts
 from serve.features.search.facet_bars import Bars
 from serve.features.search.facet_counts import counter_of
-from serve.features.search.filter_options import OptionCounts
 from serve.features.search.societes import societes
 from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
@@ -89,14 +89,14 @@ async def figures(request: PageRequest) -> Response:
         query, _ = await company_ids.resolved_query(generation.shards, asked)
         facets = counter_of(request.server)
         counts = await facets.counts_of(generation, query)
-        options = await filter_options.all_counts(facets, generation, query)
+        options = await explorer_filters.all_counts(facets, generation, query)
         form = search_form.read(request.pairs, generation.names, generation.reference)
         return page(
             request,
             "figures.html",
             bars=facet_bars.of_counts(request, form, generation.reference, counts),
-            pickers=filter_options.of_search(request, generation, form, options),
-            kept=[pair for pair in form.pairs() if pair[0] not in filter_options.PICKED],
+            pickers=explorer_filters.of_search(request, generation, form, options),
+            kept=[pair for pair in form.pairs() if pair[0] not in explorer_filters.PICKED],
             back=form.href(),
         )
 
@@ -147,7 +147,7 @@ async def _results(
             "error": wrong,
             "meant": _meant(request, generation, form, error),
             "status": 400,
-            "options": filter_options.NOT_COUNTED,
+            "options": explorer_filters.NOT_COUNTED,
         }
     search_result = result.content
     assert search_result is not None  # without If-None-Match there is no 304
@@ -167,7 +167,7 @@ async def _results(
         "used": result.headers.get("X-Quota-Used"),
         "limit": result.headers.get("X-Quota-Limit"),
         "bars": _known_bars(request, generation, form, query) if search_result.total else None,
-        "options": filter_options.cheap_counts(facets, generation, query),
+        "options": explorer_filters.cheap_counts(facets, generation, query),
     }
 
 
@@ -245,7 +245,7 @@ def _frame_values(
         "names": formatting.labels(request, generation.reference),
         "sub_sectors": formatting.sub_sector_names(request, generation.reference),
         "rows": ROWS,
-        "pickers": filter_options.of_search(request, generation, form, options),
+        "pickers": explorer_filters.of_search(request, generation, form, options),
         "uncounted": None in options.values(),
         "chips": restrictions,
         "search_title": chips.title(request, restrictions),

@@ -15,10 +15,10 @@ from typing import Final
 from serve.features.export.workbook import (
     company_accounts,
     export_data,
+    export_sheets,
     key_figures_sheet,
     list_sheets,
     reference_sheets,
-    scope_sheets,
     statement_sheet,
 )
 from serve.features.export.workbook.export_data import ExportData, ExportRequest, ExportResult
@@ -92,10 +92,10 @@ def _write(book: Book, data: ExportData, labels: Labels, watch: _Watch) -> None:
 
     if data.request.own:
         sheet(labels("own_list"), "list", lambda s: list_sheets.own_list(s, data, labels, comptes))
-    sheet(labels("intro"), "intro", lambda s: scope_sheets.intro(s, data, labels, comptes))
-    sheet(labels("scope"), "scope", lambda s: scope_sheets.scope(s, data, labels))
-    sheet(labels("countries"), "scope", lambda s: scope_sheets.by_country(s, data, labels))
-    sheet(labels("sectors"), "scope", lambda s: scope_sheets.by_sector(s, data, labels))
+    sheet(labels("intro"), "intro", lambda s: export_sheets.intro(s, data, labels, comptes))
+    sheet(labels("scope"), "scope", lambda s: export_sheets.scope(s, data, labels))
+    sheet(labels("countries"), "scope", lambda s: export_sheets.by_country(s, data, labels))
+    sheet(labels("sectors"), "scope", lambda s: export_sheets.by_sector(s, data, labels))
     sheet(labels("list"), "list", lambda s: list_sheets.liste(s, data, labels, comptes))
     sheet(labels("contacts"), "list", lambda s: list_sheets.contacts(s, data, labels))
     companies = company_accounts.of_sheets(data, comptes)
