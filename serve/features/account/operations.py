@@ -2,15 +2,103 @@
 
 from typing import Final
 
+import orjson
+
+from quota.accounts import Account, Key, has_tool
+from quota.results import Meter
+from serve.access import counter_headers
+from serve.access.billing import Counting
 from serve.access.burst_gate import Limiter
+from serve.access.call import NO_STORE, CallResult, Request
 from serve.access.context import ServerContext
+from serve.contract.answers import Quota
 from serve.contract.feature import Feature, OpenFeature
 from serve.contract.operation import Operation
 from serve.features.account import answers
-from serve.features.account.compte import compte
+from serve.features.account.answers import (
+    Cle,
+    Compte,
+    Compteurs,
+    CreditsDuMois,
+    Limites,
+    Organisation,
+)
 from serve.features.account.login_throttle import LoginThrottle
 from serve.features.account.outbox import Outbox
 from serve.features.account.stripe_account import StripeAccount
+from serve.request import reader
+
+
+async def compte(request: Request, counting: Counting) -> CallResult[Compte]:
+    """The plan, its limits, every counter, the credits and the keys of an account.
+
+    Raises:
+        ApiError: 400: the route has no parameters.
+        StoreUnavailable
+    """
+    reader.refuse_parameters(request.pairs)
+    account = counting.account
+    plan = request.caller.plan
+    with counting.store.batch_reads():
+        counters = counting.store.usage(account.id, plan, counting.now)
+        keys = counting.store.keys_of(account.id)
+    usage = await counters
+    content = Compte(
+        compte=_account(account),
+        plan=plan.slug,
+        plan_souscrit=account.plan,
+        outil_api=has_tool(account, counting.plans),
+        limites=Limites(
+            resultats_par_recherche=plan.resultats_par_recherche,
+            lignes_par_appel=plan.lignes_par_appel,
+            appels_api_par_minute=counting.limits.par_minute,
+            appels_api_par_jour=plan.appels_api_par_jour,
+            exports_par_mois=plan.exports_par_mois,
+            lignes_par_export=plan.lignes_par_export,
+            societes_avec_comptes_par_export=plan.societes_avec_comptes_par_export,
+            credits_par_mois=plan.credits_par_mois,
+            cles_actives=counting.plans[account.plan].cles_actives,
+            coordonnees=plan.coordonnees,
+            etats_financiers=plan.etats_financiers,
+            essais_par_mois=plan.essais_par_mois,
+        ),
+        compteurs=Compteurs(**{meter.type: _meter(meter) for meter in usage.meters}),
+        credits=CreditsDuMois(
+            dotation=usage.credits.grant,
+            utilises=usage.credits.used,
+            packs=usage.credits.packs,
+            restants=usage.credits.left,
+            reinitialisation=counter_headers.iso(usage.credits.reset),
+        ),
+        cles=[_key(key) for key in await keys],
+        offre_suivante=orjson.Fragment(request.offer),
+    )
+    headers = counter_headers.calls(counting.limits, usage.calls, counting.left, counting.now)
+    return CallResult(200, content, {**NO_STORE, **headers}, "free")
+
+
+def _account(account: Account) -> Organisation:
+    return Organisation(
+        id=account.id,
+        nom=account.nom,
+        modules=account.modules,
+        creation=account.created,
+    )
+
+
+def _meter(meter: Meter) -> Quota:
+    return Quota(**counter_headers.quota(meter.type, meter.limit, meter.used, meter.reset))
+
+
+def _key(key: Key) -> Cle:
+    """A key as its owner may see it: never more of its text than the last characters (A11)."""
+    return Cle(
+        id=key.id,
+        libelle=key.label,
+        fin=key.last4,
+        creation=key.created,
+        revocation=key.revoked,
+    )
 
 
 def open_account(context: ServerContext, limiter: Limiter) -> OpenFeature:

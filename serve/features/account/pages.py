@@ -6,13 +6,7 @@ They use the services that `operations` opens.
 from typing import Final
 
 from serve.contract.text import Text
-from serve.features.account import (
-    account_page,
-    log_in_page,
-    members_page,
-    one_time_link_page,
-    payment_page,
-)
+from serve.features.account import account_page, log_in_page, members_page, payment_page
 from serve.surfaces.site.routes import WebRoute
 
 PAGES: Final = (
@@ -37,7 +31,7 @@ PAGES: Final = (
     ),
     WebRoute("/compte/mot-de-passe", "mot-de-passe", post=account_page.change_password, personal=True),
     WebRoute(
-        "/compte/confirmation", "envoi-confirmation", post=one_time_link_page.send_confirmation, personal=True
+        "/compte/confirmation", "envoi-confirmation", post=log_in_page.send_confirmation, personal=True
     ),
     WebRoute("/compte/membres", "membres", members_page.show, members_page.change, personal=True),
     WebRoute("/compte/facturation", "facturation", post=payment_page.invoices, personal=True),
@@ -46,19 +40,19 @@ PAGES: Final = (
         guarded=False, signature="Stripe-Signature",
     ),
     WebRoute(
-        "/mot-de-passe", "mot-de-passe-perdu", one_time_link_page.lost_form,
-        one_time_link_page.send_password_link, remembers=True,
+        "/mot-de-passe", "mot-de-passe-perdu", log_in_page.lost_form,
+        log_in_page.send_password_link, remembers=True,
     ),
     WebRoute(
-        "/mot-de-passe/{token}", "lien-mot-de-passe", one_time_link_page.show_password,
-        one_time_link_page.set_password, remembers=True, secret=True, example="/mot-de-passe/x",
+        "/mot-de-passe/{token}", "lien-mot-de-passe", log_in_page.show_password,
+        log_in_page.set_password, remembers=True, secret=True, example="/mot-de-passe/x",
     ),
     WebRoute(
-        "/invitation/{token}", "invitation", one_time_link_page.show_invitation, one_time_link_page.accept,
+        "/invitation/{token}", "invitation", log_in_page.show_invitation, log_in_page.accept,
         remembers=True, secret=True, example="/invitation/x",
     ),
     WebRoute(
-        "/confirmation/{token}", "confirmation", one_time_link_page.show_confirmation, one_time_link_page.confirm,
+        "/confirmation/{token}", "confirmation", log_in_page.show_confirmation, log_in_page.confirm,
         personal=True, secret=True, example="/confirmation/x",
     ),
 )  # fmt: skip

@@ -10,7 +10,7 @@ from serve.contract import errors
 from serve.contract.answers import Quota
 from serve.contract.declaration import members
 from serve.features.account.answers import Compte, Compteurs
-from serve.features.account.compte import compte
+from serve.features.account.operations import compte
 from serve.surfaces.mcp import outputs, results
 from serve.surfaces.mcp.results import ToolCall, ToolResult
 from serve.surfaces.mcp.tool_list import Tool

@@ -4,7 +4,7 @@ from typing import Final
 
 from serve.contract.feature import Feature
 from serve.contract.operation import Link, Operation
-from serve.features.changes import answers, modifications, watch_body
+from serve.features.changes import answers, modifications, watch
 from serve.features.changes.watch import prepare_watch
 from serve.request import json_body
 
@@ -22,7 +22,7 @@ FEATURE: Final = Feature(
         Operation(
             "watchChanges", _PATH, "modifications", "body", "Companies",
             prepare_watch, answers.ModificationsSuivies, place=90,
-            method="POST", account=True, body=watch_body.DemandeModifications, bodies=watch_body.BODIES,
+            method="POST", account=True, body=watch.DemandeModifications, bodies=watch.BODIES,
             largest=json_body.LARGEST,
             headers=["X-Donnees-Version"],
         ),

@@ -25,7 +25,7 @@ from serve.features.record import key_figures
 from serve.features.record.answers import Groupe
 from serve.features.record.groupe import groupe
 from serve.features.record.key_figures import KeyFigures
-from serve.features.record.societe import societe
+from serve.features.record.operations import societe
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import reader
 from serve.surfaces.site import charts, formatting

@@ -20,7 +20,7 @@ from serve.contract.parameters import ID, IDS, Parameter
 from serve.contract.record_answers import Fiche, LigneComptes
 from serve.contract.statement_table import label_of
 from serve.features.record.answers import Groupe
-from serve.features.record.societe import exercices, identite, societe
+from serve.features.record.operations import exercices, identite, societe
 from serve.generation.open_generation import OpenGeneration
 from serve.request import values
 from serve.request.place_names import PlaceNames

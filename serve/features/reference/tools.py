@@ -17,7 +17,7 @@ from serve.features.reference.answers import (
     SourcesPays,
     SousSecteurDeListe,
 )
-from serve.features.reference.lists import ListContent
+from serve.features.reference.operations import ListContent
 from serve.surfaces.mcp import outputs, results
 from serve.surfaces.mcp.results import ToolCall
 from serve.surfaces.mcp.tool_list import OperationTool

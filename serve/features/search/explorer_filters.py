@@ -4,20 +4,258 @@ A count is that of the search with this one option instead of those chosen of it
 find. Chosen options come first, then the largest. Sectors stand in the sections of NACE.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
 
-from serve.contract import seed_tables
-from serve.features.search.facet_counts import PLACES, STATES, Counts, Dimensions, FacetCounter
-from serve.generation.open_generation import OpenGeneration
+from serve.contract import parameters, seed_tables
+from serve.contract.parameters import Parameter, Q
+from serve.contract.seed_tables import label
+from serve.features.search.facet_counts import (
+    PLACES,
+    STATES,
+    Counts,
+    Dimensions,
+    FacetCounter,
+    FacetTotals,
+)
+from serve.generation import company_ids
+from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.request.scalars import parse_decimal
 from serve.surfaces.site import formatting
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.search_form import LISTS, SearchForm
 from shards.codec.folding import fold
-from shards.generations.reference import Reference
+from shards.generations.reference import Reference, Secteur
 from shards.query import STATES as KNOWN_STATES
 from shards.query import Query
+from shards.search.search import search
+
+_LONGEST: Final = 120  # characters, those of `q`
+_NAMED: Final = 4  # restrictions in the title of a page
+_MOST: Final = 8  # restrictions that are tried
+
+# Every parameter that restricts a search and is no list of places, in the order of the form.
+_RESTRICTIONS: Final = (Q, *parameters.FILTERS)
+
+
+class Chip(NamedTuple):
+    """A restriction: its words, and the address of the search without it."""
+
+    label: str
+    href: str
+
+
+class RelaxedSearch(NamedTuple):
+    """A restriction, the address of the search without it, and what that finds."""
+
+    label: str
+    href: str
+    total: int
+
+
+def chips(request: PageRequest, reference: Reference, form: SearchForm) -> Sequence[Chip]:
+    """Each restriction of the search."""
+    countries = {one.iso2: formatting.country_name(request, one) for one in reference.pays}
+    sectors = {one.slug: formatting.sector_name(request, one) for one in reference.secteurs}
+    groups = formatting.sub_sector_names(request, reference)
+    restrictions = [Chip(countries[code], form.href_without("pays", code)) for code in form.pays]
+    restrictions += [
+        Chip(sectors[slug], form.href_without("secteur", slug)) for slug in form.secteurs
+    ]
+    restrictions += [
+        Chip(groups.get(one, one), form.href_without("sous_secteur", one))
+        for one in form.sous_secteurs
+    ]
+    for parameter in _RESTRICTIONS:
+        if value := form.value(parameter.name):
+            words = _list_words(request, value) if parameter is parameters.IDS else ""
+            words = words or request.t(*parameter.chip).format(
+                _readable_value(request, parameter, value)
+            )
+            restrictions.append(Chip(words, form.href(**{parameter.name: ""})))
+    return restrictions
+
+
+def search_title(request: PageRequest, restrictions: Sequence[Chip]) -> str:
+    """The search in a few words, for the title of its page."""
+    named = [one.label for one in restrictions[:_NAMED]]
+    if len(restrictions) > _NAMED:
+        named.append("…")
+    return " · ".join(named) or request.t("Toutes les sociétés", "All companies")
+
+
+async def relaxed_searches(
+    generation: OpenGeneration, restrictions: Sequence[Chip]
+) -> Sequence[RelaxedSearch]:
+    """The restrictions without which something is found, the most companies first.
+
+    A search with a single restriction has nothing to be left of it.
+    """
+    if len(restrictions) < 2:
+        return ()
+    tried = restrictions[:_MOST]
+    queries = [await _query(generation, one.href) for one in tried]
+    totals = await generation.in_thread(
+        EXPENSIVE_MICROSECONDS,
+        lambda: [search(generation.shards, one, offset=0, limit=0).total for one in queries],
+    )
+    searches = [
+        RelaxedSearch(chip.label, chip.href, total)
+        for chip, total in zip(tried, totals, strict=True)
+        if total
+    ]
+    return sorted(searches, key=lambda one: -one.total)
+
+
+async def _query(generation: OpenGeneration, href: str) -> Query:
+    asked = generation.search(tuple(parse_qsl(urlsplit(href).query)))
+    query, _ = await company_ids.resolved_query(generation.shards, asked)
+    return query
+
+
+def _list_words(request: PageRequest, value: str) -> str:
+    """A list of companies by their number; "" for one company, which is named."""
+    count = sum(1 for one in value.split(",") if one.strip())
+    number = formatting.formats_of(request.lang).number(count)
+    return request.t(f"Ma liste · {number}", f"My list · {number}") if count > 1 else ""
+
+
+def _readable_value(request: PageRequest, parameter: Parameter, value: str) -> str:
+    """A bound with separated thousands, states in words; any other text as it is, if it is not long."""
+    if parameter.kind == "choices":
+        words = (
+            label(parameter.name, "", word, request.lang) or word
+            for word in value.split(parameter.separator)
+        )
+        return ", ".join(words)
+    if parameter.kind in ("number", "integer"):
+        try:
+            return formatting.formats_of(request.lang).number(parse_decimal(value))
+        except ValueError:
+            return value
+    return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
+
+
+# The number of bars; the rest is one more bar, so that they add up to the total.
+DRAWN: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar.
+
+    Attributes:
+        width: percent of the longest bar; None for the sum of what has no bar of its own, which is no bar.
+        href: None for a bar without a link.
+    """
+
+    label: str
+    number: int
+    width: float | None
+    href: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Both drawings; the bars of each add up to `total`.
+
+    Attributes:
+        secteurs: of a search in one sector its sub-sectors.
+    """
+
+    total: int
+    pays: Sequence[Bar]
+    secteurs: Sequence[Bar]
+    in_one_sector: bool = False
+
+
+def facet_bars(
+    request: PageRequest,
+    form: SearchForm,
+    reference: Reference,
+    counts: FacetTotals,
+    drawn: int = DRAWN,
+) -> Bars:
+    """The bars of `counts`: at most `drawn`, and one for the rest.
+
+    Companies without a sector have the last bar, since they are in no sector.
+    """
+    countries = {one.iso2: one for one in reference.pays}
+    pays = [
+        (formatting.country_name(request, countries[code]), number, form.href(pays=code))
+        for code, number in counts.by["pays"].items()
+        if code is not None
+    ]
+    by_country = _bars(pays, drawn, request.t("autres pays", "other countries"))
+    if len(form.secteurs) == 1:
+        others = request.t("autres sous-secteurs", "other sub-sectors")
+        sans = request.t("Sans sous-secteur", "Without a sub-sector")
+        values = _sub_sector_numbers(request, form, reference, counts)
+        without = counts.by["sous_secteur"].get(None, 0)
+    else:
+        others = request.t("autres secteurs", "other sectors")
+        sans = request.t("Sans secteur", "Without a sector")
+        values = _sector_numbers(request, form, reference, counts)
+        without = counts.by["secteur"].get(None, 0)
+    by_sector = _bars(values, drawn, others, (sans, without))
+    return Bars(counts.total, by_country, by_sector, in_one_sector=len(form.secteurs) == 1)
+
+
+def _sector_numbers(
+    request: PageRequest, form: SearchForm, reference: Reference, counts: FacetTotals
+) -> Sequence[tuple[str, int, str]]:
+    sectors = {one.code: one for one in reference.secteurs}
+    return [
+        (formatting.sector_name(request, sectors[code]), number, _in_sector(form, sectors[code]))
+        for code, number in counts.by["secteur"].items()
+        if code is not None
+    ]
+
+
+def _sub_sector_numbers(
+    request: PageRequest, form: SearchForm, reference: Reference, counts: FacetTotals
+) -> Sequence[tuple[str, int, str]]:
+    """The sub-sectors; two groups may share a label (contract B10), and so a bar."""
+    labels = {one.code: one.sous_secteur for one in reference.sous_secteurs}
+    numbers: Counter[str] = Counter()
+    for code, number in counts.by["sous_secteur"].items():
+        if code is not None:
+            numbers[labels[code]] += number
+    names = formatting.sub_sector_names(request, reference)
+    return [
+        (names[label], number, form.href(sous_secteur=label)) for label, number in numbers.items()
+    ]
+
+
+def _in_sector(form: SearchForm, secteur: Secteur) -> str:
+    # With sub-sectors of other sectors, the search would find nothing in this one.
+    kept = "|".join(form.sous_secteurs) if secteur.slug in form.secteurs else ""
+    return form.href(secteur=secteur.slug, sous_secteur=kept)
+
+
+def _bars(
+    values: Iterable[tuple[str, int, str | None]],
+    drawn: int,
+    others: str,
+    without: tuple[str, int] = ("", 0),
+) -> Sequence[Bar]:
+    """The bars of the largest values, then one for the others, then one for `without`."""
+    ranked = sorted(values, key=lambda one: (-one[1], one[0]))
+    drawn += len(ranked) == drawn + 1  # a single other value is shown by its name
+    left = ranked[drawn:]
+    rest = (f"{len(left)} {others}", sum(number for _, number, _ in left))
+    longest = max([1, without[1], *(number for _, number, _ in ranked[:1])])
+    bars = [Bar(label, n, _width(n, longest), href) for label, n, href in ranked[:drawn]]
+    bars += [Bar(*rest, width=None)] if rest[1] else []
+    return bars + ([Bar(*without, _width(without[1], longest))] if without[1] else [])
+
+
+def _width(number: int, longest: int) -> float:
+    return round(max(0.6, 100 * number / longest), 1)  # at least a visible line
+
 
 # The parameters with options.
 PICKED: Final = (*PLACES, *STATES)

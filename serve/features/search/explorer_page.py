@@ -20,10 +20,8 @@ from serve.contract import seed_tables
 from serve.contract.answers import activities_of
 from serve.contract.errors import ApiError
 from serve.contract.parameters import SEARCH
-from serve.features.search import chips, explorer_filters, facet_bars, home_page
-from serve.features.search.chips import Chip
-from serve.features.search.explorer_filters import OptionCounts
-from serve.features.search.facet_bars import Bars
+from serve.features.search import explorer_filters, home_page
+from serve.features.search.explorer_filters import Bars, Chip, OptionCounts
 from serve.features.search.facet_counts import counter_of
 from serve.features.search.societes import societes
 from serve.generation import company_ids
@@ -68,7 +66,7 @@ async def explorer(request: PageRequest) -> Response:
         if len(numbered) == 1:
             return see_other(formatting.record_path(numbered[0]["iso2"], numbered[0]["id"]))
         form = search_form.read(request.pairs, generation.names, generation.reference)
-        restrictions = chips.chips(request, generation.reference, form)
+        restrictions = explorer_filters.chips(request, generation.reference, form)
         values = await _results(request, generation, form, restrictions)
         options = values.pop("options")
         around = _frame_values(request, generation, form, restrictions, options)
@@ -94,7 +92,7 @@ async def figures(request: PageRequest) -> Response:
         return page(
             request,
             "figures.html",
-            bars=facet_bars.of_counts(request, form, generation.reference, counts),
+            bars=explorer_filters.facet_bars(request, form, generation.reference, counts),
             pickers=explorer_filters.of_search(request, generation, form, options),
             kept=[pair for pair in form.pairs() if pair[0] not in explorer_filters.PICKED],
             back=form.href(),
@@ -156,7 +154,9 @@ async def _results(
         "error": None,
         "near": () if search_result.total else await _near_companies(generation, query),
         "relaxed": (
-            () if search_result.total else await chips.without_each(generation, restrictions)
+            ()
+            if search_result.total
+            else await explorer_filters.relaxed_searches(generation, restrictions)
         ),
         "outcome": result.outcome,
         "exports": await request.export_meter(),
@@ -228,7 +228,7 @@ def _known_bars(
     counts = counter_of(request.server).cheap_counts(generation, query)
     if counts is None:
         return None
-    return facet_bars.of_counts(request, form, generation.reference, counts)
+    return explorer_filters.facet_bars(request, form, generation.reference, counts)
 
 
 def _frame_values(
@@ -248,7 +248,7 @@ def _frame_values(
         "pickers": explorer_filters.of_search(request, generation, form, options),
         "uncounted": None in options.values(),
         "chips": restrictions,
-        "search_title": chips.title(request, restrictions),
+        "search_title": explorer_filters.search_title(request, restrictions),
         "heads": _heads(request, form),
         "orders": {tri: request.t(*names) for tri, names in _ORDER_NAMES.items()},
         "total": generation.generation.manifest.total,

@@ -243,7 +243,7 @@ def _texts(parameter: Parameter, value: Any) -> Iterator[str]:
 
 
 def _filters(given: Mapping[str, Any]) -> str:
-    """The filters of a search as the JSON that the routes take (serve/features/changes/watch_body.py)."""
+    """The filters of a search as the JSON that the routes take (serve/features/changes/watch.py)."""
     found: dict[str, list[str]] = {}
     for name, text in pairs(given, SCOPE, ()):
         found.setdefault(name, []).append(text)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from serve.features.analyses.ratio_peers import LEAST_QUANTILES
+from serve.features.analyses.entreprise import LEAST_QUANTILES
 from shards.analyses.market import GROWTH
 from shards.codec import bands
 from shards.query import Query

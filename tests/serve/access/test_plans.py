@@ -12,7 +12,7 @@ from quota import plans
 from serve.access import next_plan
 from serve.access.call import Content, PreparedCall, Request, Response
 from serve.access.rights import Caller
-from serve.features.record.societe import societe
+from serve.features.record.operations import societe
 from serve.features.search.societes import societes
 from serve.generation.open_generation import OpenGeneration
 from serve.request.query_string import Pairs

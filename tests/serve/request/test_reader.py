@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from serve.contract import parameters
 from serve.contract.errors import ApiError
-from serve.features.reference import lists
+from serve.features.reference import operations
 from serve.request import place_names, query_string, reader
 from tests.serve.asking import NAMES, invalid, query, refused
 from tests.serve.world import COUNTRIES, IT, RETAIL, TWO_SECTORS_LABEL
@@ -120,7 +120,7 @@ def test_only_names_of_the_route_are_proposed() -> None:
     """X0: `city` means `ville` where there is one, and nothing that is merely spelt alike elsewhere"""
     for allowed in (
         parameters.names(parameters.SEARCH),
-        parameters.names(lists.SECTORS),
+        parameters.names(operations.SECTORS),
         (*parameters.names(parameters.SEARCH), "ville", "etat"),
     ):
         known = parameters.spellings(allowed)

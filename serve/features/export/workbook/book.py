@@ -18,7 +18,6 @@ from serve.features.export.workbook import (
     export_sheets,
     key_figures_sheet,
     list_sheets,
-    reference_sheets,
     statement_sheet,
 )
 from serve.features.export.workbook.export_data import ExportData, ExportRequest, ExportResult
@@ -109,12 +108,12 @@ def _write(book: Book, data: ExportData, labels: Labels, watch: _Watch) -> None:
             "comptes",
             partial(statement_sheet.write, data=data, accounts=accounts, labels=labels),
         )
-    sheet(labels("method"), "resources", lambda s: reference_sheets.methodology(s, data, labels))
+    sheet(labels("method"), "resources", lambda s: export_sheets.methodology(s, data, labels))
     watch.note("writing")
     sheet(
         labels("log"),
         "resources",
-        lambda s: reference_sheets.journal(s, data, labels, watch.seconds),
+        lambda s: export_sheets.journal(s, data, labels, watch.seconds),
     )
 
 

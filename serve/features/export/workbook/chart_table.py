@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from xlsxwriter.format import Format
 
-from serve.features.export.workbook import cells
+from serve.features.export.workbook import sheet as cells
 from serve.features.export.workbook.sheet import Sheet
 
 # More bars in one chart cannot be read.

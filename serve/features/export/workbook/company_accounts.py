@@ -1,6 +1,6 @@
 """The annual accounts of the companies that get a sheet: figures and ratios by year, names of lines. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,7 +10,95 @@ from serve.features.export.workbook.export_data import ExportData
 from shards.codec import record
 from shards.ratios import accounts
 from shards.ratios.accounts import Accounts, RatioValue, euros_per_unit
-from shards.ratios.ratio_table import Ratio, ratios
+from shards.ratios.ratio_table import MONTHS, YEAR_MONTHS, Formula, Ratio, Term, ratios
+
+# The cell of a line of the chart or a row of the table of ratios, so many years before; None: not filed.
+Cell = Callable[[str, int], str | None]
+
+
+def excel_formula(ratio: Ratio, cell: Cell) -> str | None:
+    """The formula over the cells that are filled; None if a line lacks.
+
+    Amounts of the table, which have no cell, are written out as the lines of which they are sums.
+    """
+    top = _first_computable(ratio.numerator, cell)
+    if top is None or ratio.denominator is None:
+        return top
+    below = _first_computable(ratio.denominator, cell)
+    if below is None:
+        return None
+    return f"{_factor(ratio)}{_group(top)}/{_group(below)}{_annual_factor(ratio, cell(MONTHS, 0))}"
+
+
+def general_formula(ratio: Ratio, cell: Callable[[str, int], str]) -> str:
+    """The formula over cells that may be empty."""
+    top = _choice(ratio.numerator.alternatives, cell)
+    if ratio.denominator is None:
+        return top
+    below = _choice(ratio.denominator.alternatives, cell)
+    months = f"IF(N({cell(MONTHS, 0)})>0,{cell(MONTHS, 0)},{YEAR_MONTHS})" if ratio.annual else None
+    # In a comparison a text is greater than any number; as a divisor it is an error, and caught.
+    return (
+        f'IFERROR(IF({below}>0,{_factor(ratio)}{top}/{below}{_annual_factor(ratio, months)},""),"")'
+    )
+
+
+def _first_computable(formula: Formula, cell: Cell) -> str | None:
+    for terms in formula.alternatives:
+        found = [(term, _formula_text(term, cell)) for term in terms]
+        if all(text is not None or term.optional for term, text in found):
+            return _sum([(term, text) for term, text in found if text is not None])
+    return None
+
+
+def _formula_text(term: Term, cell: Cell) -> str | None:
+    text = cell(term.name, term.years_before)
+    row = ratios().get(term.name)
+    if text is not None or row is None or not row.is_amount:
+        return text
+    inner = _first_computable(row.numerator, lambda name, _: cell(name, term.years_before))
+    return (
+        None
+        if inner is None
+        else f"{_group(inner)}{_annual_factor(row, cell(MONTHS, term.years_before))}"
+    )
+
+
+def _choice(alternatives: Sequence[Sequence[Term]], cell: Callable[[str, int], str]) -> str:
+    terms, *rest = alternatives
+    needed = [cell(term.name, term.years_before) for term in terms if not term.optional]
+    cells = [
+        (term, f"N({text})" if term.optional else text)
+        for term in terms
+        for text in [cell(term.name, term.years_before)]
+    ]
+    otherwise = _choice(rest, cell) if rest else '""'
+    return f"IF(COUNT({','.join(needed)})={len(needed)},{_sum(cells)},{otherwise})"
+
+
+def _sum(terms: Sequence[tuple[Term, str]]) -> str:
+    text = ""
+    for term, cell in terms:
+        size = abs(term.factor)
+        text += ("-" if term.factor < 0 else "+") + ("" if size == 1 else f"{size:g}*") + cell
+    return text.removeprefix("+")
+
+
+def _annual_factor(ratio: Ratio, months: str | None) -> str:
+    """The factor that makes a flow one of twelve months; none where the months are not stated."""
+    if not ratio.annual or months is None:
+        return ""
+    return f"*{YEAR_MONTHS}/{months}" if ratio.annual > 0 else f"*{months}/{YEAR_MONTHS}"
+
+
+def _factor(ratio: Ratio) -> str:
+    return "" if ratio.factor == 1 else f"{ratio.factor:g}*"
+
+
+def _group(text: str) -> str:
+    """`text` as one operand."""
+    return text if text.isalnum() else f"({text})"
+
 
 # Years of a company at most (E5).
 YEARS: Final = 5

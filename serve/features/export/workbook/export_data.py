@@ -20,7 +20,7 @@ import numpy as np
 from quota.plans import Plan
 from serve.access import rights
 from serve.contract.files import OwnList
-from serve.features.export.workbook.cells import sheet_names
+from serve.features.export.workbook.sheet import sheet_names
 from serve.generation import country_sources
 from serve.generation.country_sources import CountrySources
 from serve.request import values

@@ -13,14 +13,13 @@ from typing import Any, Final
 from xlsxwriter.utility import xl_col_to_name, xl_rowcol_to_cell
 
 from serve.contract import company_fields, seed_tables
-from serve.features.export.workbook import cells, company_accounts, ratio_formulas, table_sheet
-from serve.features.export.workbook.cells import link_target
+from serve.features.export.workbook import company_accounts, table_sheet
+from serve.features.export.workbook import sheet as cells
 from serve.features.export.workbook.company_accounts import YEARS, CompanyAccounts, label
 from serve.features.export.workbook.export_data import ExportData
 from serve.features.export.workbook.labels import Labels
-from serve.features.export.workbook.list_columns import IDENTITY, company_column
-from serve.features.export.workbook.sheet import Sheet
-from serve.features.export.workbook.table_sheet import TableColumn
+from serve.features.export.workbook.sheet import Sheet, link_target
+from serve.features.export.workbook.table_sheet import IDENTITY, TableColumn, company_column
 from shards.ratios.ratio_table import MONTHS, Ratio, chart_lines, ratios
 
 _WIDTH: Final = 15
@@ -120,7 +119,7 @@ class _KeyFigures:
             place = self._places[name, -1 if before else 0]
             return f"{xl_col_to_name(place)}{row + 1}"
 
-        return ratio_formulas.general_formula(ratio, cell)
+        return company_accounts.general_formula(ratio, cell)
 
     def _place_inputs(self, first: int) -> None:
         """Fix the columns of the closed values, before the formulas that refer to them."""

@@ -12,14 +12,18 @@ from typing import Any, Final
 
 from serve.contract import company_fields
 from serve.contract.files import OwnLine
-from serve.features.export.workbook import cells, list_columns, table_sheet
-from serve.features.export.workbook.cells import clean, shorten
+from serve.features.export.workbook import sheet as cells
+from serve.features.export.workbook import table_sheet
 from serve.features.export.workbook.company_accounts import CompanyAccounts, line_label
 from serve.features.export.workbook.export_data import ExportData
 from serve.features.export.workbook.labels import Labels
-from serve.features.export.workbook.list_columns import IDENTITY, PRINTED, company_column
-from serve.features.export.workbook.sheet import Sheet
-from serve.features.export.workbook.table_sheet import TableColumn
+from serve.features.export.workbook.sheet import Sheet, clean, shorten
+from serve.features.export.workbook.table_sheet import (
+    IDENTITY,
+    PRINTED,
+    TableColumn,
+    company_column,
+)
 from shards.codec.record import CONTACTS
 from shards.ratios.accounts import euros_per_unit
 
@@ -41,7 +45,7 @@ def liste(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, 
     The name of a company links to the sheet with its statements; `comptes` has their names by row.
     """
     wanted = data.request.file.colonnes
-    columns = list_columns.columns(labels, wanted)
+    columns = table_sheet.list_columns(labels, wanted)
     tabled = [TableColumn.of_company(column, data) for column in columns]
     last = data.count
     table_sheet.write(sheet, "societes", tabled, comptes, count=last)

@@ -14,17 +14,12 @@ from xlsxwriter.utility import xl_col_to_name
 
 from serve.contract import statement_table
 from serve.contract.statement_table import StatementRow, currencies_of, rows_by_section
-from serve.features.export.workbook import (
-    chart_table,
-    company_accounts,
-    filter_lines,
-    ratio_formulas,
-)
-from serve.features.export.workbook.cells import link_target
+from serve.features.export.workbook import chart_table, company_accounts
+from serve.features.export.workbook import labels as filter_lines
 from serve.features.export.workbook.company_accounts import CompanyAccounts, label
 from serve.features.export.workbook.export_data import ExportData
 from serve.features.export.workbook.labels import Labels
-from serve.features.export.workbook.sheet import Sheet
+from serve.features.export.workbook.sheet import Sheet, link_target
 from shards.ratios.ratio_table import Ratio
 
 _HEAD: Final = 5  # the row of the years
@@ -183,7 +178,7 @@ class _Body:
             self._formulas(ratio.libelle[self._labels.lang], formulas, style)
 
     def _expression(self, ratio: Ratio, year: int) -> str | None:
-        text = ratio_formulas.excel_formula(
+        text = company_accounts.excel_formula(
             ratio, lambda name, before: self._cells.get((name, year - before))
         )
         if text is None or ratio.unite not in ("EUR", "montant"):

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from serve.features.export.temp_files import TempFiles
+from serve.features.export.worker_pool import TempFiles
 from tests.serve.processes import ROOT
 
 # A process that makes a file in the spool, says so, and waits.
 _HOLDER = """
 import sys
 from pathlib import Path
-from serve.features.export.temp_files import TempFiles
+from serve.features.export.worker_pool import TempFiles
 folder = TempFiles(Path(sys.argv[1])).folder()
 (folder / "classeur.xlsx").write_bytes(b"PK")
 print(folder, flush=True)

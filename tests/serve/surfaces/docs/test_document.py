@@ -18,7 +18,7 @@ from serve.contract.errors import CODES
 from serve.contract.parameters import Parameter
 from serve.contract.text import Lang
 from serve.features.changes import modifications
-from serve.features.reference import lists
+from serve.features.reference import operations as lists
 from serve.http.reply import EXPOSED
 from serve.request import place_names
 from serve.surfaces.docs import document, responses

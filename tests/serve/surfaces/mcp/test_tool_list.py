@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from serve.app import PRODUCT
 from serve.contract import parameters
 from serve.features.record import tools as record_tools
-from serve.features.reference import lists
+from serve.features.reference import operations
 from serve.request.query_string import Pairs
 from serve.surfaces.mcp import arguments, results
 from serve.surfaces.mcp.tool_list import THIRD_PARTIES, tools
@@ -170,8 +170,8 @@ def test_arguments_are_the_parameters_of_the_routes() -> None:
 
     route = [name for name in parameters.names(parameters.SEARCH) if name != "version"]
     assert known["search_companies"] == tuple(route)
-    assert (*known["list_sectors"], "version") == parameters.names(lists.SECTORS)
-    assert (*known["list_subsectors"], "version") == parameters.names(lists.SUB_SECTORS)
+    assert (*known["list_sectors"], "version") == parameters.names(operations.SECTORS)
+    assert (*known["list_subsectors"], "version") == parameters.names(operations.SUB_SECTORS)
     assert {*known["count_companies"]} == {*route} - {"tri", "limit", "offset"}
     limits = {one.name: one for one in parameters.SEARCH}
     searched = tools(PRODUCT)["search_companies"].definition["inputSchema"]["properties"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from serve.contract import seed_tables
-from serve.features.export.workbook import ratio_formulas
+from serve.features.export.workbook import company_accounts
 from shards.ratios import accounts
 from shards.ratios.ratio_table import MONTHS, ratios
 from tests.serve.features.export.workbook.workbooks import (
@@ -80,14 +80,14 @@ def test_flows_of_an_unlike_year_count_as_those_of_twelve_months() -> None:
         return ("B" if name != MONTHS else None) if before else ("C" if name == MONTHS else "A")
 
     known = {
-        code: ratio_formulas.excel_formula(ratios()[code], cell)
+        code: company_accounts.excel_formula(ratios()[code], cell)
         for code in ("rotation_actif", "delai_clients")
     }
-    growth = ratio_formulas.excel_formula(ratios()["croissance_ca"], cell)
+    growth = company_accounts.excel_formula(ratios()["croissance_ca"], cell)
 
     assert known == {"rotation_actif": "A/A*12/C", "delai_clients": "365*A/A*C/12"}
     assert growth == "(A*12/C-B)/B"
-    assert ratio_formulas.excel_formula(ratios()["marge_nette"], cell) == "A/A"
+    assert company_accounts.excel_formula(ratios()["marge_nette"], cell) == "A/A"
 
 
 def test_a_ratio_is_one_formula_for_all_companies(whole: File) -> None:

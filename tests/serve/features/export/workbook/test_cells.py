@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from serve.features.export.workbook.cells import (
+from serve.features.export.workbook.sheet import (
     LONGEST_CELL,
     LONGEST_NAME,
     clean,

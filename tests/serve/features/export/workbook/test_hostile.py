@@ -8,14 +8,14 @@ import pytest
 
 from serve.contract import company_fields
 from serve.features.export.workbook import table_sheet
-from serve.features.export.workbook.cells import (
+from serve.features.export.workbook.sheet import (
     LONGEST_CELL,
     LONGEST_LINK,
     MOST_LINKS,
+    Book,
     is_page,
     link_target,
 )
-from serve.features.export.workbook.sheet import Book
 from serve.features.export.workbook.table_sheet import TableColumn
 from tests.serve.features.export.workbook.workbooks import File, cells, of_world, rows
 from tests.serve.world import STATEMENTS

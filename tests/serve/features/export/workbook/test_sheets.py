@@ -11,7 +11,7 @@ import pytest
 from openpyxl.utils import get_column_letter
 
 from serve.contract import seed_tables
-from serve.features.export.workbook import list_columns
+from serve.features.export.workbook import table_sheet
 from serve.features.export.workbook.labels import Labels
 from shards.codec.record import CONTACTS, FIELDS
 from shards.query import ORDERS, Query, Range
@@ -30,7 +30,7 @@ from tests.serve.features.export.workbook.workbooks import (
 from tests.serve.world import COMPANIES, CONTACT, LISTS, STATEMENTS
 from tests.world import company
 
-COLUMNS = list_columns.columns(Labels("fr"))
+COLUMNS = table_sheet.list_columns(Labels("fr"))
 HEADINGS = {column.title: column for column in COLUMNS}
 IN_ORDER = oracle.search(COMPANIES, Query())
 
@@ -114,7 +114,7 @@ def test_the_columns_are_the_same_whatever_the_plan_and_the_data(
     assert heads[0] == heads[1] == heads[2] == [column.title for column in COLUMNS]
     assert contacts[0] == contacts[1] == contacts[2]
     names = {column.name for column in COLUMNS}
-    assert names == set(FIELDS) - set(CONTACTS) | set(list_columns.MADE) - {"forme_libelle"}
+    assert names == set(FIELDS) - set(CONTACTS) | set(table_sheet.MADE) - {"forme_libelle"}
 
 
 def test_amounts_are_in_units_and_in_euros_and_raw_ones_are_closed_at_the_right(

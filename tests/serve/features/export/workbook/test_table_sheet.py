@@ -12,9 +12,8 @@ from openpyxl.cell import Cell
 
 from serve.contract import company_fields
 from serve.features.export.workbook import table_sheet
-from serve.features.export.workbook.list_columns import HEADCOUNT, Band
 from serve.features.export.workbook.sheet import AlterationCounts, Book
-from serve.features.export.workbook.table_sheet import TableColumn
+from serve.features.export.workbook.table_sheet import HEADCOUNT, Band, TableColumn
 
 
 def written(folder: Path, genre: str, values: Sequence[Any]) -> tuple[list[Cell], AlterationCounts]:

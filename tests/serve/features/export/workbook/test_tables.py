@@ -7,7 +7,7 @@ from string import Formatter
 
 from seeds import TABLES
 from serve.contract import company_fields, seed_tables
-from serve.features.export.workbook import book, list_columns
+from serve.features.export.workbook import book, table_sheet
 from serve.features.export.workbook.labels import TEXTS, Labels
 from shards.codec.record import ETATS, FIELDS
 from shards.query import ORDERS
@@ -46,7 +46,7 @@ def test_the_columns_that_the_specification_names_are_called_so() -> None:
 def test_a_list_has_no_heading_twice() -> None:
     """Excel calls the whole file damaged where a table has two columns of one name, whatever their case."""
     for lang in ("fr", "en"):
-        titles = [column.title.casefold() for column in list_columns.columns(Labels(lang))]
+        titles = [column.title.casefold() for column in table_sheet.list_columns(Labels(lang))]
         assert len(set(titles)) == len(titles)
 
 
