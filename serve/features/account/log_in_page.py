@@ -1,9 +1,14 @@
-"""/inscription, /connexion, /deconnexion: sign-up, log-in and log-out.
+"""Sign-up, log-in, log-out, and the links of mails: invitations, other passwords, confirmations of an address.
+
+The pages are /inscription, /connexion, /deconnexion, /invitation/<token>, /mot-de-passe/<token>, /confirmation/<token>.
 
 No response reveals whether an e-mail address is known. A sign-up looks the same in both cases, after a
 hash and a commit in both: "log in with your password". So the first key is made at the first log-in,
 and shown there. A failed log-in says the same, and takes as long, for a wrong password and an unknown
 address.
+
+A link can be used once. To show it uses nothing up, because mail scanners open links; sending its form does. A link
+that was used, has expired or never existed gets one and the same page.
 """
 
 import re
@@ -17,163 +22,10 @@ from quota.ledger.people import is_email
 from quota.ledger.tickets import Ticket
 from serve.access.call import Response
 from serve.features.account import account_page, outbox
-from serve.features.account.account_page import wrong_password
 from serve.features.account.login_throttle import throttle_of
 from serve.surfaces.site import page_errors, sessions
 from serve.surfaces.site.page_request import PageRequest, last_value
 from serve.surfaces.site.render import page, see_other
-
-
-async def show_invitation(request: PageRequest) -> Response:
-    """The form by which an invited person chooses a password.
-
-    Raises:
-        ApiError: 404: the link cannot be used.
-        StoreUnavailable
-    """
-    return await _form(request, await _ticket(request, tickets.INVITATION))
-
-
-async def show_password(request: PageRequest) -> Response:
-    """The form by which a person chooses another password; as `show_invitation`."""
-    return await _form(request, await _ticket(request, tickets.PASSWORD))
-
-
-async def accept(request: PageRequest) -> Response:
-    """Add the invited person to the organisation, and open a session.
-
-    Raises:
-        ApiError: 404, 429, 503.
-        StoreUnavailable
-    """
-    return await _use(request, tickets.INVITATION)
-
-
-async def set_password(request: PageRequest) -> Response:
-    """Replace the password, end all sessions of the person, and open one; as `accept`."""
-    return await _use(request, tickets.PASSWORD)
-
-
-async def show_confirmation(request: PageRequest) -> Response:
-    """The form by which somebody who is logged in confirms their address; as `show_invitation`."""
-    return await _form(request, await _own_confirmation(request))
-
-
-async def confirm(request: PageRequest) -> Response:
-    """Let the address count: of the person who is logged in, and got the link by mail.
-
-    Raises:
-        ApiError: 404, 429.
-        StoreUnavailable
-    """
-    ticket = await _own_confirmation(request)
-    throttle_of(request.server).use_link(request.trace.address, ticket.id, request.now)
-    token, person = request.segments[0], ticket.person
-    if await request.accounts.tickets.confirm(token, person, request.now) is None:
-        raise page_errors.lien_perime()
-    return see_other(f"{_ACCOUNT}?confirmation=faite")
-
-
-async def send_confirmation(request: PageRequest) -> Response:
-    """Mail the person who is logged in a link that confirms their address, as often as the ledger allows."""
-    assert request.session  # the route is `personal`
-    person = request.session.person
-    if not request.mails or person.confirmed:
-        return see_other(_ACCOUNT)
-    await request.accounts.tickets.ask_for_confirmation(
-        person.email, request.now, lang=request.lang
-    )
-    outbox.wake(request.server)
-    return see_other(f"{_ACCOUNT}?confirmation=envoyee")
-
-
-async def lost_form(request: PageRequest) -> Response:
-    """The form that asks for a mail with a link, where this server sends mail.
-
-    Raises:
-        ApiError: 503: this server has no accounts.
-        StoreUnavailable
-    """
-    _ = request.accounts
-    return page(request, "lost_password.html", news="", email="")
-
-
-async def send_password_link(request: PageRequest) -> Response:
-    """Send a mail with a link; the answer is the same whether or not the address is known.
-
-    Raises:
-        ApiError: 429, 503.
-        StoreUnavailable
-    """
-    email = request.form.get("email", "").strip()
-    if not request.mails or not is_email(email):
-        news = "wrong" if request.mails else ""
-        return page(request, "lost_password.html", status=422, news=news, email=email)
-    throttle_of(request.server).count_lost_password(request.trace.address, request.now)
-    await request.accounts.tickets.ask_for_password(
-        email, request.now, mail=True, lang=request.lang
-    )
-    outbox.wake(request.server)
-    return page(request, "lost_password.html", news="sent", email=email)
-
-
-async def _use(request: PageRequest, kind: str) -> Response:
-    throttle, password = throttle_of(request.server), request.form.get("mot_de_passe", "")
-    ticket = await _ticket(request, kind)
-    throttle.use_link(request.trace.address, ticket.id, request.now)
-    if message := wrong_password(request, password):
-        return await _form(request, ticket, status=422, wrong=message)
-    hashed = await throttle.hash_password(password, known=True)
-    book = request.accounts.tickets
-    accept = partial(book.accept, mails=request.mails)
-    use = accept if kind == tickets.INVITATION else book.set_password
-    try:
-        person = await use(request.segments[0], hashed, request.now)
-    except NotAllowedError:
-        return await _form(request, ticket, status=409, in_use=True)
-    if person is None:  # used by another request meanwhile
-        raise page_errors.lien_perime()
-    _, cookie = await sessions.begin_session(request.context, person, request.now)
-    return see_other(_ACCOUNT, cookie)
-
-
-async def _ticket(request: PageRequest, kind: str) -> Ticket:
-    ticket = await request.accounts.tickets.find(request.segments[0], kind, request.now)
-    if ticket is None or not ticket.account:
-        raise page_errors.lien_perime()
-    return ticket
-
-
-async def _own_confirmation(request: PageRequest) -> Ticket:
-    ticket = await _ticket(request, tickets.CONFIRMATION)
-    if request.session is None or request.session.person.id != ticket.person:
-        raise page_errors.lien_perime()
-    return ticket
-
-
-async def _takes_over(request: PageRequest, ticket: Ticket) -> bool:
-    """Whether a link for another password takes the account from whoever used the address without confirming it."""
-    if ticket.kind != tickets.PASSWORD or ticket.mail == tickets.NO_MAIL:
-        return False
-    person = await request.accounts.person_by_email(ticket.email)
-    return person is not None and not person.confirmed and await request.accounts.is_alone(person)
-
-
-async def _form(
-    request: PageRequest,
-    ticket: Ticket,
-    *,
-    status: int = 200,
-    wrong: str = "",
-    in_use: bool = False,
-) -> Response:
-    account = await request.accounts.get(ticket.account)
-    return page(
-        request, "one_time_link.html",
-        status=status, ticket=ticket, account=account, wrong=wrong, in_use=in_use,
-        takes_over=await _takes_over(request, ticket),
-    )  # fmt: skip
-
 
 _LONGEST_NAME: Final = 120
 _ACCOUNT: Final = "/compte"
@@ -288,3 +140,154 @@ def _wrong_fields(request: PageRequest, given: dict[str, str], password: str) ->
     if message := account_page.wrong_password(request, password):
         wrong["mot_de_passe"] = message
     return wrong
+
+
+async def show_invitation(request: PageRequest) -> Response:
+    """The form by which an invited person chooses a password.
+
+    Raises:
+        ApiError: 404: the link cannot be used.
+        StoreUnavailable
+    """
+    return await _form(request, await _ticket(request, tickets.INVITATION))
+
+
+async def show_password(request: PageRequest) -> Response:
+    """The form by which a person chooses another password; as `show_invitation`."""
+    return await _form(request, await _ticket(request, tickets.PASSWORD))
+
+
+async def accept(request: PageRequest) -> Response:
+    """Add the invited person to the organisation, and open a session.
+
+    Raises:
+        ApiError: 404, 429, 503.
+        StoreUnavailable
+    """
+    return await _use(request, tickets.INVITATION)
+
+
+async def set_password(request: PageRequest) -> Response:
+    """Replace the password, end all sessions of the person, and open one; as `accept`."""
+    return await _use(request, tickets.PASSWORD)
+
+
+async def show_confirmation(request: PageRequest) -> Response:
+    """The form by which somebody who is logged in confirms their address; as `show_invitation`."""
+    return await _form(request, await _own_confirmation(request))
+
+
+async def confirm(request: PageRequest) -> Response:
+    """Let the address count: of the person who is logged in, and got the link by mail.
+
+    Raises:
+        ApiError: 404, 429.
+        StoreUnavailable
+    """
+    ticket = await _own_confirmation(request)
+    throttle_of(request.server).use_link(request.trace.address, ticket.id, request.now)
+    token, person = request.segments[0], ticket.person
+    if await request.accounts.tickets.confirm(token, person, request.now) is None:
+        raise page_errors.lien_perime()
+    return see_other(f"{_ACCOUNT}?confirmation=faite")
+
+
+async def send_confirmation(request: PageRequest) -> Response:
+    """Mail the person who is logged in a link that confirms their address, as often as the ledger allows."""
+    assert request.session  # the route is `personal`
+    person = request.session.person
+    if not request.mails or person.confirmed:
+        return see_other(_ACCOUNT)
+    await request.accounts.tickets.ask_for_confirmation(
+        person.email, request.now, lang=request.lang
+    )
+    outbox.wake(request.server)
+    return see_other(f"{_ACCOUNT}?confirmation=envoyee")
+
+
+async def lost_form(request: PageRequest) -> Response:
+    """The form that asks for a mail with a link, where this server sends mail.
+
+    Raises:
+        ApiError: 503: this server has no accounts.
+        StoreUnavailable
+    """
+    _ = request.accounts
+    return page(request, "lost_password.html", news="", email="")
+
+
+async def send_password_link(request: PageRequest) -> Response:
+    """Send a mail with a link; the answer is the same whether or not the address is known.
+
+    Raises:
+        ApiError: 429, 503.
+        StoreUnavailable
+    """
+    email = request.form.get("email", "").strip()
+    if not request.mails or not is_email(email):
+        news = "wrong" if request.mails else ""
+        return page(request, "lost_password.html", status=422, news=news, email=email)
+    throttle_of(request.server).count_lost_password(request.trace.address, request.now)
+    await request.accounts.tickets.ask_for_password(
+        email, request.now, mail=True, lang=request.lang
+    )
+    outbox.wake(request.server)
+    return page(request, "lost_password.html", news="sent", email=email)
+
+
+async def _use(request: PageRequest, kind: str) -> Response:
+    throttle, password = throttle_of(request.server), request.form.get("mot_de_passe", "")
+    ticket = await _ticket(request, kind)
+    throttle.use_link(request.trace.address, ticket.id, request.now)
+    if message := account_page.wrong_password(request, password):
+        return await _form(request, ticket, status=422, wrong=message)
+    hashed = await throttle.hash_password(password, known=True)
+    book = request.accounts.tickets
+    accept = partial(book.accept, mails=request.mails)
+    use = accept if kind == tickets.INVITATION else book.set_password
+    try:
+        person = await use(request.segments[0], hashed, request.now)
+    except NotAllowedError:
+        return await _form(request, ticket, status=409, in_use=True)
+    if person is None:  # used by another request meanwhile
+        raise page_errors.lien_perime()
+    _, cookie = await sessions.begin_session(request.context, person, request.now)
+    return see_other(_ACCOUNT, cookie)
+
+
+async def _ticket(request: PageRequest, kind: str) -> Ticket:
+    ticket = await request.accounts.tickets.find(request.segments[0], kind, request.now)
+    if ticket is None or not ticket.account:
+        raise page_errors.lien_perime()
+    return ticket
+
+
+async def _own_confirmation(request: PageRequest) -> Ticket:
+    ticket = await _ticket(request, tickets.CONFIRMATION)
+    if request.session is None or request.session.person.id != ticket.person:
+        raise page_errors.lien_perime()
+    return ticket
+
+
+async def _takes_over(request: PageRequest, ticket: Ticket) -> bool:
+    """Whether a link for another password takes the account from whoever used the address without confirming it."""
+    if ticket.kind != tickets.PASSWORD or ticket.mail == tickets.NO_MAIL:
+        return False
+    person = await request.accounts.person_by_email(ticket.email)
+    return person is not None and not person.confirmed and await request.accounts.is_alone(person)
+
+
+async def _form(
+    request: PageRequest,
+    ticket: Ticket,
+    *,
+    status: int = 200,
+    wrong: str = "",
+    in_use: bool = False,
+) -> Response:
+    account = await request.accounts.get(ticket.account)
+    return page(
+        request, "one_time_link.html",
+        status=status, ticket=ticket, account=account, wrong=wrong, in_use=in_use,
+        takes_over=await _takes_over(request, ticket),
+    )  # fmt: skip

@@ -1,4 +1,9 @@
-"""The operation of an account, and the services of its pages: mail and payments, where the settings have them."""
+"""The operation of an account, and the services of its pages: mail and payments, where the settings have them.
+
+GET /api/v1/compte says what an organisation may do, and what it has done (contract D15). It is free and not metered, so
+that a client can ask before it spends; only the burst limit applies. The resource is for accounts only: without a valid
+key it is 401 `compte_requis` (§7), for a visitor and for an invalid key alike, since a visitor has nothing to see.
+"""
 
 from typing import Final
 
@@ -14,7 +19,6 @@ from serve.access.context import ServerContext
 from serve.contract.answers import Quota
 from serve.contract.feature import Feature, OpenFeature
 from serve.contract.operation import Operation
-from serve.features.account import answers
 from serve.features.account.answers import (
     Cle,
     Compte,
@@ -124,7 +128,7 @@ FEATURE: Final = Feature(
     (
         Operation(
             "readAccount", "/api/v1/compte", "compte", "account", "Account",
-            compte, answers.Compte, place=170, account=True, headers=["Vary"],
+            compte, Compte, place=170, account=True, headers=["Vary"],
         ),
     ),
     open_account,

@@ -5,7 +5,6 @@ from typing import Final
 from serve.contract.feature import Feature
 from serve.contract.operation import Link, Operation
 from serve.features.changes import answers, modifications, watch
-from serve.features.changes.watch import prepare_watch
 from serve.request import json_body
 
 _PATH: Final = "/api/v1/modifications"
@@ -21,7 +20,7 @@ FEATURE: Final = Feature(
         ),
         Operation(
             "watchChanges", _PATH, "modifications", "body", "Companies",
-            prepare_watch, answers.ModificationsSuivies, place=90,
+            watch.prepare_watch, answers.ModificationsSuivies, place=90,
             method="POST", account=True, body=watch.DemandeModifications, bodies=watch.BODIES,
             largest=json_body.LARGEST,
             headers=["X-Donnees-Version"],

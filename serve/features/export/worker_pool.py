@@ -1,10 +1,15 @@
-"""The pool of processes that make the files of exports.
+"""The pool of processes that make the files of exports, and the folders of these files.
 
 A few processes are started when they are needed, and kept for some minutes. A thread per process waits for it, so the
 event loop never does. A request waits for a free process for a limited time, and a file may take a
 limited time. A time-out, a client that disconnected or the end of the server kills the process:
 nothing else would stop it, and the next request starts another one. The finished file is unlinked
 before it is returned, so it disappears with its last reader.
+
+Each serving process locks a folder of its own below the spool and removes it at its end. The folder of a killed process
+has no lock any more, and the next process that starts removes it. So no file outlives its process for long, whichever
+process died. The folder also has a note for each export under way, an empty file: the notes of dead processes say which
+exports ended with them.
 """
 
 import asyncio
@@ -30,97 +35,6 @@ from serve.features.export import worker as export_process
 from serve.features.export.workbook.export_data import ExportRequest, ExportResult
 from serve.features.export.worker import ExportFailure, ExportJob
 
-_PREFIX: Final = "serveur-"
-_NOTE: Final = ".note"
-
-
-class TempFiles:
-    """The folder of this process below `root`, from `open` or the first `folder` until `close`."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._own: Path | None = None
-        self._lock = -1
-
-    def open(self) -> Sequence[str]:
-        """Remove the folders of dead processes, and make the folder of this one; return their notes.
-
-        Raises:
-            OSError: the folder cannot be made.
-        """
-        notes: list[str] = []
-        if self._own is not None and not self._own.is_dir():  # a cleaner has removed it
-            os.close(self._lock)
-            self._own = None
-        if self._own is not None:
-            return notes
-        self._root.mkdir(parents=True, exist_ok=True)
-        # Without the lock on `root`, another process could remove the new folder before it is locked.
-        with _hold_lock(self._root):
-            for other in self._root.glob(f"{_PREFIX}*"):
-                notes += _remove_if_dead(other)
-            own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._root))
-            self._lock = os.open(own, os.O_RDONLY)
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self._own = own
-        return notes
-
-    def folder(self) -> Path:
-        """Make an empty folder, which the caller removes.
-
-        Raises:
-            OSError: the folder cannot be made.
-        """
-        self.open()
-        assert self._own is not None
-        return Path(tempfile.mkdtemp(dir=self._own))
-
-    def note(self, name: str) -> None:
-        """Leave a note, until `forget` or `close`. Raises OSError."""
-        self.open()
-        assert self._own is not None
-        (self._own / f"{name}{_NOTE}").touch()
-
-    def forget(self, name: str) -> None:
-        """Remove a note. Raises OSError."""
-        if self._own is not None:
-            (self._own / f"{name}{_NOTE}").unlink(missing_ok=True)
-
-    def close(self) -> None:
-        """Remove the folder of this process and its content."""
-        if self._own is not None:
-            shutil.rmtree(self._own, ignore_errors=True)
-            os.close(self._lock)
-            self._own = None
-
-
-@contextmanager
-def _hold_lock(folder: Path) -> Iterator[None]:
-    lock = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
-
-
-def _remove_if_dead(folder: Path) -> list[str]:
-    """Remove the folder of a process that is dead; return its notes."""
-    try:
-        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:  # whoever else writes to the spool has left something of that name
-        return []
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        notes = [path.name.removesuffix(_NOTE) for path in folder.glob(f"*{_NOTE}")]
-        shutil.rmtree(folder, ignore_errors=True)
-        return notes
-    except BlockingIOError:
-        return []  # its process lives
-    finally:
-        os.close(lock)
-
-
 # Seconds to wait for a free process and for its file; a full workbook takes about three.
 WAITING: Final = 60.0
 MAKING: Final = 120.0
@@ -130,6 +44,9 @@ LOOKING: Final = 0.25
 KEPT: Final = 60.0
 
 _NAME: Final = "export"
+# The folder of a serving process below the spool, and the note of an export under way in it.
+_PREFIX: Final = "serveur-"
+_NOTE: Final = ".note"
 
 _log: Final = logging.getLogger("serve.features.export.worker_pool")
 
@@ -354,3 +271,90 @@ class Exporter:
     at_once: int
     abandoned: int
     now: Callable[[], datetime]
+
+
+class TempFiles:
+    """The folder of this process below `root`, from `open` or the first `folder` until `close`."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._own: Path | None = None
+        self._lock = -1
+
+    def open(self) -> Sequence[str]:
+        """Remove the folders of dead processes, and make the folder of this one; return their notes.
+
+        Raises:
+            OSError: the folder cannot be made.
+        """
+        notes: list[str] = []
+        if self._own is not None and not self._own.is_dir():  # a cleaner has removed it
+            os.close(self._lock)
+            self._own = None
+        if self._own is not None:
+            return notes
+        self._root.mkdir(parents=True, exist_ok=True)
+        # Without the lock on `root`, another process could remove the new folder before it is locked.
+        with _hold_lock(self._root):
+            for other in self._root.glob(f"{_PREFIX}*"):
+                notes += _remove_if_dead(other)
+            own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._root))
+            self._lock = os.open(own, os.O_RDONLY)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._own = own
+        return notes
+
+    def folder(self) -> Path:
+        """Make an empty folder, which the caller removes.
+
+        Raises:
+            OSError: the folder cannot be made.
+        """
+        self.open()
+        assert self._own is not None
+        return Path(tempfile.mkdtemp(dir=self._own))
+
+    def note(self, name: str) -> None:
+        """Leave a note, until `forget` or `close`. Raises OSError."""
+        self.open()
+        assert self._own is not None
+        (self._own / f"{name}{_NOTE}").touch()
+
+    def forget(self, name: str) -> None:
+        """Remove a note. Raises OSError."""
+        if self._own is not None:
+            (self._own / f"{name}{_NOTE}").unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Remove the folder of this process and its content."""
+        if self._own is not None:
+            shutil.rmtree(self._own, ignore_errors=True)
+            os.close(self._lock)
+            self._own = None
+
+
+@contextmanager
+def _hold_lock(folder: Path) -> Iterator[None]:
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _remove_if_dead(folder: Path) -> list[str]:
+    """Remove the folder of a process that is dead; return its notes."""
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:  # whoever else writes to the spool has left something of that name
+        return []
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        notes = [path.name.removesuffix(_NOTE) for path in folder.glob(f"*{_NOTE}")]
+        shutil.rmtree(folder, ignore_errors=True)
+        return notes
+    except BlockingIOError:
+        return []  # its process lives
+    finally:
+        os.close(lock)

@@ -1,4 +1,7 @@
-"""The operations of a record, and the answer of GET /api/v1/identifiants/{valeur}: the companies with a number (X6)."""
+"""The operations of a record, and two of their answers: a company (§4.5), and the companies with a number (X6).
+
+`groupe` answers the third. A record without its statements (`identite`) is a tool of assistants.
+"""
 
 from dataclasses import replace
 from functools import partial
@@ -27,6 +30,14 @@ from serve.generation.open_generation import OpenGeneration
 from serve.request.values import check_identifier
 from shards.codec import record
 from shards.search import company_numbers
+
+LONGEST_NUMBER: Final = 120  # with its label, and the name of its court or register
+VALEUR: Final = replace(
+    ID, name="valeur", text="valeur", example="GB09418436", longest=LONGEST_NUMBER
+)
+# A number without a match is compared with its neighbours in 25 countries: about 30 ms.
+_MICROSECONDS: Final = 30_000.0
+_PATH: Final = "/api/v1/identifiants/{valeur}"
 
 
 def societe(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
@@ -89,15 +100,6 @@ def _prepare_record(
 
     cost = RECORD_CREDITS if served else 0
     return PreparedCall(run, tag, headers, company, cost, preview)
-
-
-LONGEST_NUMBER: Final = 120  # with its label, and the name of its court or register
-VALEUR: Final = replace(
-    ID, name="valeur", text="valeur", example="GB09418436", longest=LONGEST_NUMBER
-)
-# A number without a match is compared with its neighbours in 25 countries: about 30 ms.
-_MICROSECONDS: Final = 30_000.0
-_PATH: Final = "/api/v1/identifiants/{valeur}"
 
 
 def identifiants(

@@ -1,4 +1,8 @@
-"""The operations of the reference lists."""
+"""The public lists: countries, sectors, sub-sectors, with their counts (§2.5, §4.1 to §4.3), and the sources (X9).
+
+They are answered from the generation's reference, without touching a shard, and are the same for every caller: keys
+are not even read (A2), and any cache may keep the lists (G8).
+"""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
@@ -11,7 +15,6 @@ from serve.contract.declaration import AnswerObject
 from serve.contract.feature import Feature
 from serve.contract.operation import Link, Operation
 from serve.contract.parameters import PAYS, SECTEUR, VERSION
-from serve.features.reference import answers
 from serve.features.reference.answers import (
     FichierSource,
     Licence,
@@ -45,6 +48,8 @@ SOURCES: Final = (PAYS, VERSION)
 _CACHED: Final = {"Cache-Control": "public, max-age=300"}
 _TABLES: Final = {COMPANIES: "societes"}
 _DIGITS: Final = 4  # of a share
+_FIRST_COUNTRY: Final = "$response.body#/pays/0/iso2"
+_FIRST_SECTOR: Final = "$response.body#/secteurs/0/slug"
 
 
 class ListContent(NamedTuple, Generic[A_co]):
@@ -236,10 +241,6 @@ def _source(register_import: RegisterImport, iso2: str) -> SourceDeDonnees:
     )
 
 
-_FIRST_COUNTRY: Final = "$response.body#/pays/0/iso2"
-_FIRST_SECTOR: Final = "$response.body#/secteurs/0/slug"
-
-
 def _companies(**given: str) -> Link:
     """A search by values of the first entry of a list."""
     return Link("companies", "searchCompanies", given)
@@ -250,12 +251,12 @@ FEATURE: Final = Feature(
     (
         Operation(
             "listCountries", "/api/v1/pays", "pays", "list", "Lists",
-            pays, answers.ListePays, place=10,
+            pays, ListePays, place=10,
             tool="list_countries", parameters=parameters.PINNED, links=[_companies(pays=_FIRST_COUNTRY)],
         ),
         Operation(
             "listSectors", "/api/v1/secteurs", "secteurs", "list", "Lists",
-            secteurs, answers.ListeSecteurs, place=20,
+            secteurs, ListeSecteurs, place=20,
             tool="list_sectors", parameters=SECTORS,
             links=[
                 _companies(secteur=_FIRST_SECTOR),
@@ -264,7 +265,7 @@ FEATURE: Final = Feature(
         ),
         Operation(
             "listSubSectors", "/api/v1/sous-secteurs", "sous-secteurs", "list", "Lists",
-            sous_secteurs, answers.ListeSousSecteurs, place=30,
+            sous_secteurs, ListeSousSecteurs, place=30,
             tool="list_subsectors", parameters=SUB_SECTORS,
             links=[
                 _companies(
@@ -275,7 +276,7 @@ FEATURE: Final = Feature(
         ),
         Operation(
             "listSources", "/api/v1/sources", "sources", "list", "Lists",
-            sources, answers.ListeSources, place=40,
+            sources, ListeSources, place=40,
             tool="list_sources", parameters=SOURCES, links=[_companies(pays=_FIRST_COUNTRY)],
         ),
     ),

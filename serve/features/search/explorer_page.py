@@ -93,7 +93,7 @@ async def figures(request: PageRequest) -> Response:
             request,
             "figures.html",
             bars=explorer_filters.facet_bars(request, form, generation.reference, counts),
-            pickers=explorer_filters.of_search(request, generation, form, options),
+            pickers=explorer_filters.pickers(request, generation, form, options),
             kept=[pair for pair in form.pairs() if pair[0] not in explorer_filters.PICKED],
             back=form.href(),
         )
@@ -245,7 +245,7 @@ def _frame_values(
         "names": formatting.labels(request, generation.reference),
         "sub_sectors": formatting.sub_sector_names(request, generation.reference),
         "rows": ROWS,
-        "pickers": explorer_filters.of_search(request, generation, form, options),
+        "pickers": explorer_filters.pickers(request, generation, form, options),
         "uncounted": None in options.values(),
         "chips": restrictions,
         "search_title": explorer_filters.search_title(request, restrictions),

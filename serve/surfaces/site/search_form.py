@@ -6,7 +6,7 @@ changed, in one spelling, however often and however spelt the parameter came.
 
 The fields of the form come from the declaration of the parameters. Bounds on a column are side by side under one
 heading, with the flag that belongs to them; a list is one field. Places and states are lists to choose from
-(`filter_options` of the search), `q` is the box above.
+(`explorer_filters` of the search), `q` is the box above.
 """
 
 from collections.abc import Callable, Mapping, Sequence

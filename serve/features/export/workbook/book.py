@@ -97,7 +97,7 @@ def _write(book: Book, data: ExportData, labels: Labels, watch: _Watch) -> None:
     sheet(labels("sectors"), "scope", lambda s: export_sheets.by_sector(s, data, labels))
     sheet(labels("list"), "list", lambda s: list_sheets.liste(s, data, labels, comptes))
     sheet(labels("contacts"), "list", lambda s: list_sheets.contacts(s, data, labels))
-    companies = company_accounts.of_sheets(data, comptes)
+    companies = company_accounts.accounts_of_sheets(data, comptes)
     for name, write in _SIDE_BY_SIDE.items():
         sheet(
             labels(name), "comptes", partial(write, data=data, labels=labels, companies=companies)

@@ -9,8 +9,7 @@ from typing import Any, Final, Literal
 
 from xlsxwriter.format import Format
 
-from serve.features.export.workbook import sheet as cells
-from serve.features.export.workbook.sheet import Sheet
+from serve.features.export.workbook.sheet import ACCENT, CONTRAST, DARK, GREY, WHOLE_FORMAT, Sheet
 
 # More bars in one chart cannot be read.
 MOST_BARS: Final = 12
@@ -84,17 +83,17 @@ def bars(
             "name": value.title,
             "categories": cell_range(label),
             "values": cell_range(value),
-            "fill": {"color": cells.ACCENT},
+            "fill": {"color": ACCENT},
             "gap": 45,
-            "data_labels": {"value": True, "num_format": cells.WHOLE_FORMAT,
-                            "font": {"size": 9, "color": cells.GREY}},
+            "data_labels": {"value": True, "num_format": WHOLE_FORMAT,
+                            "font": {"size": 9, "color": GREY}},
         }
     )  # fmt: skip
     chart.set_title({"name": title, "overlay": False,
-                     "name_font": {"size": 12, "color": cells.DARK}})  # fmt: skip
+                     "name_font": {"size": 12, "color": DARK}})  # fmt: skip
     chart.set_legend({"none": True})
     chart.set_y_axis({"reverse": True, "num_font": {"size": 9},
-                      "line": {"color": cells.GREY}, "major_tick_mark": "none"})  # fmt: skip
+                      "line": {"color": GREY}, "major_tick_mark": "none"})  # fmt: skip
     chart.set_x_axis({"visible": False, "major_gridlines": {"visible": False}})
     chart.set_chartarea({"border": {"none": True}})
     chart.set_size({"width": _CHART_WIDTH, "height": 90 + _BAR_HEIGHT * rows})
@@ -116,7 +115,7 @@ def columns(
     """
     chart = sheet.book.chart("column")
     last = len(years)
-    colored = list(zip(series, (cells.ACCENT, cells.CONTRAST), strict=False))
+    colored = list(zip(series, (ACCENT, CONTRAST), strict=False))
     # The axis is reversed, and with it the order of the bars of a year.
     for (name, row, _), color in reversed(colored):
         chart.add_series(

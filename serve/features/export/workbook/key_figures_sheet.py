@@ -1,7 +1,7 @@
 """The sheet of key figures: a row per company with a sheet, five years in euros, ratios as formulas.
 
 Years are counted back from the last one of each company (N). A ratio is one formula for the whole column
-(ratio_formulas.general_formula), over cells of its own row: it survives sorting and copying. The lines that only
+(company_accounts.general_formula), over cells of its own row: it survives sorting and copying. The lines that only
 ratios need stand in closed columns at the right. Growth compares at the rate of the last year, in the
 currency of the accounts.
 """
@@ -14,11 +14,10 @@ from xlsxwriter.utility import xl_col_to_name, xl_rowcol_to_cell
 
 from serve.contract import company_fields, seed_tables
 from serve.features.export.workbook import company_accounts, table_sheet
-from serve.features.export.workbook import sheet as cells
 from serve.features.export.workbook.company_accounts import YEARS, CompanyAccounts, label
 from serve.features.export.workbook.export_data import ExportData
 from serve.features.export.workbook.labels import Labels
-from serve.features.export.workbook.sheet import Sheet, link_target
+from serve.features.export.workbook.sheet import ACCENT, Sheet, link_target
 from serve.features.export.workbook.table_sheet import IDENTITY, TableColumn, company_column
 from shards.ratios.ratio_table import MONTHS, Ratio, chart_lines, ratios
 
@@ -59,7 +58,7 @@ class _KeyFigures:
             TableColumn.of_company(company_column(name, labels), data, rows)
             for name in (*IDENTITY, "secteur")
         ]
-        # The columns of the values by (name, years before), as ratio_formulas asks for them.
+        # The columns of the values by (name, years before), as `general_formula` asks for them.
         self._places: dict[tuple[str, int], int] = {}
         self.trends: list[tuple[int, int]] = []
         self._add_column(
@@ -192,7 +191,7 @@ def _sparklines(sheet: Sheet, first: int, trend: int, rows: int) -> None:
     options = {
         "location": [xl_rowcol_to_cell(row, trend) for row in range(1, rows + 1)],
         "range": [f"{name}{start}{row + 1}:{stop}{row + 1}" for row in range(1, rows + 1)],
-        "series_color": cells.ACCENT,
+        "series_color": ACCENT,
         "negative_points": True,
         "last_point": True,
         "axis": True,

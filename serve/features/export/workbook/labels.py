@@ -1,6 +1,7 @@
-"""The texts of a workbook in French and English (labels.csv), with its numbers and days.
+"""The texts of a workbook in French and English (labels.csv), numbers and days, and the filters of a search in words.
 
-They are names of sheets, headings and explanations; the data stay French (F11).
+The texts are names of sheets, headings and explanations; the data stay French (F11). `filter_lines` leaves out the
+filters that have their defaults.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +20,8 @@ from shards.query import Query
 LANGUAGES: Final = ("fr", "en")
 
 TEXTS: Final = read_texts(Path(__file__).with_name("labels.csv"))
+
+_SHOWN: Final = 20  # values of one filter
 
 
 class Labels:
@@ -60,9 +63,6 @@ class Labels:
         '21 novembre 2026'
         """
         return notation.date(f"{moment:%Y-%m-%d}", self.lang)
-
-
-_SHOWN: Final = 20  # values of one filter
 
 
 def filter_lines(

@@ -12,12 +12,11 @@ from typing import Any, Final
 
 from serve.contract import company_fields
 from serve.contract.files import OwnLine
-from serve.features.export.workbook import sheet as cells
 from serve.features.export.workbook import table_sheet
 from serve.features.export.workbook.company_accounts import CompanyAccounts, line_label
 from serve.features.export.workbook.export_data import ExportData
 from serve.features.export.workbook.labels import Labels
-from serve.features.export.workbook.sheet import Sheet, clean, shorten
+from serve.features.export.workbook.sheet import BAR, Sheet, clean, shorten
 from serve.features.export.workbook.table_sheet import (
     IDENTITY,
     PRINTED,
@@ -40,7 +39,7 @@ _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d{0,9})(?:\.\d{0,3}[1-9])?")
 
 
 def liste(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, str]) -> None:
-    """Write Liste: every public field, and what is made of some of them (list_columns.py), or what is wanted.
+    """Write Liste: every public field, and what is made of some of them (table_sheet.py), or what is wanted.
 
     The name of a company links to the sheet with its statements; `comptes` has their names by row.
     """
@@ -51,7 +50,7 @@ def liste(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, 
     table_sheet.write(sheet, "societes", tabled, comptes, count=last)
     for col, column in enumerate(columns):
         if column.name in _BARS:
-            bar = {"type": "data_bar", "bar_color": cells.BAR, "bar_solid": True}
+            bar = {"type": "data_bar", "bar_color": BAR, "bar_solid": True}
             sheet.raw.conditional_format(1, col, max(1, last), col, bar)
     sheet.raw.print_area(0, 0, last, len(wanted or PRINTED) - 1)
 

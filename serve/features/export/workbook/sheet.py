@@ -1,8 +1,14 @@
-"""A workbook and its sheets while they are written, on top of xlsxwriter.
+"""A workbook and its sheets while they are written, on top of xlsxwriter: formats, texts that are safe, cells.
 
-A text never becomes a formula, a number or a link by accident (F9): xlsxwriter's conversions are off,
-and the function that writes a cell decides its type, not the value. xlsxwriter keeps all cells until
-`close`, since Excel tables need them: a list of 10 000 rows has half a million.
+Headings are dark blue, each row has a hairline below it, links are blue. Numbers and dates are stored as numbers, so
+every reader sees them in the notation of their locale.
+
+A text never becomes a formula, a number or a link by accident (F9): xlsxwriter's conversions are off, and the function
+that writes a cell decides its type, not the value. A cell holds at most 32 767 UTF-16 units of XML 1.0 characters
+(contract F8, F9). xlsxwriter cuts a longer text and escapes other characters as `_x0001_`, which only Excel reads back;
+so texts are cut and cleaned here, where the changes can be counted.
+
+xlsxwriter keeps all cells until `close`, since Excel tables need them: a list of 10 000 rows has half a million.
 """
 
 import re
@@ -371,7 +377,7 @@ class Sheet:
         self.raw.write_string(row, col, fit, style)
 
     def link(self, row: int, col: int, target: str, shown: str, style: Format) -> None:
-        """A text that links to `target` (cells.py), or a text of a list if the sheet cannot have this link."""
+        """A text that links to `target` (`link_target`), or a text of a list if the sheet cannot have this link."""
         fit, quoted = self.fit(shown, style)
         if self._links < MOST_LINKS and not self.raw.write_url(row, col, target, quoted, fit):
             self._links += 1

@@ -15,10 +15,9 @@ from xlsxwriter.utility import xl_col_to_name
 from serve.contract import statement_table
 from serve.contract.statement_table import StatementRow, currencies_of, rows_by_section
 from serve.features.export.workbook import chart_table, company_accounts
-from serve.features.export.workbook import labels as filter_lines
 from serve.features.export.workbook.company_accounts import CompanyAccounts, label
 from serve.features.export.workbook.export_data import ExportData
-from serve.features.export.workbook.labels import Labels
+from serve.features.export.workbook.labels import Labels, country_names
 from serve.features.export.workbook.sheet import Sheet, link_target
 from shards.ratios.ratio_table import Ratio
 
@@ -66,7 +65,7 @@ def _head(
     sheet: Sheet, data: ExportData, row: int, labels: Labels, currencies: Sequence[str]
 ) -> None:
     look = sheet.styles
-    names = filter_lines.country_names(data.reference, labels)
+    names = country_names(data.reference, labels)
     company = {name: values[row] for name, values in data.columns.items()}
     about = [company["id"], names[company["iso2"]], company["ville"], company["forme"]]
     unit = (

@@ -1,4 +1,8 @@
-"""A long list as a sheet: a header, rows, and the Excel table over both.
+"""A long list as a sheet: its columns, a header, rows, and the Excel table over header and rows.
+
+The columns of the sheet Liste are the fields that the request names (X7), or always the same: first those that are
+printed, then the other public fields in the order of `Societe`, then the raw values of which others are made: amounts
+before they are multiplied, codes, texts that another column has in words. The raw columns are grouped and closed.
 
 The kind of a column chooses the function that writes its cells, once for all rows.
 """
@@ -49,8 +53,23 @@ _AFTER: Final = {
     "exercice_actif": "total_actif",
 }
 
+_JOIN: Final = "; "  # between the texts of a list
+# Bands that have a number format; Excel takes some 200 in a workbook. Others are texts.
+_BANDS: Final = 100
+# The width of a column follows the longest value in the first rows, within these bounds.
+_SAMPLE: Final = 300
+_NARROWEST: Final = 8.0
+_WIDEST: Final = 44.0
+_WIDTHS: Final = {company_fields.AMOUNT: 18.0, company_fields.DATE: 11.0, company_fields.LINK: 30.0,
+                  HEADCOUNT: 16.0}  # fmt: skip
+_RIGHT: Final = (company_fields.WHOLE, company_fields.AMOUNT, company_fields.YEAR, HEADCOUNT)
+# Names of companies lead to their sheets.
+NAME: Final = "nom"
+
 # A function from a language, an export and some of its rows to the values of a column.
 Values = Callable[[str, ExportData, range], Sequence[Any]]
+# A function that writes the values of a column below the header; None is no cell.
+ColumnWriter = Callable[[Sheet, int, Sequence[Any]], None]
 
 
 class Band(NamedTuple):
@@ -240,23 +259,6 @@ _OWN_VALUES: Final[Mapping[str, Values]] = {
     "sous_secteur": _sub_sectors,
     "nace_libelle": _activities,
 }
-
-
-# A function that writes the values of a column below the header; None is no cell.
-ColumnWriter = Callable[[Sheet, int, Sequence[Any]], None]
-
-_JOIN: Final = "; "  # between the texts of a list
-# Bands that have a number format; Excel takes some 200 in a workbook. Others are texts.
-_BANDS: Final = 100
-# The width of a column follows the longest value in the first rows, within these bounds.
-_SAMPLE: Final = 300
-_NARROWEST: Final = 8.0
-_WIDEST: Final = 44.0
-_WIDTHS: Final = {company_fields.AMOUNT: 18.0, company_fields.DATE: 11.0, company_fields.LINK: 30.0,
-                  HEADCOUNT: 16.0}  # fmt: skip
-_RIGHT: Final = (company_fields.WHOLE, company_fields.AMOUNT, company_fields.YEAR, HEADCOUNT)
-# Names of companies lead to their sheets.
-NAME: Final = "nom"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from serve.contract.errors import CODES
 from serve.contract.parameters import Parameter
 from serve.contract.text import Lang
 from serve.features.changes import modifications
-from serve.features.reference import operations as lists
+from serve.features.reference.operations import SECTORS, SUB_SECTORS
 from serve.http.reply import EXPOSED
 from serve.request import place_names
 from serve.surfaces.docs import document, responses
@@ -87,8 +87,8 @@ def test_every_reference_leads_somewhere_and_every_component_is_used() -> None:
 def test_the_parameters_of_an_operation_are_those_that_its_parser_takes() -> None:
     """§4"""
     assert _names("/api/v1/pays") == ["version"]
-    assert _names("/api/v1/secteurs") == list(parameters.names(lists.SECTORS))
-    assert _names("/api/v1/sous-secteurs") == list(parameters.names(lists.SUB_SECTORS))
+    assert _names("/api/v1/secteurs") == list(parameters.names(SECTORS))
+    assert _names("/api/v1/sous-secteurs") == list(parameters.names(SUB_SECTORS))
     assert _names("/api/v1/societes") == list(parameters.names(parameters.SEARCH))
     assert _names("/api/v1/export") == list(parameters.names(parameters.EXPORT))
     assert _names("/api/v1/societes/{iso}/{id}") == ["iso", "id", "version"]
