@@ -77,7 +77,6 @@ def test_no_text_is_left_that_no_sheet_uses() -> None:
         {
             node.value
             for path in folder.rglob("*.py")
-            if path.name != "labels.py"
             for node in ast.walk(ast.parse(path.read_text()))
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         }
