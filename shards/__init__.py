@@ -7,6 +7,5 @@ the compiled engine that answers it, `ratios` the formulas over accounts, `error
 memory that both programs may take. The commands are in README.md.
 
 Capabilities stand on this core: `suggest`, `matching`, `analyses`, `changes`, `mirror`. The core knows none of them,
-and they do not know each other, except that a mirror checks and compares what it fetches. `describe` is the text that
-the commands print.
+and they do not know each other, except that a mirror checks and compares what it fetches.
 """

@@ -23,7 +23,7 @@ from shards.generations import reference as references
 from shards.generations.reference import CellCount, Pays, Reference, Secteur, SousSecteur
 from shards.query import STATES
 from shards.ratios import accounts
-from shards.ratios.last_year import LastYearRatios
+from shards.ratios.accounts import LastYearRatios
 from shards.ratios.ratio_table import stored_codes
 from shards.writing import writer
 from shards.writing.name_index import FormerNames

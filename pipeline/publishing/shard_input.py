@@ -8,7 +8,7 @@ merge writes no file. Blocks are compressed lightly, since a run is read twice a
 Texts and numbers go from Polars to NumPy without becoming Python objects. Polars renders records and statements, a
 block at a time, to the same bytes as `record.encode` and orjson, which write JSON alike: shortest floats, the same
 escapes. For ratios, the statement lines become one array per line of the chart and year, a block of companies at a
-time; the formulas are evaluated over these arrays (`shards.ratios.last_year`).
+time; the formulas are evaluated over these arrays (`shards.ratios.accounts`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,8 +35,8 @@ from shards.codec.codes import DistinctValues
 from shards.codec.strings import END, Texts
 from shards.format import DATE_NULL, EFFECTIF_NULL
 from shards.query import STATES
-from shards.ratios import last_year
-from shards.ratios.last_year import LastYearRatios, YearFigures
+from shards.ratios import accounts
+from shards.ratios.accounts import LastYearRatios, YearFigures
 from shards.ratios.ratio_table import chart_lines
 from shards.writing.name_index import FormerNames
 from shards.writing.writer import Columns
@@ -357,7 +357,7 @@ def last_year_ratios(lines: pl.DataFrame, rates: pl.DataFrame) -> LastYearRatios
     """
     parts = [_block_ratios(block, rates) for block in _year_blocks(lines)]
     if not parts:
-        return last_year.NO_RATIOS
+        return accounts.NO_RATIOS
     return LastYearRatios(
         {name: np.concatenate([part.arrays[name] for part in parts]) for name in parts[0].arrays}
     )
@@ -380,7 +380,7 @@ def _block_ratios(block: pl.DataFrame, rates: pl.DataFrame) -> LastYearRatios:
     known = block.filter(pl.col("code").is_not_null() & pl.col("valeur").is_not_null())
     currencies = _currencies(known, heads, rates)
     last, before = (_year_figures(known, currencies, age) for age in (0, 1))
-    return last_year.compute(heads["last"].to_numpy().astype(format.U2), last, before)
+    return accounts.compute_last_year(heads["last"].to_numpy().astype(format.U2), last, before)
 
 
 def _currencies(known: pl.DataFrame, heads: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:

@@ -20,8 +20,7 @@ from serve.contract.errors import ApiError
 from serve.contract.record_answers import Droits, Fiche
 from serve.contract.search_answers import Recherche, TexteVoulu
 from shards.codec import record as codec
-from shards.suggest.proposals import ProposedSearch
-from shards.suggest.spelling import NearestText
+from shards.suggest.proposals import NearestText, ProposedSearch
 
 _REFUSED_KEY: Final = 401
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})

@@ -1,4 +1,4 @@
-"""The annual accounts of one company as figures by year, and the ratios of each year.
+"""Annual accounts as figures by year, and the ratios of each year: of one company, and of many at once.
 
 Statement lines are those of contract E5. Lines of a group (codes ending in `Consolidated`) are not
 those of the company. A year whose lines are of several currencies has no figures: nothing in it may
@@ -7,15 +7,28 @@ be divided by anything else.
 
 import csv
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from seeds import TABLES
-from shards.ratios.ratio_table import MONTHS, YEAR_MONTHS, Formula, Lookup, Ratio, ratios
+from shards import format
+from shards.ratios.ratio_table import (
+    MONTHS,
+    YEAR_MONTHS,
+    Formula,
+    Lookup,
+    Ratio,
+    ordered_codes,
+    ratios,
+    stored_codes,
+)
 
 _EURO: Final = "EUR"
 
@@ -195,6 +208,115 @@ def _lacking_value(
         row = known.get((year - term.years_before, term.name))
         names |= dict.fromkeys((row.lacking if row else ()) or (term.name,))
     return RatioValue(None, "poste_absent", tuple(names))
+
+
+# -- the last year of many companies at once, as the build stores it (FORMAT.md §6) -------------
+
+# The same formulas over arrays with one entry per company; NaN stands for a line that was not filed, and for a ratio
+# without a value.
+
+Figures = NDArray[np.float64]
+# The figures of a year by line of the chart.
+Lines = Mapping[str, Figures]
+
+
+@dataclass(frozen=True, slots=True)
+class LastYearRatios:
+    """The arrays of the table `ratio`: the year, and each ratio by its code; one entry per company."""
+
+    arrays: Mapping[str, NDArray[np.uint16] | Figures]
+
+    def orders(self) -> dict[str, NDArray[np.uint32]]:
+        """The further arrays of the table: the numbers of the companies that have a ratio, and where these end.
+
+        They ascend by the ratio, equal ones by number; ratio by ratio in the order of `ordered_codes`.
+        """
+        found = []
+        for code in ordered_codes():
+            values = self.arrays[code]
+            known = np.flatnonzero(~np.isnan(values))
+            found.append(known[np.argsort(values[known], kind="stable")])
+        numbers, ends = np.concatenate(found), np.cumsum([len(one) for one in found])
+        arrays = (numbers.astype(format.U4), ends.astype(format.U4))
+        return dict(zip(format.RATIO_ORDERS, arrays, strict=True))
+
+
+NO_RATIOS: Final = LastYearRatios(
+    MappingProxyType(
+        {format.YEARS.decode(): np.empty(0, format.U2)}
+        | {code: np.empty(0, format.F8) for code in stored_codes()}
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class YearFigures:
+    """The lines of one year of many companies.
+
+    Attributes:
+        lines: a line that nobody filed may lack.
+        rates: euros per unit of the currency of each company's year; NaN without a rate.
+        comparable: whether the currency is that of the year before.
+    """
+
+    lines: Lines
+    rates: Figures
+    comparable: NDArray[np.bool_]
+
+
+def compute_last_year(
+    years: NDArray[np.uint16], last: YearFigures, before: YearFigures
+) -> LastYearRatios:
+    """The ratios of `last`, where `before` has the accounts of the year before it.
+
+    Args:
+        years: the last year of each company, 0 for none.
+    """
+    unknown = np.full(len(years), np.nan)
+    earlier = _ratio_arrays(before, {}, unknown)
+    found = _ratio_arrays(last, {**before.lines, **earlier}, unknown)
+    stored = {code: found[code] for code in stored_codes()}
+    return LastYearRatios({format.YEARS.decode(): years.astype(format.U2), **stored})
+
+
+def _ratio_arrays(figures: YearFigures, before: Lines, unknown: Figures) -> dict[str, Figures]:
+    known: dict[str, Figures] = {}
+    compared = {name: np.where(figures.comparable, found, np.nan) for name, found in before.items()}
+
+    def lookup(name: str, years_before: int) -> Figures:
+        if years_before:
+            return compared.get(name, unknown)
+        return (known if name[0].islower() else figures.lines).get(name, unknown)
+
+    said = figures.lines.get(MONTHS, unknown)
+    months = np.where(said > 0, said, YEAR_MONTHS)
+    for ratio in ratios().values():
+        found = _quotient(ratio, lookup, figures.rates)
+        known[ratio.code] = found * (YEAR_MONTHS / months) ** ratio.annual
+    return known
+
+
+def _quotient(ratio: Ratio, lookup: Callable[[str, int], Figures], rates: Figures) -> Figures:
+    found = _sums(ratio.numerator, lookup)
+    if ratio.denominator is not None:
+        below = _sums(ratio.denominator, lookup)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = ratio.factor * found / np.where(below > 0, below, np.nan)
+    return (found * rates if ratio.unite == "EUR" else found) + 0.0
+
+
+def _sums(formula: Formula, lookup: Callable[[str, int], Figures]) -> Figures:
+    """The first alternative whose lines were all filed, company by company."""
+    found: Figures | None = None
+    for terms in formula.alternatives:
+        total: Figures | float = 0.0
+        for term in terms:
+            figure = lookup(term.name, term.years_before)
+            total = total + term.factor * (np.nan_to_num(figure) if term.optional else figure)
+        assert isinstance(total, np.ndarray)  # a formula has a term
+        found = total if found is None else np.where(np.isnan(found), total, found)
+    assert found is not None
+    return found
 
 
 # -- euros per unit of a currency: annual averages of `seeds/taux.csv` -------------------------

@@ -26,12 +26,12 @@ from shards.generations import groups
 from shards.generations.generation_files import Generation, Inode, inode_of
 from shards.query import ORDERS
 from shards.ratios import accounts
-from shards.ratios.last_year import LastYearRatios
+from shards.ratios.accounts import LastYearRatios
 from shards.ratios.ratio_table import ratios, stored_codes
 from shards.reader.shard import Shard
 from shards.verify import contents, names
 from shards.verify.contents import Contents
-from shards.writing import code_columns
+from shards.writing import orders_and_codes
 
 # The orders whose keys follow from records, with the field of `Contents` and its null. Share capital is converted to
 # euros by the build, so no record has that key.
@@ -298,7 +298,7 @@ def code_column_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
         yield "codes of total assets are no amounts"
         return
     yield from _amount_faults(decoded, euros)
-    expected = code_columns.tables(
+    expected = orders_and_codes.code_tables(
         decoded.etat,
         shard.statement_rows,
         decoded.texts,

@@ -15,7 +15,7 @@ from shards.reader import lookups
 from shards.reader.shard import Shard
 from shards.verify import contents
 from shards.verify.contents import Contents
-from shards.writing import name_index, phrase_index
+from shards.writing import name_index
 from shards.writing.name_index import FoldedNames, Postings
 
 _WINDOWS: Final = range(0, format.SUFFIX_BYTES, strings.CHUNK)
@@ -122,7 +122,7 @@ def _set_faults(shard: Shard, packing: Packing) -> Iterator[str]:
     expected: Mapping[str, Iterable[tuple[Any, bytes]]] = {
         "heavy": sorted(heavy),
         "junction": name_index.junction_sets(names, packing),
-        "phrase": phrase_index.phrase_sets(names, packing),
+        "phrase": name_index.phrase_sets(names, packing),
         "prefix": name_index.prefix_sets(_folded_names(shard), idents.rows, packing),
     }
     end = 1  # the place where the next set begins; equal ones are stored once

@@ -25,8 +25,8 @@ from shards.codec.sort_keys import KeyRuns, Keys
 from shards.codec.strings import END, Texts
 from shards.errors import AmountError, OutOfOrderError
 from shards.query import ORDERS
-from shards.ratios.last_year import NO_RATIOS, LastYearRatios
-from shards.writing import code_columns, name_index, orders_and_codes, phrase_index
+from shards.ratios.accounts import NO_RATIOS, LastYearRatios
+from shards.writing import name_index, orders_and_codes
 from shards.writing.lmdb_writer import ChunkWriter, LmdbWriter, append_arrays, open_writer
 from shards.writing.name_index import FoldedNames, FormerNames
 from shards.writing.orders_and_codes import FactColumns
@@ -174,7 +174,7 @@ def write(
                 f"ratios are not of the {len(with_statements)} rows of statements; give one for each"
             )
         append_arrays(tables, format.RATIO, {**ratios.arrays, **ratios.orders()})
-        coded = code_columns.tables(
+        coded = orders_and_codes.code_tables(
             columns.etat,
             with_statements,
             columns.texts,
@@ -322,7 +322,7 @@ def _write_names(tables: LmdbWriter, names: FoldedNames, packing: Packing) -> Se
     sets = SetTables(tables)
     sets.write(format.HEAVY, sorted(heavy))
     sets.write(format.JUNCTION, name_index.junction_sets(names, packing))
-    sets.write_texts(format.PHRASE, phrase_index.phrase_sets(names, packing))
+    sets.write_texts(format.PHRASE, name_index.phrase_sets(names, packing))
     return sets
 
 

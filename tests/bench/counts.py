@@ -21,7 +21,7 @@ import numpy as np
 from shards.query import Query, Range
 from shards.search.distribution import DIMENSIONS, distributions
 from shards.search.search import UNLIMITED, ShardSet
-from shards.suggest import spelling, suggestions
+from shards.suggest import proposals, suggestions
 from tests.bench.candidate import Candidate
 from tests.bench.questions import mix, values
 from tests.bench.questions.question import Question
@@ -89,7 +89,7 @@ def _completions(base: ShardSet) -> None:
 
 def _near(base: ShardSet, chance: random.Random) -> None:
     queries = [Query(q=q) for q in _misspelt(base, chance)]
-    times = [_times(partial(spelling.nearest_texts, base, query)) for query in queries]
+    times = [_times(partial(proposals.nearest_texts, base, query)) for query in queries]
     _row("what a misspelt name may have meant", times)
 
 

@@ -36,7 +36,7 @@ from shards.query import Query
 from shards.reader.shard import Shard
 from shards.search import distribution, search
 from shards.search.search import UNLIMITED, ShardSet
-from shards.suggest import spelling, suggestions
+from shards.suggest import proposals, suggestions
 from tests.shards.altered import value_places
 from tests.shards.kernel.test_damage import FOUND, QUERIES, THRESHOLDS
 from tests.shards.search.test_search import tuned
@@ -122,7 +122,7 @@ def questions(base: ShardSet) -> list[Question]:
             partial(suggestions.towns, base, q, (), 5),
         ]
     asked += [
-        partial(spelling.nearest_texts, base, Query(q=q))
+        partial(proposals.nearest_texts, base, Query(q=q))
         for q in ("fitlba 5", "cb", "5", "fiitlab")
     ]
     asked += [partial(comparables.comparables, base, first, row, 5) for row in (0, 40, 89)]

@@ -12,7 +12,7 @@ from shards import format
 from shards.codec import record
 from shards.codec.row_sets import Packing
 from shards.query import ORDERS
-from shards.ratios.last_year import LastYearRatios
+from shards.ratios.accounts import LastYearRatios
 from shards.ratios.ratio_table import stored_codes
 from tests.shards.unpacked import unpack
 

@@ -17,9 +17,8 @@ from serve.request.reader import ParsedParameters
 from shards.query import Query
 from shards.search import result_page
 from shards.search.search import ShardSet, records, search, search_within
-from shards.suggest import proposals, spelling
-from shards.suggest.proposals import ProposedSearch, Vocabulary
-from shards.suggest.spelling import NearestText
+from shards.suggest import proposals
+from shards.suggest.proposals import NearestText, ProposedSearch, Vocabulary
 
 # A longer Link header is left out: proxies refuse responses with larger headers, and the client knows
 # its own query.
@@ -85,9 +84,9 @@ def _instead(base: ShardSet, query: Query) -> tuple[list[NearestText], list[Prop
     """The texts and searches that find something where `query` finds nothing (X4, X13)."""
     vocabulary = Vocabulary(activities.classes, activities.named_classes, activities.SILENT)
     proposed = proposals.proposals(base, query, vocabulary)
-    meant = spelling.nearest_texts(base, query, seed_tables.number_notation())
+    meant = proposals.nearest_texts(base, query, seed_tables.number_notation())
     if not proposed and not meant:
-        meant = spelling.longest_parts(base, query, activities.function_words())
+        meant = proposals.longest_parts(base, query, activities.function_words())
     return meant, proposed
 
 

@@ -25,7 +25,7 @@ _USERS: Final = (
     "shards.search.distribution",
     "shards.analyses.market",
     "shards.matching.candidate_rows",
-    "shards.suggest.spelling",
+    "shards.suggest.proposals",
     "shards.suggest.suggestions",
 )
 

@@ -197,7 +197,7 @@ def test_what_changes_under_an_open_shard_is_refused_or_answered(
                 base = modules["shards.search.search"].ShardSet()
                 base["EE"] = shard
                 with suppress(ShardError):
-                    modules["shards.suggest.spelling"].nearest_texts(
+                    modules["shards.suggest.proposals"].nearest_texts(
                         base, Query(q="fitlba"), number_notation()
                     )
                 with suppress(ShardError):

@@ -16,8 +16,8 @@ from shards.errors import CorruptError
 from shards.kernel.memory import address_of, view
 from shards.kernel.scope import run_marked
 from shards.query import Query
+from shards.ratios.accounts import LastYearRatios
 from shards.ratios.distribution import QUANTILES, quantiles
-from shards.ratios.last_year import LastYearRatios
 from shards.ratios.ratio_table import stored_codes
 from shards.reader.shard import Shard
 from shards.search import distribution

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from serve.contract.seed_tables import number_notation
 from shards.query import Query, Range
-from shards.suggest import spelling
+from shards.suggest import proposals
 from tests import oracle
 from tests.shards.search.open_shards import ENGINES, OpenShards, module_of
 from tests.world import COUNTRIES, Company, companies, company
@@ -34,7 +34,7 @@ def test_the_nearest_texts_are_those_of_the_oracle(
     assume(not oracle.search(found, query))
     with OpenShards(found) as world:
         for engine in ENGINES.values():
-            nearest = module_of(engine, spelling).nearest_texts(
+            nearest = module_of(engine, proposals).nearest_texts(
                 world.bases[id(engine)], query, number_notation()
             )
             assert [tuple(one) for one in nearest] == oracle.meant(found, query)
@@ -54,7 +54,7 @@ def test_the_longest_parts_are_those_of_the_oracle(
     query = Query(pays=pays, q=q, site_web=site)
     with OpenShards(found) as world:
         for engine in ENGINES.values():
-            parts = spelling.longest_parts(world.bases[id(engine)], query, SILENT)
+            parts = proposals.longest_parts(world.bases[id(engine)], query, SILENT)
             assert [tuple(part) for part in parts] == oracle.parts(found, query, SILENT)
 
 
@@ -80,7 +80,7 @@ def test_a_part_is_long_and_tells_something(q: str, expected: list[tuple[str, in
     )
     found = [company("FR", str(n), name) for n, name in enumerate(names)]
     with OpenShards(found) as world:
-        parts = spelling.longest_parts(world.shards, Query(q=q), {"de", "des", "la", "en"})
+        parts = proposals.longest_parts(world.shards, Query(q=q), {"de", "des", "la", "en"})
 
     assert [tuple(part) for part in parts] == expected
 
@@ -124,9 +124,9 @@ def test_an_error_is_seen_through(q: str, expected: list[tuple[str, int]]) -> No
     with OpenShards(found) as world:
         nearest = [
             tuple(one)
-            for one in spelling.nearest_texts(world.shards, Query(q=q), number_notation())
+            for one in proposals.nearest_texts(world.shards, Query(q=q), number_notation())
         ]
-        elsewhere = spelling.nearest_texts(
+        elsewhere = proposals.nearest_texts(
             world.shards, Query(q=q, pays=(COUNTRIES[0],)), number_notation()
         )
 
@@ -143,8 +143,8 @@ def test_the_other_filters_are_kept() -> None:
     ]
     query = Query(q="orleanq", ranges=(Range("effectif", 1),))
     with OpenShards(found) as world:
-        nearest = spelling.nearest_texts(world.shards, query, number_notation())
+        nearest = proposals.nearest_texts(world.shards, query, number_notation())
 
         assert [tuple(one) for one in nearest] == [("orleans", 1), ("orleant", 1)]
-        every = spelling.nearest_texts(world.shards, replace(query, ranges=()), number_notation())
+        every = proposals.nearest_texts(world.shards, replace(query, ranges=()), number_notation())
         assert [tuple(one) for one in every] == [("orleant", 2), ("orleans", 1), ("orleanas", 1)]

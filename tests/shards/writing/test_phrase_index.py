@@ -12,7 +12,7 @@ from shards import format
 from shards.codec.folding import fold
 from shards.codec.row_sets import Packing
 from shards.query import ORDERS
-from shards.writing import phrase_index
+from shards.writing import name_index
 from tests.shards.unpacked import unpack
 from tests.shards.writing.test_name_index import NAMES, folded_names, packing
 
@@ -29,8 +29,8 @@ def test_every_text_with_a_blank_that_many_rows_hold_is_listed(
             if " " in text.strip() and text == text.strip() and len(text) > 3:
                 expected[text].add(row)
 
-    with patch.multiple(phrase_index, phrase_size=lambda _: least, counted_size=lambda _: least):
-        found = dict(phrase_index.phrase_sets(folded_names(noms), packing(noms)))
+    with patch.multiple(name_index, phrase_size=lambda _: least, counted_size=lambda _: least):
+        found = dict(name_index.phrase_sets(folded_names(noms), packing(noms)))
 
     assert {key.decode(): set(unpack(value).rows or ()) for key, value in found.items()} == {
         text: rows
@@ -44,8 +44,8 @@ def test_of_a_less_frequent_text_the_size_and_the_first_rows_are_listed() -> Non
     noms = [["bois de chauffage"] if row % 3 else ["bois et fils"] for row in range(300)]
     backwards = Packing(300, [np.arange(300, dtype=np.uint32)[::-1]] * len(ORDERS))
 
-    with patch.multiple(phrase_index, phrase_size=lambda _: 150, counted_size=lambda _: 60):
-        found = dict(phrase_index.phrase_sets(folded_names(noms), backwards))
+    with patch.multiple(name_index, phrase_size=lambda _: 150, counted_size=lambda _: 60):
+        found = dict(name_index.phrase_sets(folded_names(noms), backwards))
 
     rarer, frequent = unpack(found[b"is et"]), unpack(found[b"is de"])
     first = list(range(297, 0, -3))[: format.HEAD_ROWS]
