@@ -24,7 +24,7 @@ import pipeline
 import quota
 import serve
 import shards
-from quota import keys
+from quota import credentials
 from quota.ledger.people import is_email
 from serve.access import call
 from serve.app import PRODUCT
@@ -117,7 +117,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "If-None-Match": lambda text: call.matches(text, '"a"'),
     "X-Forwarded-For": lambda text: client_address.caller("::1", [text], [ip_network("::/0")]),
     "e-mail": is_email,
-    "key": keys.is_well_formed,
+    "key": credentials.is_well_formed,
     "folding": folding.fold,
 }
 PIECES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=4) | st.sampled_from(

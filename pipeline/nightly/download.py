@@ -22,7 +22,7 @@ from typing import IO, Final
 
 from blake3 import blake3
 
-from pipeline import sealed_record
+from pipeline import digests
 from pipeline.errors import FetchError
 from pipeline.nightly import published_files
 from pipeline.nightly.client import Answer, Client
@@ -146,7 +146,7 @@ class PartFile:
         assert self.begun
         out.flush()
         self.begun = replace(self.begun, recus=self.at, blake3=self._digest.hexdigest())
-        atomic_files.write(self._record, sealed_record.dump(asdict(self.begun)))
+        atomic_files.write(self._record, digests.dump_record(asdict(self.begun)))
         self._recorded = time.monotonic()
 
     def forget(self) -> None:
@@ -166,7 +166,7 @@ class PartFile:
 
 def _read_state(path: Path) -> PartState | None:
     try:
-        found = sealed_record.load(path.read_bytes())
+        found = digests.load_record(path.read_bytes())
         return PartState(**{**found, "validators": Validators(**found["validators"])})
     except (OSError, ValueError, KeyError, TypeError):  # absent, damaged, or of another version
         return None

@@ -5,7 +5,7 @@
 
 The key is made of the published bytes, the code and the tables, so an edition is imported once, a run that was killed
 finds what it had finished, and nothing is ever half of one edition and half of another. An import is read whole before
-it is taken again (`sealed_record`): one that was damaged since is made anew. A source whose import fails
+it is taken again (`digests`): one that was damaged since is made anew. A source whose import fails
 keeps the imports that it had. Sources whose editions add up have an import for each file.
 """
 
@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import orjson
 
-from pipeline import canonical, code_version, console, importing, sealed_record, seeds
+from pipeline import canonical, code_version, console, digests, importing, seeds
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.nightly import published_files
@@ -154,7 +154,7 @@ def run(
         return SourceImports(source, before, failures=tuple(failures))
     atomic_files.write(
         _pointer(work, source),
-        sealed_record.dump({"imports": [edition.list_entry() for edition in taken]}),
+        digests.dump_record({"imports": [edition.list_entry() for edition in taken]}),
     )
     return SourceImports(source, tuple(taken), tuple(fresh), tuple(failures))
 
@@ -202,12 +202,12 @@ def _import(
 ) -> tuple[EditionImport, bool]:
     """The import of these files, and whether it was made now; those of `whole` have been checked."""
     key = _key(source, files)
-    if made := key not in whole and not sealed_record.is_whole(folder / key):
+    if made := key not in whole and not digests.is_whole(folder / key):
         shutil.rmtree(folder / key, ignore_errors=True)
         staged = Path(tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=folder))
         try:
             importing.run_isolated(limits, source, files, staged, memory=memory)
-            sealed_record.seal(staged)
+            digests.seal_folder(staged)
             atomic_files.settle(staged, folder / key)
         finally:
             shutil.rmtree(staged, ignore_errors=True)
@@ -332,7 +332,9 @@ def _read(work: Path, source: str) -> tuple[EditionImport, ...]:
         content = path.read_bytes()
         # A list without a digest is of a version before this one.
         listed = (
-            orjson.loads(content) if content[:1] == b"[" else sealed_record.load(content)["imports"]
+            orjson.loads(content)
+            if content[:1] == b"["
+            else digests.load_record(content)["imports"]
         )
         found = [(one["cle"], tuple(one["fichiers"]), one["comptage"]) for one in listed]
     except FileNotFoundError:
@@ -344,6 +346,6 @@ def _read(work: Path, source: str) -> tuple[EditionImport, ...]:
     return tuple(
         EditionImport(*one, _dates(folder / one[0]))
         for one in found
-        if sealed_record.is_whole(folder / one[0])
-        or ((folder / one[0]).is_dir() and not (folder / one[0] / sealed_record.LIST).exists())
+        if digests.is_whole(folder / one[0])
+        or ((folder / one[0]).is_dir() and not (folder / one[0] / digests.LIST).exists())
     )

@@ -5,7 +5,7 @@
     RAW/<source>/.fetch/<file>          what has come of the next edition, with <file>.part.json
     RAW/<source>/.fetch/<file>.refused  the last edition that was refused
 
-A receipt counts only while it is as it was written (`sealed_record`), and the file has the bytes that it describes, so
+A receipt counts only while it is as it was written (`digests`), and the file has the bytes that it describes, so
 a file that was damaged or replaced by hand is fetched again, and a process may die between the file and its receipt.
 """
 
@@ -15,7 +15,7 @@ from typing import Final
 
 import orjson
 
-from pipeline import sealed_record
+from pipeline import digests
 from shards.generations import atomic_files
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File
@@ -87,7 +87,7 @@ def all_of(folder: Path, modele: str) -> list[Receipt]:
 
 def write(folder: Path, receipt: Receipt) -> None:
     """Record the receipt."""
-    document = sealed_record.dump(asdict(receipt), orjson.OPT_INDENT_2)
+    document = digests.dump_record(asdict(receipt), orjson.OPT_INDENT_2)
     atomic_files.write(_path(folder, receipt.fichier), document + b"\n")
 
 
@@ -103,6 +103,6 @@ def _path(folder: Path, name: str) -> Path:
 
 def _read(path: Path) -> Receipt | None:
     try:
-        return Receipt(**sealed_record.load(path.read_bytes()))
+        return Receipt(**digests.load_record(path.read_bytes()))
     except (OSError, ValueError, TypeError):  # absent, damaged, or of another version
         return None

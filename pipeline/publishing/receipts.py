@@ -26,7 +26,7 @@ import orjson
 import polars as pl
 from blake3 import blake3
 
-from pipeline import canonical, code_version, sealed_record
+from pipeline import canonical, code_version, digests
 from pipeline.errors import BuildError
 from pipeline.seeds import Seeds
 from pipeline.stages import quality_report, rejections
@@ -165,7 +165,7 @@ def write_receipt(
     receipt = {"key": key, "rejetees": _digest_of(rejected), **asdict(country)}
     path = receipt_path(done, country.iso2)
     partial = work / path.name
-    partial.write_bytes(sealed_record.dump(receipt))
+    partial.write_bytes(digests.dump_record(receipt))
     atomic_files.sync(partial)
     partial.replace(path)
 
@@ -190,7 +190,7 @@ def find_done(done: Path, iso2: str, key: str, rejected: Sequence[Path]) -> Buil
 def read_receipt(path: Path, key: str, rejected: Sequence[Path]) -> BuiltCountry | None:
     """The content of a receipt, if its key and its digest of rejected rows match; else None."""
     try:
-        receipt = sealed_record.load(path.read_bytes())
+        receipt = digests.load_record(path.read_bytes())
         if (receipt["key"], receipt["rejetees"]) != (key, _digest_of(rejected)):
             return None
         return BuiltCountry(

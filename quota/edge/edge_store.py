@@ -20,7 +20,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from quota import keys
+from quota import credentials
 from quota.accounts import Account, Key
 from quota.edge import leases
 from quota.edge.leases import Move, TakeResult
@@ -98,9 +98,9 @@ class EdgeStore(Store):
     # -- keys ----------------------------------------------------------------------
 
     def identify(self, key: str) -> Awaitable[Account | None]:
-        if not keys.is_well_formed(key):
+        if not credentials.is_well_formed(key):
             return ReadyResult(None)
-        digest = keys.digest(key)
+        digest = credentials.key_digest(key)
         known = self._file.read(lambda txn: leases.recall(txn, digest))
         now = int(self._clock().timestamp())
         if known is not None and (

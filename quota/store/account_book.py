@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import Final
 
-from quota import keys
+from quota import credentials
 from quota.accounts import FREE, Account, Key
 from quota.ledger import account_rows, activity, calls, exports, payments, people, tickets
 from quota.ledger.account_rows import ADDRESSES
@@ -67,7 +67,7 @@ class AccountBook:
         modules: Sequence[str] = (),
     ) -> StoreFuture[Account]:
         """Create an account with a new id."""
-        name = keys.make_id(keys.ACCOUNT_ID, secrets.randbelow)
+        name = credentials.make_id(credentials.ACCOUNT_ID, secrets.randbelow)
         account = Account(name, nom, plan, api_tool, tuple(modules), iso(now))
         return self._transactions.submit(account_rows.create_account, account, plans)
 
@@ -139,8 +139,8 @@ class AccountBook:
 
         The future raises NotAllowedError if the account has all the keys that its plan allows (A9).
         """
-        text, key = _key(account, label, now, keys.PREFIX, keys.KEY_ID)
-        digest = keys.digest(text)
+        text, key = _key(account, label, now, credentials.PREFIX, credentials.KEY_ID)
+        digest = credentials.key_digest(text)
         return self._transactions.submit(
             lambda txn: (account_rows.create_key(txn, key, digest, plans), text)
         )
@@ -151,7 +151,7 @@ class AccountBook:
         return self._transactions.submit(account_rows.revoke_key, key_id, moment)
 
     def add_key_calls(self, calls: Mapping[bytes, int], day: date) -> StoreFuture[None]:
-        """Add calls of `day` to the statistics of keys, by the SHA-256 of each (`keys.digest`)."""
+        """Add calls of `day` to the statistics of keys, by the SHA-256 of each (`credentials.key_digest`)."""
         return self._transactions.add_key_calls(calls, day)
 
     def key_calls(
@@ -205,8 +205,10 @@ class AccountBook:
 
         The future raises NotAllowedError if the account has as many as its plan allows keys.
         """
-        text, address = _key(account, label, now, keys.ADDRESS_PREFIX, keys.ADDRESS_ID)
-        digest = keys.digest(text)
+        text, address = _key(
+            account, label, now, credentials.ADDRESS_PREFIX, credentials.ADDRESS_ID
+        )
+        digest = credentials.key_digest(text)
         return self._transactions.submit(
             lambda txn: (account_rows.create_key(txn, address, digest, plans, ADDRESSES), text)
         )
@@ -217,7 +219,7 @@ class AccountBook:
 
     def by_address(self, token: str) -> StoreResult[Account | None]:
         """The account of a reconciliation address; None for any text that is none in force."""
-        return self._transactions.identify_by(keys.digest(token), ADDRESSES)
+        return self._transactions.identify_by(credentials.key_digest(token), ADDRESSES)
 
     def revoke_address(self, address_id: str, now: datetime) -> StoreFuture[Key]:
         """End a reconciliation address; the next request at it is refused."""
@@ -257,7 +259,7 @@ class AccountBook:
         Where the server sends mail, the address is not `confirmed` yet. Both outcomes take the same time, so that
         nobody can test which addresses are in use.
         """
-        name = keys.make_id(keys.ACCOUNT_ID, secrets.randbelow)
+        name = credentials.make_id(credentials.ACCOUNT_ID, secrets.randbelow)
         account = Account(name, nom, FREE, False, (), iso(now))
         person = replace(_person(name, email, password, now), confirmed=confirmed)
         return self._transactions.submit(people.sign_up, account, person, plans)
@@ -344,10 +346,13 @@ def _seal_or_open(token: str, session: bytes, text: bytes) -> bytes:
 
 def _key(account: str, label: str, now: datetime, prefix: str, kind: str) -> tuple[str, Key]:
     """The text of a new key or address, and what is stored of it."""
-    text, name = keys.make(secrets.randbelow, prefix), keys.make_id(kind, secrets.randbelow)
-    return text, Key(name, account, keys.last4(text), label, iso(now), None)
+    text, name = (
+        credentials.make_key(secrets.randbelow, prefix),
+        credentials.make_id(kind, secrets.randbelow),
+    )
+    return text, Key(name, account, credentials.last4(text), label, iso(now), None)
 
 
 def _person(account: str, email: str, password: str, now: datetime) -> Person:
-    name = keys.make_id(keys.PERSON_ID, secrets.randbelow)
+    name = credentials.make_id(credentials.PERSON_ID, secrets.randbelow)
     return Person(name, email.strip(), account, password, iso(now))

@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 
-from quota import keys
+from quota import credentials
 from quota.accounts import Account, Key
 from quota.ledger import account_rows, activity, calls, exports, lists, people, upkeep
 from quota.ledger.account_rows import KeyKind
@@ -105,9 +105,9 @@ class LedgerStore(Store, ABC):
     # -- reads ---------------------------------------------------------------------
 
     def identify(self, key: str) -> StoreResult[Account | None]:
-        if not keys.is_well_formed(key):
+        if not credentials.is_well_formed(key):
             return ReadyResult(None)
-        return self.identify_by(keys.digest(key))
+        return self.identify_by(credentials.key_digest(key))
 
     def identify_by(
         self, digest: bytes, kind: KeyKind = account_rows.KEYS
@@ -160,7 +160,7 @@ class LedgerStore(Store, ABC):
     # -- statistics ----------------------------------------------------------------
 
     def add_key_calls(self, calls: Mapping[bytes, int], day: date) -> StoreFuture[None]:
-        """Add calls of `day` to the statistics of keys, by the SHA-256 of each (`keys.digest`)."""
+        """Add calls of `day` to the statistics of keys, by the SHA-256 of each (`credentials.key_digest`)."""
         return self.submit(activity.add_key_calls, calls, day)
 
     # -- exports -------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from quota import keys
+from quota import credentials
 from quota.ledger import people, tickets
 from quota.ledger.people import Person
 from quota.ledger.tickets import Ticket
@@ -76,7 +76,7 @@ class TicketBook:
 
         Where the server `mails`, only a link that was mailed confirms the address.
         """
-        name = keys.make_id(keys.PERSON_ID, secrets.randbelow)
+        name = credentials.make_id(credentials.PERSON_ID, secrets.randbelow)
         person = Person(name, "", "", password, iso(now), people.MEMBER)
         digest, moment = _sha256(token), int(now.timestamp())
         return self._transactions.submit(
@@ -127,7 +127,7 @@ def new_token() -> str:
 def _ticket(
     kind: str, account: str, email: str, role: str, lang: str, now: datetime, *, mail: bool
 ) -> Ticket:
-    name = keys.make_id(keys.TICKET_ID, secrets.randbelow)
+    name = credentials.make_id(credentials.TICKET_ID, secrets.randbelow)
     created = int(now.timestamp())
     state = tickets.WAITING if mail else tickets.NO_MAIL
     expires = created + tickets.LASTS_S[kind]

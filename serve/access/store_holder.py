@@ -15,10 +15,10 @@ from contextlib import suppress
 from datetime import date
 from typing import Final
 
-from quota import keys
+from quota import credentials
 from quota.accounts import Account
+from quota.credentials import is_well_formed
 from quota.errors import NumberTakenError, QuotaError, StoreUnavailable
-from quota.keys import is_well_formed
 from quota.store.future import StoreFuture
 from quota.store.interface import Store
 
@@ -154,7 +154,7 @@ class KeyUsage:
         if digest is None:
             if len(self._digests) >= _REMEMBERED:
                 self._digests.clear()
-            digest = self._digests[seen] = keys.digest(authorization.split()[-1])
+            digest = self._digests[seen] = credentials.key_digest(authorization.split()[-1])
         self._counts[digest] += 1
 
     @property

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta, timezone
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
+from quota.credentials import ADDRESS_PREFIX, PREFIX
 from quota.errors import NotAllowedError, UnknownError
-from quota.keys import ADDRESS_PREFIX, PREFIX
 from quota.ledger import calls, row_format
 from quota.ledger.calls import Purchase
 from quota.periods import months_before

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import sealed_record
+from pipeline import digests
 from pipeline.nightly import receipt
 from shards.generations import pointer
 from tests.pipeline.nightly.register_server import RegisterServer
@@ -66,7 +66,7 @@ def test_a_damaged_receipt_of_a_country_changes_nothing_that_is_published(
 
 
 @pytest.mark.parametrize(
-    "name", ["companies/*.parquet", "imports/*.json", "sources.json", sealed_record.LIST]
+    "name", ["companies/*.parquet", "imports/*.json", "sources.json", digests.LIST]
 )
 def test_a_damaged_import_is_made_anew(tmp_path: Path, server: RegisterServer, name: str) -> None:
     config = configured(tmp_path, server)
@@ -80,7 +80,7 @@ def test_a_damaged_import_is_made_anew(tmp_path: Path, server: RegisterServer, n
     assert shard(tmp_path / "data") == before
     assert published(config) == {"EE": 2_665, "IE": 1}
     [folder] = (tmp_path / "work" / "input" / "ee").iterdir()
-    assert sealed_record.is_whole(folder)
+    assert digests.is_whole(folder)
 
 
 def test_a_damaged_import_is_not_what_stays_when_a_new_one_is_refused(
@@ -122,7 +122,7 @@ def test_a_list_of_imports_of_the_version_before_is_read(
     path = tmp_path / "work" / "input" / "ee.json"
     listed = json.loads(path.read_bytes())["imports"]
     path.write_text(json.dumps(listed))
-    (path.with_suffix("") / listed[0]["cle"] / sealed_record.LIST).unlink()
+    (path.with_suffix("") / listed[0]["cle"] / digests.LIST).unlink()
     server.publish(f"/{EE}", zipped(b"".join(unzipped(ESTONIA).splitlines(True)[:-500]), "x.csv"))
 
     assert run(config) == 0

@@ -442,7 +442,7 @@ def test_old_reports_go(tmp_path: Path, server: RegisterServer) -> None:
 MOMENTS = [
     ("pipeline.nightly.receipt", "write", "before"),
     ("pipeline.nightly.download", "PartFile.end", "before"),
-    ("pipeline.sealed_record", "seal", "before"),
+    ("pipeline.digests", "seal_folder", "before"),
     ("pipeline.nightly.imports", "_import", "after"),
     ("pipeline.publishing.build", "_reference_lists", "before"),
     ("shards.verify.invariants", "verify", "after"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from quota import keys
+from quota import credentials
 from quota.edge import edge_store, leases
 from quota.edge.edge_store import FRESH_S, EdgeStore
 from quota.errors import StoreUnavailable, WrongStoreError
@@ -248,7 +248,7 @@ def test_a_centre_that_says_nothing_is_waited_for_once(
         return found.id if found else None
 
     known = [asyncio.run(who())]
-    digest = keys.digest(text)
+    digest = credentials.key_digest(text)
     read = store._file.read
     assert eventually(lambda: read(lambda txn: leases.recall(txn, digest)) is not None)
     assert server.process

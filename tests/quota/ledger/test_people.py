@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from quota.accounts import Account
+from quota.credentials import key_digest
 from quota.errors import NotAllowedError, UnknownError
-from quota.keys import digest
 from quota.ledger import people
 from quota.ledger.calls import Purchase
 from quota.ledger.payments import Payment
@@ -147,8 +147,8 @@ def test_the_last_day_of_a_key_only_moves_on(store: DictStore) -> None:
 
     assert store.accounts.last_used([key.id]).result() == {}
     for day in (NOW, NOW + timedelta(days=2), NOW + timedelta(days=1)):
-        store.accounts.add_key_calls({digest(text): 2}, day.date()).result()
-    store.accounts.add_key_calls({digest("soc_live_nobody"): 1}, NOW.date()).result()
+        store.accounts.add_key_calls({key_digest(text): 2}, day.date()).result()
+    store.accounts.add_key_calls({key_digest("soc_live_nobody"): 1}, NOW.date()).result()
 
     assert store.accounts.last_used([key.id, "k_0"]).result() == {key.id: "2026-11-23"}
 
@@ -158,7 +158,7 @@ def test_calls_are_told_by_day_and_by_key_as_long_as_they_are_kept(store: DictSt
     key, text = store.accounts.create_key(account, PLANS, NOW).result()
     later = NOW + timedelta(days=70)
     for day, calls in ((NOW, 1), (later, 2), (later, 3)):
-        store.accounts.add_key_calls({digest(text): calls}, day.date()).result()
+        store.accounts.add_key_calls({key_digest(text): calls}, day.date()).result()
         for _ in range(calls):
             store.take(account, 50, day).result()
 
@@ -244,7 +244,7 @@ def test_people_are_kept_by_a_centre_of_several_hosts_as_well(kind: str) -> None
         assert person
         unused = kept.create("free", PLANS, NOW).result(10)
         key, text = store.accounts.create_key(person.account, PLANS, NOW).result(10)
-        kept.add_key_calls({digest(text): 3}, NOW.date()).result(10)
+        kept.add_key_calls({key_digest(text): 3}, NOW.date()).result(10)
         kept.open_session(person.id, b"token", NOW, SOON).result(10)
 
         assert kept.key_calls(person.account, 30, NOW).result() == {key.id: {NOW.date(): 3}}

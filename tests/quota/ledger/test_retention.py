@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from quota.keys import digest
+from quota.credentials import key_digest
 from quota.ledger.payments import Payment
 from tests.quota.command import Command
 from tests.quota.dict_store import DictRows, DictStore
@@ -52,7 +52,7 @@ def test_an_unused_account_goes_with_all_its_rows() -> None:
         lambda store, account, key: store.take(account, 9, LATER),
         lambda store, account, key: store.accounts.add_credits(account, 5),
         lambda store, account, key: store.accounts.set_plan(account, "data", PLANS),
-        lambda store, account, key: store.accounts.add_key_calls({digest(key): 1}, NOW.date()),
+        lambda store, account, key: store.accounts.add_key_calls({key_digest(key): 1}, NOW.date()),
         lambda store, account, key: store.accounts.create_key(
             account, PLANS, LATER - timedelta(days=2)
         ),

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from quota.keys import digest
+from quota.credentials import key_digest
 from quota.redis.store import RedisStore
 from tests.quota.dict_store import DictStore
 from tests.quota.redis.distance import at_distance, counted_trips
@@ -35,9 +35,9 @@ def test_they_are_those_of_the_ledger(server: Server) -> None:
         made = [kept.accounts.create_key(account, PLANS, NOON).result() for _ in range(2)]
         days = [NOON + timedelta(days=n) for n in (0, 3, 1, 62, 63, 64)]
         for n, day in enumerate(days, 1):
-            calls = {digest(text): n * place for place, (_, text) in enumerate(made, 1)}
+            calls = {key_digest(text): n * place for place, (_, text) in enumerate(made, 1)}
             kept.accounts.add_key_calls(
-                {**calls, digest("soc_live_nobody"): 9}, day.date()
+                {**calls, key_digest("soc_live_nobody"): 9}, day.date()
             ).result()
         ids = [key.id for key, _ in made]
         by_key = kept.accounts.key_calls(account, 99, days[-1]).result()
@@ -46,9 +46,11 @@ def test_they_are_those_of_the_ledger(server: Server) -> None:
 
     assert found[0] == found[1]
     with server.client as client:
-        client.hset("societes:k", digest("broken"), "{")
+        client.hset("societes:k", key_digest("broken"), "{")
     text = made[0][1]
-    store.accounts.add_key_calls({digest("broken"): 1, digest(text): 1}, NOON.date()).result()
+    store.accounts.add_key_calls(
+        {key_digest("broken"): 1, key_digest(text): 1}, NOON.date()
+    ).result()
     store.close()
 
 
@@ -56,7 +58,7 @@ def test_no_request_waits_for_them(server: Server, monkeypatch: pytest.MonkeyPat
     """Two hosts at a distance, with ten thousand keys in use: five round trips at most."""
     with server.client as client:
         client.flushall()
-        used = [digest(f"key {n}") for n in range(KEYS)]
+        used = [key_digest(f"key {n}") for n in range(KEYS)]
         for n, name in enumerate(used):
             row = {"id": f"k_{n}", "account": f"a_{n % 100}"}
             client.hset("societes:k", name, json.dumps(row))

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from quota.keys import digest
+from quota.credentials import key_digest
 from quota.redis.connection import RedisConnection
 from quota.redis.store import RedisStore
 from tests.quota.redis.distance import at_distance
@@ -131,7 +131,7 @@ def test_a_page_shows_the_calls_that_wait_to_be_added(served: Served) -> None:
     unsaved = dict(served.context.key_usage.unsaved_calls[0])
     page = person.get("/compte")
 
-    assert unsaved == {digest(key): 3}
+    assert unsaved == {key_digest(key): 3}
     assert served.context.key_usage.unsaved_calls[0] == unsaved
     shown = page.text[page.text.index(f"soc_live_…{key[-4:]}") :].split()
     assert shown[7] == "3"  # after the days on which it was made and used

@@ -11,7 +11,7 @@ from pathlib import Path
 import lmdb
 import pytest
 
-from quota import keys
+from quota import credentials
 from quota.errors import NotAllowedError, StoreUnavailable, UnknownError, WrongStoreError
 from quota.ledger.calls import Purchase
 from quota.results import Reservation
@@ -88,7 +88,7 @@ def test_a_closed_store_refuses(store: LmdbStore) -> None:
 
     assert isinstance(store.take("a_", 1, NOON).exception(), StoreUnavailable)
     with pytest.raises(StoreUnavailable):
-        store.identify(keys.make(lambda below: 0)).result()
+        store.identify(credentials.make_key(lambda below: 0)).result()
 
 
 def test_nothing_of_a_key_is_on_disk_but_its_digest_and_last_four(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_nothing_of_a_key_is_on_disk_but_its_digest_and_last_four(tmp_path: Path
     store.close()
     stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
 
-    assert keys.digest(text) in stored
+    assert credentials.key_digest(text) in stored
     assert f'"last4":"{text[-4:]}"'.encode() in stored
     for start in range(len(text) - 8):
         assert text[start : start + 9].encode() not in stored.replace(b"soc_live_", b"")
@@ -229,7 +229,7 @@ def test_every_byte_of_a_store(store: LmdbStore) -> None:
     assert isinstance(held, Reservation)
     store.commit(done, NOON).result()
     store.compact("2026-01")
-    a, digest = account.encode(), keys.digest(text)
+    a, digest = account.encode(), credentials.key_digest(text)
 
     rows = store._file.read(lambda txn: list(txn.scan(b"")))
 

@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
+from quota.credentials import key_digest
 from quota.errors import StoreUnavailable
-from quota.keys import digest
 from quota.ledger import row_format
 from quota.ledger.calls import Purchase
 from quota.periods import day, month
@@ -55,7 +55,7 @@ def test_a_row_that_cannot_be_read_is_an_outage_of_its_account(
     _, other = key_of(store)
     put(store, *{
         "account": (row_format.join(row_format.ACCOUNT, account), broken),
-        "key": (row_format.KEY + digest(text), broken),
+        "key": (row_format.KEY + key_digest(text), broken),
     }[table])  # fmt: skip
 
     with pytest.raises(StoreUnavailable):

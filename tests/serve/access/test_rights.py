@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quota import keys, plans
+from quota import credentials, plans
 from serve.access import rights
 from serve.access.rights import VisibleWindow, Window
 from tests.serve.client import PATHS, PLANS, Customer, Served
@@ -146,7 +146,7 @@ def test_a_key_is_served_with_its_plan(served: Served, slug: str) -> None:
 def test_all_that_is_no_key_is_refused_alike(served: Served, revoked: str, path: str) -> None:
     """A4: no answer tells a revoked key from one that never was"""
     good = served.customer("data").key
-    unknown = keys.make(lambda below: below - 1)
+    unknown = credentials.make_key(lambda below: below - 1)
     bad = [
         f"Bearer {revoked}", f"Bearer {unknown}", f"Bearer {good[:-1]}", f"Bearer {good}x",
         f"Bearer {good[:-1]}{'1' if good[-1] == '0' else '0'}", f"Basic {good}", f"Token {good}",

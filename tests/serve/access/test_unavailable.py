@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from quota import keys
+from quota import credentials
 from quota.errors import NumberTakenError, StoreUnavailable
 from quota.store.future import StoreFuture, resolve
 from quota.store.interface import Store
@@ -35,7 +35,7 @@ class Faulty(LmdbStore):
     maybe_done = False
 
     def identify(self, key: str) -> Any:
-        if self.reads_fail and keys.is_well_formed(key):
+        if self.reads_fail and credentials.is_well_formed(key):
             raise StoreUnavailable("no read")
         return super().identify(key)
 
@@ -80,7 +80,7 @@ def test_what_cannot_be_counted_is_not_served(faulty: Served, store: Faulty, pat
     store.reads_fail = True
     reply = faulty.ask(path, headers=customer.headers)
     nonsense = faulty.ask(path, headers={"Authorization": "Bearer soc_live_x"})
-    unknown = keys.make(lambda below: below - 1)
+    unknown = credentials.make_key(lambda below: below - 1)
     perhaps = faulty.ask(path, headers={"Authorization": f"Bearer {unknown}"})
     store.reads_fail = False
 
@@ -252,7 +252,7 @@ def test_a_store_that_opens_late_is_taken_up(
             raise KeyError("redis_version")  # of a store that answers oddly
         return LmdbStore(folder)
 
-    unknown = {"Authorization": f"Bearer {keys.make(lambda below: below - 1)}"}
+    unknown = {"Authorization": f"Bearer {credentials.make_key(lambda below: below - 1)}"}
     with serving(data, opener=opener) as server:
         statuses = [server.ask(SEARCH, headers=unknown).status]
         visitor = server.ask(SEARCH).status

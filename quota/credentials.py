@@ -32,7 +32,7 @@ _SHAPE: Final = re.compile(rf"([0-9A-Za-z]{{{SECRET}}})([0-9A-Za-z]{{{CHECK}}})"
 Random = Callable[[int], int]
 
 
-def make(random: Random, prefix: str = PREFIX) -> str:
+def make_key(random: Random, prefix: str = PREFIX) -> str:
     """A new key, or with ADDRESS_PREFIX the token of a reconciliation address.
 
     >>> make(lambda below: 0)
@@ -55,7 +55,7 @@ def is_well_formed(key: str, prefix: str = PREFIX) -> bool:
     return match is not None and match[2] == _check(match[1])
 
 
-def digest(key: str) -> bytes:
+def key_digest(key: str) -> bytes:
     """The SHA-256 of a key (32 bytes), under which it is stored."""
     return hashlib.sha256(key.encode()).digest()
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quota import keys
+from quota import credentials
 
-ANY = st.randoms(use_true_random=False).map(lambda chance: keys.make(chance.randrange))
+ANY = st.randoms(use_true_random=False).map(lambda chance: credentials.make_key(chance.randrange))
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 
 
@@ -26,50 +26,50 @@ def test_a_key_is_the_prefix_then_32_characters_then_6_of_their_crc32(key: str) 
     assert len(key) == 47
     assert set(secret + check) <= set(BASE62)
     assert number == zlib.crc32(secret.encode())
-    assert keys.is_well_formed(key)
+    assert credentials.is_well_formed(key)
 
 
 def test_every_typing_mistake_of_one_character_is_refused_offline() -> None:
     for _ in range(3):
-        key = keys.make(secrets.randbelow)
+        key = credentials.make_key(secrets.randbelow)
         for place in range(len(key)):
             for other in set(BASE62 + "_-. é") - {key[place]}:
-                assert not keys.is_well_formed(key[:place] + other + key[place + 1 :])
-            assert not keys.is_well_formed(key[:place] + key[place + 1 :])
-            assert not keys.is_well_formed(key[:place] + "x" + key[place:])
+                assert not credentials.is_well_formed(key[:place] + other + key[place + 1 :])
+            assert not credentials.is_well_formed(key[:place] + key[place + 1 :])
+            assert not credentials.is_well_formed(key[:place] + "x" + key[place:])
 
 
 def test_two_neighbours_exchanged_are_refused() -> None:
-    key = keys.make(random.Random(11).randrange)
+    key = credentials.make_key(random.Random(11).randrange)
     for place in range(len(key) - 1):
         if key[place] != key[place + 1]:
             exchanged = key[:place] + key[place + 1] + key[place] + key[place + 2 :]
-            assert not keys.is_well_formed(exchanged)
+            assert not credentials.is_well_formed(exchanged)
 
 
 @pytest.mark.parametrize(
     "change", [str.lower, str.upper, str.swapcase, "{} ".format, "{}\n".format]
 )
 def test_a_key_is_taken_to_the_letter(change: "type[str]") -> None:
-    assert not keys.is_well_formed(change(keys.make(random.Random(3).randrange)))
+    assert not credentials.is_well_formed(change(credentials.make_key(random.Random(3).randrange)))
 
 
 @given(st.text())
 def test_any_text_may_be_asked_about(text: str) -> None:
-    assert not keys.is_well_formed(text)
-    assert not keys.is_well_formed(f"soc_live_{text}")
+    assert not credentials.is_well_formed(text)
+    assert not credentials.is_well_formed(f"soc_live_{text}")
 
 
 def test_only_a_digest_and_the_last_four_are_kept() -> None:
-    key = keys.make(secrets.randbelow)
+    key = credentials.make_key(secrets.randbelow)
 
-    assert keys.digest(key) == hashlib.sha256(key.encode("ascii")).digest()
-    assert keys.last4(key) == key[43:]
+    assert credentials.key_digest(key) == hashlib.sha256(key.encode("ascii")).digest()
+    assert credentials.last4(key) == key[43:]
 
 
 def test_an_identifier_is_drawn_apart_from_the_key() -> None:
-    assert keys.make_id(keys.KEY_ID, lambda below: 0) == "k_000000000000"
-    assert keys.make_id(keys.ACCOUNT_ID, lambda below: below - 1) == "a_zzzzzzzzzzzz"
+    assert credentials.make_id(credentials.KEY_ID, lambda below: 0) == "k_000000000000"
+    assert credentials.make_id(credentials.ACCOUNT_ID, lambda below: below - 1) == "a_zzzzzzzzzzzz"
 
 
 def test_every_character_is_as_likely_as_another() -> None:
@@ -79,6 +79,6 @@ def test_every_character_is_as_likely_as_another() -> None:
         asked.append(below)
         return 0
 
-    keys.make(draw)
+    credentials.make_key(draw)
 
     assert asked == [62] * 32
