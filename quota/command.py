@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from quota import credentials
 from quota.accounts import Account, Key, effective_plan, has_tool
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger import calls
@@ -18,7 +19,6 @@ from quota.ledger.tickets import Ticket
 from quota.periods import iso, months_before
 from quota.plans import Plan
 from quota.results import Credits, Meter, Usage
-from quota.store import passwords
 from quota.store.ledger_store import LedgerStore
 
 Result = Mapping[str, Any] | Sequence[Mapping[str, Any]]
@@ -178,7 +178,7 @@ async def list_exports(
 async def add_person(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """Add a person to an organisation, with a password that is printed once."""
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
-    hashed = passwords.hash_password(password)
+    hashed = credentials.hash_password(password)
     person = await store.accounts.add_person(
         options.account, options.email, hashed, now, options.role
     )
@@ -191,7 +191,7 @@ async def new_password(
     """Replace the password of a person by one that is printed once."""
     person = await _person(store, options.email)
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
-    await store.accounts.set_password(person.id, passwords.hash_password(password))
+    await store.accounts.set_password(person.id, credentials.hash_password(password))
     return {**person_members(person), "password": password}
 
 

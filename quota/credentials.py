@@ -1,16 +1,23 @@
-"""API keys (contract A11): `soc_live_`, 32 random base62 characters, 6 characters of their CRC32.
+"""API keys and passwords: the form of each, and its digest or hash, which is all that a store has of it.
 
-190 random bits cannot be guessed, so a plain SHA-256 is safe to store; slow hashes are for
-passwords, which people choose. With the checksum a mistyped key is refused without a look-up, and
-secret scanners can recognise keys. A key is shown once, when it is created; from then on only its
-digest and its last four characters exist.
+A key (contract A11) is `soc_live_`, 32 random base62 characters, and 6 characters of their CRC32. 190 random bits
+cannot be guessed, so a plain SHA-256 is safe to store. With the checksum a mistyped key is refused without a look-up,
+and secret scanners can recognise keys. A key is shown once, when it is created; from then on only its digest and its
+last four characters exist.
+
+Passwords are chosen by people, so their hash is slow on purpose (argon2id, RFC 9106): 64 MiB and some tens of
+milliseconds. The functions that hash must therefore not run on an event loop, and the server bounds how many run at
+once (serve/features/account/login_throttle.py).
 """
 
 import hashlib
 import re
+import unicodedata
 import zlib
 from collections.abc import Callable
 from typing import Final
+
+import argon2
 
 PREFIX: Final = "soc_live_"
 ADDRESS_PREFIX: Final = "soc_rec_"  # of the token in a reconciliation address
@@ -35,7 +42,7 @@ Random = Callable[[int], int]
 def make_key(random: Random, prefix: str = PREFIX) -> str:
     """A new key, or with ADDRESS_PREFIX the token of a reconciliation address.
 
-    >>> make(lambda below: 0)
+    >>> make_key(lambda below: 0)
     'soc_live_000000000000000000000000000000002wjyrI'
     """
     secret = _draw(random, SECRET)
@@ -76,3 +83,48 @@ def _check(secret: str) -> str:
         number, digit = divmod(number, len(ALPHABET))
         digits = ALPHABET[digit] + digits
     return digits
+
+
+# -- passwords -----------------------------------------------------------------------
+
+# In characters. NIST SP 800-63B asks for a minimum length, and for no kinds of characters.
+SHORTEST_PASSWORD: Final = 10
+LONGEST_PASSWORD: Final = 200
+
+# The second choice of RFC 9106 §4: 3 passes over 64 MiB; one lane, since the cores have other work.
+HASHER: Final = argon2.PasswordHasher(time_cost=3, memory_cost=64 * 1024, parallelism=1)
+
+# The hash of a text that nobody knows; a log-in of an unknown person is compared with it.
+NOBODY: Final = (
+    "$argon2id$v=19$m=65536,t=3,p=1$"
+    "WYpe8MpLVYSxwiI21edYkQ$RaT/vdJKBDpWbw4r7EmMlegjPj31PghoYKrmz3814Ak"
+)
+
+
+def fold_password(password: str) -> str:
+    """A password in the Unicode form NFKC, because keyboards differ in how they write accents."""
+    return unicodedata.normalize("NFKC", password)
+
+
+def is_allowed_password(password: str) -> bool:
+    """Whether the password has 10 to 200 characters, more than three of them different.
+
+    >>> [is_allowed_password(text) for text in ("correct cheval", "aaaaaaaaaaaa", "court")]
+    [True, False, False]
+    """
+    text = fold_password(password)
+    return SHORTEST_PASSWORD <= len(text) <= LONGEST_PASSWORD and len(set(text)) > 3
+
+
+def hash_password(password: str) -> str:
+    """The hash to store, with its salt and parameters in it."""
+    return HASHER.hash(fold_password(password))
+
+
+def is_right_password(password: str, stored: str | None) -> bool:
+    """Whether `stored` is the hash of the password; None (no such person) takes as long."""
+    try:
+        HASHER.verify(stored or NOBODY, fold_password(password))
+    except argon2.exceptions.VerificationError:
+        return False
+    return stored is not None

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import orjson
 
-from pipeline import canonical, code_version, console, digests, importing, seeds
+from pipeline import canonical, console, digests, importing, seeds
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.nightly import published_files
@@ -227,12 +227,12 @@ def _key(source: str, files: Sequence[Path]) -> str:
     """The digest of all that an import of these files depends on."""
     parts = [
         source,
-        code_version.code_version(),
-        code_version.folder_digest(FOLDER, "*.toml"),
-        code_version.folder_digest(TABLES, "*.csv"),
+        digests.code_version(),
+        digests.folder_digest(FOLDER, "*.toml"),
+        digests.folder_digest(TABLES, "*.csv"),
         *(part for file in files for part in (file.name, manifests.digest(file).blake3)),
     ]
-    return code_version.digest([(b"", part.encode()) for part in parts])[:_KEY_DIGITS]
+    return digests.digest([(b"", part.encode()) for part in parts])[:_KEY_DIGITS]
 
 
 def _refuse_losses(source: str, edition: EditionImport, before: Sequence[EditionImport]) -> None:

@@ -31,7 +31,6 @@ from pipeline.publishing.receipts import BuiltCountry, Task
 from pipeline.publishing.shard_input import Run
 from pipeline.seeds import Seeds
 from pipeline.stages import (
-    clauses,
     complements,
     derived_fields,
     doubtful_accounts,
@@ -104,7 +103,7 @@ def refuse_import(file: Path, seeds: Seeds, max_rejected: float) -> None:
     last_year = implausible_values.latest_year(money.rates(seeds))
     rows = input_files.count_rows(file, "companies")
     for iso2 in sorted(rows.keys() & {country.iso2 for country in seeds.pays}):
-        of_persons = clauses.of_country(seeds, iso2)
+        of_persons = personal_data.clauses_of_country(seeds, iso2)
         patterns = personal_data.patterns(seeds, iso2)
         unknown = implausible_values.placeholders(seeds, iso2)
         states = statuses.states(seeds, iso2)
@@ -303,7 +302,7 @@ def _clean_pieces(
     """
     waiting: list[pl.DataFrame] = []
     patterns = personal_data.patterns(task.tables.seeds, task.iso2)
-    of_persons = clauses.of_country(task.tables.seeds, task.iso2)
+    of_persons = personal_data.clauses_of_country(task.tables.seeds, task.iso2)
     unknown = implausible_values.placeholders(task.tables.seeds, task.iso2)
     last_year = implausible_values.latest_year(task.tables.rates)
     read = input_files.scan_pieces(parts, "companies", task.iso2, task.batch)
@@ -327,10 +326,10 @@ def _clean_pieces(
 
 
 def _mark(
-    cleaned: pl.LazyFrame, of_persons: clauses.Clauses, patterns: personal_data.Patterns
+    cleaned: pl.LazyFrame, of_persons: personal_data.Clauses, patterns: personal_data.Patterns
 ) -> tuple[pl.DataFrame, Counter[str]]:
     """Rows without clauses and texts of persons, with REASON, and the count of the cut clauses."""
-    whole, cuts = clauses.cut(cleaned.collect(engine="in-memory"), of_persons)
+    whole, cuts = personal_data.cut_clauses(cleaned.collect(engine="in-memory"), of_persons)
     marked = (
         whole.lazy()
         .pipe(personal_data.refuse, patterns)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from pipeline import code_version
+from pipeline import digests
 from pipeline import seeds as tables
 from pipeline.errors import BuildError
 from pipeline.publishing import receipts
@@ -112,7 +112,7 @@ def country_tasks(
     known = objections.collect(options.out, options.objections, seeds)
     lookups = Tables(seeds, money.rates(seeds), sectors.lookup(seeds))
     shared = [
-        code_version.folder_digest(options.seeds, "*.csv"),
+        digests.folder_digest(options.seeds, "*.csv"),
         f"max_rejected {options.max_rejected}",
         f"personal_mailboxes {options.personal_mailboxes}",
     ]

@@ -26,7 +26,7 @@ import orjson
 import polars as pl
 from blake3 import blake3
 
-from pipeline import canonical, code_version, digests
+from pipeline import canonical, digests
 from pipeline.errors import BuildError
 from pipeline.seeds import Seeds
 from pipeline.stages import quality_report, rejections
@@ -151,7 +151,7 @@ class BuiltCountry:
 def key(iso2: str, *parts: str) -> str:
     """The digest of everything that the shard of a country depends on: the code, and `parts`."""
     return blake3(
-        orjson.dumps([iso2, FORMAT_VERSION, unidata_version, code_version.code_version(), *parts])
+        orjson.dumps([iso2, FORMAT_VERSION, unidata_version, digests.code_version(), *parts])
     ).hexdigest()
 
 
@@ -217,7 +217,7 @@ def discard_others(done: Path, wanted: Collection[str]) -> None:
 
 def _digest_of(files: Iterable[Path]) -> str:
     """The digest of the files that exist."""
-    return code_version.digest(
+    return digests.digest(
         (path.name.encode(), path.read_bytes()) for path in files if path.exists()
     )
 

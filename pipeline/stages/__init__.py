@@ -1,8 +1,8 @@
 """The stages of a build: functions from LazyFrame to LazyFrame, in the order of publishing/country.py.
 
 `input_files` reads the rows; `text_cleaning` and `rejections` clean and check them. Data of persons is left out:
-`clauses` cuts the owner out of a name and `c/o` out of an address, `personal_data` finds birth dates, officers and
-personal mailboxes, `objections` has the requests of persons. `implausible_values` leaves out the values that cannot be;
+`personal_data` cuts the owner out of a name and `c/o` out of an address, and finds birth dates, officers and personal
+mailboxes; `objections` has the requests of persons. `implausible_values` leaves out the values that cannot be;
 `complements` fills the empty fields of a register.
 
 `statement_lines` keeps the lines of the last five years, each once; `doubtful_accounts` withholds balance sheets that

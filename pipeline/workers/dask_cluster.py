@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from pipeline import code_version
+from pipeline import digests
 from pipeline.errors import BuildError
 from pipeline.workers import processes
 from pipeline.workers.processes import Progress, SizedTask
@@ -46,7 +46,7 @@ class Cluster:
     def run(self, function: Callable[[T, Progress], R], tasks: Sequence[T]) -> list[R]:
         """The results of `function` over `tasks`, in their order; see `processes.run`."""
         processes.refuse_too_large(tasks, self.share)
-        code = code_version.code_version()
+        code = digests.code_version()
 
         def submit(task: T) -> Future[R]:
             return self.executor.submit(_call, function, task, code)
@@ -121,7 +121,7 @@ def _sees(folder: str) -> tuple[str, bool]:
 
 
 def _call(function: Callable[[Any, Progress], R], task: Any, code: str) -> R:
-    if code_version.code_version() != code:
+    if digests.code_version() != code:
         raise BuildError(
             f"the worker on {socket.gethostname()} has other code or libraries than this build; "
             "install the same version there and start it again"

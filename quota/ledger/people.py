@@ -2,7 +2,7 @@
 
 A person has an e-mail address and a password, and opens pages in a session (contract A12); keys and
 counters belong to the organisation (A8). As in `calls.py`, each function decides first and writes
-afterwards. The store has only the hash of a password (`passwords.py`) and the SHA-256 of a session
+afterwards. The store has only the hash of a password (`credentials.py`) and the SHA-256 of a session
 token.
 
 Nobody can find out from outside whether an address is in use: `sign_up` writes as much if it is.

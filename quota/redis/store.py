@@ -28,9 +28,8 @@ from quota.redis.pipeline_queue import RedisQueue
 from quota.redis.scripts import PREFIX, Reply, place, row
 from quota.redis.transaction import RedisTransaction
 from quota.results import Charge, Meter
-from quota.store.future import StoreFuture
+from quota.store.future import Reading, StoreFuture, Writing
 from quota.store.ledger_store import LedgerStore
-from quota.store.transactions import Reading, Writing
 
 P = ParamSpec("P")
 T = TypeVar("T")

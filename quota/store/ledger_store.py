@@ -22,10 +22,9 @@ from quota.periods import day, iso, utc
 from quota.plans import Plan
 from quota.results import Charge, CountedExport, Meter, Refusal, Reservation, Usage
 from quota.store.account_book import AccountBook
-from quota.store.future import ReadyResult, StoreFuture, StoreResult
+from quota.store.future import Reading, ReadyResult, StoreFuture, StoreResult, Writing
 from quota.store.interface import Store
 from quota.store.list_book import ListBook
-from quota.store.transactions import Reading, Writing
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -12,8 +12,7 @@ from typing import Final
 
 from quota.ledger import lists
 from quota.ledger.lists import ListPart, ListRows, ListSize, MatchedList
-from quota.store.future import StoreFuture, StoreResult
-from quota.store.transactions import Transactions
+from quota.store.future import StoreFuture, StoreResult, Transactions
 
 # The mask of keys in the log knows it (serve/contract/secret_mask.py).
 PREFIX: Final = "soc_liste_"

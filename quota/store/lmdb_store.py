@@ -42,10 +42,9 @@ from quota.errors import (
 from quota.ledger import calls, row_format
 from quota.ledger.row_format import WriteTransaction
 from quota.ledger.upkeep import AuditReport, audit, migrate
-from quota.store.future import ReadyResult, StoreFuture
+from quota.store.future import Reading, ReadyResult, StoreFuture, Writing
 from quota.store.group_commit import GroupCommit, Operation
 from quota.store.ledger_store import LedgerStore
-from quota.store.transactions import Reading, Writing
 from quota.store.write_lock import WriteLock
 
 P = ParamSpec("P")

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline import console, seeds
 from pipeline.registers.accounts import account_import, uk_accounts
-from pipeline.registers.toml import account_lines, entity, filings
+from pipeline.registers.toml import accounts_reader, entity, filings
 from pipeline.stages import (
     doubtful_accounts,
     implausible_values,
@@ -34,12 +34,12 @@ REASONS = {
     filings.NO_SCALE,
     filings.NO_CURRENCY,
     filings.REPLACED,
-    account_lines.UNKNOWN,
-    account_lines.UNNAMED,
-    account_lines.NO_AMOUNT,
-    account_lines.UNREADABLE,
-    account_lines.REPEATED,
-    account_lines.CONTRADICTED,
+    accounts_reader.UNKNOWN,
+    accounts_reader.UNNAMED,
+    accounts_reader.NO_AMOUNT,
+    accounts_reader.UNREADABLE,
+    accounts_reader.REPEATED,
+    accounts_reader.CONTRADICTED,
     account_import.UNKNOWN_CONCEPTS,
     uk_accounts.CONTRADICTED,
     account_import.NO_LINE,

@@ -8,9 +8,8 @@ from typing import ParamSpec, TypeVar
 
 from quota.errors import QuotaError
 from quota.ledger.row_format import ReadTransaction
-from quota.store.future import StoreFuture
+from quota.store.future import StoreFuture, Writing
 from quota.store.lmdb_store import LmdbStore
-from quota.store.transactions import Writing
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -4,6 +4,6 @@ Read `declaration` (the language; `declaration_file` reads it), then `declaratio
 `source_file` (published CSV, Parquet, JSON and XML as text columns, `json_paths`), `main_rows` (joins and
 derived columns), `entity` (one row, one company). Expressions are `sql`. `edition` finds the date of a file.
 
-Tables of filed accounts: `accounts_reader`, then its two steps, `filings` (which filing of a part and year counts) and
-`account_lines` (the lines of the chart that its amounts are).
+Tables of filed accounts: `filings` (which filing of a part and year counts), then `accounts_reader` (the lines of the
+chart that its amounts are, and the account of every row).
 """

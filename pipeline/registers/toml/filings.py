@@ -1,6 +1,6 @@
 """From published rows to filed accounts: one filing of each part and year, and an account of rows.
 
-A row is dropped, rejected, replaced by a later filing, or chosen. `account_lines` makes lines of
+A row is dropped, rejected, replaced by a later filing, or chosen. `accounts_reader` makes lines of
 the chosen ones. Rows are staged in one Parquet file per published file, in their order; only the
 keys of the filings are in memory at once.
 """

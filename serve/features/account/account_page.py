@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
+from quota import credentials
 from quota.accounts import effective_plan, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
 from quota.ledger.calls import Opening
 from quota.ledger.lists import LISTS_MOST
 from quota.ledger.tickets import SENT
 from quota.results import CountedExport
-from quota.store import passwords
 from serve.access.call import Response
 from serve.access.next_plan import ENTREPRISE, MARCHE
 from serve.contract.errors import ApiError
@@ -202,11 +202,11 @@ async def change_password(request: PageRequest) -> Response:
 
 def wrong_password(request: PageRequest, password: str) -> str | None:
     """The reason why this cannot be a password, or None."""
-    if passwords.is_allowed(password):
+    if credentials.is_allowed_password(password):
         return None
     return request.t(
-        f"{passwords.SHORTEST} caractères au moins, pas toujours les mêmes. Une phrase convient.",
-        f"At least {passwords.SHORTEST} characters, not always the same. A phrase will do.",
+        f"{credentials.SHORTEST_PASSWORD} caractères au moins, pas toujours les mêmes. Une phrase convient.",
+        f"At least {credentials.SHORTEST_PASSWORD} characters, not always the same. A phrase will do.",
     )
 
 

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Final, TypeVar
 
+from quota import credentials
 from quota.accounts import FREE, Account
 from quota.ledger.people import fold_email
-from quota.store import passwords
 from serve.access.burst_gate import Limiter, too_many
 from serve.access.context import ServerContext
 from serve.config import BurstLimits
@@ -146,7 +146,7 @@ class LoginThrottle:
 
     async def hash_password(self, password: str, *, known: bool = False) -> str:
         """The hash of a new password; of somebody `known` by a session or a link. Raises ApiError 503."""
-        return await self._in_thread(lambda: passwords.hash_password(password), known=known)
+        return await self._in_thread(lambda: credentials.hash_password(password), known=known)
 
     async def is_right(self, password: str, stored: str | None, *, known: bool = False) -> bool:
         """Is it the password with the hash `stored`? None, for an unknown person, takes as long.
@@ -157,7 +157,9 @@ class LoginThrottle:
         Raises:
             ApiError: 503.
         """
-        return await self._in_thread(lambda: passwords.is_right(password, stored), known=known)
+        return await self._in_thread(
+            lambda: credentials.is_right_password(password, stored), known=known
+        )
 
     async def _in_thread(self, make: Callable[[], T], *, known: bool) -> T:
         if self._waiting >= (WAITING if known else WAITING - RESERVED):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipeline import code_version
+from pipeline import digests
 from pipeline.errors import BuildError
 from seeds import TABLES
 from shards.generations import pointer
@@ -134,6 +134,6 @@ def test_other_code_takes_nothing_that_was_done(
 ) -> None:
     good, bad = halves(tmp_path)
     interrupted(tmp_path, bad)
-    monkeypatch.setattr(code_version, "code_version", lambda: "autre")
+    monkeypatch.setattr(digests, "code_version", lambda: "autre")
 
     assert run(tmp_path, good, max_rejected=0.5).resumed == ()

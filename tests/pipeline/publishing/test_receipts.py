@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import code_version
+from pipeline import digests
 from pipeline.publishing import receipts
 from pipeline.publishing.receipts import BuiltCountry
 from pipeline.stages.quality_report import Quality
@@ -118,7 +118,7 @@ def test_a_folder_is_known_by_the_names_and_the_bytes_of_its_files(tmp_path: Pat
         for name, text in files.items():
             (folder / f"{name}.csv").write_text(text)
         (folder / "README.md").write_text(folder.name)
-        return code_version.folder_digest(folder, "*.csv")
+        return digests.folder_digest(folder, "*.csv")
 
     assert digest(pays="a", taux="b") == digest(pays="a", taux="b")
     assert len({digest(pays="a", taux="b"), digest(pays="ab"), digest(pays="b", taux="a")}) == 3

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import code_version
+from pipeline import digests
 from pipeline.publishing import receipts
 from shards.generations import generation_files
 from tests.pipeline.builds import run, served
@@ -31,7 +31,7 @@ def test_a_country_that_is_built_again_and_comes_out_the_same_is_the_same_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = run(tmp_path, two_countries(tmp_path / "a"))
-    monkeypatch.setattr(code_version, "code_version", lambda: "autre")
+    monkeypatch.setattr(digests, "code_version", lambda: "autre")
     second = run(tmp_path, two_countries(tmp_path / "b", "Œuvre"))
 
     data = tmp_path / "data"

@@ -8,21 +8,21 @@ from hypothesis import strategies as st
 
 from pipeline import seeds as tables
 from pipeline.errors import SeedError
-from pipeline.stages import clauses, personal_data
+from pipeline.stages import personal_data
 from seeds import TABLES
 from tests.pipeline.builds import accounted, run, served
 from tests.pipeline.rows import companies, company, write
 
 SEEDS = tables.read()
-OF_COUNTRY = {pays.iso2: clauses.of_country(SEEDS, pays.iso2) for pays in SEEDS.pays}
+OF_COUNTRY = {pays.iso2: personal_data.clauses_of_country(SEEDS, pays.iso2) for pays in SEEDS.pays}
 MARKS = SEEDS.tables["aux_soins_de"]
 STAYS = "stays as it is"
-OWNERS = [row for row in SEEDS.tables["personnes"] if row["raison"] == clauses.OWNER]
+OWNERS = [row for row in SEEDS.tables["personnes"] if row["raison"] == personal_data.OWNER]
 
 
 def cut_name(iso2: str, nom: str) -> str:
     frame = companies(company(iso2, "1", nom)).collect()
-    name: str = clauses.cut(frame, OF_COUNTRY[iso2])[0]["nom"].item()
+    name: str = personal_data.cut_clauses(frame, OF_COUNTRY[iso2])[0]["nom"].item()
     return name
 
 
@@ -70,7 +70,7 @@ def test_a_birth_date_goes_with_the_clause_and_before_it_stays_to_be_rejected(
 
 
 @pytest.mark.parametrize("row", MARKS, ids=lambda row: f"{row['iso2']} {row['exemple'][:20]}")
-@pytest.mark.parametrize("column", clauses.ADDRESS)
+@pytest.mark.parametrize("column", personal_data.ADDRESS)
 def test_a_clause_of_a_person_is_cut_and_that_of_a_firm_stays(
     row: dict[str, str], column: str
 ) -> None:
@@ -79,7 +79,7 @@ def test_a_clause_of_a_person_is_cut_and_that_of_a_firm_stays(
             company(iso2, "1", "Ä", **{column: row["exemple"]}),
             company(iso2, "2", "Ö", **{column: row["contre_exemple"]}),
         ]
-        cut, counts = clauses.cut(companies(*rows).collect(), OF_COUNTRY[iso2])
+        cut, counts = personal_data.cut_clauses(companies(*rows).collect(), OF_COUNTRY[iso2])
 
         first, second = cut[column]
         assert first
@@ -120,17 +120,19 @@ def test_a_clause_of_a_person_is_cut_and_that_of_a_firm_stays(
     ],
 )
 def test_addresses_as_registers_publish_them(iso2: str, address: str, left: str | None) -> None:
-    assert clauses.without_carer(address, OF_COUNTRY[iso2]) == (address if left == STAYS else left)
+    assert personal_data.without_carer(address, OF_COUNTRY[iso2]) == (
+        address if left == STAYS else left
+    )
 
 
 @given(address=st.text(alphabet="c/oO, aÄ1(|)-.:;\u00a0v", max_size=40))
 def test_any_address_is_cut_without_an_error_and_cutting_again_changes_nothing(
     address: str,
 ) -> None:
-    once = clauses.without_carer(address, OF_COUNTRY["DK"])
+    once = personal_data.without_carer(address, OF_COUNTRY["DK"])
 
     assert once is None or len(once) <= len(address) + 2
-    assert once is None or clauses.without_carer(once, OF_COUNTRY["DK"]) == once
+    assert once is None or personal_data.without_carer(once, OF_COUNTRY["DK"]) == once
 
 
 def test_a_mark_that_is_no_regular_expression_is_named(tmp_path: Path) -> None:
@@ -139,7 +141,7 @@ def test_a_mark_that_is_no_regular_expression_is_named(tmp_path: Path) -> None:
     (tmp_path / "aux_soins_de.csv").write_text("iso2,ailleurs,marque\n,,(\n")
 
     with pytest.raises(SeedError, match=r"aux_soins_de.csv: '\(' is no regular expression"):
-        clauses.of_country(tables.read(tmp_path), "EE")
+        personal_data.clauses_of_country(tables.read(tmp_path), "EE")
 
 
 # -- in a build ----------------------------------------------------------------------
@@ -165,7 +167,7 @@ def test_a_build_serves_the_rest_and_counts_the_clauses(tmp_path: Path) -> None:
 
 def test_a_name_that_keeps_a_birth_date_is_rejected_as_before() -> None:
     frame = companies(company("DE", "1", "Muster, Erna, *31.08.1958, Inhaberin: Erna Muster"))
-    cut, _ = clauses.cut(frame.collect(), OF_COUNTRY["DE"])
+    cut, _ = personal_data.cut_clauses(frame.collect(), OF_COUNTRY["DE"])
 
     refused = personal_data.refuse(cut.lazy(), personal_data.patterns(SEEDS, "DE")).collect()
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from quota import credentials
 from quota.accounts import Account
 from quota.credentials import key_digest
 from quota.errors import NotAllowedError, UnknownError
@@ -14,7 +15,6 @@ from quota.ledger.payments import Payment
 from quota.ledger.people import Person
 from quota.plans import load
 from quota.redis.store import RedisStore
-from quota.store import passwords
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.command import Command
 from tests.quota.dict_store import DictRows, DictStore
@@ -220,8 +220,8 @@ def test_the_operator_adds_people_and_replaces_a_lost_password(
     person = store.accounts.person_by_email("zoé@exemple.fr").result()
     store.close()
     assert person
-    assert passwords.is_right(replaced["password"], person.password)
-    assert not passwords.is_right(added["password"], person.password)
+    assert credentials.is_right_password(replaced["password"], person.password)
+    assert not credentials.is_right_password(added["password"], person.password)
 
 
 def test_a_command_about_nobody_says_what_to_do(quota: Command, account: str) -> None:

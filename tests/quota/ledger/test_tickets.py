@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from quota import credentials
 from quota.errors import NotAllowedError
 from quota.ledger import tickets
 from quota.ledger.people import MEMBER, Person
-from quota.store import passwords
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.command import Command
 from tests.quota.dict_store import DictRows, DictStore
@@ -195,7 +195,7 @@ def test_the_operator_invites_resets_and_gives_roles(quota: Command, account_: s
         kind = made["nature"]
         assert store.accounts.tickets.find(token, kind, datetime.now(UTC)).result()
     token = reset["lien"].removeprefix("/mot-de-passe/")
-    hashed = passwords.hash_password("correct cheval")
+    hashed = credentials.hash_password("correct cheval")
     assert store.accounts.tickets.set_password(token, hashed, datetime.now(UTC)).result()
     store.close()
     told = quota.fails("person", "role", "zoé@exemple.fr", "membre", code=1)

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from quota.store import passwords
+from quota import credentials
 from tests.serve.client import PLANS, Served
 from tests.serve.surfaces.site.visitor import FORM, PASSWORD, Visitor, address, member
 
@@ -91,13 +91,13 @@ def test_a_wrong_password_and_an_unknown_address_are_one_answer(
     email = re.search(r"[^\s<>]+@exemple\.fr", visitor.get("/compte").text)
     assert email
     looked_at: list[str | None] = []
-    real = passwords.is_right
+    real = credentials.is_right_password
 
     def is_right(password: str, stored: str | None) -> bool:
         looked_at.append(stored)
         return real(password, stored)
 
-    monkeypatch.setattr(passwords, "is_right", is_right)
+    monkeypatch.setattr(credentials, "is_right_password", is_right)
 
     pages = []
     for known in (email[0], address()):
@@ -110,11 +110,11 @@ def test_a_wrong_password_and_an_unknown_address_are_one_answer(
 
 
 def test_the_hash_of_nobody_costs_as_much_as_any_other() -> None:
-    made = passwords.hash_password(PASSWORD)
+    made = credentials.hash_password(PASSWORD)
 
-    assert made.rpartition("$")[0].rpartition("$")[0] == passwords.NOBODY[:30]
-    assert not passwords.HASHER.check_needs_rehash(passwords.NOBODY)
-    assert not passwords.is_right("", None)
+    assert made.rpartition("$")[0].rpartition("$")[0] == credentials.NOBODY[:30]
+    assert not credentials.HASHER.check_needs_rehash(credentials.NOBODY)
+    assert not credentials.is_right_password("", None)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_second_log_in_makes_no_second_key(served: Served) -> None:
 def test_a_person_added_by_the_operator_gets_in(served: Served) -> None:
     customer = served.customer("data")
     email = address()
-    hashed = passwords.hash_password(PASSWORD)
+    hashed = credentials.hash_password(PASSWORD)
     served.store.accounts.add_person(customer.account, email, hashed, served.context.now()).result(
         10
     )

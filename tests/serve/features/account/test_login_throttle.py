@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from quota import credentials
 from quota.bursts import BurstLimiter
-from quota.store import passwords
 from serve.access.context import utc_now
 from serve.contract.errors import ApiError
 from serve.features.account import login_throttle
@@ -79,7 +79,7 @@ def test_places_for_hashes_are_reserved_for_known_browsers(
     throttle: LoginThrottle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = threading.Event()
-    monkeypatch.setattr(passwords, "is_right", lambda *_: gate.wait(30))
+    monkeypatch.setattr(credentials, "is_right_password", lambda *_: gate.wait(30))
 
     async def judge() -> tuple[list[object], object]:
         strangers = [

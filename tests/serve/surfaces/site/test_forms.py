@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from quota.store import passwords
+from quota import credentials
 from serve.access.burst_gate import SENT
 from serve.features.account import login_throttle
 from serve.surfaces.site import cookies
@@ -343,4 +343,4 @@ def test_a_password_is_neither_logged_nor_stored(served: Served) -> None:
     visitor.get("/compte?mot_de_passe=" + PASSWORD.replace(" ", "%20"))
 
     assert not [line for line in served.lines if PASSWORD.encode() in line]
-    assert passwords.hash_password(PASSWORD).startswith("$argon2id$")
+    assert credentials.hash_password(PASSWORD).startswith("$argon2id$")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from quota import credentials
 from quota.errors import StoreUnavailable
-from quota.store import passwords
 from quota.store.lmdb_store import LmdbStore
 from serve.access.call import Response
 from serve.access.store_holder import StoreHolder
@@ -238,7 +238,7 @@ def test_a_request_for_a_page_is_logged_without_what_a_form_held(served: Served)
     logged = b"".join(served.lines)
     assert b'"route":"connexion"' in logged
     assert b'"route":"explorateur"' in logged
-    for secret in (email, PASSWORD, visitor.cookies["session"], passwords.NOBODY):
+    for secret in (email, PASSWORD, visitor.cookies["session"], credentials.NOBODY):
         assert secret.encode() not in logged
 
 
