@@ -14,11 +14,12 @@ from quota import credentials
 from quota.accounts import Account, Key, effective_plan, has_tool
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger import calls
+from quota.ledger.calls import Credits, Meter
+from quota.ledger.exports import Usage
 from quota.ledger.people import Person
 from quota.ledger.tickets import Ticket
 from quota.periods import iso, months_before
 from quota.plans import Plan
-from quota.results import Credits, Meter, Usage
 from quota.store.ledger_store import LedgerStore
 
 Result = Mapping[str, Any] | Sequence[Mapping[str, Any]]

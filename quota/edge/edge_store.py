@@ -25,12 +25,12 @@ from quota.accounts import Account, Key
 from quota.edge import leases
 from quota.edge.leases import Move, TakeResult
 from quota.errors import QuotaError, StoreUnavailable
-from quota.ledger.calls import Purchase
+from quota.ledger.calls import Charge, Meter, Purchase
+from quota.ledger.exports import CountedExport, Refusal, Reservation, Usage
 from quota.ledger.row_format import WriteTransaction
 from quota.periods import day, utc
 from quota.plans import Plan
 from quota.redis.store import RedisStore
-from quota.results import Charge, CountedExport, Meter, Refusal, Reservation, Usage
 from quota.store.future import ReadyResult, StoreFuture
 from quota.store.group_commit import GroupCommit
 from quota.store.interface import Store

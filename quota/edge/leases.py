@@ -18,9 +18,9 @@ from typing import Final, NamedTuple
 
 from quota.accounts import Account, dump, load_account
 from quota.ledger import row_format
+from quota.ledger.calls import Meter
 from quota.ledger.row_format import ReadTransaction, WriteTransaction
 from quota.periods import Period, day
-from quota.results import Meter
 
 # A block is 1/BLOCKS of the daily limit, at least one call…
 BLOCKS: Final = 50

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice, takewhile
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from quota.errors import NotAllowedError
 from quota.ledger import row_format
@@ -24,7 +24,6 @@ from quota.ledger.account_rows import account_of
 from quota.ledger.row_format import ReadTransaction, WriteTransaction
 from quota.periods import Period, day, month, start_of_month, utc
 from quota.plans import Plan
-from quota.results import Charge, Credits, Meter
 
 # Limits of the credits in one pack, and of the unspent credits of all packs of an account. A row has
 # 64 bits and a Lua script counts in doubles, exact to 2**53: no sum comes near either.
@@ -32,6 +31,48 @@ PACK_MOST: Final = 10**9
 PACKS_MOST: Final = 10**12
 # Openings that a month keeps of an account, as the script `charge.lua` does.
 KEPT_OPENINGS: Final = 20
+
+
+MeterType = Literal["appels_jour", "exports_mois", "essais_mois"]
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """A counter (D3, D4): `used` of `limit`, including this use if it was `granted`.
+
+    In a `Usage`, `granted` says whether one more use would be granted. `used` exceeds `limit` if the
+    plan was lowered within the period. `reset` is the end of the period (UTC).
+    """
+
+    type: MeterType
+    limit: int
+    used: int
+    granted: bool
+    reset: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """A charge (D9, D11): `cost` credits debited now, `left` credits remaining.
+
+    An analysis on trial costs none: it is `tried`, or `no_trial` where the month has no trial left.
+    """
+
+    outcome: Literal["charged", "already", "refused", "tried", "no_trial"]
+    cost: int
+    left: int
+    reset: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Credits:
+    """Credits of a month: the grant, how much of it is used, credits of packs, and the sum left."""
+
+    grant: int
+    used: int
+    packs: int
+    left: int
+    reset: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,23 +7,79 @@ writes afterwards.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import orjson
 
 from quota.ledger import row_format
-from quota.ledger.calls import calls, clamp_to_retained, credits_of, trials
+from quota.ledger.calls import Credits, Meter, calls, clamp_to_retained, credits_of, trials
 from quota.ledger.row_format import ReadTransaction, WriteTransaction
 from quota.periods import Period, day, month, start_of_month
 from quota.plans import Plan
-from quota.results import CountedExport, Meter, Refusal, Reservation, Usage
 
 # Exports of an account that are listed.
 KEPT: Final = 20
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """All counters of an account."""
+
+    calls: Meter
+    exports: Meter
+    credits: Credits
+    trials: Meter
+
+    @property
+    def meters(self) -> tuple[Meter, ...]:
+        """The counters with a limit of their own."""
+        return self.calls, self.exports, self.trials
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """An export under way: it occupies one of the month's `limit` until `expires`."""
+
+    id: str
+    account: str
+    month: str
+    limit: int
+    expires: datetime
+    meter: Meter
+
+
+@dataclass(frozen=True, slots=True)
+class CountedExport:
+    """An export that was made and counted.
+
+    Attributes:
+        made: the moment, ISO 8601, UTC.
+        name: of the file; it says the scope.
+        rows: companies in the file.
+        total: companies that the search found.
+        search: the parameters that make it again, as a query string; None if they are too long to keep.
+        key: the last four characters of the key that asked for it; "" for a page.
+    """
+
+    made: str
+    format: str
+    name: str
+    rows: int
+    total: int
+    search: str | None
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """No export now: the month's are used up (`quota`), or too many run (`simultanes`)."""
+
+    reason: Literal["quota", "simultanes"]
+    meter: Meter
 
 
 class _Hold(NamedTuple):

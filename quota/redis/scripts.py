@@ -25,9 +25,8 @@ from typing import Any, Final, NamedTuple
 
 from quota.ledger import row_format
 from quota.ledger.activity import KEPT_DAYS
-from quota.ledger.calls import KEPT_OPENINGS, Purchase, charge_key, clamp_to_floor
+from quota.ledger.calls import KEPT_OPENINGS, Charge, Meter, Purchase, charge_key, clamp_to_floor
 from quota.periods import day, month
-from quota.results import Charge, Meter
 
 PREFIX: Final = b"societes:"
 META: Final = PREFIX + b"meta"

@@ -17,7 +17,7 @@ from quota.accounts import Account
 from quota.errors import NotAllowedError
 from quota.ledger import account_rows, calls, people, row_format
 from quota.ledger.account_rows import KeyKind
-from quota.ledger.calls import Purchase
+from quota.ledger.calls import Charge, Meter, Purchase
 from quota.ledger.people import Person
 from quota.ledger.row_format import ReadTransaction
 from quota.ledger.upkeep import AuditReport, audit, migrate
@@ -27,7 +27,6 @@ from quota.redis.connection import RedisConnection
 from quota.redis.pipeline_queue import RedisQueue
 from quota.redis.scripts import PREFIX, Reply, place, row
 from quota.redis.transaction import RedisTransaction
-from quota.results import Charge, Meter
 from quota.store.future import Reading, StoreFuture, Writing
 from quota.store.ledger_store import LedgerStore
 

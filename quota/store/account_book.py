@@ -19,13 +19,13 @@ from quota.ledger import account_rows, activity, calls, exports, payments, peopl
 from quota.ledger.account_rows import ADDRESSES
 from quota.ledger.activity import KeyUse
 from quota.ledger.calls import Opening
+from quota.ledger.exports import CountedExport
 from quota.ledger.payments import Payment, UnappliedPayment
 from quota.ledger.people import Person
 from quota.ledger.row_format import WriteTransaction
 from quota.ledger.tickets import Ticket
 from quota.periods import iso
 from quota.plans import Plan
-from quota.results import CountedExport
 from quota.store.future import StoreFuture, StoreResult, Transactions
 
 # The beginning of every token, so that logs can leave the rest out.

@@ -15,9 +15,9 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from quota.accounts import Account, Key
-from quota.ledger.calls import Purchase
+from quota.ledger.calls import Charge, Meter, Purchase
+from quota.ledger.exports import CountedExport, Refusal, Reservation, Usage
 from quota.plans import Plan
-from quota.results import Charge, CountedExport, Meter, Refusal, Reservation, Usage
 from quota.store.account_book import AccountBook
 from quota.store.list_book import ListBook
 

@@ -15,12 +15,12 @@ from quota import credentials
 from quota.accounts import Account, Key
 from quota.ledger import account_rows, activity, calls, exports, lists, people, upkeep
 from quota.ledger.account_rows import KeyKind
-from quota.ledger.calls import Purchase
+from quota.ledger.calls import Charge, Meter, Purchase
+from quota.ledger.exports import CountedExport, Refusal, Reservation, Usage
 from quota.ledger.people import Person
 from quota.ledger.upkeep import AuditReport
 from quota.periods import day, iso, utc
 from quota.plans import Plan
-from quota.results import Charge, CountedExport, Meter, Refusal, Reservation, Usage
 from quota.store.account_book import AccountBook
 from quota.store.future import Reading, ReadyResult, StoreFuture, StoreResult, Writing
 from quota.store.interface import Store

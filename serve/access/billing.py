@@ -14,9 +14,9 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from quota.accounts import Account
 from quota.errors import StoreUnavailable
-from quota.ledger.calls import Purchase
+from quota.ledger.calls import Meter, Purchase
+from quota.ledger.exports import CountedExport, Refusal, Reservation
 from quota.plans import Plan
-from quota.results import CountedExport, Meter, Refusal, Reservation
 from quota.store.interface import Store
 from serve.access import counter_headers
 from serve.access.call import (

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Any, Final, NamedTuple
 
+from quota.ledger.calls import Meter
 from quota.plans import Plan
-from quota.results import Meter
 from serve.access.rights import apercu
 from serve.config import BurstLimits
 

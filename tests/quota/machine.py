@@ -13,9 +13,9 @@ from quota.credentials import ADDRESS_PREFIX, PREFIX
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger import calls, row_format
 from quota.ledger.calls import Purchase
+from quota.ledger.exports import Refusal, Reservation
 from quota.periods import months_before
 from quota.redis.store import RedisStore
-from quota.results import Refusal, Reservation
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.model import PACK, PACKS, Model
 from tests.quota.people_machine import PeopleAgainstModel

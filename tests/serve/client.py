@@ -23,7 +23,7 @@ from aiohttp import web
 from quota import plans
 from quota.accounts import Account, effective_plan
 from quota.bursts import BurstLimiter as Limiter
-from quota.results import Usage
+from quota.ledger.exports import Usage
 from quota.store.interface import Store
 from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_store import LmdbStore

@@ -15,9 +15,9 @@ from quota import credentials
 from quota.accounts import effective_plan, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
 from quota.ledger.calls import Opening
+from quota.ledger.exports import CountedExport
 from quota.ledger.lists import LISTS_MOST
 from quota.ledger.tickets import SENT
-from quota.results import CountedExport
 from serve.access.call import Response
 from serve.access.next_plan import ENTREPRISE, MARCHE
 from serve.contract.errors import ApiError

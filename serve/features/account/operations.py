@@ -10,7 +10,7 @@ from typing import Final
 import orjson
 
 from quota.accounts import Account, Key, has_tool
-from quota.results import Meter
+from quota.ledger.calls import Meter
 from serve.access import counter_headers
 from serve.access.billing import Counting
 from serve.access.burst_gate import Limiter

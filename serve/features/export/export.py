@@ -16,9 +16,9 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, urlencode
 
 from quota.errors import StoreUnavailable
+from quota.ledger.exports import CountedExport, Reservation
 from quota.periods import iso
 from quota.plans import Plan
-from quota.results import CountedExport, Reservation
 from serve.access import admission, billing, loop_guard, rights
 from serve.access.admission import AdmittedCaller
 from serve.access.billing import Counting

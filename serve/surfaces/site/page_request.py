@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from quota.accounts import Account
+from quota.ledger.calls import Meter
 from quota.ledger.people import Person
-from quota.results import Meter
 from quota.store.account_book import AccountBook
 from quota.store.interface import Store
 from serve.access.call import Response

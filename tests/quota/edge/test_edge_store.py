@@ -14,9 +14,8 @@ from quota import credentials
 from quota.edge import edge_store, leases
 from quota.edge.edge_store import FRESH_S, EdgeStore
 from quota.errors import StoreUnavailable, WrongStoreError
-from quota.ledger.calls import Purchase
+from quota.ledger.calls import Meter, Purchase
 from quota.redis.store import RedisStore
-from quota.results import Meter
 from quota.store.interface import Store
 from tests.quota.servers import Server, running
 from tests.quota.small import NOON, PLANS

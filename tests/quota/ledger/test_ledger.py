@@ -8,8 +8,7 @@ from hypothesis import settings
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger.activity import MATCHES_KEPT
 from quota.ledger.calls import Opening, Purchase
-from quota.ledger.exports import KEPT
-from quota.results import CountedExport, Refusal, Reservation
+from quota.ledger.exports import KEPT, CountedExport, Refusal, Reservation
 from quota.store.ledger_store import LedgerStore
 from tests.quota.dict_store import DictStore
 from tests.quota.machine import StoreAgainstModel

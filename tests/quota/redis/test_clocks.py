@@ -9,9 +9,9 @@ from typing import Final
 
 import pytest
 
+from quota.ledger.exports import Reservation
 from quota.redis.connection import CLOCK_S
 from quota.redis.store import RedisStore
-from quota.results import Reservation
 from tests.proof.tools import need
 from tests.quota.servers import running
 
@@ -25,7 +25,7 @@ _HOST: Final = """
 import logging, sys
 from datetime import UTC, datetime
 from quota.redis.store import RedisStore
-from quota.results import Reservation
+from quota.ledger.exports import Reservation
 logging.basicConfig()
 store = RedisStore(sys.argv[1])
 now = datetime.now(UTC)

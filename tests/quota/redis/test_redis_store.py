@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from quota.errors import NotAllowedError, StoreUnavailable, WrongStoreError
+from quota.ledger.calls import Meter
+from quota.ledger.exports import CountedExport, Reservation
 from quota.redis.connection import ANSWER_S, PAUSE_S
 from quota.redis.store import RedisStore
-from quota.results import CountedExport, Meter, Reservation
 from quota.store.future import StoreFuture
 from tests.proof.tools import need
 from tests.quota.ledger.test_ledger import check_the_last_openings

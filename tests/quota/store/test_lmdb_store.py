@@ -14,7 +14,7 @@ import pytest
 from quota import credentials
 from quota.errors import NotAllowedError, StoreUnavailable, UnknownError, WrongStoreError
 from quota.ledger.calls import Purchase
-from quota.results import Reservation
+from quota.ledger.exports import Reservation
 from quota.store.lmdb_store import FILE, LmdbStore
 from quota.store.write_lock import WriteLock
 from tests.quota.machine import StoreAgainstModel

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from quota.ledger.calls import Purchase
+from quota.ledger.exports import Reservation
 from quota.redis.store import RedisStore
-from quota.results import Reservation
 from quota.store.lmdb_store import FILE, LmdbStore
 from tests.quota.servers import KINDS, running
 from tests.quota.small import NOON, PLANS

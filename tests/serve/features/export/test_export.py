@@ -12,7 +12,7 @@ import orjson
 import pytest
 from openpyxl import load_workbook
 
-from quota.results import Reservation
+from quota.ledger.exports import Reservation
 from serve.contract import export_tables
 from serve.http.reply import EXPOSED
 from shards.query import Query, Range

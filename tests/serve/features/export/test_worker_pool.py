@@ -21,7 +21,8 @@ from pathlib import Path
 import pytest
 
 from quota.errors import StoreUnavailable
-from quota.results import Meter, Reservation
+from quota.ledger.calls import Meter
+from quota.ledger.exports import Reservation
 from quota.store.future import StoreFuture
 from quota.store.lmdb_store import LmdbStore
 from serve.config import BurstLimits

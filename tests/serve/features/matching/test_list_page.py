@@ -12,7 +12,7 @@ import zstandard
 from openpyxl import load_workbook
 
 from quota.ledger import lists
-from quota.results import Usage
+from quota.ledger.exports import Usage
 from quota.store.list_book import list_id
 from serve.features.matching import list_page
 from tests.serve import world
