@@ -47,6 +47,23 @@ _MOMENT_FORMAT: Final = "yyyy-mm-dd hh:mm:ss"
 _LINE: Final = {"bottom": 1, "bottom_color": _RULE, "valign": "vcenter"}
 _BOLD: Final = {"bold": True, "bg_color": PALE, "valign": "vcenter"}
 
+_OPTIONS: Final = {
+    "strings_to_numbers": False,
+    "strings_to_formulas": False,
+    "strings_to_urls": False,
+    # An amount beyond the range of a number is an error value of its cell, not of the export.
+    "nan_inf_to_errors": True,
+}
+_A4: Final = 9
+
+# Column widths are in digits of the default font, row heights in points.
+_WIDTH: Final = 8.43
+_CHARACTER: Final = 0.88  # mean width of a letter in running text
+_LINE_HEIGHT: Final = 13.5
+_ROW_HEIGHT: Final = 16
+_TITLE_HEIGHT: Final = 32
+_TALLEST: Final = 400.0
+
 
 @dataclass(frozen=True, slots=True)
 class Styles:
@@ -285,24 +302,6 @@ def is_page(url: str) -> bool:
     (True, False)
     """
     return len(url) <= LONGEST_LINK and _PAGE.fullmatch(url) is not None
-
-
-_OPTIONS: Final = {
-    "strings_to_numbers": False,
-    "strings_to_formulas": False,
-    "strings_to_urls": False,
-    # An amount beyond the range of a number is an error value of its cell, not of the export.
-    "nan_inf_to_errors": True,
-}
-_A4: Final = 9
-
-# Column widths are in digits of the default font, row heights in points.
-_WIDTH: Final = 8.43
-_CHARACTER: Final = 0.88  # mean width of a letter in running text
-_LINE_HEIGHT: Final = 13.5
-_ROW_HEIGHT: Final = 16
-_TITLE_HEIGHT: Final = 32
-_TALLEST: Final = 400.0
 
 
 @dataclass(slots=True)
