@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from shards import format
 from shards.analyses import market_figures
 from shards.changes import comparison
-from shards.codec import aliases, record, sort_keys, strings
+from shards.codec import codes, record, sort_keys, strings
 from shards.codec.codes import DistinctValues
 from shards.generations import generation_files, publication
 from shards.generations import reference as references
@@ -232,7 +232,7 @@ def columns(rows: Sequence[Company]) -> Columns:
         numbers=[
             (row, c[field])
             for row, c in enumerate(rows)
-            for field in aliases.FIELDS
+            for field in codes.ALIASES
             if c[field] is not None
         ],
     )

@@ -30,8 +30,8 @@ from pipeline.stages.money import ASSETS, CAPITAL, EURO
 from pipeline.stages.rejections import REASON
 from pipeline.stages.sectors import DIVISION, GROUP
 from shards import format
-from shards.codec import aliases, record
-from shards.codec.codes import DistinctValues
+from shards.codec import record
+from shards.codec.codes import ALIASES, DistinctValues
 from shards.codec.strings import END, Texts
 from shards.format import DATE_NULL, EFFECTIF_NULL
 from shards.query import STATES
@@ -137,8 +137,8 @@ def columns(frame: pl.DataFrame) -> Columns:
 
 def numbers(frame: pl.DataFrame) -> list[tuple[int, str]]:
     """Row and number of each LEI and VAT number."""
-    rows = frame.select(aliases.FIELDS).with_row_index("row")
-    known = [rows.select("row", field).drop_nulls().iter_rows() for field in aliases.FIELDS]
+    rows = frame.select(ALIASES).with_row_index("row")
+    known = [rows.select("row", field).drop_nulls().iter_rows() for field in ALIASES]
     return [(row, number) for pairs in known for row, number in pairs]
 
 

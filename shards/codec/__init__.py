@@ -2,5 +2,5 @@
 
 Read `record`, `cells` and `folding` first; then `sort_keys` and `row_sets`, the two encodings that search depends on.
 `strings` (lists of texts, sorted and looked up) and `arrays` are the tools below them. The others are one kind of value
-each: `codes` (columns of small numbers), `bands` (intervals), `aliases` (hashes of LEI and VAT numbers).
+each: `codes` (columns of small numbers, and hashes of LEI and VAT numbers), `bands` (intervals).
 """

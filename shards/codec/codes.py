@@ -1,17 +1,18 @@
-"""Codes: columns of small numbers that a search compares, and what they stand for (FORMAT.md §7).
+"""Codes: numbers that a search compares in place of texts, amounts and other numbers (FORMAT.md §7, §8).
 
 A text column has the code 0 for null and 1 + i for text i of the sorted list of its distinct texts, so texts with the
 same beginning have a range of codes. Total assets have a code of 32 bits that ascends with the amount: cents, with room
 on either side for the few amounts that are negative or greater.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shards.codec.folding import fold
+from shards.codec.folding import fold, fold_id
 from shards.query import STATES
 
 # The bit of `etat` for a company with statements; the bits below are the place of the state in `query.STATES`.
@@ -105,3 +106,34 @@ def amount_bound(listed: Any, euros: float, *, after: bool) -> int:
     while cents / 100 < euros or (after and cents / 100 == euros):
         cents += 1
     return 1 + below + cents
+
+
+# -- numbers beside the identifier: LEI and VAT number (extensions X6) ---------------------------
+
+# A shard has the hashes of all of them in order, with their rows. A hash may be that of another number by chance, so a
+# reader compares the number with that of the record.
+
+# The fields of a company that are such numbers.
+ALIASES: Final = ("lei", "tva")
+_ALIAS_BYTES: Final = 8
+
+
+def alias_key(number: str) -> int:
+    """The hash of a number, compared by letters and digits.
+
+    >>> alias_key("EE 100 366 327") == alias_key("ee100366327")
+    True
+    """
+    digest = blake2b(fold_id(number).encode(), digest_size=_ALIAS_BYTES).digest()
+    return int.from_bytes(digest, "little")
+
+
+def alias_table(numbers: Sequence[tuple[int, str]]) -> Mapping[str, NDArray[Any]]:
+    """The table of these rows and numbers: `keys`, ascending, and the `rows`; ties by row."""
+    hashes = np.array([alias_key(number) for _, number in numbers], "<u8")
+    rows = np.array([row for row, _ in numbers], "<u4")
+    order = np.lexsort((rows, hashes))
+    keys, rows = hashes[order], rows[order]
+    again = np.zeros(len(keys), bool)  # a pair that is there already
+    again[1:] = (keys[1:] == keys[:-1]) & (rows[1:] == rows[:-1])
+    return {"keys": keys[~again], "rows": rows[~again]}

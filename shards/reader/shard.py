@@ -17,7 +17,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import aliases, cells, codes, record, sort_keys
+from shards.codec import cells, codes, record, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell, CellRange, Layout
 from shards.codec.folding import fold_id
@@ -166,13 +166,13 @@ class Shard:
         return [
             row
             for row in self.maybe_numbered(number)
-            if folded in {fold_id(self.company(row)[field] or "") for field in aliases.FIELDS}
+            if folded in {fold_id(self.company(row)[field] or "") for field in codes.ALIASES}
         ]
 
     def maybe_numbered(self, number: str) -> list[int]:
         """The rows of `rows_by_number`, and rarely others: no record is read, so any thread may ask."""
         keys, rows = self.aliases["keys"], self.aliases["rows"]
-        wanted = np.uint64(aliases.key(number))
+        wanted = np.uint64(codes.alias_key(number))
         first, end = keys.searchsorted(wanted), keys.searchsorted(wanted, "right")
         return [int(row) for row in rows[first:end]]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import aliases, record, sort_keys, strings
+from shards.codec import codes, record, sort_keys, strings
 from shards.codec.codes import COMPARED, UNKNOWN, DistinctValues
 from shards.codec.record import FIELDS
 from shards.codec.strings import Texts
@@ -74,7 +74,7 @@ def read(shard: Shard) -> Contents:
         numbers += [
             (row, company[field])
             for row, company in zip(rows, companies, strict=True)
-            for field in aliases.FIELDS
+            for field in codes.ALIASES
             if company[field] is not None
         ]
         faults += list(_faults(shard.iso2, rows, companies))

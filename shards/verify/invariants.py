@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import aliases, bands, cells, codes, record, sort_keys
+from shards.codec import bands, cells, codes, record, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.row_sets import Packing
 from shards.codec.sort_keys import KEY_OF, RANKED, Keys
@@ -140,7 +140,7 @@ def _faults(shard: Shard) -> Iterator[str]:
     yield from _bound_faults(shard)
     yield from code_column_faults(shard, decoded)
     yield from ratio_faults(shard)
-    expected = aliases.table(decoded.numbers)
+    expected = codes.alias_table(decoded.numbers)
     if any(not np.array_equal(expected[name], found) for name, found in shard.aliases.items()):
         yield "`alias` does not hold the LEI and VAT numbers of the records"
     yield from names.faults(shard, decoded, Packing(shard.rows, wholes))

@@ -16,7 +16,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import aliases, bands, cells, sort_keys, strings
+from shards.codec import bands, cells, codes, sort_keys, strings
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell
 from shards.codec.codes import DistinctValues
@@ -103,7 +103,7 @@ class Columns:
         texts: `forme`, `nace`, `ville` and `code_postal`.
         actif_eur: total assets, euros and cents; null is NaN.
         tranche: the bands of headcount, as published.
-        numbers: row and number of each LEI and VAT number (`aliases.FIELDS`).
+        numbers: row and number of each LEI and VAT number (`codes.ALIASES`).
     """
 
     ids: Texts
@@ -159,7 +159,7 @@ def write(
         packing, runs = _write_orders(tables, columns, facts, layout, by_name, by_id)
         sets = _write_names(tables, names, packing)
         _write_identifiers(tables, columns.ids, by_id, packing, sets)
-        append_arrays(tables, format.ALIAS, aliases.table(columns.numbers))
+        append_arrays(tables, format.ALIAS, codes.alias_table(columns.numbers))
         dictionary = _train(records, len(by_id))
         for key, value in (
             (format.CELLS, cells.dump(layout)),

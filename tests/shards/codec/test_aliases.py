@@ -4,14 +4,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards.codec import aliases
+from shards.codec import codes
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["EE1", "ee 1", "EE2", "é", "LEI"]))))
 def test_each_pair_of_hash_and_row_is_there_once_and_in_order(pairs: list[tuple[int, str]]) -> None:
-    table = aliases.table(pairs)
+    table = codes.alias_table(pairs)
 
-    expected = sorted({(aliases.key(number), row) for row, number in pairs})
+    expected = sorted({(codes.alias_key(number), row) for row, number in pairs})
     found = list(zip(table["keys"].tolist(), table["rows"].tolist(), strict=True))
     assert found == expected
     assert (table["keys"].dtype, table["rows"].dtype) == (np.dtype("<u8"), np.dtype("<u4"))
