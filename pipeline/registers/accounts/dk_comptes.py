@@ -16,7 +16,7 @@ from datetime import date
 from typing import Final
 
 from pipeline.registers.accounts import account_import, xbrl_instance
-from pipeline.registers.accounts.documents import (
+from pipeline.registers.accounts.account_import import (
     NO_CLOSING,
     NO_NUMBER,
     Document,

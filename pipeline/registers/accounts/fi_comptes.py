@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from pipeline.registers.accounts import account_import, xbrl_instance
-from pipeline.registers.accounts.documents import (
+from pipeline.registers.accounts.account_import import (
     NO_NUMBER,
     Document,
     FiledAccount,

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from pipeline.registers import record_stream
 from pipeline.registers.accounts import account_import
-from pipeline.registers.accounts.documents import (
+from pipeline.registers.accounts.account_import import (
     NO_NUMBER,
     AccountsResult,
     Document,

@@ -13,7 +13,7 @@ from datetime import date
 from typing import Final
 
 from pipeline.registers.accounts import account_import, filing
-from pipeline.registers.accounts.documents import (
+from pipeline.registers.accounts.account_import import (
     NO_CLOSING,
     NO_NUMBER,
     Document,

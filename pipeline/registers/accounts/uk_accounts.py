@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from pipeline.registers import packing
 from pipeline.registers.accounts import account_import, filing
-from pipeline.registers.accounts.documents import (
+from pipeline.registers.accounts.account_import import (
     AccountsResult,
     Document,
     FiledAccount,

@@ -15,7 +15,7 @@ from pipeline.canonical import InputError
 from pipeline.errors import FetchError
 from pipeline.nightly import published_files
 from pipeline.registers import REGISTERS, packing
-from pipeline.registers.accounts import documents, filing
+from pipeline.registers.accounts import account_import, filing
 from pipeline.registers.accounts.filing import FilingError
 from tests.pipeline.registers.reading import RAW
 
@@ -101,7 +101,7 @@ def test_zips_in_zips_have_an_end(tmp_path: Path) -> None:
     file = tmp_path / "in.zip"
     file.write_bytes(packed)
 
-    (document,) = documents.documents(file, (".xml",), tmp_path)
+    (document,) = account_import.documents(file, (".xml",), tmp_path)
 
     assert document.name == "4.zip/3.zip/2.zip"
     with pytest.raises(FilingError, match="zip number 4"):

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.registers.accounts import account_import, chart
+from pipeline.registers.accounts.account_import import amount
 from pipeline.registers.accounts.chart import Taxonomy
-from pipeline.registers.accounts.documents import amount
 
 CLOSING, BEFORE = date(2023, 12, 31), date(2022, 12, 31)
 
