@@ -16,7 +16,7 @@ from tqdm import tqdm
 from seeds import VERSION
 from seeds.settings import naming_value, whole_number
 from shards import format
-from shards.analyses import market_figures
+from shards.analyses import market
 from shards.changes import change_file, comparison
 from shards.changes.change_file import NATURES
 from shards.errors import GenerationError, ShardError
@@ -135,7 +135,7 @@ def _verify(options: argparse.Namespace) -> None:
             tqdm(total=len(generation.shards), disable=None, leave=False, unit=" shards") as bar,
         ):
             verify(generation, checked, jobs=options.jobs, done=bar.update)
-            market_figures.verify(generation)
+            market.verify(generation)
             manifest = generation.manifest
         print(f"{name}: {len(manifest.files)} files, {manifest.total:,} companies: "
               "every digest and invariant holds")  # fmt: skip

@@ -14,7 +14,7 @@ import orjson
 from hypothesis import strategies as st
 
 from shards import format
-from shards.analyses import market_figures
+from shards.analyses import market
 from shards.changes import comparison
 from shards.codec import codes, record, sort_keys, strings
 from shards.codec.codes import DistinctValues
@@ -291,7 +291,7 @@ def publish(data: Path, found: Sequence[Company], *, filed: bool = False, **opti
         staged,
         sources=(),
         compare=comparison.compare_all,
-        derive=market_figures.files,
+        derive=market.files,
         **options,
     )
 

@@ -28,7 +28,7 @@ from pipeline.publishing import build
 from pipeline.publishing.build import BuildResult
 from pipeline.publishing.plan import BuildOptions
 from pipeline.registers.register import LEAST_MEMORY
-from shards.analyses import market_figures
+from shards.analyses import market
 from shards.errors import ShardError
 from shards.generations import atomic_files, generation_files, locks, pointer
 from shards.generations.generation_files import Generation, Inode
@@ -188,7 +188,7 @@ class NightlyRun:
         def verify(generation: Generation) -> None:
             with self._time_stage(report, "verify"):
                 invariants.verify(generation, _verified_shards(config), jobs=config.jobs or 1)
-                market_figures.verify(generation)
+                market.verify(generation)
 
         return build.run(replace(options, check=verify) if config.verify else options)
 

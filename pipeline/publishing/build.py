@@ -41,7 +41,7 @@ from pipeline.stages.rejections import NO_COUNTRY, REASON, UNKNOWN_ISO2
 from pipeline.workers import dask_cluster, processes
 from pipeline.workers.dask_cluster import Cluster
 from pipeline.workers.processes import Processes, Progress
-from shards.analyses import market_figures
+from shards.analyses import market
 from shards.changes import comparison, forgetting
 from shards.changes.change_file import NATURES, ChangeFile
 from shards.generations import (
@@ -145,7 +145,7 @@ def run(options: BuildOptions) -> BuildResult:
                 left_out=known.left_out(),
                 keep=options.keep,
                 compare=partial(compare_countries, here=local),
-                derive=market_figures.files,
+                derive=market.files,
                 check=options.check,
             )
         _forget(options.out, known)

@@ -23,8 +23,8 @@ from serve.request import place_names, reader
 from serve.request.place_names import PlaceNames
 from serve.request.query_string import Pairs
 from serve.request.reader import ParsedParameters
-from shards.analyses import market_figures
-from shards.analyses.market_figures import MarketFigures
+from shards.analyses import market
+from shards.analyses.market import MarketFigures
 from shards.changes import change_file
 from shards.changes.change_file import ChangeFile
 from shards.changes.net_changes import CompanyMemo
@@ -160,7 +160,7 @@ class OpenGeneration:
         """The last year of the data, that of all countries; counted once where the build has not written it."""
         if self.market is not None:
             return self.market.newest
-        return self.get_or_make("newest year", lambda: market_figures.newest_year(self.shards))
+        return self.get_or_make("newest year", lambda: market.newest_year(self.shards))
 
     def set_previous(self, previous: "OpenGeneration | None") -> None:
         """Let requests name `previous`, which stays open as long as this one is leased."""
@@ -310,9 +310,9 @@ def load(data: Path, generation: str, without: Collection[str] = ()) -> OpenGene
     try:
         known = place_names.read(opened.reference, _legal_forms(opened))
         sources = country_sources.read(opened)
-        market = market_figures.read_stored(opened.folder, opened.manifest)
+        figures = market.read_stored(opened.folder, opened.manifest)
     except BaseException:
         opened.close()
         raise
     read = lru_cache(_REMEMBERED)(lambda pairs: reader.read(pairs, parameters.SEARCH, known))
-    return OpenGeneration(opened, market, known, sources, read, change_steps.steps(data))
+    return OpenGeneration(opened, figures, known, sources, read, change_steps.steps(data))

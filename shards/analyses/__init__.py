@@ -1,6 +1,5 @@
 """Analyses of companies (X11): a market, and companies comparable to one.
 
-`market` counts the companies of a search, `market_figures` makes all figures of a market of them and reads those that
-the build has stored for all companies (`market.json`, FORMAT.md §14). `comparables` finds companies of a sector with a
-turnover near that of one.
+`market` makes the figures of the companies of a search, and reads those that the build has stored for all companies
+(`market.json`, FORMAT.md §14). `comparables` finds companies of a sector with a turnover near that of one.
 """

@@ -4,7 +4,7 @@
     DATA/4f6a…/manifest.json        sources, counts, and the digest of each file
     DATA/4f6a…/reference.json       countries, sectors, sub-sectors and their counts
     DATA/4f6a…/quality.json         the report of the build
-    DATA/4f6a…/market.json          the figures of all companies together (shards/analyses/market_figures.py)
+    DATA/4f6a…/market.json          the figures of all companies together (shards/analyses/market.py)
     DATA/4f6a…/sources.json         the registers of each country, their licences and files (register_sources.py)
     DATA/4f6a…/groups.npy           which LEI consolidates which, where the input has it (groups.py)
     DATA/4f6a…/FR.shard …           one shard per country; an unchanged shard is the same file as before

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import orjson
 
-from shards.analyses import market_figures
+from shards.analyses import market
 from shards.changes import comparison
 from shards.errors import CorruptError, ShardError
 from shards.generations import (
@@ -360,7 +360,7 @@ def _load_documents(staged: Path, manifest: Manifest) -> None:
         if groups.GROUP_SOURCES not in manifest.files:
             raise KeyError(groups.GROUP_SOURCES)
     if generation_files.MARKET in manifest.files:
-        market_figures.load_of((staged / generation_files.MARKET).read_bytes(), manifest)
+        market.load_of((staged / generation_files.MARKET).read_bytes(), manifest)
     if generation_files.QUALITY in manifest.files:
         report = orjson.loads((staged / generation_files.QUALITY).read_bytes())
         for country in report.get("pays", {}).values():

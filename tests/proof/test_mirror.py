@@ -20,7 +20,7 @@ from typing import Final
 
 import pytest
 
-from shards.analyses import market_figures
+from shards.analyses import market
 from shards.changes import comparison
 from shards.errors import ShardError
 from shards.generations import generation_files, pointer, publication
@@ -189,7 +189,7 @@ class Builder:
             staged,
             sources=(),
             compare=comparison.compare_all,
-            derive=market_figures.files,
+            derive=market.files,
         )
 
     def _shard(self, path: Path, iso2: str, found: list[Company]) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 
 from seeds import TABLES
-from shards.analyses import market_figures
+from shards.analyses import market
 from shards.changes import comparison
 from shards.codec.record import FIELDS
 from shards.generations import generation_files, groups, publication, register_sources
@@ -227,7 +227,7 @@ def publish(
         staged,
         sources=(),
         compare=comparison.compare_all,
-        derive=market_figures.files,
+        derive=market.files,
         gates=Gates(force=True),
     )
 

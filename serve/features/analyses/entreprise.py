@@ -41,7 +41,7 @@ from serve.features.analyses.answers import (
     ValeurDeRatio,
 )
 from serve.generation.open_generation import OpenGeneration
-from shards.analyses import market_figures
+from shards.analyses import market
 from shards.codec import record as codec
 from shards.ratios import accounts
 from shards.ratios.accounts import AnnualAccounts, RatioValue
@@ -197,7 +197,7 @@ def _sector_figures(
     if peers is None:
         return None
     year, of_year = next(iter(company.values.items()))
-    oldest = newest - market_figures.YEARS + 1
+    oldest = newest - market.YEARS + 1
     value = of_year[code].value
     comparison = peers.compare(code, value if year >= oldest else None)
     scope = PerimetreCompare(
@@ -251,7 +251,7 @@ def _warnings(values: Values, newest: int) -> list[Alerte]:
         "capitaux_propres_negatifs": _is_below_zero(last["capitaux_propres"]),
         "pertes_consecutives": losses == [True, True],
         "ca_en_baisse": _is_below_zero(last["croissance_ca"]),
-        "comptes_anciens": year <= newest - market_figures.YEARS,
+        "comptes_anciens": year <= newest - market.YEARS,
     }
     return [Alerte(code=code, exercice=year) for code, holds in warnings.items() if holds]
 
@@ -310,7 +310,7 @@ class SectorPeers:
 
     def __init__(self, shards: ShardSet, iso2: str, division: str, newest: int, memo: Memo) -> None:
         self._iso2, self._division, self._memo = iso2, division, memo
-        oldest = newest - market_figures.YEARS + 1
+        oldest = newest - market.YEARS + 1
         self._country = _slices([shards[iso2]], division, oldest)
         self._shards, self._oldest = shards, oldest
         self._everywhere: Sequence[_Slice] | None = None

@@ -41,9 +41,8 @@ from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
 from serve.request import reader
 from serve.request.reader import ParsedParameters
-from shards.analyses import market, market_figures
-from shards.analyses.market import MarketTurnovers
-from shards.analyses.market_figures import MarketFigures
+from shards.analyses import market
+from shards.analyses.market import MarketFigures, MarketTurnovers
 from shards.codec import bands, record
 from shards.codec.folding import fold_id
 from shards.query import ORDERS, Query
@@ -151,7 +150,7 @@ async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche
 async def _computed(generation: OpenGeneration, query: Query) -> MarketFigures:
     base = generation.shards
     newest = await generation.in_thread(_MICROSECONDS, lambda: generation.newest_year)
-    oldest = newest - market_figures.YEARS + 1
+    oldest = newest - market.YEARS + 1
     halves = await asyncio.gather(
         *(
             generation.in_thread(_MICROSECONDS, partial(market.part, base, part_query, oldest))
@@ -160,12 +159,12 @@ async def _computed(generation: OpenGeneration, query: Query) -> MarketFigures:
     )
     turnovers = await generation.in_thread(_MICROSECONDS, partial(MarketTurnovers, base, halves))
     first, _, _ = await asyncio.gather(
-        generation.in_thread(_MICROSECONDS, partial(market_figures.first_companies, base, query)),
+        generation.in_thread(_MICROSECONDS, partial(market.first_companies, base, query)),
         generation.in_thread(_MICROSECONDS, partial(turnovers.write, 0)),
         generation.in_thread(_MICROSECONDS, partial(turnovers.write, 1)),
     )
     return await generation.in_thread(
-        _MICROSECONDS, partial(market_figures.join, halves, turnovers, first, newest)
+        _MICROSECONDS, partial(market.join, halves, turnovers, first, newest)
     )
 
 
@@ -184,7 +183,7 @@ def _document(figures: MarketFigures, base: ShardSet) -> ChiffresDuMarche:
     lacking = None if total else _NO_COMPANY
     return ChiffresDuMarche(
         total=total,
-        exercices=[newest - market_figures.YEARS + 1, newest] if newest else None,
+        exercices=[newest - market.YEARS + 1, newest] if newest else None,
         taille=_size(figures, lacking or _NO_TURNOVER),
         concentration=_concentration(
             figures.concentration,

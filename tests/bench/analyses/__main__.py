@@ -23,7 +23,7 @@ from serve.contract.declaration import plain_value
 from serve.features.analyses import entreprise, marche
 from serve.generation import open_generation
 from serve.generation.open_generation import OpenGeneration
-from shards.analyses import comparables, market_figures
+from shards.analyses import comparables, market
 from shards.generations import pointer
 from shards.query import Query, Range
 from shards.reader.shard import Shard
@@ -97,8 +97,8 @@ class Bench:
         self, generation: OpenGeneration, duck: DuckFigures, chance: random.Random
     ) -> None:
         self._generation, self._duck, self._chance = generation, duck, chance
-        newest = market_figures.newest_year(generation.shards)
-        self._years = [newest - market_figures.YEARS + 1, newest]
+        newest = market.newest_year(generation.shards)
+        self._years = [newest - market.YEARS + 1, newest]
 
     def markets(self, each: int) -> None:
         sample = values.sample(self._generation.generation, self._chance)

@@ -8,7 +8,7 @@ import pytest
 
 from shards import format
 from shards.__main__ import main
-from shards.analyses import market_figures
+from shards.analyses import market
 from shards.changes import comparison
 from shards.errors import CorruptError, GenerationError, ShardError
 from shards.generations import atomic_files, change_steps, generation_files, pointer, publication
@@ -253,7 +253,7 @@ def test_a_shard_that_counts_otherwise_than_the_lists_is_not_published(tmp_path:
             staged,
             sources=(),
             compare=comparison.compare_all,
-            derive=market_figures.files,
+            derive=market.files,
         )
 
     assert pointer.current_name(tmp_path) is None

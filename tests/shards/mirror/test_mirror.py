@@ -10,7 +10,7 @@ from typing import Final
 import orjson
 import pytest
 
-from shards.analyses import market_figures
+from shards.analyses import market
 from shards.errors import CorruptError, GenerationError, ShardError
 from shards.format import FORMAT_VERSION
 from shards.generations import (
@@ -480,7 +480,7 @@ def test_a_report_of_another_shape_counts_no_objections(tmp_path: Path, report: 
 
 
 # Of no company: of other ones than any generation here.
-MARKET: Final = market_figures.dump(market_figures.of_whole_base(ShardSet()))
+MARKET: Final = market.dump(market.of_whole_base(ShardSet()))
 
 
 def groups_with(shape: str) -> bytes:

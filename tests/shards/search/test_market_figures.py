@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from shards.analyses import market_figures
+from shards.analyses import market
 from shards.errors import CorruptError
 from shards.generations import generation_files
 from shards.query import Query
@@ -27,9 +27,9 @@ def test_the_figures_of_a_generation_are_those_of_its_companies(found: list[Comp
     with tempfile.TemporaryDirectory() as folder:
         name = world.publish(Path(folder), found)
         with generation_files.load(Path(folder), name) as generation:
-            figures = market_figures.read_stored(generation.folder, generation.manifest)
+            figures = market.read_stored(generation.folder, generation.manifest)
             assert figures is not None
-            assert market_figures.of_whole_base(generation.shards) == figures
+            assert market.of_whole_base(generation.shards) == figures
 
     turnovers = sorted(one["ca_eur"] for one in found if one["ca_eur"] is not None)
     shares = oracle.concentration(turnovers)
@@ -53,9 +53,9 @@ def test_the_figures_of_a_generation_are_those_of_its_companies(found: list[Comp
 
 def test_the_document_has_all_that_the_figures_have(tmp_path: Path) -> None:
     with generation_files.load(tmp_path, world.publish(tmp_path, FOUND, filed=True)) as generation:
-        figures = market_figures.of_whole_base(generation.shards)
+        figures = market.of_whole_base(generation.shards)
 
-    assert market_figures.load(market_figures.dump(figures)) == figures
+    assert market.load(market.dump(figures)) == figures
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_document_of_another_shape_or_other_companies_is_refused(
     document = {**json.loads(path.read_bytes()), name: value}
 
     with pytest.raises((ValueError, TypeError, LookupError, AttributeError)):
-        market_figures.load_of(json.dumps(document).encode(), generation.manifest)
+        market.load_of(json.dumps(document).encode(), generation.manifest)
 
 
 @pytest.mark.parametrize("damage", ["bit", "cut", "gone"])
@@ -91,7 +91,7 @@ def test_a_generation_opens_without_its_market_where_that_file_is_damaged(
         path.write_bytes(changed)
 
     with generation_files.load(tmp_path, name) as generation:
-        assert market_figures.read_stored(generation.folder, generation.manifest) is None
+        assert market.read_stored(generation.folder, generation.manifest) is None
         assert generation.shards["EE"].rows == 2
     assert str(path) in caplog.text
 
@@ -99,12 +99,12 @@ def test_a_generation_opens_without_its_market_where_that_file_is_damaged(
 def test_figures_that_are_not_those_of_the_companies_break_an_invariant(tmp_path: Path) -> None:
     """FORMAT.md §9, invariant 8."""
     with generation_files.load(tmp_path, world.publish(tmp_path, FOUND)) as generation:
-        market_figures.verify(generation)
+        market.verify(generation)
         path = generation.folder / generation_files.MARKET
         document = json.loads(path.read_bytes())
         path.write_text(json.dumps({**document, "turnover": document["turnover"] * (1 + 1e-12)}))
-        market_figures.verify(generation)  # the last digit, by another processor
+        market.verify(generation)  # the last digit, by another processor
         path.write_text(json.dumps({**document, "turnover": document["turnover"] + 1e-3}))
 
         with pytest.raises(CorruptError, match="other figures"):
-            market_figures.verify(generation)
+            market.verify(generation)

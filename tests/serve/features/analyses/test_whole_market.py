@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from serve.features.analyses import marche
-from shards.analyses import market, market_figures
+from shards.analyses import market
 from shards.generations import generation_files
 from shards.search import row_bitmap
 from tests.serve import world
@@ -123,7 +123,7 @@ def test_what_an_objection_hides_is_in_no_figure(data: Path) -> None:
 def test_no_figures_of_all_companies_are_computed_at_a_start(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(market_figures, "newest_year", None)
+    monkeypatch.setattr(market, "newest_year", None)
 
     with serving(data, now=Clock("2026-11-30T12:00:00")) as served:
         assert ask(served)["exercices"] == [2022, 2024]
@@ -146,8 +146,8 @@ def test_no_part_of_a_market_is_made_on_the_loop(
 
     watch(row_bitmap, "_read_sequence")
     watch(market, "part")
-    watch(market_figures, "join")
-    watch(market_figures, "first_companies")
+    watch(market, "join")
+    watch(market, "first_companies")
     watch(marche, "_document")
     with serving(data, now=Clock("2026-11-30T12:00:00")) as served:
         loop = asyncio.run_coroutine_threadsafe(_thread(), served.loop).result(10)
