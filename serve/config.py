@@ -8,16 +8,16 @@ An unknown name is an error wherever it is found, and so is a value of another t
 must not leave the service without one. Secrets are in files, never in settings.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import partial
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 
 from quota import open_store
-from seeds.settings import read_settings, read_toml
-from serve import setting_readers
-from serve.setting_readers import Network
+from seeds.settings import read_settings, read_toml, whole_number
 
 PREFIX: Final = "SOCIETES_"
 _DEBIT: Final = "debit"
@@ -29,6 +29,10 @@ PLAIN: Final = "none"
 PACK_CREDITS: Final = 1_000
 
 T = TypeVar("T")
+
+Network = IPv4Network | IPv6Network
+
+_ORIGIN: Final = re.compile(r"https?://[a-z0-9.:\[\]-]+")
 
 
 class ConfigError(Exception):
@@ -152,6 +156,82 @@ _SERVICES: Final = {
 }
 
 
+# The readers: the value of a flag, a variable or a TOML file becomes that of a setting. Each raises ValueError with the
+# values that it takes; `seeds.settings.read_settings` names the setting.
+
+
+def _read_text(value: object) -> str:
+    """A text that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise ValueError("give a text that is not empty")
+    return value
+
+
+def _read_path(value: object) -> Path:
+    """A path, which need not exist."""
+    return value if isinstance(value, Path) else Path(_read_text(value))
+
+
+_positive_number: Final = whole_number(1)  # every limit is a number (§1)
+_port: Final = whole_number(0, 65_535)  # of TCP
+
+
+def _read_truth(value: object) -> bool:
+    """True or false."""
+    if isinstance(value, bool):
+        return value
+    if value not in ("true", "false"):
+        raise ValueError("give true or false")
+    return value == "true"
+
+
+def _read_store(value: object) -> str:
+    """The address of a store of counters."""
+    return open_store.check_address(_read_text(value))
+
+
+def _read_base_url(value: object) -> str:
+    """The beginning of links, without a slash at its end."""
+    text = value if isinstance(value, str) else ""
+    if value != "" and not text.startswith(("http://", "https://")):
+        raise ValueError("give an address that begins with http:// or https://")
+    return text.rstrip("/")
+
+
+def _read_networks(value: object) -> tuple[Network, ...]:
+    """Networks or addresses: a list in the file, elsewhere one text with commas."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, (list, tuple)):
+        raise ValueError('give a list of networks, such as ["10.0.0.0/8", "::1"]')
+    return tuple(_network(str(part).strip()) for part in parts if str(part).strip())
+
+
+def _network(text: str) -> Network:
+    try:
+        return ip_network(text)
+    except ValueError as error:
+        try:
+            meant = ip_network(text, strict=False)
+        except ValueError:
+            raise ValueError(f"{text!r} is no network; write one like 10.0.0.0/8 or ::1") from None
+        alone = text.partition("/")[0]
+        raise ValueError(
+            f"{text} is a host in a network; write {meant} for all of it, or {alone} for the host"
+        ) from error
+
+
+def _read_origins(value: object) -> tuple[str, ...]:
+    """Origins as browsers send them, or `*`: a list in the file, elsewhere one text with commas."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, (list, tuple)):
+        raise ValueError('give a list of origins, such as ["https://app.example"]')
+    origins = tuple(str(part).strip() for part in parts if str(part).strip())
+    for origin in origins:
+        if origin != "*" and not _ORIGIN.fullmatch(origin):
+            raise ValueError(f"{origin!r} is no origin; write one like https://app.example")
+    return origins
+
+
 class Setting(NamedTuple):
     """One line of the table. `metavar` is empty where the flag takes no value and means `true`."""
 
@@ -173,30 +253,28 @@ class Config:
 
     data: Path | None = field(
         default=None,
-        metadata=_metadata(setting_readers.path, "DATA", "folder of generations, with its CURRENT"),
+        metadata=_metadata(_read_path, "DATA", "folder of generations, with its CURRENT"),
     )
     state: Path | None = field(
         default=None,
-        metadata=_metadata(setting_readers.path, "STATE", "folder of counters; made if needed"),
+        metadata=_metadata(_read_path, "STATE", "folder of counters; made if needed"),
     )
     host: str = field(
         default="127.0.0.1",
-        metadata=_metadata(setting_readers.text, "HOST", "address to listen on"),
+        metadata=_metadata(_read_text, "HOST", "address to listen on"),
     )
     port: int = field(
         default=8080,
-        metadata=_metadata(setting_readers.port, "PORT", "port to listen on, 0 for a free one"),
+        metadata=_metadata(_port, "PORT", "port to listen on, 0 for a free one"),
     )
     workers: int = field(
         default=1,
-        metadata=_metadata(
-            setting_readers.positive_number, "N", "processes that serve on that port"
-        ),
+        metadata=_metadata(_positive_number, "N", "processes that serve on that port"),
     )
     quota: str = field(
         default=open_store.LMDB,
         metadata=_metadata(
-            setting_readers.quota,
+            _read_store,
             "URL",
             "store of the counters: lmdb, a file in STATE, or redis://HOST:PORT/DB",
         ),
@@ -204,7 +282,7 @@ class Config:
     quota_strict: bool = field(
         default=False,
         metadata=_metadata(
-            setting_readers.truth,
+            _read_truth,
             "true|false",
             "refuse a Redis that does not sync each write, do not only warn",
         ),
@@ -212,7 +290,7 @@ class Config:
     new_store: bool = field(
         default=False,
         metadata=_metadata(
-            setting_readers.truth,
+            _read_truth,
             "",
             "use another Redis store than this STATE remembers, once, from this start on",
         ),
@@ -220,19 +298,19 @@ class Config:
     lease: bool = field(
         default=False,
         metadata=_metadata(
-            setting_readers.truth,
+            _read_truth,
             "true|false",
             "reserve calls in blocks from a remote Redis, to serve on while it cannot be reached",
         ),
     )
     base_url: str = field(
         default="",
-        metadata=_metadata(setting_readers.base_url, "URL", "beginning of the links in answers"),
+        metadata=_metadata(_read_base_url, "URL", "beginning of the links in answers"),
     )
     trusted_proxies: tuple[Network, ...] = field(
         default=(),
         metadata=_metadata(
-            setting_readers.networks,
+            _read_networks,
             "NETWORKS",
             "networks, separated by commas, whose X-Forwarded-For is believed (default none)",
         ),
@@ -240,7 +318,7 @@ class Config:
     mcp_origins: tuple[str, ...] = field(
         default=(),
         metadata=_metadata(
-            setting_readers.origins,
+            _read_origins,
             "ORIGINS",
             "origins of web pages, separated by commas, that may use /api/mcp from a browser; "
             "* for all (default none but this server's own)",
@@ -249,7 +327,7 @@ class Config:
     warm: bool = field(
         default=True,
         metadata=_metadata(
-            setting_readers.truth,
+            _read_truth,
             "true|false",
             "read the shards once after the start, if they fit into memory",
         ),
@@ -257,7 +335,7 @@ class Config:
     spool: Path | None = field(
         default=None,
         metadata=_metadata(
-            setting_readers.path,
+            _read_path,
             "DIR",
             "folder of exports that are being made (default STATE/exports)",
         ),
@@ -265,7 +343,7 @@ class Config:
     makers: int | None = field(
         default=None,
         metadata=_metadata(
-            setting_readers.positive_number,
+            _positive_number,
             "N",
             "processes that make exports, per serving process (default 2, or 1 where all together are more than "
             "the processors)",
@@ -275,7 +353,7 @@ class Config:
     mirror: bool = field(
         default=False,
         metadata=_metadata(
-            setting_readers.truth,
+            _read_truth,
             "",
             "declare that `python -m shards sync` maintains DATA: /metrics has its age",
         ),
@@ -283,7 +361,7 @@ class Config:
     contact: str | None = field(
         default=None,
         metadata=_metadata(
-            setting_readers.text,
+            _read_text,
             "TEXT",
             "address of the operator, for pages; in [editeur] it is courriel",
         ),
@@ -423,10 +501,10 @@ def _section(section: str, where: str, values: object) -> dict[str, Any]:
 def _readers(section: type) -> dict[str, Callable[[object], Any]]:
     """The reader of each setting of a section, by its type."""
     by_type: Mapping[Any, Callable[[object], Any]] = {
-        str: setting_readers.text,
-        int: setting_readers.positive_number,
-        bool: setting_readers.truth,
-        Path | None: setting_readers.path,
+        str: _read_text,
+        int: _positive_number,
+        bool: _read_truth,
+        Path | None: _read_path,
     }
     return {name: by_type[kind] for name, kind in get_type_hints(section).items()}
 

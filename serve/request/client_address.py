@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 
-from serve.setting_readers import Network
+from serve.config import Network
 
 Address = IPv4Address | IPv6Address
 

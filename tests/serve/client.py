@@ -30,11 +30,10 @@ from quota.store.lmdb_store import LmdbStore
 from serve.access.context import Clock, ServerContext, make_context, utc_now
 from serve.access.store_holder import StoreHolder
 from serve.app import PRODUCT, App
-from serve.config import BurstLimits, Config, EditorSettings, MailSettings, PaymentSettings
+from serve.config import BurstLimits, Config, EditorSettings, MailSettings, Network, PaymentSettings
 from serve.contract.feature import Product
 from serve.generation.current_generation import CurrentGeneration
 from serve.http.connection import make_server
-from serve.setting_readers import Network
 from serve.surfaces.site import cookies
 from serve.surfaces.site.cookies import Signer
 from tests.serve import conformance
