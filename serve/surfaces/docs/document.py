@@ -1,20 +1,18 @@
 """The OpenAPI document, put together once when a server starts."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Final
 
 import orjson
 
 from quota import plans
+from serve.access.call import Response
 from serve.config import BurstLimits
 from serve.contract import VERSION, company_fields, feature, parameters
 from serve.contract.declaration import KnownValues, Schema, schema, with_keywords
 from serve.contract.feature import Product
 from serve.contract.parameters import Parameter, SeedWords
 from serve.contract.text import Lang, Text
-from serve.http import static_pages
-from serve.http.static_pages import StaticPage
 from serve.surfaces.docs import prose, responses
 from serve.surfaces.docs.paths import paths
 from serve.surfaces.docs.responses import headers
@@ -24,7 +22,6 @@ from shards.query import STATES
 OPENAPI: Final = "3.1.0"
 
 _DEFAULT_DEBIT: Final = BurstLimits()
-_JSON: Final = "application/json; charset=utf-8"
 # Without escapes of line separators: generators of clients write the pattern into source code.
 _NOT_BLANK: Final = r"\S"
 
@@ -34,21 +31,24 @@ _IF_NONE_MATCH: Final = Text(
 )
 
 
-def page(product: Product, base_url: str, debit: BurstLimits) -> StaticPage:
-    """The document as a page.
+def page(product: Product, base_url: str, debit: BurstLimits) -> Response:
+    """The document as an answer.
 
     Args:
         base_url: the address of the service as callers write it; "" for that of the document.
         debit: the burst limits of this server.
     """
-    return static_pages.page(orjson.dumps(document(product, base_url, debit)), _JSON)
+    return _answer(orjson.dumps(document(product, base_url, debit)))
 
 
-@lru_cache(maxsize=2)
-def with_generation(described: bytes, generation: str) -> StaticPage:
+def with_generation(described: bytes, generation: str) -> Response:
     """The document with `generation` as the example of `version` and `depuis`, so that every example can be sent."""
     example = str(parameters.VERSION.example).encode()
-    return static_pages.page(described.replace(example, generation.encode()), _JSON)
+    return _answer(described.replace(example, generation.encode()))
+
+
+def _answer(described: bytes) -> Response:
+    return Response(200, described, {"Content-Type": "application/json; charset=utf-8"})
 
 
 def document(

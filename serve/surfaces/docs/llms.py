@@ -11,13 +11,12 @@ from typing import Any, Final
 
 from quota import plans
 from quota.plans import Plan
+from serve.access.call import Response
 from serve.config import BurstLimits
 from serve.contract import seed_tables
 from serve.contract.declaration import component_name, component_schema
 from serve.contract.feature import Product
 from serve.contract.seed_tables import fill_prices
-from serve.http import static_pages
-from serve.http.static_pages import StaticPage
 from serve.surfaces.docs import document
 from serve.surfaces.docs.manual import manual
 from serve.surfaces.docs.prose import tool_prices
@@ -25,9 +24,9 @@ from serve.surfaces.mcp.arguments import MOST_ROWS
 from serve.surfaces.mcp.results import LARGEST
 from serve.surfaces.mcp.tool_list import Tool, tools
 
-MARKDOWN: Final = "text/markdown; charset=utf-8"
+_MARKDOWN: Final = {"Content-Type": "text/markdown; charset=utf-8", "Vary": "Accept"}
 # Every client shows this type, and none offers to save it.
-_PLAIN: Final = "text/plain; charset=utf-8"
+_PLAIN: Final = {"Content-Type": "text/plain; charset=utf-8"}
 
 # Kinds of operations that the summary names in sections of their own.
 _ELSEWHERE: Final = ("tools", "document", "check", "metrics")
@@ -77,7 +76,7 @@ Whoever shows the data owes the attributions of the registers in them, with the 
 """
 
 
-def make_pages(product: Product, base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
+def make_pages(product: Product, base_url: str, debit: BurstLimits) -> Mapping[str, Response]:
     """The pages by path.
 
     Args:
@@ -86,9 +85,9 @@ def make_pages(product: Product, base_url: str, debit: BurstLimits) -> Mapping[s
     """
     whole = full_text(product, base_url, debit).encode()
     return {
-        "llms.txt": static_pages.page(summary(product, base_url).encode(), _PLAIN),
-        "llms-full.txt": static_pages.page(whole, _PLAIN),
-        "docs.md": static_pages.page(whole, MARKDOWN, Vary="Accept"),
+        "llms.txt": Response(200, summary(product, base_url).encode(), _PLAIN),
+        "llms-full.txt": Response(200, whole, _PLAIN),
+        "docs.md": Response(200, whole, _MARKDOWN),
     }
 
 

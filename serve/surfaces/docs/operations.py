@@ -1,40 +1,55 @@
 """The operations of the documents, by path: the description of the API for programs, browsers and language models.
 
-All are made once, when a server starts.
+All are made once as bytes, when a server starts: they are the same for every caller. They have no parameters, no meter
+and no key; a tag of their bytes turns a repeated request into a 304.
 """
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
+from hashlib import sha256
 from typing import Any, Final
 
 from serve.access.burst_gate import Limiter
-from serve.access.call import Response
+from serve.access.call import Response, matches
 from serve.access.context import ServerContext
 from serve.config import BurstLimits
 from serve.contract.feature import Feature, OpenFeature, Product
 from serve.contract.operation import Operation
-from serve.http import static_pages
 from serve.http.http_request import HttpRequest
-from serve.http.static_pages import StaticPage
-from serve.request import query_string
+from serve.request import query_string, reader
 from serve.surfaces.docs import document, llms
 from serve.surfaces.docs.manual import manual
 from serve.surfaces.docs.viewer import FILE, viewer
 
 _VIEWER: Final = "docs-file"
 _OPENAPI: Final = "openapi.json"
+# A document may change when a server starts.
+_SHORT: Final = "public, max-age=300"
 
 
 @cache
-def documents(product: Product, base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
-    """The documents of a server, made once.
+def documents(product: Product, base_url: str, debit: BurstLimits) -> Mapping[str, Response]:
+    """The documents of a server by path ("docs/start.js"), made once.
 
     Args:
         base_url: the address of the service as callers write it.
         debit: the burst limits of the server.
     """
-    described = {"openapi.json": document.page(product, base_url, debit)}
-    return {**described, **viewer(base_url), **llms.make_pages(product, base_url, debit)}
+    described = {_OPENAPI: document.page(product, base_url, debit)}
+    pages = {**described, **viewer(base_url), **llms.make_pages(product, base_url, debit)}
+    return {path: _tagged(page) for path, page in pages.items()}
+
+
+@lru_cache(maxsize=2)
+def _description(described: bytes, generation: str) -> Response:
+    """The description of the API whose examples can be sent while this generation is served."""
+    return _tagged(document.with_generation(described, generation))
+
+
+def _tagged(page: Response) -> Response:
+    tag = f'"{sha256(page.body).hexdigest()[:32]}"'
+    first = {"ETag": tag, "Content-Type": page.headers["Content-Type"], "Cache-Control": _SHORT}
+    return page._replace(headers=first | dict(page.headers))
 
 
 async def respond(request: HttpRequest) -> Response:
@@ -48,15 +63,19 @@ async def respond(request: HttpRequest) -> Response:
     config = context.config
     assert target.route
     path = "/".join(part or target.segments[0] for part in target.route.segments)
-    pages = documents(context.product, config.base_url, config.debit)
-    if path == _OPENAPI and (generation := context.published.generation):
-        pages = {path: document.with_generation(pages[path].body, generation)}
-    if path not in pages:
+    page = documents(context.product, config.base_url, config.debit).get(path)
+    if page is None:
         raise context.product.unknown_path(f"/{path}")
+    if path == _OPENAPI and (generation := context.published.generation):
+        page = _description(page.body, generation)
     pairs = query_string.pairs(target.query)
     if target.route.name == _VIEWER:  # it has one language; every other page takes `lang`
         pairs = tuple(pair for pair in pairs if pair[0] != "lang")
-    return static_pages.response(pages, path, pairs, request.if_none_match)
+    reader.refuse_parameters(pairs)
+    if matches(request.if_none_match, page.headers["ETag"]):
+        headers = {name: text for name, text in page.headers.items() if name != "Content-Type"}
+        return Response(304, b"", headers)
+    return page
 
 
 def _document(name: str, path: str, route: str, place: int, *media: str, **more: Any) -> Operation:

@@ -15,7 +15,6 @@ from serve.contract.errors import CODES
 from serve.contract.parameters import LINES_PER_CALL, MOST_LINES, VERSION, VISITOR_LINES
 from serve.contract.seed_tables import RECORD_CREDITS, analysis_credits
 from serve.contract.text import Text
-from serve.http import static_pages
 from serve.surfaces.docs import manual as finder
 from serve.surfaces.docs.manual import guides_of, manual
 from serve.surfaces.docs.operations import documents
@@ -31,8 +30,7 @@ async def contents(request: PageRequest) -> Response:
     """The contents of the documentation, or what `q` finds; all of it as Markdown for who prefers that."""
     if request.markdown:
         config = request.server.config
-        pages = documents(request.server.product, config.base_url, config.debit)
-        return static_pages.response(pages, "docs.md", (), None)
+        return documents(request.server.product, config.base_url, config.debit)["docs.md"]
     wanted = (last_value(request.pairs, "q") or "").strip()
     hits = finder.find(manual(request.server.product).entries, wanted)
     return await _page(

@@ -10,13 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from serve.access.call import Response
 from serve.contract.parameters import Parameter
-from serve.http import static_pages
-from serve.http.static_pages import FOREVER, SHORT, StaticPage
 
 _FOLDER: Final = Path(__file__).parent
 VENDORED: Final = _FOLDER / "vendor"
-VERSION: Final = "5.35.0"  # of swagger-ui-dist; the Makefile reads it here
+VERSION: Final = "5.35.0"  # of swagger-ui-dist
+
+# Of a file with the version in its name, which never changes.
+_FOREVER: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 TRIAL: Final = "essai"  # the name of the page below /docs
 
@@ -32,7 +34,7 @@ FILES: Final[Mapping[str, tuple[Path, str]]] = {
 FILE: Final = Parameter("file", TRIAL, "choice", enum=(TRIAL, *FILES))
 
 
-def viewer(base_url: str) -> Mapping[str, StaticPage]:
+def viewer(base_url: str) -> Mapping[str, Response]:
     """The page and its files, by path.
 
     Args:
@@ -44,17 +46,14 @@ def viewer(base_url: str) -> Mapping[str, StaticPage]:
         f"img-src 'self' data:; connect-src 'self' {base_url}; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'"
     ).replace(" ;", ";")
-    head = static_pages.page(
-        html.encode(), "text/html; charset=utf-8", Content_Security_Policy=policy
-    )
+    headers = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy}
     files = {
-        f"docs/{name}": static_pages.page(
-            path.read_bytes(), _kind(kind), FOREVER if VERSION in name else SHORT
-        )
+        f"docs/{name}": Response(200, path.read_bytes(), _headers(name, kind))
         for name, (path, kind) in FILES.items()
     }
-    return {f"docs/{TRIAL}": head, **files}
+    return {f"docs/{TRIAL}": Response(200, html.encode(), headers), **files}
 
 
-def _kind(kind: str) -> str:
-    return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
+def _headers(name: str, kind: str) -> dict[str, str]:
+    headers = {"Content-Type": f"{kind}; charset=utf-8" if kind.startswith("text/") else kind}
+    return headers | _FOREVER if VERSION in name else headers
